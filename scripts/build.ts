@@ -9,6 +9,7 @@ import * as fs from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { installed } from "../src/http/pages/assets.ts";
 import { documentFiles } from "../src/http/pages/docs/documents.ts";
 import { htmlOf } from "../src/http/pages/docs/markdown.ts";
 import { assemble } from "../src/store/library/assemble.ts";
@@ -27,19 +28,26 @@ const ASSETS: Readonly<Record<string, string>> = {
 const SHIPPED: readonly { from: string; to: string; for: string }[] = [
   ...["swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "LICENSE", "NOTICE"].map(
     (name) => ({
-      from: `node_modules/swagger-ui-dist/${name}`,
+      from: `swagger-ui-dist/${name}`,
       to: `http/pages/swagger-ui/${name}`,
       for: "http/pages/docs/docs.html",
     }),
   ),
   ...["dist/uPlot.iife.min.js", "dist/uPlot.min.css", "LICENSE"].map((name) => ({
-    from: `node_modules/uplot/${name}`,
+    from: `uplot/${name}`,
     to: `http/pages/uplot/${basename(name)}`,
     for: "http/pages/dashboard/dashboard.html",
   })),
+  ...[
+    "preact/dist/preact.min.umd.js",
+    "preact/hooks/dist/hooks.umd.js",
+    "preact/LICENSE",
+    "htm/dist/htm.umd.js",
+    "htm/LICENSE",
+  ].map((from) => ({ from, to: `http/pages/${from.split("/")[0]}/${basename(from)}`, for: "http/pages/preact.js" })),
 ];
 /** The packages of which files are copied into the build. */
-export const COPIED: readonly string[] = [...new Set(SHIPPED.map(({ from }) => from.split("/")[1] ?? ""))];
+export const COPIED: readonly string[] = [...new Set(SHIPPED.map(({ from }) => from.split("/")[0] ?? ""))];
 /** The page that shows documents. */
 const GUIDE = "http/pages/docs/guide.html";
 /** What `bin` of package.json names, below src and dist. */
@@ -78,7 +86,7 @@ export function build(root: string): string {
     if (copied.length < assets.length) writeLibrary(join(root, "src/store"), join(fresh, "store/library", BUILT));
     for (const path of copied) copy(join(root, "src", path), join(fresh, path));
     for (const { from, to } of shipped) {
-      ship(join(root, from), join(fresh, to));
+      ship(installed(from), join(fresh, to));
     }
     if (sources.includes(GUIDE)) writeGuides(join(fresh, dirname(GUIDE), "guides"));
     fs.chmodSync(join(fresh, `${COMMAND}.js`), 0o755);
@@ -111,7 +119,7 @@ function copy(from: string, to: string): void {
 }
 
 /** Copies a file without the name of its source map, which is not copied; what is large, compressed. */
-function ship(from: string, to: string): void {
+function ship(from: URL, to: string): void {
   const text = fs.readFileSync(from, "utf8").replace(/\n\/[*/]# sourceMappingURL=\S+\.map(?: ?\*\/)?\s*$/, "\n");
   fs.mkdirSync(dirname(to), { recursive: true });
   if (text.length < COMPRESSED_FROM) fs.writeFileSync(to, text);

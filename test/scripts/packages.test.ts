@@ -19,7 +19,15 @@ describe("the bill of materials", function () {
     const names = components.map(({ name }) => name);
     expect(metadata.component.name).to.equal("paihao");
     expect(names).to.include.members(Object.keys(read("package.json").dependencies));
-    expect(names).to.include.members(["koa", "koa-compose", "@ioredis/commands", "swagger-ui-dist", "uplot"]);
+    expect(names).to.include.members([
+      "koa",
+      "koa-compose",
+      "@ioredis/commands",
+      "swagger-ui-dist",
+      "uplot",
+      "preact",
+      "htm",
+    ]);
     expect(names).to.not.include.members(["mocha", "typescript", "bullmq", "@scarf/scarf"]);
     const refs = components.map((component) => component["bom-ref"]);
     expect(new Set(refs).size).to.equal(refs.length);

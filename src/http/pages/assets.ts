@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, extname } from "node:path";
+import { basename, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { type Asset, makeAsset } from "../asset.ts";
@@ -27,6 +27,9 @@ type Files = Readonly<Record<string, URL>>;
 const FILES: Readonly<Record<AssetFolder, () => Files>> = {
   pages: () => ({
     ...servedIn(FOLDER),
+    "preact/preact.js": ofPackage("preact/dist/preact.min.umd.js", "preact"),
+    "preact/hooks.js": ofPackage("preact/hooks/dist/hooks.umd.js", "preact"),
+    "preact/htm.js": ofPackage("htm/dist/htm.umd.js", "htm"),
     "dashboard/uplot.js": ofPackage("uplot/dist/uPlot.iife.min.js", "uplot"),
     "dashboard/uplot.css": ofPackage("uplot/dist/uPlot.min.css", "uplot"),
   }),
@@ -64,7 +67,15 @@ function ofPackage(path: string, built: string): URL {
   const copied = new URL(`${built}/${basename(path)}`, FOLDER);
   const compressed = new URL(`${copied}.gz`);
   if (existsSync(compressed)) return compressed;
-  return existsSync(copied) ? copied : pathToFileURL(createRequire(import.meta.url).resolve(path));
+  return existsSync(copied) ? copied : installed(path);
+}
+
+/** Where a file of an installed package is, also one that its `exports` do not name. */
+export function installed(path: string): URL {
+  const folders = createRequire(import.meta.url).resolve.paths(path) ?? [];
+  const found = folders.map((folder) => join(folder, path)).find((file) => existsSync(file));
+  if (found === undefined) throw new Error(`${path} is not installed`);
+  return pathToFileURL(found);
 }
 
 function bytesOf(location: URL): Buffer {

@@ -1,155 +1,161 @@
-/** The dashboard: which view is shown, and what happens around it. */
+/** The dashboard: which view is shown, and what is around it. */
 
-import { addressOf, followLinks, go, paths, scrolledBefore } from "./address.js";
-import { byId, say } from "./page.js";
-import { askForKey } from "./parts/dialog.js";
-import { h, render } from "./parts/html.js";
-import { refresher } from "./refresh.js";
+import { html, render, useEffect, useReducer, useRef, useState } from "../preact.js";
+import { addressOf, followLinks, go, paths } from "./address.js";
+import { DeskContext } from "./desk.js";
+import { Dialog, keyQuestion } from "./parts/dialog.js";
 import { key, messageOf, ServerError } from "./server/server.js";
-import { missing } from "./views/missing.js";
-import { overview } from "./views/overview.js";
-import { queue } from "./views/queue.js";
-import { task } from "./views/task.js";
-import { workers } from "./views/workers.js";
+import { Missing } from "./views/missing.js";
+import { Overview } from "./views/overview.js";
+import { QueueView } from "./views/queue.js";
+import { TaskView } from "./views/task.js";
+import { Workers } from "./views/workers.js";
 
-/** @type {import("./views/view.js").View} */
-let view = missing("");
-let shown = "";
-/** How far the view is to be scrolled once it is there, px; null once it was. @type {number | null} */
-let scrollTarget = null;
-/** @type {Record<"action" | "loading", unknown>} */
-const troubles = { action: null, loading: null };
+/** For so long it is said what was done, ms. */
+const SAID_MS = 8000;
 
-/** @type {import("./views/view.js").Desk} */
-const desk = {
-  redraw: draw,
-  refresh: () => refresh.start(),
-  async act(what) {
-    try {
-      const done = await what();
-      if (done !== null) say(done);
-      refresh.start();
-    } catch (error) {
-      showTrouble("action", error);
-    }
-  },
-};
+/** @typedef {import("./parts/dialog.js").Question} Question */
 
-const refresh = refresher(async (signal) => {
-  const loading = view;
-  try {
-    await loading.load(signal);
-    if (signal.aborted) return null;
-    showTrouble("loading", null);
-    byId("view").removeAttribute("aria-busy");
-    draw();
-    return null;
-  } catch (error) {
-    if (signal.aborted) return null;
-    showTrouble("loading", error);
-    // What was loaded before stays; but nothing is loading any more.
-    if (byId("view").hasAttribute("aria-busy")) render(byId("view"), h("h1", null, loading.title));
-    byId("view").removeAttribute("aria-busy");
-    return error;
+function Page() {
+  const [, redraw] = useReducer((times) => times + 1, 0);
+  const [turn, refresh] = useReducer((turn) => turn + 1, 0);
+  const [said, setSaid] = useState({ text: "" });
+  const [failedAction, setFailedAction] = useState(/** @type {unknown} */ (null));
+  const [failedLoads, setFailedLoads] = useState(/** @type {readonly unknown[]} */ ([]));
+  const [question, setQuestion] = useState(
+    /** @type {(Question & { onAnswer: (data: FormData | null) => void }) | null} */ (null),
+  );
+  useEffect(() => {
+    addEventListener("addresschange", redraw);
+    return () => removeEventListener("addresschange", redraw);
+  }, []);
+  useEffect(() => {
+    const silence = setTimeout(() => setSaid({ text: "" }), SAID_MS);
+    return () => clearTimeout(silence);
+  }, [said]);
+
+  /** @type {import("./desk.js").Desk} */
+  const desk = {
+    turn,
+    refresh: () => refresh(undefined),
+    async act(what) {
+      try {
+        const done = await what();
+        if (done !== null) setSaid({ text: done });
+        desk.refresh();
+      } catch (error) {
+        setFailedAction(error);
+      }
+    },
+    addTrouble(error) {
+      setFailedLoads((errors) => [...errors, error]);
+      return () => setFailedLoads((errors) => errors.filter((each) => each !== error));
+    },
+    ask: (question) =>
+      new Promise((resolve) => {
+        /** @param {FormData | null} data */
+        const onAnswer = (data) => {
+          setQuestion(null);
+          resolve(data);
+        };
+        setQuestion({ ...question, onAnswer });
+      }),
+  };
+
+  async function changeKey() {
+    const data = await desk.ask(keyQuestion(key.get() !== ""));
+    if (data === null) return;
+    key.set(String(data.get("key") ?? "").trim());
+    desk.refresh();
   }
-});
 
-/** @param {import("./address.js").Address} address */
-function viewOf(address) {
-  if (address.view === "overview") return overview(desk);
-  if (address.view === "queue") return queue(desk, address.name);
-  if (address.view === "task") return task(desk, address.id);
-  if (address.view === "workers") return workers(desk);
-  return missing(location.pathname);
-}
-
-/** Shows the view of the address. Tabs and options of one that is shown already are its own matter. */
-function open() {
   const address = addressOf(location.pathname);
-  const wanted = JSON.stringify({ ...address, tab: null });
-  if (wanted !== shown) {
-    const isFirst = shown === "";
-    shown = wanted;
-    view.leave?.();
-    view = viewOf(address);
-    document.title = `${view.title} · Paihao`;
-    for (const link of document.querySelectorAll("nav [data-view]")) {
-      const isCurrent = link.getAttribute("data-view") === address.view;
-      if (isCurrent) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
-    }
-    byId("view").setAttribute("aria-busy", "true");
-    render(byId("view"), h("p", { class: "loading", key: "loading" }, "Loading …"));
-    scrollTarget = scrolledBefore();
-    if (!isFirst) byId("view").focus({ preventScroll: true });
-  }
-  refresh.start();
+  const dismiss = () => setFailedAction(null);
+  const [failedLoad] = failedLoads;
+  return html`
+    <a class="skip" href="#view">Skip to the content</a>
+    <${Bar} view=${address.view} onKey=${changeKey} />
+    <div id="trouble" class="trouble" role="alert" hidden=${failedAction === null && failedLoad === undefined}>
+      ${failedAction !== null && trouble(failedAction, changeKey, "Dismiss", dismiss)}
+      ${failedLoad !== undefined && trouble(failedLoad, changeKey, isRefused(failedLoad) ? null : "Try again", desk.refresh)}
+    </div>
+    <${DeskContext.Provider} value=${desk}>${view(address)}<//>
+    <p id="said" class="said" role="status">${said.text}</p>
+    ${question && html`<${Dialog} ...${question} />`}`;
 }
 
-/** Shows what the view has loaded; what comes late for the one before draws nothing. */
-function draw() {
-  if (byId("view").hasAttribute("aria-busy")) return;
-  render(byId("view"), view.show());
-  if (scrollTarget !== null) scrollTo(0, scrollTarget);
-  scrollTarget = null;
+/** Tabs and options of a view that is shown already are its own matter. @param {import("./address.js").Address} address */
+function view(address) {
+  if (address.view === "overview") return html`<${Overview} key="overview" />`;
+  if (address.view === "queue") return html`<${QueueView} key="queue ${address.name}" name=${address.name} />`;
+  if (address.view === "task") return html`<${TaskView} key="task ${address.id}" id=${address.id} />`;
+  if (address.view === "workers") return html`<${Workers} key="workers" />`;
+  return html`<${Missing} key=${location.pathname} />`;
 }
+
+/** @param {unknown} error */
+const isRefused = (error) => error instanceof ServerError && (error.status === 401 || error.status === 403);
 
 /**
- * Says what went wrong with an action, until it is dismissed, or with loading, until it works again.
- * @param {"action" | "loading"} what
- * @param {unknown} error null: nothing
+ * @param {unknown} error
+ * @param {() => void} changeKey
+ * @param {string | null} verb
+ * @param {() => void} act
  */
-function showTrouble(what, error) {
-  troubles[what] = error;
-  const lines = Object.entries(troubles).filter(([, each]) => each !== null);
-  render(
-    byId("trouble"),
-    lines.map(([key, each]) => troubleLine(key, each)),
-  );
-  byId("trouble").hidden = lines.length === 0;
+function trouble(error, changeKey, verb, act) {
+  const needsKey = error instanceof ServerError && error.status === 401;
+  return html`
+    <p>
+      <span>${needsKey ? "This server needs an API key." : messageOf(error)}</span>
+      ${isRefused(error) && html`<button type="button" onClick=${changeKey}>Enter a key</button>`}
+      ${verb && html`<button type="button" onClick=${act}>${verb}</button>`}
+    </p>`;
 }
 
-/** @param {string} key @param {unknown} error */
-function troubleLine(key, error) {
-  const isRefused = error instanceof ServerError && (error.status === 401 || error.status === 403);
-  const dismiss = () => showTrouble("action", null);
-  return h(
-    "p",
-    { key },
-    h("span", null, isRefused && error.status === 401 ? "This server needs an API key." : messageOf(error)),
-    isRefused && h("button", { type: "button", key: "key", onclick: () => void changeKey() }, "Enter a key"),
-    key === "action" && h("button", { type: "button", key: "dismiss", onclick: dismiss }, "Dismiss"),
-    key === "loading" &&
-      !isRefused &&
-      h("button", { type: "button", key: "again", onclick: () => refresh.start() }, "Try again"),
-  );
+/** @param {{ view: string, onKey: () => void }} props */
+function Bar({ view, onKey }) {
+  const find = useRef(/** @type {HTMLInputElement | null} */ (null));
+  useEffect(() => {
+    /** @param {KeyboardEvent} event */
+    function goToFind(event) {
+      const isTyping =
+        event.target instanceof Element && event.target.closest("input, textarea, select, dialog") !== null;
+      if (event.key !== "/" || isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
+      event.preventDefault();
+      find.current?.focus();
+    }
+    addEventListener("keydown", goToFind);
+    return () => removeEventListener("keydown", goToFind);
+  }, []);
+  /** @param {Event} event */
+  function open(event) {
+    event.preventDefault();
+    const id = find.current?.value.trim() ?? "";
+    if (id === "" || !find.current) return;
+    find.current.value = "";
+    go(paths.task(id));
+  }
+  /** @param {string} name @param {string} path @param {string} title */
+  const link = (name, path, title) => html`<a href=${path} aria-current=${name === view ? "page" : null}>${title}</a>`;
+  return html`
+    <header class="bar">
+      <a class="brand" href=${paths.overview}><img src="/pages/favicon.svg" alt="" width="22" height="22" />Paihao</a>
+      <nav aria-label="Views">
+        ${link("overview", paths.overview, "Queues")}
+        ${link("workers", paths.workers, "Workers")}
+        <a href="/docs">API</a>
+      </nav>
+      <search>
+        <form id="find" onSubmit=${open}>
+          <input id="find-id" ref=${find} name="id" type="search" placeholder="Find a task by id" aria-label="Find a task by id"
+            aria-keyshortcuts="/" autocomplete="off" spellcheck=${false} maxlength="128" />
+          <kbd aria-hidden="true">/</kbd>
+        </form>
+      </search>
+      <button id="key" type="button" onClick=${onKey}>Key</button>
+    </header>`;
 }
 
-async function changeKey() {
-  const isKnown = key.get() !== "";
-  const reason = "What you see and may do here depends on the scopes of your key: read to look, admin to act.";
-  const given = await askForKey(reason, isKnown);
-  if (given === null) return;
-  key.set(given);
-  refresh.start();
-}
-
-const find = byId("find-id");
-byId("find").addEventListener("submit", (event) => {
-  event.preventDefault();
-  if (!(find instanceof HTMLInputElement)) return;
-  const id = find.value.trim();
-  if (id === "") return;
-  find.value = "";
-  go(paths.task(id));
-});
-byId("key").addEventListener("click", () => void changeKey());
-addEventListener("keydown", (event) => {
-  const isTyping = event.target instanceof Element && event.target.closest("input, textarea, select, dialog") !== null;
-  if (event.key !== "/" || isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
-  event.preventDefault();
-  find.focus();
-});
-addEventListener("addresschange", open);
 followLinks();
-open();
+const page = document.getElementById("page");
+if (page) render(html`<${Page} />`, page);

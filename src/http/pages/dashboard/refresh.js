@@ -3,44 +3,68 @@
  * the caller's rate limit stays for what it is meant for.
  */
 
+import { useEffect, useState } from "../preact.js";
+import { useDesk } from "./desk.js";
 import { limit, ServerError } from "./server/server.js";
 
 const EVERY_MS = 2000;
 const MOST_MS = 30_000;
 
 /**
- * @param {(signal: AbortSignal) => Promise<unknown>} look resolves with what went wrong, or null; aborted when started anew
- * @returns {{ start(): void }} which looks at once, and from then on
+ * What the server answered last, and what went wrong since, which the page shows. It is asked at once when the address changes, and after
+ * whatever was done.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} load
  */
-export function refresher(look) {
-  let current = new AbortController();
-  let failures = 0;
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-
-  async function turn() {
-    const { signal } = current;
-    if (document.hidden) return;
-    const error = await look(signal);
-    if (signal.aborted) return;
-    failures = error === null ? 0 : failures + 1;
-    const asked = error instanceof ServerError ? error.retryAfterMs : 0;
-    const backoff = Math.min(MOST_MS, EVERY_MS * 2 ** failures);
-    timer = setTimeout(() => void turn(), Math.max(backoff, asked, limit.waitMs()));
-  }
-
-  function start() {
-    current.abort();
-    clearTimeout(timer);
-    current = new AbortController();
-    void turn();
-  }
-
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) {
-      current.abort();
-      clearTimeout(timer);
-    } else start();
+export function usePolled(load) {
+  const { turn, addTrouble } = useDesk();
+  const [{ known, error }, set] = useState({
+    known: /** @type {T | null} */ (null),
+    error: /** @type {unknown} */ (null),
   });
-  return { start };
+  useEffect(() => (error === null ? undefined : addTrouble(error)), [error]);
+  useEffect(() => {
+    let asking = new AbortController();
+    let failures = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+
+    async function look() {
+      if (document.hidden) return;
+      const { signal } = asking;
+      let retryAfterMs = 0;
+      try {
+        const answer = await load(signal);
+        if (signal.aborted) return;
+        failures = 0;
+        set({ known: answer, error: null });
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        if (error instanceof ServerError) ({ retryAfterMs } = error);
+        set(({ known }) => ({ known, error }));
+      }
+      const backoff = Math.min(MOST_MS, EVERY_MS * 2 ** failures);
+      timer = setTimeout(() => void look(), Math.max(backoff, retryAfterMs, limit.waitMs()));
+    }
+
+    function stop() {
+      asking.abort();
+      clearTimeout(timer);
+    }
+
+    function start() {
+      stop();
+      asking = new AbortController();
+      void look();
+    }
+
+    start();
+    document.addEventListener("visibilitychange", start);
+    return () => {
+      document.removeEventListener("visibilitychange", start);
+      stop();
+    };
+  }, [turn, location.pathname, location.search]);
+  return { known, error };
 }

@@ -1,61 +1,70 @@
 /** Charts of the last hour, drawn by uPlot. */
 
+import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
 import { duration, roughly } from "./format.js";
-import { h } from "./html.js";
 
 /** @typedef {{ name: string, values: readonly (number | null)[], color?: "accent" | "good" | "bad" | "faint" }} Line */
-/** @typedef {{ plot: import("uplot"), lines: readonly Line[], resized: ResizeObserver }} Drawn */
 
 const HEIGHT = 120;
 /** Colours of lines that mean no state, and told apart by their dashes as well. */
 const COLORS = ["accent", "violet", "teal", "amber"];
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 /** uPlot, which the page loads before this. */
 const { uPlot } = /** @type {{ uPlot: typeof import("uplot") }} */ (/** @type {unknown} */ (window));
 
-/** @type {Map<Element, Drawn>} */
-const charts = new Map();
-
-// The colours of a canvas do not follow the style sheet by themselves.
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const { plot } of charts.values()) plot.redraw(false);
-});
-
 /**
- * @param {string} key
  * @param {string} title
  * @param {readonly number[]} at unix time of each value, in seconds
  * @param {(value: number | null) => string} format
  * @param {readonly Line[]} lines
  */
-export function chart(key, title, at, format, lines) {
+export function chart(title, at, format, lines) {
+  // One with other lines is another chart.
+  const key = [title, ...lines.map(({ name }) => name)].join();
+  return html`<${Chart} key=${key} title=${title} at=${at} format=${format} lines=${lines} />`;
+}
+
+/** @param {{ title: string, at: readonly number[], format: (value: number | null) => string, lines: readonly Line[] }} props */
+function Chart({ title, at, format, lines }) {
+  const element = useRef(/** @type {HTMLElement | null} */ (null));
+  const plot = useRef(/** @type {import("uplot") | null} */ (null));
+  /** Which value is under the pointer. */
+  const [pointed, setPointed] = useState(/** @type {number | null} */ (null));
+
+  useLayoutEffect(() => {
+    const { current: place } = element;
+    if (!place) return;
+    const made = new uPlot(settings(place, format, lines, setPointed), [[]], place);
+    plot.current = made;
+    const resized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
+    resized.observe(place);
+    // The colours of a canvas do not follow the style sheet by themselves.
+    const redraw = () => made.redraw(false);
+    DARK.addEventListener("change", redraw);
+    return () => {
+      DARK.removeEventListener("change", redraw);
+      resized.disconnect();
+      made.destroy();
+    };
+  }, []);
+  useLayoutEffect(() => plot.current?.setData([[...at], ...lines.map(({ values }) => [...values])]), [at]);
+
   const told = lines.map(({ name, values }) => `${name} ${range(values, format)}`).join(", ");
-  return h(
-    "figure",
-    { key, class: "chart" },
-    h("figcaption", null, h("h2", null, title)),
-    h("div", {
-      // One with other lines is another chart.
-      key: lines.map(({ name }) => name).join(),
-      class: "plot",
-      role: "img",
-      "aria-label": `${title} in the last hour: ${told || "nothing yet"}`,
-      own: (/** @type {HTMLElement} */ element) => draw(element, at, format, lines),
-    }),
-    h(
-      "ul",
-      { class: "legend" },
-      lines.map(({ name, values }, i) =>
-        h(
-          "li",
-          { key: name, "data-color": colorOf(lines, i) },
-          name,
-          h("span", { class: "value" }, format(values.at(-1) ?? null)),
-        ),
-      ),
-    ),
-  );
+  return html`
+    <figure class="chart">
+      <figcaption><h2>${title}</h2></figcaption>
+      <div class="plot" ref=${element} role="img" aria-label="${title} in the last hour: ${told || "nothing yet"}" />
+      <ul class="legend">
+        ${lines.map(
+          ({ name, values }, i) => html`
+            <li key=${name} data-color=${colorOf(lines, i)}>
+              ${name}<span class="value">${format(values[pointed ?? values.length - 1] ?? null)}</span>
+            </li>`,
+        )}
+      </ul>
+    </figure>`;
 }
 
 /**
@@ -78,39 +87,12 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 
 /**
  * @param {HTMLElement} element
- * @param {readonly number[]} at
  * @param {(value: number | null) => string} format
  * @param {readonly Line[]} lines
- */
-function draw(element, at, format, lines) {
-  for (const [other, { plot, resized }] of charts) {
-    if (other.isConnected) continue;
-    resized.disconnect();
-    plot.destroy();
-    charts.delete(other);
-  }
-  /** @type {import("uplot").AlignedData} */
-  const data = [[...at], ...lines.map(({ values }) => [...values])];
-  const drawn = charts.get(element);
-  if (drawn) {
-    drawn.lines = lines;
-    drawn.plot.setData(data);
-    tell(element, drawn, format);
-    return;
-  }
-  const plot = new uPlot(settings(element, format, lines), data, element);
-  const resized = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
-  resized.observe(element);
-  charts.set(element, { plot, lines, resized });
-}
-
-/**
- * @param {HTMLElement} element
- * @param {(value: number | null) => string} format
- * @param {readonly Line[]} lines
+ * @param {(index: number | null) => void} onPointed
  * @returns {import("uplot").Options}
  */
-function settings(element, format, lines) {
+function settings(element, format, lines, onPointed) {
   const axis = { stroke: () => css("faint"), grid: { stroke: () => css("line"), width: 1 }, ticks: { show: false } };
   return {
     width: element.clientWidth,
@@ -139,14 +121,7 @@ function settings(element, format, lines) {
         spanGaps: false,
       })),
     ],
-    hooks: {
-      setCursor: [
-        () => {
-          const drawn = charts.get(element);
-          if (drawn) tell(element, drawn, format);
-        },
-      ],
-    },
+    hooks: { setCursor: [({ cursor }) => onPointed(cursor.idx ?? null)] },
   };
 }
 
@@ -160,16 +135,4 @@ function alone({ data }, series) {
   return [...values.keys()].filter(
     (i) => typeof values[i] === "number" && typeof values[i - 1] !== "number" && typeof values[i + 1] !== "number",
   );
-}
-
-/**
- * Writes into the legend the values under the pointer, else the latest.
- * @param {HTMLElement} element
- * @param {Drawn} drawn
- * @param {(value: number | null) => string} format
- */
-function tell(element, { plot, lines }, format) {
-  const at = plot.cursor.idx ?? plot.data[0].length - 1;
-  const values = element.parentElement?.querySelectorAll(".legend .value") ?? [];
-  for (const [i, value] of values.entries()) value.textContent = format(lines[i]?.values[at] ?? null);
 }

@@ -1,6 +1,6 @@
 /** A line without axes, as high as the text beside it. */
 
-import { h } from "./html.js";
+import { html } from "../../preact.js";
 
 const WIDTH = 96;
 const HEIGHT = 20;
@@ -15,15 +15,8 @@ export function sparkline(values, label) {
   const points = values.map(
     (value, i) => `${(i * step).toFixed(1)},${(HEIGHT - 1 - (value / most) * (HEIGHT - 2)).toFixed(1)}`,
   );
-  return h(
-    "svg",
-    {
-      class: "sparkline",
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      preserveAspectRatio: "none",
-      role: "img",
-      "aria-label": `${label}: at most ${most}`,
-    },
-    h("polyline", { points: points.join(" ") }),
-  );
+  return html`
+    <svg class="sparkline" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}: at most ${most}">
+      <polyline points=${points.join(" ")} />
+    </svg>`;
 }

@@ -1,12 +1,14 @@
 /** Doing something with all tasks of a list that match its filters, in bounded steps, with progress. */
 
-import { confirmed } from "../parts/dialog.js";
+import { html, useEffect, useRef, useState } from "../../preact.js";
+import { useDesk } from "../desk.js";
+import { useFocusKept } from "../parts/focus.js";
 import { count, counted } from "../parts/format.js";
-import { h } from "../parts/html.js";
 import { ask } from "../server/server.js";
 import { isFiltered, queryOf } from "./filters.js";
 
 /** @typedef {import("./task-list.js").List} List */
+/** @typedef {import("../server/wire.js").BulkStep} Step */
 /** @typedef {import("../../../../engine/maintenance/bulk.ts").BulkAction} Action */
 
 /** @type {Readonly<Record<List, readonly Action[]>>} */
@@ -34,141 +36,108 @@ const CONSEQUENCES = {
 const COUNT_MS = 4000;
 
 /**
- * @param {import("../views/view.js").Desk} desk
+ * One bounded step after the other.
  * @param {string} queue
+ * @param {Record<string, unknown>} body
+ * @returns {AsyncGenerator<Step>}
  */
-export function bulk(desk, queue) {
-  /** @type {{ text: string, done: number, all: number | null, isStopped: boolean } | null} */
-  let work = null;
-
-  /**
-   * One bounded step after the other.
-   * @param {Record<string, unknown>} body
-   * @param {(step: import("../server/wire.js").BulkStep) => boolean} onStep whether to go on
-   * @returns {Promise<boolean>} whether it came to the end
-   */
-  async function steps(body, onStep) {
-    /** @type {string | null} */
-    let cursor = null;
-    do {
-      /** @type {import("../server/wire.js").BulkStep} */
-      const step = await ask(`/v1/queues/${encodeURIComponent(queue)}/bulk`, {
-        method: "POST",
-        json: { ...body, ...(cursor === null ? {} : { cursor }) },
-      });
-      cursor = step.next;
-      if (!onStep(step) && cursor !== null) return false;
-    } while (cursor !== null);
-    return true;
+async function* steps(queue, body) {
+  const path = `/v1/queues/${encodeURIComponent(queue)}/bulk`;
+  /** @type {Step} */
+  let step = await ask(path, { method: "POST", json: body });
+  yield step;
+  while (step.next !== null) {
+    step = await ask(path, { method: "POST", json: { ...body, cursor: step.next } });
+    yield step;
   }
+}
 
-  /** @param {string} text @param {number | null} all */
-  function begin(text, all) {
-    work = { text, done: 0, all, isStopped: false };
-    desk.redraw();
-    return work;
-  }
-
+/**
+ * @param {List} list
+ * @param {import("../server/wire.js").Queue} queue
+ */
+export function useBulk(list, queue) {
+  const desk = useDesk();
+  const [work, setWork] = useState(/** @type {{ text: string, done: number, all: number | null } | null} */ (null));
+  const isStopped = useRef(false);
   /** Ends after the step that is under way, whose count is then known. */
   function stop() {
-    if (work) work.isStopped = true;
+    isStopped.current = true;
   }
-
-  function end() {
-    work = null;
-    desk.redraw();
-  }
+  useEffect(() => stop, []);
+  useFocusKept(document.getElementById("view"));
 
   /**
-   * @param {Action} action
-   * @param {List} list
-   * @param {import("../server/wire.js").Queue} known
-   * @returns {Promise<string | null>}
+   * Takes steps until the end, or until it is stopped, and shows how far it is.
+   * @param {string} text
+   * @param {number | null} all
+   * @param {Record<string, unknown>} body
+   * @param {number} [until] when it stops by itself
    */
-  async function run(action, list, known) {
+  async function go(text, all, body, until = Number.POSITIVE_INFINITY) {
+    const sum = { matched: 0, done: 0, isAll: false };
+    isStopped.current = false;
+    setWork({ text, done: 0, all });
+    try {
+      for await (const step of steps(queue.name, body)) {
+        sum.matched += step.matched;
+        sum.done += step.done;
+        sum.isAll = step.next === null;
+        setWork({ text, done: sum.matched, all });
+        if (isStopped.current || performance.now() >= until) break;
+      }
+      return sum;
+    } finally {
+      setWork(null);
+    }
+  }
+
+  /** @param {Action} action */
+  async function run(action) {
     const { olderThan, ...filters } = Object.fromEntries(queryOf(list));
     const body = { action, list, ...filters, ...(olderThan === undefined ? {} : { olderThan: Number(olderThan) }) };
     const words = WORDS[action];
-    const counting = begin("Counting", null);
-    let matched = 0;
-    const until = performance.now() + COUNT_MS;
-    const isAll = await steps({ ...body, dryRun: true }, (step) => {
-      matched += step.matched;
-      counting.done = matched;
-      desk.redraw();
-      return performance.now() < until && !counting.isStopped;
-    }).finally(end);
-    if (counting.isStopped) return null;
+    const { matched, isAll } = await go("Counting", null, { ...body, dryRun: true }, performance.now() + COUNT_MS);
+    if (isStopped.current) return null;
     if (matched === 0 && isAll) return "Nothing matches any more.";
     // Without filters it is known how many there are, also where counting them would take long.
-    const all = isFiltered(list) || list === "finished" ? matched : Math.max(matched, known[list]);
-    const number = `${isAll || all > matched ? "" : "more than "}${count(isAll ? matched : all)} ${list === "waiting" || list === "running" ? `${list} ` : ""}`;
-    const what = `${number}${matched === 1 ? "task" : "tasks"}`;
-    const isSure = await confirmed({
+    const all = isFiltered(list) || list === "finished" ? matched : Math.max(matched, queue[list]);
+    const number = `${isAll || all > matched ? "" : "more than "}${count(isAll ? matched : all)}`;
+    const state = list === "waiting" || list === "running" ? ` ${list}` : "";
+    const what = `${number}${state} ${matched === 1 ? "task" : "tasks"}`;
+    const isSure = await desk.ask({
       title: `${words.verb} ${what}?`,
-      text: `All ${list} tasks of ${known.name}${matching(list)}. ${CONSEQUENCES[action]}`,
+      body: html`<p>All ${list} tasks of ${queue.name}${matching(list)}. ${CONSEQUENCES[action]}</p>`,
       submit: `${words.verb} ${what}`,
       otherwise: "Leave them",
+      isGrave: true,
     });
     if (!isSure) return null;
-    const working = begin(words.doing, isAll ? matched : null);
-    let done = 0;
-    const isFinished = await steps(body, (step) => {
-      done += step.done;
-      working.done += step.matched;
-      desk.redraw();
-      return !working.isStopped;
-    }).finally(end);
+    const { done, isAll: isFinished } = await go(words.doing, isAll ? matched : null, body);
     return `${isFinished ? "" : "Stopped: "}${counted(done, "task")} ${words.done}.`;
   }
 
+  /** @param {Action} action */
+  const button = (action) => html`
+    <button type="button" key=${action} disabled=${work !== null} class=${action === "retry" ? null : "danger"}
+      onClick=${() => desk.act(() => run(action))}>
+      ${WORDS[action].verb} all${isFiltered(list) ? " that match" : ""} …
+    </button>`;
+  const allowed = ACTIONS[list].filter((action) => queue.actions.includes(action));
   return {
-    /**
-     * @param {List} list
-     * @param {import("../server/wire.js").Queue} known
-     */
-    buttons: (list, known) =>
-      (list === "finished" || known[list] > 0) &&
-      h(
-        "div",
-        { class: "buttons", key: "bulk" },
-        ACTIONS[list]
-          .filter((action) => known.actions.includes(action))
-          .map((action) =>
-            h(
-              "button",
-              {
-                type: "button",
-                key: action,
-                disabled: work !== null,
-                class: action === "retry" ? null : "danger",
-                onclick: () => void desk.act(() => run(action, list, known)),
-              },
-              `${WORDS[action].verb} all${isFiltered(list) ? " that match" : ""} …`,
-            ),
-          ),
-      ),
-
-    progress: () =>
-      work &&
-      h(
-        "div",
-        { class: "notice work", key: "work" },
-        h("progress", {
-          max: work.all ?? 1,
-          ...(work.all === null ? {} : { value: work.done }),
-          "aria-label": work.text,
-        }),
-        h(
-          "span",
-          { class: "number" },
-          `${work.text} … ${count(work.done)}${work.all === null ? "" : ` of ${count(work.all)}`}`,
-        ),
-        h("button", { type: "button", class: "quiet", onclick: stop }, "Stop"),
-      ),
-
-    stop,
+    buttons: (list === "finished" || queue[list] > 0) && html`<div class="buttons">${allowed.map(button)}</div>`,
+    progress: work && html`<${Progress} ...${work} onStop=${stop} />`,
   };
+}
+
+/** @param {{ text: string, done: number, all: number | null, onStop: () => void }} props */
+function Progress({ text, done, all, onStop }) {
+  return html`
+    <div class="notice work">
+      ${all === null ? html`<progress key="some" aria-label=${text} />` : html`<progress key="all" max=${all} value=${done} aria-label=${text} />`}
+      <span class="number">${text} … ${count(done)}${all === null ? "" : ` of ${count(all)}`}</span>
+      <button type="button" class="quiet" onClick=${onStop}>Stop</button>
+    </div>`;
 }
 
 const LABELS = /** @type {Record<string, string>} */ ({

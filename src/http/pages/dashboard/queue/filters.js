@@ -1,7 +1,7 @@
 /** Which tasks of a list are shown: the filters are part of the address. */
 
+import { html, useEffect, useState } from "../../preact.js";
 import { choose, options } from "../address.js";
-import { h } from "../parts/html.js";
 
 /** @typedef {import("./task-list.js").List} List */
 
@@ -37,8 +37,8 @@ export function queryOf(list) {
 /** @param {List} list */
 export const isFiltered = (list) => queryOf(list).size > 0;
 
-/** Changes a filter; the pages then begin anew. @param {string} name @param {string} value */
-const filter = (name, value) => choose({ [name]: value, cursor: null });
+/** Changes filters; the pages then begin anew. @param {Record<string, string | null>} changes */
+const filter = (changes) => choose({ ...changes, cursor: null });
 
 /**
  * @param {List} list
@@ -46,51 +46,30 @@ const filter = (name, value) => choose({ [name]: value, cursor: null });
  */
 export function filters(list, queue) {
   const states = STATES[list];
-  return h(
-    "form",
-    {
-      class: "filters",
-
-      "aria-label": "Filters",
-      onsubmit: (/** @type {Event} */ event) => event.preventDefault(),
-    },
-    states && choice("state", "State", [["", "Any state"], ...states.map((state) => [state, state])]),
-    text("idPrefix", "Id begins with"),
-    text("caller", "Caller"),
-    (queue.order === "fair" || queue.held !== null) && text("key", "Key"),
-    choice("olderThan", "Age", AGES),
-    isFiltered(list) &&
-      h(
-        "button",
-        {
-          type: "button",
-          key: "clear",
-          onclick: () => choose({ ...Object.fromEntries(NAMES.map((name) => [name, null])), cursor: null }),
-        },
-        "Clear",
-      ),
-  );
+  const clear = () => filter(Object.fromEntries(NAMES.map((name) => [name, null])));
+  return html`
+    <form class="filters" aria-label="Filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      ${states && choice("state", "State", [["", "Any state"], ...states.map((state) => [state, state])])}
+      <${Text} name="idPrefix" label="Id begins with" value=${optionOf("idPrefix")} />
+      <${Text} name="caller" label="Caller" value=${optionOf("caller")} />
+      ${(queue.order === "fair" || queue.held !== null) && html`<${Text} name="key" label="Key" value=${optionOf("key")} />`}
+      ${choice("olderThan", "Age", AGES)}
+      ${isFiltered(list) && html`<button type="button" onClick=${clear}>Clear</button>`}
+    </form>`;
 }
 
-/**
- * @param {string} name
- * @param {string} label
- */
-function text(name, label) {
-  return h("input", {
-    key: name,
-    type: "search",
-    name,
-    placeholder: label,
-    "aria-label": label,
-    maxlength: "256",
-    spellcheck: "false",
-    autocomplete: "off",
-    value: options().get(name) ?? "",
-    // On Enter, on leaving the field, and when it is cleared.
-    onchange: (/** @type {Event} */ event) => filter(name, chosen(event)),
-    onsearch: (/** @type {Event} */ event) => filter(name, chosen(event)),
-  });
+/** @param {string} name */
+const optionOf = (name) => options().get(name) ?? "";
+
+/** @param {{ name: string, label: string, value: string }} props */
+function Text({ name, label, value }) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  const take = (/** @type {Event} */ event) => filter({ [name]: chosen(event).trim() });
+  // On Enter, on leaving the field, and when it is cleared.
+  return html`
+    <input type="search" name=${name} placeholder=${label} aria-label=${label} maxlength="256" spellcheck=${false} autocomplete="off"
+      value=${typed} onInput=${(/** @type {Event} */ event) => setTyped(chosen(event))} onChange=${take} onSearch=${take} />`;
 }
 
 /**
@@ -98,21 +77,13 @@ function text(name, label) {
  * @param {string} label
  * @param {readonly (readonly string[])[]} choices
  */
-function choice(name, label, choices) {
-  return h(
-    "select",
-    {
-      key: name,
-      name,
-      "aria-label": label,
-      value: options().get(name) ?? "",
-      onchange: (/** @type {Event} */ event) => filter(name, chosen(event)),
-    },
-    choices.map(([value, text]) => h("option", { value }, text ?? "")),
-  );
-}
+const choice = (name, label, choices) => html`
+  <select name=${name} aria-label=${label} value=${optionOf(name)}
+    onChange=${(/** @type {Event} */ event) => filter({ [name]: chosen(event) })}>
+    ${choices.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
+  </select>`;
 
 /** @param {Event} event */
 function chosen({ target }) {
-  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement ? target.value.trim() : "";
+  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement ? target.value : "";
 }

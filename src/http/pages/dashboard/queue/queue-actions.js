@@ -1,38 +1,36 @@
 /** What can be done with a queue, and what is to be known of it at a glance. */
 
+import { html } from "../../preact.js";
 import { moment } from "../parts/format.js";
-import { h } from "../parts/html.js";
 import { ask } from "../server/server.js";
 
 /** @typedef {import("../server/wire.js").Queue} Queue */
 
 /**
  * @param {Queue} queue
- * @param {import("../views/view.js").Desk} desk
+ * @param {import("../desk.js").Desk} desk
  * @param {string | null} [kind]
  */
 export function pauseButton({ name, paused, actions }, desk, kind = null) {
   const action = paused ? "resume" : "pause";
   if (!actions.includes(action)) return null;
   const verb = paused ? "Resume" : "Pause";
-  const onclick = () =>
-    void desk.act(async () => {
+  const act = () =>
+    desk.act(async () => {
       await ask(`/v1/queues/${encodeURIComponent(name)}/${action}`, { method: "POST" });
       return paused ? `${name} is running again.` : `${name} is paused: nothing new starts.`;
     });
-  return h("button", { type: "button", key: "pause", class: kind, onclick, "aria-label": `${verb} ${name}` }, verb);
+  return html`<button type="button" class=${kind} onClick=${act} aria-label="${verb} ${name}">${verb}</button>`;
 }
 
 /** @param {Queue} queue */
-export function badges(queue) {
-  const { resting } = queue;
+export function badges({ orphaned, paused, resting, order, held }) {
   const reason = resting && `${resting.reason}; next probe ${moment(resting.nextProbe)}`;
   return [
-    queue.orphaned && h("span", { class: "badge warn", key: "orphaned" }, "no handler"),
-    queue.paused && h("span", { class: "badge warn", key: "paused" }, "paused"),
-    resting && h("span", { class: "badge warn", key: "resting", title: reason }, "resting"),
-    queue.order === "fair" && h("span", { class: "badge", key: "fair", title: "Callers take turns" }, "fair"),
-    queue.held !== null &&
-      h("span", { class: "badge", key: "keyed", title: "One after another for each key" }, "keyed"),
+    orphaned && html`<span class="badge warn">no handler</span>`,
+    paused && html`<span class="badge warn">paused</span>`,
+    resting && html`<span class="badge warn" title=${reason}>resting</span>`,
+    order === "fair" && html`<span class="badge" title="Callers take turns">fair</span>`,
+    held !== null && html`<span class="badge" title="One after another for each key">keyed</span>`,
   ];
 }

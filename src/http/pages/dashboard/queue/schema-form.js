@@ -1,8 +1,9 @@
 /** The fields of a form for what a JSON Schema describes, and the value that they hold. */
 
-import { h } from "../parts/html.js";
+import { html } from "../../preact.js";
 import { isNumber, isObject, NoJson, numberOf, parse, textOf } from "./json.js";
 
+/** @typedef {import("../../preact.js").Content} Content */
 /** @typedef {Record<string, any>} Schema as the server made it from a handler's input */
 /** @typedef {{ path: string[], schema: Schema, isRequired: boolean, kind: "text" | "number" | "boolean" | "choice" | "json" }} Field */
 
@@ -87,10 +88,9 @@ function kindOf({ type, enum: choices, const: only }) {
 export function formFields(schema, value, errors) {
   const fields = fieldsOf(schema, value);
   const kept = withoutField(fields, value);
-  return [
-    fields.map((field) => shown(field, value, errors)),
-    kept.length > 0 && h("p", { class: "hint kept", key: "kept" }, `Kept, without a field here: ${kept.join(", ")}`),
-  ];
+  return html`
+    ${fields.map((field) => shown(field, value, errors))}
+    ${kept.length > 0 && html`<p class="hint kept">Kept, without a field here: ${kept.join(", ")}</p>`}`;
 }
 
 /**
@@ -113,37 +113,33 @@ function withoutField(fields, value) {
  * @param {ReturnType<typeof fieldsOf>[number]} field
  * @param {unknown} value
  * @param {ReadonlyMap<string, string>} errors
- * @returns {import("../parts/html.js").Description}
+ * @returns {Content}
  */
 function shown(field, value, errors) {
   const { path, schema } = field;
   const title = schema.title ?? path.at(-1) ?? "";
   if ("fields" in field) {
-    return h(
-      "fieldset",
-      { key: nameOf(path) },
-      h("legend", null, title),
-      field.fields.map((each) => shown(each, value, errors)),
-    );
+    const inner = field.fields.map((each) => shown(each, value, errors));
+    return html`<fieldset key=${nameOf(path)}><legend>${title}</legend>${inner}</fieldset>`;
   }
   const id = `input${pointerOf(path)}`;
   const error = errors.get(pointerOf(path));
   const hint = [schema.description, limits(schema, field.kind)].filter(Boolean).join("; ");
   const describedBy = [hint !== "" && `${id}:hint`, error && `${id}:error`].filter(Boolean).join(" ");
-  return h(
-    "div",
-    { class: "field", key: nameOf(path) },
-    h("label", { for: id }, title, !field.isRequired && h("span", { class: "hint" }, " optional")),
-    control(field, at(value, path), {
-      id,
-      name: nameOf(path),
-      required: field.isRequired && field.kind !== "boolean",
-      "aria-invalid": error ? "true" : null,
-      "aria-describedby": describedBy === "" ? null : describedBy,
-    }),
-    hint !== "" && h("p", { class: "hint", id: `${id}:hint` }, hint),
-    error && h("p", { class: "bad", id: `${id}:error` }, error),
-  );
+  const props = {
+    id,
+    name: nameOf(path),
+    required: field.isRequired && field.kind !== "boolean",
+    "aria-invalid": error ? "true" : null,
+    "aria-describedby": describedBy || null,
+  };
+  return html`
+    <div class="field" key=${nameOf(path)}>
+      <label for=${id}>${title}${!field.isRequired && html`<span class="hint"> optional</span>`}</label>
+      ${control(field, at(value, path), props)}
+      ${hint !== "" && html`<p class="hint" id="${id}:hint">${hint}</p>`}
+      ${error && html`<p class="bad" id="${id}:error">${error}</p>`}
+    </div>`;
 }
 
 /** @param {Schema} schema @param {Field["kind"]} kind */
@@ -163,33 +159,23 @@ function limits({ type, minimum, maximum, default: standard, format }, kind) {
 /**
  * @param {Field} field
  * @param {unknown} value
- * @param {import("../parts/html.js").Props} props
+ * @param {Record<string, unknown>} props
  */
 function control({ schema, kind, isRequired }, value, props) {
+  const text = value === undefined ? "" : textOf(value);
   if (kind === "choice" || kind === "boolean") {
     const choices = kind === "boolean" ? ["true", "false"] : choicesOf(schema).map(String);
-    return h(
-      "select",
-      { ...props, value: value === undefined ? "" : String(value) },
-      h("option", { value: "" }, isRequired ? "Choose …" : "–"),
-      choices.map((choice) => h("option", { value: choice }, choice)),
-    );
+    const held = value === undefined ? "" : String(value);
+    return html`
+      <select ...${props}>
+        <option value="">${isRequired ? "Choose …" : "–"}</option>
+        ${choices.map((choice) => html`<option value=${choice} selected=${choice === held}>${choice}</option>`)}
+      </select>`;
   }
-  if (kind === "json")
-    return h("textarea", {
-      ...props,
-      rows: "3",
-      spellcheck: "false",
-      value: value === undefined ? "" : textOf(value),
-    });
-  if (kind === "number")
-    return h("input", {
-      ...props,
-      type: "number",
-      step: schema.type === "integer" ? "1" : "any",
-      value: value === undefined ? "" : textOf(value),
-    });
-  return h("input", { ...props, type: "text", autocomplete: "off", value: value ?? "" });
+  if (kind === "json") return html`<textarea ...${props} rows="3" spellcheck=${false} defaultValue=${text} />`;
+  const step = schema.type === "integer" ? "1" : "any";
+  if (kind === "number") return html`<input ...${props} type="number" step=${step} defaultValue=${text} />`;
+  return html`<input ...${props} type="text" autocomplete="off" defaultValue=${value ?? ""} />`;
 }
 
 /** @param {unknown} value @param {readonly string[]} path */

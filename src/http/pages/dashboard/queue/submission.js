@@ -1,7 +1,8 @@
 /** The form that submits a task: made of the schema of the queue, or JSON, or a file. */
 
+import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
 import { paths } from "../address.js";
-import { h } from "../parts/html.js";
+import { useDesk } from "../desk.js";
 import { errorOf, messageOf, ServerError, send } from "../server/server.js";
 import { isObject, NoJson, parse, textOf } from "./json.js";
 import { FieldError, formFields, formValue, isForm } from "./schema-form.js";
@@ -9,262 +10,159 @@ import { FieldError, formFields, formValue, isForm } from "./schema-form.js";
 /** @typedef {import("../server/wire.js").Queue} Queue */
 
 const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (last)"];
+/** @type {{ errors: ReadonlyMap<string, string>, text: string }} by JSON pointer, and in all */
+const NO_TROUBLE = { errors: new Map(), text: "" };
 
-/**
- * @param {import("../views/view.js").Desk} desk
- * @param {string} name
- */
-export function submission(desk, name) {
-  let isOpen = false;
-  /** Once it was, the form stays in the page with what was entered. */
-  let wasOpen = false;
-  let isJson = false;
+/** @param {{ queue: Queue, isOpen: boolean, onClose: () => void }} props */
+export function Submission({ queue, isOpen, onClose }) {
+  const desk = useDesk();
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const textArea = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const [isJson, setJson] = useState(false);
   /** What the form began with when it last changed between fields and JSON, and the text of that, as it was typed. */
-  let draft = /** @type {Record<string, unknown>} */ ({});
-  let draftText = "{}";
-  /** @type {Map<string, string>} */
-  let errors = new Map();
-  let trouble = "";
-  /** @type {{ id: string, index: number | null } | null} */
-  let submitted = null;
+  const [draft, setDraft] = useState({ value: /** @type {Record<string, unknown>} */ ({}), text: "{}" });
+  const [trouble, setTrouble] = useState(NO_TROUBLE);
+  const [submitted, setSubmitted] = useState(/** @type {{ id: string, index: number | null } | null} */ (null));
+  const takesJson = queue.consumes.some((type) => /json|^\*\/\*$/.test(type));
+  const canBeForm = takesJson && isForm(queue.input);
+  const schema = canBeForm && !isJson ? queue.input : null;
 
-  /** @param {boolean} open */
-  function toggle(open) {
-    isOpen = open;
-    wasOpen = true;
-    submitted = null;
-    desk.redraw();
-    const id = open ? "#submission :is(input, textarea, select)" : "#submit-task";
-    const target = document.querySelector(id);
-    if (target instanceof HTMLElement) target.focus();
-  }
+  useLayoutEffect(() => {
+    setSubmitted(null);
+    const first = form.current?.querySelector("input, textarea, select");
+    if (isOpen && first instanceof HTMLElement) first.focus();
+  }, [isOpen]);
 
-  /** @param {Queue} queue */
-  const hasFields = (queue) => isForm(queue.input) && takesJson(queue) && !isJson;
+  // Not from the data of the form, where line breaks have changed.
+  const typedText = () => textArea.current?.value ?? "";
 
-  /** @param {Queue} queue @param {HTMLFormElement} form @throws {FieldError | NoJson} */
-  function bodyOf(queue, form) {
+  /** @param {HTMLFormElement} form @throws {FieldError | NoJson} */
+  function bodyOf(form) {
     const file = new FormData(form).get("file");
     if (file instanceof File) return file;
-    if (hasFields(queue) && queue.input) return textOf(formValue(queue.input, form, draft));
-    const text = typedText();
-    parse(text);
-    return text;
+    if (schema) return textOf(formValue(schema, form, draft.value));
+    parse(typedText());
+    return typedText();
   }
 
-  const textArea = () => {
-    const found = document.querySelector("#submission-json");
-    return found instanceof HTMLTextAreaElement ? found : null;
-  };
-  // Not from the data of the form, where line breaks have changed.
-  const typedText = () => textArea()?.value ?? "";
-
-  /** Says at its place what is wrong with what was entered. @param {unknown} error @returns {boolean} whether it is that */
-  function place(error) {
+  /**
+   * Says what is wrong, also at its place, if that is what was entered.
+   * @param {unknown} error
+   * @param {string} [otherwise] what is said if it has a place
+   */
+  function tell(error, otherwise) {
+    /** @type {Map<string, string>} */
+    const errors = new Map();
     if (error instanceof FieldError) errors.set(error.pointer, error.message);
-    else if (error instanceof NoJson) errors.set("", error.message);
-    else return false;
-    return true;
+    if (error instanceof NoJson) {
+      errors.set("", error.message);
+      textArea.current?.focus();
+      textArea.current?.setSelectionRange(error.at, error.at + 1);
+    }
+    const isEntered = errors.size > 0;
+    if (error instanceof ServerError && Array.isArray(error.problem.errors))
+      for (const { pointer, detail } of error.problem.errors) errors.set(String(pointer), String(detail));
+    const named = schema ? "" : [...errors].map(([pointer, detail]) => `${pointer}: ${detail}`).join("; ");
+    setTrouble({ errors, text: (isEntered && otherwise) || named || messageOf(error) });
   }
 
-  /** @param {unknown} error */
-  function goTo(error) {
-    if (!(error instanceof NoJson)) return;
-    textArea()?.focus();
-    textArea()?.setSelectionRange(error.at, error.at + 1);
-  }
-
-  /** @param {Queue} queue @param {SubmitEvent} event */
-  async function submit(queue, event) {
+  /** @param {SubmitEvent} event */
+  async function submit(event) {
     event.preventDefault();
     if (!(event.target instanceof HTMLFormElement)) return;
     const data = new FormData(event.target);
-    errors = new Map();
-    trouble = "";
-    let failed;
+    const [delay, priority] = [String(data.get("delay") ?? ""), String(data.get("priority") ?? "")];
+    const path = `/v1/queues/${encodeURIComponent(queue.name)}/requests`;
     try {
-      const body = bodyOf(queue, event.target);
-      const delay = String(data.get("delay") ?? "");
-      const priority = String(data.get("priority") ?? "");
-      const answer = await send(
-        `/v1/queues/${encodeURIComponent(name)}/requests${delay === "" ? "" : `?delay=${encodeURIComponent(delay)}`}`,
-        {
-          method: "POST",
-          body,
-          headers: {
-            "Content-Type": body instanceof File ? body.type || "application/octet-stream" : "application/json",
-            Prefer: "respond-async",
-            ...(priority === "" ? {} : { Priority: `u=${priority}` }),
-          },
-        },
-      );
+      const body = bodyOf(event.target);
+      const headers = {
+        "Content-Type": body instanceof File ? body.type || "application/octet-stream" : "application/json",
+        Prefer: "respond-async",
+        ...(priority === "" ? {} : { Priority: `u=${priority}` }),
+      };
+      const search = delay === "" ? "" : `?delay=${encodeURIComponent(delay)}`;
+      const answer = await send(path + search, { method: "POST", body, headers });
       if (!answer.ok) throw await errorOf(answer);
-      submitted = await answer.json();
+      setSubmitted(await answer.json());
+      setTrouble(NO_TROUBLE);
       desk.refresh();
     } catch (error) {
-      failed = error;
-      if (place(error)) trouble = "Nothing was submitted.";
-      else if (error instanceof ServerError && Array.isArray(error.problem.errors)) {
-        for (const { pointer, detail } of error.problem.errors) errors.set(String(pointer), String(detail));
-      }
-      const named = [...errors].map(([pointer, detail]) => `${pointer}: ${detail}`).join("; ");
-      trouble ||= hasFields(queue) || named === "" ? messageOf(error) : named;
-      submitted = null;
+      setSubmitted(null);
+      tell(error, "Nothing was submitted.");
     }
-    desk.redraw();
-    goTo(failed);
   }
 
-  /** Changes between fields and JSON, with all that was entered, or says why it cannot. @param {Queue} queue */
-  function change(queue) {
-    const form = document.querySelector("#submission");
-    if (!(form instanceof HTMLFormElement) || !queue.input) return;
-    errors = new Map();
-    trouble = "";
-    let failed;
+  /** Changes between fields and JSON, with all that was entered, or says why it cannot. */
+  function change() {
+    if (!form.current) return;
     try {
-      if (isJson) readText();
-      else {
-        const value = formValue(queue.input, form, draft);
+      if (schema) {
+        const value = formValue(schema, form.current, draft.value);
         // As it was typed, unless a field has changed it.
-        if (textOf(value) !== textOf(draft)) draftText = textOf(value, 2);
-        draft = value;
-      }
-      isJson = !isJson;
+        setDraft({ value, text: textOf(value) === textOf(draft.value) ? draft.text : textOf(value, 2) });
+      } else setDraft({ value: objectOf(typedText()), text: typedText() });
+      setJson(!isJson);
+      setTrouble(NO_TROUBLE);
     } catch (error) {
-      failed = error;
-      place(error);
-      trouble = error instanceof NoJson ? "It cannot be shown as a form as long as it is no JSON." : messageOf(error);
+      const otherwise = "It cannot be shown as a form as long as it is no JSON.";
+      tell(error, error instanceof NoJson ? otherwise : messageOf(error));
     }
-    desk.redraw();
-    goTo(failed);
   }
 
-  /** @throws {NoJson} @throws {Error} when the text is no object */
-  function readText() {
-    const text = typedText();
-    const value = parse(text);
-    if (!isObject(value)) {
-      const what = Array.isArray(value) ? "an array" : value === null ? "null" : "a single value";
-      throw new Error(`It cannot be shown as a form: it is ${what}, and a form has an object.`);
-    }
-    [draft, draftText] = [value, text];
+  function fields() {
+    if (!takesJson)
+      return html`
+        <div class="field" key="file">
+          <label for="submission-file">File (${queue.consumes.join(", ")})</label>
+          <input id="submission-file" type="file" name="file" required accept=${queue.consumes.join(",")} />
+        </div>`;
+    if (schema) return html`<div class="fields" key="fields">${formFields(schema, draft.value, trouble.errors)}</div>`;
+    const error = trouble.errors.get("");
+    return html`
+      <div class="field" key="json">
+        <label for="submission-json">Input, as JSON</label>
+        <textarea id="submission-json" ref=${textArea} name="json" rows="6" required spellcheck=${false} defaultValue=${draft.text}
+          aria-invalid=${error ? "true" : null} aria-describedby=${error ? "submission-json:error" : null} />
+        ${error && html`<p class="bad" id="submission-json:error">${error}</p>`}
+      </div>`;
   }
 
-  /** @param {Queue} queue */
-  function fields(queue) {
-    if (!takesJson(queue)) {
-      return h(
-        "div",
-        { class: "field", key: "file" },
-        h("label", { for: "submission-file" }, `File (${queue.consumes.join(", ")})`),
-        h("input", {
-          id: "submission-file",
-          type: "file",
-          name: "file",
-          required: true,
-          accept: queue.consumes.join(","),
-        }),
-      );
-    }
-    if (hasFields(queue) && queue.input)
-      return h("div", { class: "fields", key: "fields" }, formFields(queue.input, draft, errors));
-    const error = errors.get("");
-    return h(
-      "div",
-      { class: "field", key: "json" },
-      h("label", { for: "submission-json" }, "Input, as JSON"),
-      h("textarea", {
-        id: "submission-json",
-        name: "json",
-        rows: "6",
-        required: true,
-        spellcheck: "false",
-        "aria-invalid": error ? "true" : null,
-        "aria-describedby": error ? "submission-json:error" : null,
-        value: draftText,
-      }),
-      error && h("p", { class: "bad", id: "submission-json:error" }, error),
-    );
-  }
-
-  return {
-    button: () =>
-      h(
-        "button",
-        {
-          type: "button",
-          id: "submit-task",
-          key: "submit",
-          "aria-expanded": String(isOpen),
-          onclick: () => toggle(!isOpen),
-        },
-        "Submit a task",
-      ),
-
-    /** @param {Queue} queue */
-    show: (queue) =>
-      wasOpen &&
-      h(
-        "form",
-        {
-          id: "submission",
-          key: "submission",
-          hidden: !isOpen,
-          class: "panel submission",
-          "aria-label": `Submit a task to ${name}`,
-          onsubmit: (/** @type {SubmitEvent} */ event) => void submit(queue, event),
-          onkeydown: (/** @type {KeyboardEvent} */ event) => {
-            if (event.key === "Escape") toggle(false);
-          },
-        },
-        fields(queue),
-        h(
-          "div",
-          { class: "fields options" },
-          h(
-            "div",
-            { class: "field" },
-            h("label", { for: "submission-priority" }, "Priority"),
-            h(
-              "select",
-              { id: "submission-priority", name: "priority", value: "3" },
-              PRIORITIES.map((text, value) => h("option", { value: String(value) }, text)),
-            ),
-          ),
-          h(
-            "div",
-            { class: "field" },
-            h("label", { for: "submission-delay" }, "Delay", h("span", { class: "hint" }, " seconds, optional")),
-            h("input", { id: "submission-delay", name: "delay", type: "number", min: "0", step: "1" }),
-          ),
-        ),
-        h("p", { class: "bad", role: "alert", key: "trouble" }, trouble),
-        h(
-          "p",
-          { role: "status", key: "submitted" },
-          submitted && [
-            "Submitted as ",
-            h("a", { href: paths.task(submitted.id), class: "id inline" }, submitted.id),
-            submitted.index === null ? "." : `, place ${submitted.index + 1}.`,
-          ],
-        ),
-        h(
-          "div",
-          { class: "buttons" },
-          h("button", { type: "submit", class: "primary" }, "Submit"),
-          isForm(queue.input) &&
-            takesJson(queue) &&
-            h(
-              "button",
-              { type: "button", key: "change", onclick: () => change(queue) },
-              isJson ? "As a form" : "As JSON",
-            ),
-          h("button", { type: "button", key: "close", onclick: () => toggle(false) }, "Close"),
-        ),
-      ),
-  };
+  return html`
+    <form id="submission" ref=${form} hidden=${!isOpen} class="panel submission" aria-label="Submit a task to ${queue.name}"
+      onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && onClose()}>
+      ${fields()}
+      <div class="fields options">
+        <div class="field">
+          <label for="submission-priority">Priority</label>
+          <select id="submission-priority" name="priority">
+            ${PRIORITIES.map((text, i) => html`<option value=${i} selected=${i === 3}>${text}</option>`)}
+          </select>
+        </div>
+        <div class="field">
+          <label for="submission-delay">Delay<span class="hint"> seconds, optional</span></label>
+          <input id="submission-delay" name="delay" type="number" min="0" step="1" />
+        </div>
+      </div>
+      <p class="bad" role="alert">${trouble.text}</p>
+      <p role="status">
+        ${
+          submitted &&
+          html`
+            Submitted as <a href=${paths.task(submitted.id)} class="id inline">${submitted.id}</a>${submitted.index === null ? "." : `, place ${submitted.index + 1}.`}`
+        }
+      </p>
+      <div class="buttons">
+        <button type="submit" class="primary">Submit</button>
+        ${canBeForm && html`<button type="button" onClick=${change}>${isJson ? "As a form" : "As JSON"}</button>`}
+        <button type="button" onClick=${onClose}>Close</button>
+      </div>
+    </form>`;
 }
 
-/** @param {Queue} queue */
-const takesJson = ({ consumes }) => consumes.some((type) => /json|^\*\/\*$/.test(type));
+/** @param {string} text @throws {NoJson} @throws {Error} when the text is no object */
+function objectOf(text) {
+  const value = parse(text);
+  if (isObject(value)) return value;
+  const what = Array.isArray(value) ? "an array" : value === null ? "null" : "a single value";
+  throw new Error(`It cannot be shown as a form: it is ${what}, and a form has an object.`);
+}

@@ -1,32 +1,33 @@
 /** What each list of a queue shows of its tasks. */
 
+import { html } from "../../preact.js";
 import { paths } from "../address.js";
 import { count, duration, eta, moment, secondsSince } from "../parts/format.js";
-import { h } from "../parts/html.js";
 import { taskButtons } from "../task/task-actions.js";
 import { progress, state } from "../task/task-state.js";
 
 /** @typedef {import("./task-list.js").List} List */
 /** @typedef {import("../server/wire.js").ListedTask} ListedTask */
 /** @typedef {import("../server/wire.js").Queue} Queue */
-/** @typedef {import("../parts/html.js").Content} Content */
+/** @typedef {import("../../preact.js").Content} Content */
 /** @typedef {import("../parts/table.js").Column & { cell: (task: ListedTask) => Content }} Shown */
 
 /** @param {string | null} iso */
-const time = (iso) => (iso === null ? "–" : h("time", { datetime: iso, title: new Date(iso).toString() }, moment(iso)));
+const time = (iso) =>
+  iso === null ? "–" : html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
 /** @param {string | null} iso */
 const since = (iso) => (iso === null ? "–" : duration(Math.round(secondsSince(iso))));
 
 const id = {
   name: "Task",
-  cell: (/** @type {ListedTask} */ task) => h("a", { class: "id", href: paths.task(task.id) }, task.id),
+  cell: (/** @type {ListedTask} */ { id }) => html`<a class="id" href=${paths.task(id)}>${id}</a>`,
 };
 const place = {
   name: "Place",
   number: true,
   cell: (/** @type {ListedTask} */ { index, held }) => [
     index === null ? "–" : count(index + 1),
-    held && h("span", { class: "badge", title: "Waits for a task of the same key to end" }, "held"),
+    held && html`<span class="badge" title="Waits for a task of the same key to end">held</span>`,
   ],
 };
 const caller = { name: "Caller", cell: (/** @type {ListedTask} */ task) => task.caller ?? "–" };
@@ -41,7 +42,7 @@ const error = {
   wide: true,
   cell: (/** @type {ListedTask} */ task) => {
     const text = task.errors?.[0] ?? task.error?.message ?? "";
-    return text === "" ? "–" : h("span", { class: "clipped", title: text }, text);
+    return text === "" ? "–" : html`<span class="clipped" title=${text}>${text}</span>`;
   },
 };
 
@@ -67,11 +68,7 @@ const COLUMNS = {
   scheduled: [
     id,
     { name: "State", cell: (task) => state(task) },
-    {
-      name: "Due",
-      number: true,
-      cell: (task) => (task.dueAt === null ? "–" : [time(task.dueAt)]),
-    },
+    { name: "Due", number: true, cell: (task) => time(task.dueAt) },
     {
       name: "In",
       number: true,
@@ -101,35 +98,22 @@ const COLUMNS = {
   ],
 };
 
-const ACTIONS = { name: "Actions", hidden: true };
-
 /**
  * The columns of a list; keys only where the queue has them.
  * @param {List} list
  * @param {Queue} queue
+ * @param {import("../desk.js").Desk} desk
+ * @returns {readonly Shown[]}
  */
-export const columns = (list, queue) => [...shown(list, queue), ACTIONS];
-
-/**
- * @param {List} list
- * @param {Queue} queue
- */
-function shown(list, queue) {
+export function columns(list, queue, desk) {
   const isKeyed = queue.order === "fair" || queue.held !== null;
-  return COLUMNS[list].filter((column) => column !== key || isKeyed);
-}
-
-/**
- * @param {List} list
- * @param {Queue} queue
- * @param {ListedTask} task
- * @param {import("../views/view.js").Desk} desk
- * @returns {readonly Content[]}
- */
-export function cells(list, queue, task, desk) {
-  const actions = taskButtons(task, desk);
+  /** @param {ListedTask} task */
+  function actions(task) {
+    const buttons = taskButtons(task, desk);
+    return buttons.length > 0 && html`<span class="actions">${buttons}</span>`;
+  }
   return [
-    ...shown(list, queue).map((column) => column.cell(task)),
-    actions.length > 0 && h("span", { class: "actions" }, actions),
+    ...COLUMNS[list].filter((column) => column !== key || isKeyed),
+    { name: "Actions", hidden: true, cell: actions },
   ];
 }

@@ -1,157 +1,144 @@
 /** The tasks of a list of a queue, page by page, and what can be done with all that match the filters. */
 
+import { html } from "../../preact.js";
 import { choose, options, paths } from "../address.js";
+import { useDesk } from "../desk.js";
 import { count, counted } from "../parts/format.js";
-import { h } from "../parts/html.js";
-import { table } from "../parts/table.js";
+import { row, table } from "../parts/table.js";
 import { ask, ServerError } from "../server/server.js";
-import { bulk } from "./bulk.js";
+import { useBulk } from "./bulk.js";
 import { filters, isFiltered, queryOf } from "./filters.js";
-import { cells, columns } from "./task-columns.js";
+import { columns } from "./task-columns.js";
 
 /** @typedef {"waiting" | "running" | "scheduled" | "dead" | "finished"} List */
+/** @typedef {import("../server/wire.js").Queue} Queue */
+/** @typedef {import("../server/wire.js").Page & { asked: string, refused: string }} Loaded `refused`: why the server takes no such filter */
 
 /** @type {readonly List[]} */
 export const LISTS = ["waiting", "running", "scheduled", "dead", "finished"];
 
 const PAGE = 50;
 
+/** @param {List} tab */
+const where = (tab) => `${tab}?${queryOf(tab)}&cursor=${options().get("cursor") ?? ""}`;
+
 /**
- * @param {import("../views/view.js").Desk} desk
+ * The page of the address.
  * @param {string} queue
+ * @param {List} tab
+ * @param {AbortSignal} signal
+ * @returns {Promise<Loaded>}
  */
-export function taskList(desk, queue) {
-  /** @type {import("../server/wire.js").ListedTask[]} */
-  let items = [];
-  /** @type {string | null} */
-  let next = null;
-  let scanned = 0;
-  let loaded = "";
-  /** Why the server takes no such filter; "" if it does. */
-  let refused = "";
-  const all = bulk(desk, queue);
-
-  /** @param {List} tab */
-  const where = (tab) => `${tab}?${queryOf(tab)}&cursor=${options().get("cursor") ?? ""}`;
-
-  return {
-    /**
-     * @param {List} tab
-     * @param {AbortSignal} signal
-     */
-    async load(tab, signal) {
-      const asked = where(tab);
-      const query = queryOf(tab);
-      query.set("limit", String(PAGE));
-      if (tab === "dead") query.set("order", "newest");
-      const cursor = options().get("cursor");
-      if (cursor) query.set("cursor", cursor);
-      let refusal = "";
-      /** @type {import("../server/wire.js").Page} */
-      const page = await ask(`/v1/queues/${encodeURIComponent(queue)}/${tab}?${query}`, { signal }).catch((error) => {
-        if (!(error instanceof ServerError) || error.status !== 400) throw error;
-        refusal = error.message;
-        return { items: [], next: null, scanned: 0 };
-      });
-      ({ items, next, scanned } = page);
-      refused = refusal;
-      loaded = asked;
-    },
-
-    leave: () => all.stop(),
-
-    /**
-     * @param {List} tab
-     * @param {import("../server/wire.js").Queue} known
-     */
-    show(tab, known) {
-      const isLoaded = loaded === where(tab);
-      return h(
-        "div",
-        { key: tab, class: "list" },
-        h("div", { class: "toolbar" }, filters(tab, known), all.buttons(tab, known)),
-        all.progress(),
-        !isLoaded
-          ? h("p", { class: "loading", key: "loading" }, "Loading …")
-          : refused !== ""
-            ? h("p", { class: "empty bad", role: "alert", key: "refused" }, refused)
-            : items.length === 0
-              ? nothing(tab, known, next, looked(tab, known))
-              : table(`${known.name}, ${tab}`, columns(tab, known), items, (task) => ({
-                  key: task.id,
-                  cells: cells(tab, known, task, desk),
-                })),
-        isLoaded && pages(tab, known),
-      );
-    },
-  };
-
-  /**
-   * How many tasks were looked through, of how many; of the latest outcomes the number is not known.
-   * @param {List} tab
-   * @param {import("../server/wire.js").Queue} known
-   */
-  function looked(tab, known) {
-    const all = tab === "finished" ? 0 : known[tab];
-    return scanned < all ? `${count(scanned)} of ${counted(all, "task")}` : counted(scanned, "task");
+export async function loadList(queue, tab, signal) {
+  const asked = where(tab);
+  const query = queryOf(tab);
+  query.set("limit", String(PAGE));
+  if (tab === "dead") query.set("order", "newest");
+  const cursor = options().get("cursor");
+  if (cursor) query.set("cursor", cursor);
+  try {
+    const page = await ask(`/v1/queues/${encodeURIComponent(queue)}/${tab}?${query}`, { signal });
+    return { ...page, asked, refused: "" };
+  } catch (error) {
+    if (!(error instanceof ServerError) || error.status !== 400) throw error;
+    return { items: [], next: null, scanned: 0, asked, refused: error.message };
   }
+}
 
-  /**
-   * Says no more than is known: which of how many are shown, or how many match so far.
-   * @param {List} tab
-   * @param {import("../server/wire.js").Queue} known
-   */
-  function told(tab, known) {
-    if (items.length === 0) return "";
-    const isLater = options().has("cursor");
-    if (isFiltered(tab)) {
-      const number = `${count(items.length)}${next === null ? "" : "+"}${isLater ? " more" : ""} match`;
-      return next !== null && items.length >= PAGE
-        ? number
-        : `${number}${next === null ? "" : " so far"}: ${looked(tab, known)} were looked through`;
-    }
-    if (tab === "finished")
-      return next === null ? counted(items.length, "task") : `${count(items.length)} tasks, and more`;
-    const first = isLater ? (items[0]?.index ?? null) : 0;
-    const range = first === null ? count(items.length) : `${count(first + 1)}–${count(first + items.length)}`;
-    return `${range} of ${counted(Math.max(known[tab], items.length), "task")}`;
-  }
+/** @param {{ tab: List, queue: Queue, page: Loaded | null }} props */
+export function TaskList({ tab, queue, page }) {
+  const desk = useDesk();
+  const bulk = useBulk(tab, queue);
+  const shown = page?.asked === where(tab) ? page : null;
+  return html`
+    <div class="list" key=${tab}>
+      <div class="toolbar">${filters(tab, queue)}${bulk.buttons}</div>
+      ${bulk.progress}
+      ${shown === null ? html`<p class="loading">Loading …</p>` : content(tab, queue, shown, desk)}
+      ${shown && pages(tab, queue, shown)}
+    </div>`;
+}
 
-  /**
-   * @param {List} tab
-   * @param {import("../server/wire.js").Queue} known
-   */
-  function pages(tab, known) {
-    const isLater = options().has("cursor");
-    if (!isLater && next === null && !isFiltered(tab)) return null;
-    const isFull = items.length >= PAGE || !isFiltered(tab);
-    return h(
-      "nav",
-      { class: "pages", "aria-label": "Pages" },
-      h("span", { class: "summary" }, told(tab, known)),
-      isLater && h("button", { type: "button", key: "first", onclick: () => choose({ cursor: null }) }, "First page"),
-      next !== null &&
-        h(
-          "button",
-          { type: "button", key: "next", onclick: () => choose({ cursor: next }, true) },
-          isFull ? "Next page" : "Look further",
-        ),
-    );
+/** @param {List} tab @param {Queue} queue @param {Loaded} page @param {import("../desk.js").Desk} desk */
+function content(tab, queue, page, desk) {
+  if (page.refused !== "") return html`<p class="empty bad" role="alert">${page.refused}</p>`;
+  if (page.items.length === 0) return nothing(tab, queue, page);
+  const shown = columns(tab, queue, desk);
+  const rows = page.items.map((task) =>
+    row(
+      task.id,
+      shown,
+      shown.map(({ cell }) => cell(task)),
+    ),
+  );
+  return table(`${queue.name}, ${tab}`, shown, rows);
+}
+
+/**
+ * How many tasks were looked through, of how many; of the latest outcomes the number is not known.
+ * @param {List} tab
+ * @param {Queue} queue
+ * @param {Loaded} page
+ */
+function looked(tab, queue, { scanned }) {
+  const all = tab === "finished" ? 0 : queue[tab];
+  return scanned < all ? `${count(scanned)} of ${counted(all, "task")}` : counted(scanned, "task");
+}
+
+/**
+ * Says no more than is known: which of how many are shown, or how many match so far.
+ * @param {List} tab
+ * @param {Queue} queue
+ * @param {Loaded} page
+ */
+function told(tab, queue, page) {
+  const { items, next } = page;
+  if (items.length === 0) return "";
+  const isLater = options().has("cursor");
+  if (isFiltered(tab)) {
+    const number = `${count(items.length)}${next === null ? "" : "+"}${isLater ? " more" : ""} match`;
+    return next !== null && items.length >= PAGE
+      ? number
+      : `${number}${next === null ? "" : " so far"}: ${looked(tab, queue, page)} were looked through`;
   }
+  if (tab === "finished")
+    return next === null ? counted(items.length, "task") : `${count(items.length)} tasks, and more`;
+  const first = isLater ? (items[0]?.index ?? null) : 0;
+  const range = first === null ? count(items.length) : `${count(first + 1)}–${count(first + items.length)}`;
+  return `${range} of ${counted(Math.max(queue[tab], items.length), "task")}`;
+}
+
+/**
+ * @param {List} tab
+ * @param {Queue} queue
+ * @param {Loaded} page
+ */
+function pages(tab, queue, page) {
+  const { items, next } = page;
+  const isLater = options().has("cursor");
+  if (!isLater && next === null && !isFiltered(tab)) return null;
+  const isFull = items.length >= PAGE || !isFiltered(tab);
+  const toFirst = () => choose({ cursor: null });
+  const toNext = () => choose({ cursor: next }, true);
+  return html`
+    <nav class="pages" aria-label="Pages">
+      <span class="summary">${told(tab, queue, page)}</span>
+      ${isLater && html`<button type="button" key="first" onClick=${toFirst}>First page</button>`}
+      ${next !== null && html`<button type="button" key="next" onClick=${toNext}>${isFull ? "Next page" : "Look further"}</button>`}
+    </nav>`;
 }
 
 /**
  * Says why there is nothing, and what to do.
  * @param {List} tab
- * @param {import("../server/wire.js").Queue} queue
- * @param {string | null} next
- * @param {string} looked through how many tasks
+ * @param {Queue} queue
+ * @param {Loaded} page
  */
-function nothing(tab, queue, next, looked) {
+function nothing(tab, queue, page) {
   if (isFiltered(tab)) {
     const more = options().has("cursor") ? "more " : "";
-    const text = `Nothing ${more}matches among ${looked}${next === null ? "." : " so far."}`;
-    return h("div", { class: "empty", key: "none" }, h("p", null, text));
+    const sofar = page.next === null ? "." : " so far.";
+    return html`<div class="empty"><p>Nothing ${more}matches among ${looked(tab, queue, page)}${sofar}</p></div>`;
   }
   if (tab !== "waiting" || !queue.actions.includes("submit") || queue.waiting > 0) {
     const texts = {
@@ -161,19 +148,15 @@ function nothing(tab, queue, next, looked) {
       dead: "No dead tasks: whatever failed was tried again and succeeded, or was given up on purpose.",
       finished: "Nothing has finished lately.",
     };
-    return h("div", { class: "empty", key: "none" }, h("p", null, texts[tab]));
+    return html`<div class="empty"><p>${texts[tab]}</p></div>`;
   }
   const type = queue.consumes[0] ?? "application/json";
   const body = type.includes("json") ? "'{}'" : "@file";
-  return h(
-    "div",
-    { class: "empty", key: "none" },
-    h("p", null, "No task waits. To submit one, use the form above, or:"),
-    h(
-      "pre",
-      null,
-      `curl ${location.origin}/v1/queues/${queue.name}/requests -H 'Prefer: respond-async' -H 'Content-Type: ${type}' -d ${body}`,
-    ),
-    h("p", null, h("a", { href: paths.queue(queue.name, "finished") }, "What has finished")),
-  );
+  const url = `${location.origin}/v1/queues/${queue.name}/requests`;
+  return html`
+    <div class="empty">
+      <p>No task waits. To submit one, use the form above, or:</p>
+      <pre>${`curl ${url} -H 'Prefer: respond-async' -H 'Content-Type: ${type}' -d ${body}`}</pre>
+      <p><a href=${paths.queue(queue.name, "finished")}>What has finished</a></p>
+    </div>`;
 }

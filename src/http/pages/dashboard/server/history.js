@@ -3,32 +3,20 @@
 import { ask } from "./server.js";
 
 /**
+ * Asks as often as it is called, but no more often than this: in between the answer is that of before.
  * @param {string} path
  * @param {number} everyMs
  * @returns {(signal: AbortSignal) => Promise<any>} the answer of the server, whose form is decided by the path
  */
-export function history(path, everyMs) {
+export function seldom(path, everyMs) {
   /** @type {any} */
   let known = null;
   let askedAt = Number.NEGATIVE_INFINITY;
-  /** @type {Promise<any> | null} */
-  let asking = null;
-
-  /** @param {AbortSignal} signal */
-  async function again(signal) {
-    try {
-      known = await ask(path, { signal });
-      askedAt = performance.now();
-      return known;
-    } finally {
-      asking = null;
-    }
-  }
-
   return async (signal) => {
     if (performance.now() - askedAt < everyMs) return known;
-    asking ??= again(signal);
-    return asking;
+    known = await ask(path, { signal });
+    askedAt = performance.now();
+    return known;
   };
 }
 

@@ -1,8 +1,8 @@
 /** The attempts of a task, as a line of time and as a table. */
 
+import { html } from "../../preact.js";
 import { duration, moment } from "../parts/format.js";
-import { h } from "../parts/html.js";
-import { table } from "../parts/table.js";
+import { row, table } from "../parts/table.js";
 
 /** @typedef {import("../server/wire.js").Timeline} Timeline */
 /** @typedef {import("../server/wire.js").Attempt} Attempt */
@@ -35,23 +35,27 @@ const outcomeOf = ({ outcome }) => OUTCOMES[outcome] ?? { text: outcome, kind: "
 /** @param {Timeline} known */
 export function attempts({ task, attempts, attemptsOmitted }) {
   if (attempts.length === 0) return null;
-  return h(
-    "section",
-    { key: "attempts", "aria-label": "Attempts" },
-    h("div", { class: "panel" }, span(task, attempts)),
-    attemptsOmitted && h("p", { class: "hint" }, "Earlier attempts may be left out."),
-    table("Attempts", COLUMNS, attempts, (attempt) => ({
-      key: `${attempt.number} ${attempt.startedAt}`,
-      cells: [
-        attempt.number === 0 ? "–" : `#${attempt.number}`,
-        h("span", { class: `state ${outcomeOf(attempt).kind}` }, outcomeOf(attempt).text),
-        h("time", { datetime: attempt.startedAt }, moment(attempt.startedAt)),
-        attempt.number === 0 ? "–" : duration(lengthOf(attempt)),
-        attempt.worker ?? "–",
-        attempt.error === null ? "–" : h("span", { class: "error" }, attempt.error),
-      ],
-    })),
-  );
+  const rows = attempts.map((attempt) => row(`${attempt.number} ${attempt.startedAt}`, COLUMNS, cells(attempt)));
+  return html`
+    <section aria-label="Attempts">
+      <div class="panel">${span(task, attempts)}</div>
+      ${attemptsOmitted && html`<p class="hint">Earlier attempts may be left out.</p>`}
+      ${table("Attempts", COLUMNS, rows)}
+    </section>`;
+}
+
+/** @param {Attempt} attempt */
+function cells(attempt) {
+  const { number, startedAt, worker, error } = attempt;
+  const { text, kind } = outcomeOf(attempt);
+  return [
+    number === 0 ? "–" : `#${number}`,
+    html`<span class="state ${kind}">${text}</span>`,
+    html`<time datetime=${startedAt}>${moment(startedAt)}</time>`,
+    number === 0 ? "–" : duration(lengthOf(attempt)),
+    worker ?? "–",
+    error === null ? "–" : html`<span class="error">${error}</span>`,
+  ];
 }
 
 /** In seconds. @param {Attempt} attempt */
@@ -72,30 +76,18 @@ function span(task, attempts) {
   /** @param {number} at in ms */
   const x = (at) => Math.min(1000, Math.max(0, ((at - from) / length) * 1000));
   const label = `Waited ${duration(waited)}, then ${attempts.map((each) => outcomeOf(each).text).join(", ")}; ${duration(length / 1000)} in all`;
-  return [
-    h(
-      "p",
-      { class: "summary" },
-      `Waited ${duration(waited)} before it first started; ${duration(length / 1000)} ${task.finishedAt ? "in all" : "so far"}.`,
-    ),
-    h(
-      "svg",
-      { class: "span", viewBox: "0 0 1000 10", preserveAspectRatio: "none", role: "img", "aria-label": label },
-      attempts
-        .filter(({ number }) => number > 0)
-        .map((attempt) => {
-          const start = x(Date.parse(attempt.startedAt));
-          // Narrower than this it could not be seen.
-          const width = Math.max(3, x(endOf(attempt.endedAt)) - start);
-          return h("rect", {
-            key: attempt.startedAt,
-            x: start,
-            y: 0,
-            width,
-            height: 10,
-            class: outcomeOf(attempt).kind,
-          });
-        }),
-    ),
-  ];
+  /** @param {Attempt} attempt */
+  function bar(attempt) {
+    const start = x(Date.parse(attempt.startedAt));
+    // Narrower than this it could not be seen.
+    const width = Math.max(3, x(endOf(attempt.endedAt)) - start);
+    return html`<rect key=${attempt.startedAt} x=${start} y="0" width=${width} height="10" class=${outcomeOf(attempt).kind} />`;
+  }
+  return html`
+    <p class="summary">
+      Waited ${duration(waited)} before it first started; ${duration(length / 1000)} ${task.finishedAt ? "in all" : "so far"}.
+    </p>
+    <svg class="span" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label=${label}>
+      ${attempts.filter(({ number }) => number > 0).map(bar)}
+    </svg>`;
 }

@@ -1,16 +1,18 @@
 /** What a task writes, as it writes it. */
 
 import { OutputText } from "../../output-text.js";
-import { save } from "../page.js";
-import { h } from "../parts/html.js";
+import { html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "../../preact.js";
+import { useDesk } from "../desk.js";
+import { save } from "../parts/save.js";
 import { errorOf, send } from "../server/server.js";
 
 /**
- * @param {import("../views/view.js").Desk} desk
+ * Reads the output of a task.
  * @param {string} id
+ * @param {() => void} redraw called when it begins, and when its beginning leaves the page; between the two the text grows by itself
  */
-export function output(desk, id) {
-  const text = new OutputText(() => desk.redraw());
+function reader(id, redraw) {
+  const text = new OutputText(redraw);
   const path = `/v1/requests/${encodeURIComponent(id)}/output`;
   let run = 0;
   let after = -1;
@@ -27,8 +29,7 @@ export function output(desk, id) {
     run = line.run;
     const isFirst = text.isEmpty;
     text.add(typeof line.data === "string" ? line.data : `${JSON.stringify(line.data)}\n`);
-    // From here on the text grows by itself.
-    if (isFirst) desk.redraw();
+    if (isFirst) redraw();
   }
 
   /** @param {AbortSignal} signal @param {string | null} finishedAt */
@@ -59,6 +60,9 @@ export function output(desk, id) {
   }
 
   return {
+    text,
+    download,
+
     /**
      * Begins to read, or goes on where it was cut off.
      * @param {string | null} finishedAt null while the task is pending
@@ -67,7 +71,6 @@ export function output(desk, id) {
       if (reading || (finishedAt !== null && finishedAt === readTo)) return;
       const controller = new AbortController();
       reading = controller;
-      // What went wrong is tried again with the next refresh.
       read(controller.signal, finishedAt)
         .catch(() => undefined)
         .finally(() => {
@@ -76,35 +79,31 @@ export function output(desk, id) {
     },
 
     stop: () => reading?.abort(),
-
-    /** @param {boolean} isEnded */
-    show: (isEnded) =>
-      !text.isEmpty &&
-      h(
-        "section",
-        { key: "output", class: "panel", "aria-label": "Output" },
-        h(
-          "div",
-          { class: "head" },
-          h("h2", null, "Output", !isEnded && h("span", { class: "badge good" }, "live")),
-          text.isCut &&
-            h(
-              "div",
-              { class: "buttons" },
-              h("span", { class: "hint" }, "Only the end is shown."),
-              h("button", { type: "button", class: "quiet", onclick: () => void desk.act(download) }, "Download all"),
-            ),
-        ),
-        h("pre", {
-          class: "output",
-          tabindex: "0",
-          role: "log",
-          "aria-live": "off",
-          "aria-label": "Output",
-          own: (/** @type {HTMLElement} */ element) => {
-            if (text.element.parentElement !== element) element.replaceChildren(text.element);
-          },
-        }),
-      ),
   };
+}
+
+/** @param {{ id: string, finishedAt: string | null }} props `finishedAt`: null while the task is pending */
+export function Output({ id, finishedAt }) {
+  const desk = useDesk();
+  const [, redraw] = useReducer((times) => times + 1, 0);
+  const [{ text, download, follow, stop }] = useState(() => reader(id, () => redraw(undefined)));
+  // What went wrong is tried again with the next refresh.
+  useEffect(() => follow(finishedAt));
+  useEffect(() => stop, []);
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => place.current?.append(text.element), [text.isEmpty]);
+  if (text.isEmpty) return null;
+  const whole = html`
+    <div class="buttons">
+      <span class="hint">Only the end is shown.</span>
+      <button type="button" class="quiet" onClick=${() => desk.act(download)}>Download all</button>
+    </div>`;
+  return html`
+    <section class="panel" aria-label="Output">
+      <div class="head">
+        <h2>Output${finishedAt === null && html`<span class="badge good">live</span>`}</h2>
+        ${text.isCut && whole}
+      </div>
+      <pre class="output" tabindex="0" role="log" aria-live="off" aria-label="Output" ref=${place} />
+    </section>`;
 }

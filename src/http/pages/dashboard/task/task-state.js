@@ -1,6 +1,6 @@
 /** The state of a task, and how far it is. */
 
-import { h } from "../parts/html.js";
+import { html } from "../../preact.js";
 
 /** @typedef {import("../server/wire.js").Task} Task */
 
@@ -15,23 +15,20 @@ const KINDS = /** @type {Record<string, string>} */ ({
 /** @param {Pick<Task, "state" | "cancelRequested">} task */
 export function state({ state, cancelRequested }) {
   const isStopping = cancelRequested && state === "running";
-  return h("span", { class: `state ${isStopping ? "warn" : (KINDS[state] ?? "")}` }, isStopping ? "stopping" : state);
+  const kind = isStopping ? "warn" : (KINDS[state] ?? "");
+  return html`<span class="state ${kind}">${isStopping ? "stopping" : state}</span>`;
 }
 
 /** @param {Task} task */
 export function progress({ id, progress, cancelRequested }) {
-  if (cancelRequested) return h("span", { class: "state warn" }, "stopping");
+  if (cancelRequested) return html`<span class="state warn">stopping</span>`;
   if (!progress) return "–";
   const { percent, message, estimated } = progress;
-  return h(
-    "span",
-    { class: "progress" },
-    h("progress", { max: "100", value: percent, "aria-label": `Progress of ${id}` }),
-    h(
-      "span",
-      { class: "number", title: estimated ? "Estimated from earlier tasks" : null },
-      `${estimated ? "≈ " : ""}${percent} %`,
-    ),
-    message !== null && h("span", { class: "hint" }, message),
-  );
+  const source = estimated ? "Estimated from earlier tasks" : null;
+  return html`
+    <span class="progress">
+      <progress max="100" value=${percent} aria-label="Progress of ${id}" />
+      <span class="number" title=${source}>${estimated ? "≈ " : ""}${percent} %</span>
+      ${message !== null && html`<span class="hint">${message}</span>`}
+    </span>`;
 }

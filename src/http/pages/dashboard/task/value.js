@@ -1,11 +1,13 @@
 /** An input or a result, shown as what it is, and never as HTML. */
 
-import { save } from "../page.js";
+import { html, useEffect, useRef, useState } from "../../preact.js";
+import { useDesk } from "../desk.js";
 import { size } from "../parts/format.js";
-import { h } from "../parts/html.js";
+import { save } from "../parts/save.js";
 import { errorOf, key, send } from "../server/server.js";
 
-/** @typedef {import("../server/wire.js").Shown} Shown */
+/** @typedef {import("../../preact.js").Content} Content */
+/** @typedef {import("../server/wire.js").Shown & { status?: number }} Shown */
 
 /** Pictures that cannot hold scripts or load anything. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp)\b/i;
@@ -14,7 +16,6 @@ const MOST_PICTURE_BYTES = 5_000_000;
 const MOST_TEXT_BYTES = 1_000_000;
 /** Of a long text, its beginning is shown. */
 const MOST_CHARACTERS = 20_000;
-const MOST_KEPT = 20;
 
 /**
  * @typedef {object} Fetched a result that was too long, or no text, to come with the rest of its task
@@ -24,117 +25,90 @@ const MOST_KEPT = 20;
  * @property {string} [text]
  */
 
-/** By task; null while one is fetched. @type {Map<string, Fetched | null>} */
-const results = new Map();
+/** Whether all of it came with the rest of its task. @param {Shown} shown */
+const isWhole = ({ json, text, bytes }) => json !== undefined || text !== undefined || bytes === 0;
 
-/**
- * @param {string} title
- * @param {Shown & { status?: number } | null} shown
- * @param {import("../views/view.js").Desk} [desk] with which a result can be fetched whole
- * @param {string} [id] of its task
- * @param {import("../parts/html.js").Content} [link] below it
- */
-export function value(title, shown, desk, id, link) {
-  if (!shown) return null;
-  const isWhole = shown.json !== undefined || shown.text !== undefined || shown.bytes === 0;
-  const more = !isWhole && desk && id !== undefined ? fetchedBefore(desk, id) : null;
-  const { mediaType, bytes } = more ?? shown;
-  const status = shown.status !== undefined && shown.status !== 200 ? `HTTP ${shown.status} · ` : "";
-  return h(
-    "section",
-    { key: title, class: "panel", "aria-label": title },
-    h(
-      "div",
-      { class: "head" },
-      h("h2", null, title),
-      h("span", { class: "hint" }, `${status}${mediaType}${bytes === null ? "" : ` · ${size(bytes)}`}`),
-      desk &&
-        id !== undefined &&
-        bytes !== 0 &&
-        h(
-          "div",
-          { class: "buttons" },
-          h("button", { type: "button", class: "quiet", onclick: () => void desk.act(() => download(id)) }, "Download"),
-        ),
-    ),
-    more ? fetchedContent(more, id ?? "") : content(shown, desk !== undefined && !isWhole),
-    link,
+/** @param {{ title: string, shown: Shown, id: string }} props `id`: of its task */
+export function Result({ title, shown, id }) {
+  const desk = useDesk();
+  const [fetched, setFetched] = useState(/** @type {Fetched | null} */ (null));
+  const isFetching = useRef(false);
+  // What went wrong is tried again with the next refresh.
+  useEffect(() => {
+    if (isWhole(shown) || fetched || isFetching.current) return;
+    isFetching.current = true;
+    fetchShown(id)
+      .then(setFetched, () => undefined)
+      .finally(() => {
+        isFetching.current = false;
+      });
+  });
+  useEffect(() => () => URL.revokeObjectURL(fetched?.address ?? ""), [fetched]);
+  const button = html`
+    <div class="buttons">
+      <button type="button" class="quiet" onClick=${() => desk.act(() => download(id))}>Download</button>
+    </div>`;
+  return panel(
+    title,
+    { ...shown, ...fetched },
+    shown.bytes !== 0 && button,
+    fetched ? fetchedContent(fetched, id) : content(shown, "Loading …"),
   );
 }
 
-/**
- * @param {Shown} shown
- * @param {boolean} isLoading
- */
-function content({ json, text, bytes }, isLoading) {
-  if (json !== undefined) return pre(JSON.stringify(json, null, 2));
-  if (text !== undefined) return pre(text);
-  if (bytes === 0) return h("p", { class: "hint" }, "Nothing.");
-  return h("p", { class: "hint" }, isLoading ? "Loading …" : "It is too long to be shown here, or not text.");
-}
-
-/** @param {Fetched} fetched @param {string} id */
-function fetchedContent({ address, text, bytes }, id) {
-  if (address) return h("img", { src: address, alt: `Result of ${id}` });
-  if (text === undefined) return h("p", { class: "hint" }, "It is not text, or too long to be shown here.");
-  return [
-    pre(text),
-    bytes !== null && bytes > text.length && h("p", { class: "hint" }, "This is the beginning of it."),
-  ];
-}
-
-/**
- * A link to an input that is not shown here; null where it is.
- * @param {Shown | null} shown
- * @param {string} id of its task
- * @param {import("../views/view.js").Desk} desk
- */
-export function inputLink(shown, id, desk) {
-  if (!shown || shown.json !== undefined || shown.text !== undefined || shown.bytes === 0) return null;
+/** @param {{ shown: Shown, id: string }} props `id`: of its task */
+export function Input({ shown, id }) {
+  const desk = useDesk();
   const path = `/v1/requests/${encodeURIComponent(id)}/input`;
-  const fetchFile = async () => {
+  async function fetchFile() {
     const response = await send(path, { long: true });
     if (!response.ok) throw await errorOf(response);
     const [, name] = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
     save(await response.blob(), name ?? id);
     return null;
-  };
+  }
   // A link carries no key.
-  const onclick = (/** @type {MouseEvent} */ event) => {
+  function fetchWithKey(/** @type {MouseEvent} */ event) {
     if (key.get() === "") return;
     event.preventDefault();
     void desk.act(fetchFile);
-  };
-  return h("p", { key: "link" }, h("a", { href: path, download: "", class: "inline", onclick }, "Download the input"));
+  }
+  const link = html`<p><a href=${path} download="" class="inline" onClick=${fetchWithKey}>Download the input</a></p>`;
+  const told = content(shown, "It is too long to be shown here, or not text.");
+  return panel("Input", shown, null, [told, !isWhole(shown) && link]);
+}
+
+/**
+ * @param {string} title
+ * @param {{ status?: number, mediaType: string, bytes: number | null }} shown
+ * @param {Content} button
+ * @param {Content} content
+ */
+function panel(title, { status = 200, mediaType, bytes }, button, content) {
+  const told = [status !== 200 && `HTTP ${status}`, mediaType, bytes !== null && size(bytes)];
+  return html`
+    <section class="panel" aria-label=${title}>
+      <div class="head"><h2>${title}</h2><span class="hint">${told.filter(Boolean).join(" · ")}</span>${button}</div>
+      ${content}
+    </section>`;
+}
+
+/** @param {Shown} shown @param {string} otherwise */
+function content({ json, text, bytes }, otherwise) {
+  if (json !== undefined) return pre(JSON.stringify(json, null, 2));
+  if (text !== undefined) return pre(text);
+  return html`<p class="hint">${bytes === 0 ? "Nothing." : otherwise}</p>`;
+}
+
+/** @param {Fetched} fetched @param {string} id */
+function fetchedContent({ address, text, bytes }, id) {
+  if (address) return html`<img src=${address} alt="Result of ${id}" />`;
+  if (text === undefined) return html`<p class="hint">It is not text, or too long to be shown here.</p>`;
+  return [pre(text), bytes !== null && bytes > text.length && html`<p class="hint">This is the beginning of it.</p>`];
 }
 
 /** @param {string} text */
-const pre = (text) => h("pre", { class: "value", tabindex: "0", role: "group", "aria-label": "Value" }, text);
-
-/** @param {import("../views/view.js").Desk} desk @param {string} id */
-function fetchedBefore(desk, id) {
-  const known = results.get(id);
-  if (known === undefined) {
-    results.set(id, null);
-    fetchShown(id).then(
-      (fetched) => {
-        results.set(id, fetched);
-        forgetOldest();
-        desk.redraw();
-      },
-      // It is tried again with the next refresh.
-      () => results.delete(id),
-    );
-  }
-  return known ?? null;
-}
-
-function forgetOldest() {
-  const [id, oldest] = [...results][0] ?? [];
-  if (results.size <= MOST_KEPT || id === undefined) return;
-  results.delete(id);
-  if (oldest?.address) URL.revokeObjectURL(oldest.address);
-}
+const pre = (text) => html`<pre class="value" tabindex="0" role="group" aria-label="Value">${text}</pre>`;
 
 /**
  * What can be shown of a result, and nothing of one that is too long.

@@ -1,24 +1,19 @@
 /** What is shown where an address has nothing. */
 
+import { html } from "../../preact.js";
 import { paths } from "../address.js";
-import { h } from "../parts/html.js";
+import { View } from "./view.js";
 
-/**
- * @param {string} path
- * @returns {import("./view.js").View}
- */
-export const missing = (path) => ({
-  title: "Not found",
-  load: async () => undefined,
-  show: () => nothingThere("Not found", ["The dashboard has no page ", h("code", null, path), "."]),
-});
+export const Missing = () => html`
+  <${View} title="Not found" load=${async () => location.pathname}>
+    ${(/** @type {string} */ path) => nothingThere("Not found", html`The dashboard has no page <code>${path}</code>.`)}
+  <//>`;
 
 /**
  * @param {string} title
- * @param {import("../parts/html.js").Content} text
+ * @param {import("../../preact.js").Content} text
  */
-export const nothingThere = (title, text) => [
-  h("h1", null, title),
-  h("p", null, text),
-  h("p", null, h("a", { href: paths.overview }, "All queues")),
-];
+export const nothingThere = (title, text) => html`
+  <h1>${title}</h1>
+  <p>${text}</p>
+  <p><a href=${paths.overview}>All queues</a></p>`;

@@ -1,16 +1,33 @@
-/**
- * A view of the page.
- *
- * @typedef {object} View
- * @property {string} title of the page
- * @property {(signal: AbortSignal) => Promise<void>} load asks the server for what it shows
- * @property {() => import("../parts/html.js").Content} show
- * @property {() => void} [leave] stops what it has begun
- *
- * @typedef {object} Desk what a view is given
- * @property {() => void} redraw shows the view again
- * @property {() => void} refresh asks the server again, at once
- * @property {(what: () => Promise<string | null>) => Promise<void>} act does something, and says what was done or went wrong
- */
+/** A view of the page: what it shows is asked for again and again. */
 
-export {};
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../../preact.js";
+import { scrolledBefore } from "../address.js";
+import { useFocusKept } from "../parts/focus.js";
+import { usePolled } from "../refresh.js";
+
+let isFirst = true;
+
+/**
+ * @template T
+ * @param {{ title: string, load: (signal: AbortSignal) => Promise<T>, children: (known: T) => import("../../preact.js").Content }} props
+ */
+export function View({ title, load, children }) {
+  const { known, error } = usePolled(load);
+  const main = useRef(/** @type {HTMLElement | null} */ (null));
+  /** How far it is to be scrolled once it is there, px. */
+  const [scrollTarget] = useState(scrolledBefore);
+  useFocusKept(main.current);
+  useEffect(() => {
+    document.title = `${title} · Paihao`;
+    if (!isFirst) main.current?.focus({ preventScroll: true });
+    isFirst = false;
+  }, []);
+  useLayoutEffect(() => {
+    if (known !== null) scrollTo(0, scrollTarget);
+  }, [known === null]);
+  const isLoading = known === null && error === null;
+  return html`
+    <main id="view" ref=${main} tabindex="-1" aria-busy=${isLoading || null}>
+      ${isLoading ? html`<p class="loading">Loading …</p>` : known === null ? html`<h1>${title}</h1>` : children(known)}
+    </main>`;
+}

@@ -1,10 +1,11 @@
 /** The workers: where they are, what each runs, and when each was last heard of. */
 
+import { html } from "../../preact.js";
 import { paths } from "../address.js";
 import { count, counted, duration, moment, secondsSince } from "../parts/format.js";
-import { h } from "../parts/html.js";
-import { table } from "../parts/table.js";
+import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
+import { View } from "./view.js";
 
 /** @typedef {import("../server/wire.js").Worker} Worker */
 
@@ -25,40 +26,28 @@ const COLUMNS = [
   { name: "Running", wide: true },
 ];
 
-/**
- * @param {import("./view.js").Desk} _desk
- * @returns {import("./view.js").View}
- */
-export function workers(_desk) {
-  /** @type {Worker[]} */
-  let items = [];
-  let truncated = false;
-  return {
-    title: "Workers",
-    async load(signal) {
-      ({ items, truncated } = await ask("/v1/workers", { signal }));
-    },
-    show() {
-      const slots = items.reduce((sum, worker) => sum + slotsOf(worker), 0);
-      const running = items.reduce((sum, worker) => sum + worker.running.length, 0);
-      return [
-        h(
-          "div",
-          { class: "head" },
-          h("h1", null, "Workers"),
-          h(
-            "p",
-            { class: "summary" },
-            `${counted(items.length, "worker")} · ${count(running)} running · ${counted(slots, "slot")}`,
-          ),
-        ),
-        items.length === 0
-          ? nobody()
-          : table("Workers", COLUMNS, items, (worker) => ({ key: worker.id, cells: cells(worker) })),
-        truncated && h("p", { class: "hint" }, "Not all running tasks are shown."),
-      ];
-    },
-  };
+export const Workers = () => html`
+  <${View} title="Workers" load=${(/** @type {AbortSignal} */ signal) => ask("/v1/workers", { signal })}>${shown}<//>`;
+
+/** @param {{ items: Worker[], truncated: boolean }} answer */
+function shown({ items, truncated }) {
+  const slots = items.reduce((sum, worker) => sum + slotsOf(worker), 0);
+  const running = items.reduce((sum, worker) => sum + worker.running.length, 0);
+  return html`
+    <div class="head">
+      <h1>Workers</h1>
+      <p class="summary">${counted(items.length, "worker")} · ${count(running)} running · ${counted(slots, "slot")}</p>
+    </div>
+    ${
+      items.length === 0
+        ? nobody()
+        : table(
+            "Workers",
+            COLUMNS,
+            items.map((worker) => row(worker.id, COLUMNS, cells(worker))),
+          )
+    }
+    ${truncated && html`<p class="hint">Not all running tasks are shown.</p>`}`;
 }
 
 /** @param {Worker} worker */
@@ -68,54 +57,48 @@ const slotsOf = ({ slots }) => Object.values(slots).reduce((sum, number) => sum 
 function cells(worker) {
   const { id, kind, host, pid, role, version, startedAt, seenAt, slots, running } = worker;
   const silence = seenAt === null ? null : secondsSince(seenAt);
+  const more = running.length - MOST_TASKS;
   return [
-    [
-      h("span", { class: "id whole" }, id),
-      kind === "remote" && h("span", { class: "badge", title: "Takes work over HTTP" }, "remote"),
-      kind === "silent" &&
-        h("span", { class: "badge warn", title: "It has tasks, but has sent no heartbeat lately" }, "silent"),
-    ],
+    html`
+      <span class="id whole">${id}</span>
+      ${kind === "remote" && html`<span class="badge" title="Takes work over HTTP">remote</span>`}
+      ${
+        kind === "silent" &&
+        html`<span class="badge warn" title="It has tasks, but has sent no heartbeat lately">silent</span>`
+      }`,
     host === null
       ? "–"
-      : h("span", { class: "whole" }, host, pid !== null && h("span", { class: "hint" }, ` · ${pid}`)),
+      : html`<span class="whole">${host}${pid !== null && html`<span class="hint"> · ${pid}</span>`}</span>`,
     role ?? "–",
     version ?? "–",
     startedAt === null ? "–" : duration(Math.round(secondsSince(startedAt))),
     silence === null || seenAt === null
       ? "–"
-      : h(
-          "time",
-          { datetime: seenAt, title: moment(seenAt), class: silence > SILENT_S ? "warn" : "" },
-          `${duration(Math.round(silence))} ago`,
-        ),
+      : html`
+        <time datetime=${seenAt} title=${moment(seenAt)} class=${silence > SILENT_S ? "warn" : ""}>
+          ${duration(Math.round(silence))} ago
+        </time>`,
     `${count(running.length)} / ${count(slotsOf(worker))}`,
-    h(
-      "span",
-      { class: "chips" },
-      Object.entries(slots).map(([queue, number]) =>
-        h("a", { key: queue, href: paths.queue(queue) }, `${queue} ${number}`),
-      ),
-    ),
+    html`
+      <span class="chips">
+        ${Object.entries(slots).map(
+          ([queue, number]) => html`<a key=${queue} href=${paths.queue(queue)}>${queue} ${number}</a>`,
+        )}
+      </span>`,
     running.length === 0
       ? "–"
-      : h(
-          "span",
-          { class: "chips" },
-          running
+      : html`
+        <span class="chips">
+          ${running
             .slice(0, MOST_TASKS)
-            .map((task) =>
-              h("a", { key: task.id, class: "id", href: paths.task(task.id), title: task.queue }, task.id),
-            ),
-          running.length > MOST_TASKS && h("span", { class: "hint" }, `and ${running.length - MOST_TASKS} more`),
-        ),
+            .map(({ id, queue }) => html`<a key=${id} class="id" href=${paths.task(id)} title=${queue}>${id}</a>`)}
+          ${more > 0 && html`<span class="hint">and ${more} more</span>`}
+        </span>`,
   ];
 }
 
-function nobody() {
-  return h(
-    "div",
-    { class: "empty", key: "empty" },
-    h("p", null, "No workers: tasks are accepted, but nothing runs them. To start one beside this server:"),
-    h("pre", null, "npx paihao start --role worker"),
-  );
-}
+const nobody = () => html`
+  <div class="empty">
+    <p>No workers: tasks are accepted, but nothing runs them. To start one beside this server:</p>
+    <pre>npx paihao start --role worker</pre>
+  </div>`;

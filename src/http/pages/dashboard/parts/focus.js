@@ -1,0 +1,22 @@
+import { useLayoutEffect } from "../../preact.js";
+
+/**
+ * Keeps the focus where it is when its element is moved. If that leaves with its row, the same in the row that takes its place gets it, or
+ * else the parent.
+ * @param {HTMLElement | null} parent
+ */
+export function useFocusKept(parent) {
+  const focused = document.activeElement;
+  const row = focused?.closest("tbody > tr");
+  const body = row?.parentElement;
+  const place = row && body ? [...body.children].indexOf(row) : -1;
+  const within = row && focused ? [...row.querySelectorAll("a, button")].indexOf(focused) : -1;
+  const isInside = parent !== null && focused !== parent && parent.contains(focused);
+  useLayoutEffect(() => {
+    if (!isInside || document.activeElement !== document.body) return;
+    const next = body?.isConnected ? (body.children[place] ?? body.lastElementChild) : null;
+    const neighbor = next?.querySelectorAll("a, button")[within] ?? next?.querySelector("a, button") ?? parent;
+    const target = focused?.isConnected ? focused : neighbor;
+    if (target instanceof HTMLElement) target.focus({ preventScroll: true });
+  });
+}
