@@ -3,6 +3,7 @@ import { Connection, type Request } from "../client/connection.ts";
 import type { Target } from "../client/follow.ts";
 import { linkedTask } from "../client/link.ts";
 import { isId, isQueueName } from "../task.ts";
+import type { Page } from "../wire/page.ts";
 import { wrongUsage } from "./exit.ts";
 
 /** Where the server is that a command talks to, and as whom. */
@@ -102,7 +103,7 @@ export async function* itemsOf<T>(connection: Connection, path: string, query = 
   let cursor: string | null = null;
   do {
     const after: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: { items: T[]; next: string | null } = await ask(connection, `${path}?limit=200${query}${after}`);
+    const page: Page<T> = await ask(connection, `${path}?limit=200${query}${after}`);
     yield* page.items;
     cursor = page.next;
   } while (cursor !== null);

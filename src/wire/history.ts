@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { count, type Document, flag, seconds, text } from "./values.ts";
 
-const series = (description: string) => z.array(count).describe(description);
+const values = (description: string) => z.array(count).describe(description);
 const percentile = (description: string) => z.array(seconds.nullable()).describe(description);
 
 const span = {
@@ -12,17 +12,17 @@ const span = {
 };
 
 /** One of several histories, which share the times of their values. */
-const queueHistory = z.object({
+const series = z.object({
   name: text,
   own: flag,
-  waiting: series("At the end of the interval."),
-  running: series("At the end of the interval."),
-  scheduled: series("At the end of the interval."),
-  dead: series("At the end of the interval."),
-  accepted: series("In the interval."),
-  started: series("In the interval; at its edges it may be off by as many as run."),
-  finished: series("In the interval, including the failed."),
-  failed: series("In the interval."),
+  waiting: values("At the end of the interval."),
+  running: values("At the end of the interval."),
+  scheduled: values("At the end of the interval."),
+  dead: values("At the end of the interval."),
+  accepted: values("In the interval."),
+  started: values("In the interval; at its edges it may be off by as many as run."),
+  finished: values("In the interval, including the failed."),
+  failed: values("In the interval."),
   serviceP50: percentile(
     "Median of the service times of some that succeeded in the interval, in seconds; null if none did.",
   ),
@@ -32,10 +32,13 @@ const queueHistory = z.object({
   ),
   waitP95: percentile("Its 95th percentile."),
 });
-export type QueueHistory = Document<typeof queueHistory>;
+/** The values of a queue. */
+export type Series = Document<typeof series>;
 
 /** A queue in the last hour. */
-export const history = queueHistory.extend(span);
+export const history = series.extend(span);
+export type History = Document<typeof history>;
 
 /** All queues in the last hour. */
-export const histories = z.object({ ...span, queues: z.array(queueHistory) });
+export const histories = z.object({ ...span, queues: z.array(series) });
+export type Histories = Document<typeof histories>;

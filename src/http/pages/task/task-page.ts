@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import { errorEntry, type PaihaoError } from "../../../errors.ts";
+import type { Task } from "../../../wire/task.ts";
 import { retryAfterOf, setRetryAfter } from "../../headers/retry-after.ts";
 import { responseOf } from "../../server/response.ts";
-import type { MonitorDocument } from "../../task/documents/monitor-document.ts";
 import { paths } from "../../task/links.ts";
 import { replyPage } from "../render.ts";
 import {
@@ -26,7 +26,7 @@ const MOST_REFRESH_S = 15;
  * Answers with the page of a task: what it is now, which its script then keeps up to date.
  * @param signature the query of its links, see `signatureOf`
  */
-export function replyTaskPage(ctx: Context, task: MonitorDocument, signature: string): void {
+export function replyTaskPage(ctx: Context, task: Task, signature: string): void {
   const { id, deadlineAt } = task;
   ctx.status = hasEnded(task.state) ? 200 : 202;
   replyPage(ctx, "task/task.html", {
@@ -49,7 +49,7 @@ export function replyTaskPage(ctx: Context, task: MonitorDocument, signature: st
  * Answers with the small page of a task, for a frame: without a script, it asks for itself again while the task is pending.
  * @param frames origins of the pages that may show it
  */
-export function replyEmbeddedPage(ctx: Context, task: MonitorDocument, frames: readonly string[]): void {
+export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly string[]): void {
   const link = (rel: string) => task.links.find((found) => found.rel === rel)?.href ?? "";
   ctx.status = hasEnded(task.state) ? 200 : 202;
   const values = { ...wordsOf(task), refresh: refreshOf(ctx, task), result: link("result") };
@@ -82,7 +82,7 @@ function problemOf(ctx: Context, { code }: PaihaoError): { readonly status: numb
   return { status, title: isLink ? "This link has expired, or is not complete" : title };
 }
 
-function wordsOf(task: MonitorDocument) {
+function wordsOf(task: Task) {
   const number = numberOf(task);
   return {
     title: titleOf(task),
@@ -101,7 +101,7 @@ function wordsOf(task: MonitorDocument) {
 }
 
 /** Seconds until a page without a script asks for itself again; "" for never. */
-function refreshOf(ctx: Context, task: MonitorDocument): string {
+function refreshOf(ctx: Context, task: Task): string {
   if (hasEnded(task.state)) return "";
   return String(Math.min(MOST_REFRESH_S, Number(ctx.response.get("Retry-After") || MOST_REFRESH_S)));
 }

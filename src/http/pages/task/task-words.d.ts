@@ -1,14 +1,14 @@
 /** The types of task-words.js for the server; tsconfig.pages.json checks the file itself. */
-import type { MonitorDocument } from "../../task/documents/monitor-document.ts";
+import type { Task } from "../../../wire/task.ts";
 
 export function hasEnded(state: string): boolean;
-export function headlineOf(task: MonitorDocument): string;
-export function numberOf(task: MonitorDocument): string;
-export function lookOf(task: MonitorDocument): string;
-export function collectOf(task: MonitorDocument): string;
+export function headlineOf(task: Task): string;
+export function numberOf(task: Task): string;
+export function lookOf(task: Task): string;
+export function collectOf(task: Task): string;
 export function isLong(number: string): boolean;
-export function aheadOf(task: MonitorDocument): string;
-export function attemptOf(task: MonitorDocument): string;
-export function detailOf(task: MonitorDocument): string;
-export function waitOf(task: MonitorDocument, agoS?: number): string;
-export function titleOf(task: MonitorDocument): string;
+export function aheadOf(task: Task): string;
+export function attemptOf(task: Task): string;
+export function detailOf(task: Task): string;
+export function waitOf(task: Task, agoS?: number): string;
+export function titleOf(task: Task): string;

@@ -3,7 +3,7 @@
  * from here.
  */
 
-/** @typedef {import("../../task/documents/monitor-document.ts").MonitorDocument} Task */
+/** @typedef {import("../../../wire/task.ts").Task} Task */
 
 /** So long an estimate holds when its time has come, seconds. */
 const FRESH_S = 15;

@@ -15,7 +15,7 @@ import {
   waitOf,
 } from "./task-words.js";
 
-/** @typedef {import("../../task/documents/monitor-document.ts").MonitorDocument} Task */
+/** @typedef {import("../../../wire/task.ts").Task} Task */
 
 /** How often the page looks whether there is something to ask for, ms. */
 const REFRESH_MS = 5000;

@@ -15,8 +15,6 @@ export function workerEndpoints(api: Api): Endpoints<"workers"> {
   };
 }
 
-export type { Worker as WorkerDocument } from "../../../wire/worker.ts";
-
 function workerDocument({ id, about, seenMs, slots, running }: WorkerRow): Worker {
   return {
     id,

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { History, Span } from "../../../engine/monitoring/history.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
-import type { QueueHistory } from "../../../wire/history.ts";
+import type { Series } from "../../../wire/history.ts";
 import type { Api } from "../../api.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
 import { replyList } from "../../json-list.ts";
@@ -14,8 +14,6 @@ export const HISTORY = {
   /** Seconds. */
   step: { least: 10, most: 600, ofAll: 60, ofOne: 10 },
 } as const;
-
-export type { QueueHistory } from "../../../wire/history.ts";
 
 /** How queues stood in the last hour. */
 export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
@@ -53,7 +51,7 @@ function readSpan(ctx: Context, usualStep: number): Span {
   return { intervals: minutes * 6, step: step / 10, afterS: wholeParameter(search, "after") ?? 0 };
 }
 
-function historyOf(queue: string, { queues }: History, n: number): QueueHistory | undefined {
+function historyOf(queue: string, { queues }: History, n: number): Series | undefined {
   const series = queues[n];
   if (!series) return undefined;
   const { serviceP50, serviceP95, waitP50, waitP95 } = series;

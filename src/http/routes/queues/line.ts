@@ -5,6 +5,7 @@ import { runOf } from "../../../store/run.ts";
 import type { Entry } from "../../../store/verbs/scripts.ts";
 import type { State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Page as WirePage } from "../../../wire/page.ts";
 import type { ListedTask } from "../../../wire/task.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-line.ts";
@@ -30,8 +31,6 @@ const INDEX = {
   scheduled: "scheduled",
   dead: "dead",
 } as const satisfies Readonly<Record<Exclude<ListName, "finished">, Index>>;
-
-export type { ListedTask } from "../../../wire/task.ts";
 
 /** The tasks of a queue, and whether it is paused. */
 export function lineEndpoints(
@@ -84,7 +83,7 @@ async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
   const { entries, next, looked } = await filledPage(ctx, api, name, readPage(ctx, api, name));
   const items = await Promise.all(entries.map((entry) => itemOf(ctx, api, name, entry)));
   ctx.set("Cache-Control", "no-store");
-  ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked };
+  ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked } satisfies WirePage<ListedTask>;
 }
 
 /** A task of a list; none if it has left the list since that was read. */

@@ -14,8 +14,6 @@ import { shownQueue, takesInputs } from "../../named-queue.ts";
 import { type Endpoints, ROUTES } from "../../routes.ts";
 import { type Access, accessOf, hasScope } from "../../task/access.ts";
 
-export type { Queue as QueueDocument } from "../../../wire/queue.ts";
-
 /** Queues and their figures. */
 export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
   return {

@@ -27,8 +27,6 @@ export function timelineEndpoints(api: Api): Endpoints<"timeline"> {
   };
 }
 
-export type { Timeline as TimelineDocument } from "../../../wire/timeline.ts";
-
 async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record: TaskRecord): Promise<Timeline> {
   // Workers and raw errors are for operators.
   const all = accessOf(ctx).scopes.has("read");

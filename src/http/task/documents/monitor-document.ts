@@ -15,8 +15,6 @@ import { paths, pendingLinks } from "../links.ts";
 /** A longer problem of a failed task is not read for its document: its error is then that of the catalogue. */
 export const PROBLEM_BYTES = 65_536;
 
-export type { Task as MonitorDocument } from "../../../wire/task.ts";
-
 /** The monitor's document of a task, for whoever sent a request. See {@link monitorDocument}. */
 export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {
   const actions = actionsOf(accessOf(ctx), api, seen);

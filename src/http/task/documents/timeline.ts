@@ -5,8 +5,6 @@ import { isOutcome } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
 
-export type { Attempt as AttemptDocument, Shown as ShownBytes } from "../../../wire/timeline.ts";
-
 /** Most entries of lua/past.lua: with so many, earlier ones may have been left out. */
 const MOST_PAST = 10;
 

@@ -1,24 +1,19 @@
 /**
  * What the server answers.
  *
- * @typedef {{ seconds: number, low: number, high: number }} Eta
- *
- * @typedef {import("../../../routes/queues/queues.ts").QueueDocument} Queue
- * @typedef {import("../../../task/documents/monitor-document.ts").MonitorDocument} Task
- * @typedef {import("../../../routes/queues/line.ts").ListedTask} ListedTask
- * @typedef {import("../../../task/documents/timeline.ts").AttemptDocument} Attempt
- * @typedef {import("../../../task/documents/timeline.ts").ShownBytes} Shown
- *
- * @typedef {{ items: ListedTask[], next: string | null, scanned: number }} Page
- *
- * @typedef {import("../../../routes/queues/history.ts").QueueHistory} Series
- * @typedef {{ step: number, at: number[], queues: Series[] }} History
- * @typedef {Series & { step: number, at: number[] }} QueueHistory
- *
- * @typedef {import("../../../routes/tasks/timeline.ts").TimelineDocument} Timeline
- * @typedef {import("../../../routes/leases/workers.ts").WorkerDocument} Worker
- *
- * @typedef {{ matched: number, done: number, scanned: number, next: string | null }} BulkStep
+ * @typedef {import("../../../../wire/task.ts").Eta} Eta
+ * @typedef {import("../../../../wire/queue.ts").Queue} Queue
+ * @typedef {import("../../../../wire/task.ts").Task} Task
+ * @typedef {import("../../../../wire/task.ts").ListedTask} ListedTask
+ * @typedef {import("../../../../wire/page.ts").Page<ListedTask>} Page
+ * @typedef {import("../../../../wire/timeline.ts").Timeline} Timeline
+ * @typedef {import("../../../../wire/timeline.ts").Attempt} Attempt
+ * @typedef {import("../../../../wire/timeline.ts").Shown} Shown
+ * @typedef {import("../../../../wire/history.ts").Histories} History
+ * @typedef {import("../../../../wire/history.ts").History} QueueHistory
+ * @typedef {import("../../../../wire/history.ts").Series} Series
+ * @typedef {import("../../../../wire/worker.ts").Worker} Worker
+ * @typedef {import("../../../../wire/bulk.ts").BulkStep} BulkStep
  */
 
 export {};
