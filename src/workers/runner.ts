@@ -15,7 +15,7 @@ import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/verbs/scripts.ts";
 import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
 import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
-import { type RetryOptions, sayAgain } from "./attempt/retry.ts";
+import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import { started } from "./sandbox/executor.ts";
@@ -163,7 +163,7 @@ export class Runner {
         attempt.log.warn({ reason: reasonOf(error) }, "runner: could not store the end of the attempt; retrying"),
     };
     say().then(told, (failed: unknown) =>
-      sayAgain(say, options, failed).then(told, (error: unknown) => {
+      retryFailedCall(say, options, failed).then(told, (error: unknown) => {
         const reason = reasonOf(error);
         attempt.log.error(
           { reason },

@@ -13,7 +13,7 @@ import { TaskAborted } from "./abort.ts";
 import type { OutputStore } from "./output.ts";
 import { OutputWriter } from "./output-writer.ts";
 import { Reporter } from "./reporter.ts";
-import { retry } from "./retry.ts";
+import { retryCall } from "./retry-call.ts";
 import type { StepStore } from "./steps.ts";
 import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
@@ -112,15 +112,16 @@ export class Attempt implements TaskActions {
           ),
       };
       this.#steps = {
-        load: () => retry(() => engine.steps.all(lease), away),
+        load: () => retryCall(() => engine.steps.all(lease), away),
         begin: async (name, undo) => {
           const begin = () => (undo ? engine.steps.begin(lease, name, maxResultBytes) : this.#stillHeld());
-          const verdict = await retry(begin, away);
+          const verdict = await retryCall(begin, away);
           if (verdict === "canceled" || verdict === "deadline") this.abort(verdict);
           return verdict;
         },
-        keep: (name, value, undo) => retry(() => engine.steps.keep(lease, { name, value, undo }, maxResultBytes), away),
-        undone: (name) => retry(() => engine.steps.undone(lease, name), away),
+        keep: (name, value, undo) =>
+          retryCall(() => engine.steps.keep(lease, { name, value, undo }, maxResultBytes), away),
+        undone: (name) => retryCall(() => engine.steps.undone(lease, name), away),
       };
     }
     return this.#steps;
@@ -141,7 +142,7 @@ export class Attempt implements TaskActions {
         if (error instanceof PaihaoError && error.code === "store-full") return error;
         throw error;
       });
-    const written = await retry(write, {
+    const written = await retryCall(write, {
       done: () => this.aborted !== undefined,
       onFailure: (error) =>
         this.log.warn(
@@ -203,7 +204,7 @@ export class Attempt implements TaskActions {
       askedAt = performance.now();
       return this.#parts.engine.leases.begin(this.lease, this.settings.leaseMs);
     };
-    const verdict = await retry(begin, {
+    const verdict = await retryCall(begin, {
       done: () => this.aborted !== undefined,
       onFailure: (error) =>
         this.log.warn({ reason: messageOf(error) }, "attempt: could not store that the handler begins; retrying"),

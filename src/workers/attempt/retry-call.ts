@@ -5,7 +5,7 @@ const PAUSE_MS = { first: 100, most: 2000 } as const;
 /** How many refusals for other reasons than being unreachable are tolerated. */
 const MOST_REFUSALS = 5;
 
-/** The options of {@link retry}. */
+/** The options of {@link retryCall}. */
 export interface RetryOptions {
   /** Whether the call no longer matters. */
   done(): boolean;
@@ -14,16 +14,17 @@ export interface RetryOptions {
 }
 
 /**
- * Repeats a call to the store until it succeeds, since the store may be unreachable for a while.
- * @throws the last error if it no longer matters, or if the store refuses it for another reason
+ * Repeats a call to the store until it succeeds, since the store may be unreachable for a while. The attempts of a task are another
+ * matter: `backoffMs` in engine/settings.ts.
+ * @throws the last error if the call no longer matters, or if the store refuses it for another reason
  */
-export function retry<T>(say: () => Promise<T>, options: RetryOptions): Promise<T> {
-  return say().catch((error: unknown) => sayAgain(say, options, error));
+export function retryCall<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
+  return call().catch((error: unknown) => retryFailedCall(call, options, error));
 }
 
-/** The same if the first try has failed already. */
-export async function sayAgain<T>(
-  say: () => Promise<T>,
+/** The same for a call that has already failed once. */
+export async function retryFailedCall<T>(
+  call: () => Promise<T>,
   { done, onFailure }: RetryOptions,
   first: unknown,
 ): Promise<T> {
@@ -35,7 +36,7 @@ export async function sayAgain<T>(
     onFailure(failed);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     try {
-      return await say();
+      return await call();
     } catch (error) {
       failed = error;
     }
