@@ -3,6 +3,8 @@
  * and no more than its end is kept.
  */
 
+import { useLayoutEffect, useReducer, useRef, useState } from "./preact.js";
+
 /** So much of the end stays in the page, in characters; a little more until the oldest piece has to leave. */
 const MOST_CHARS = 65_536;
 /** A text node takes in what comes until it is so long: the oldest one leaves as a whole. */
@@ -10,7 +12,7 @@ const PIECE_CHARS = 4096;
 /** Closer to its end than this, the view follows it. */
 const NEAR_PX = 40;
 
-export class OutputText {
+class OutputText {
   /** Holds the text; to be put into an element that scrolls. */
   element = document.createElement("span");
   /** What has come since the last frame. */
@@ -18,11 +20,12 @@ export class OutputText {
   #chars = 0;
   #isPlanned = false;
   #isCut = false;
-  #onCut;
+  #run = 0;
+  #onChange;
 
-  /** @param {() => void} onCut called when the beginning leaves the page */
-  constructor(onCut) {
-    this.#onCut = onCut;
+  /** @param {() => void} onChange called when it begins, and when its beginning leaves the page; else it grows by itself */
+  constructor(onChange) {
+    this.#onChange = onChange;
   }
 
   /** Whether there is anything to see. */
@@ -35,9 +38,16 @@ export class OutputText {
     return this.#isCut;
   }
 
-  /** @param {string} text */
-  add(text) {
-    this.#fresh += text;
+  /**
+   * Adds a value: a string as it is, anything else as a line of JSON. A new run of the task writes all of it anew.
+   * @param {{ run: number, data: unknown }} value
+   */
+  add({ run, data }) {
+    if (run !== this.#run) this.#clear();
+    this.#run = run;
+    const isFirst = this.isEmpty;
+    this.#fresh += typeof data === "string" ? data : `${JSON.stringify(data)}\n`;
+    if (isFirst) this.#onChange();
     // A tab in the background draws no frames.
     if (this.#fresh.length > 2 * MOST_CHARS) {
       this.#empty();
@@ -49,8 +59,7 @@ export class OutputText {
     requestAnimationFrame(() => this.#draw());
   }
 
-  /** Begins anew. */
-  clear() {
+  #clear() {
     this.#empty();
     this.#fresh = "";
     this.#isCut = false;
@@ -64,7 +73,7 @@ export class OutputText {
   #cut() {
     if (this.#isCut) return;
     this.#isCut = true;
-    this.#onCut();
+    this.#onChange();
   }
 
   #draw() {
@@ -92,5 +101,29 @@ export class OutputText {
       this.#chars -= first.length;
       this.#cut();
     }
+  }
+}
+
+/** The output of a task, and the element that it is put into, where there is any. */
+export function useOutputText() {
+  const [, redraw] = useReducer((times) => times + 1, 0);
+  const [text] = useState(() => new OutputText(() => redraw(undefined)));
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => place.current?.append(text.element), [text.isEmpty]);
+  return { text, place };
+}
+
+/**
+ * The values of an answer of lines of JSON, as they come.
+ * @param {Response} response
+ * @returns {AsyncGenerator<any>}
+ */
+export async function* jsonLines({ body }) {
+  let rest = "";
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    const lines = (rest + part.value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line);
   }
 }

@@ -1,32 +1,65 @@
 /** Shows the result of a task as what it is, on its page: an image, text, or JSON. Anything else has only its link. */
 
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
+
 /** Longer results have only their link, in bytes. */
 const MOST = { image: 10_000_000, text: 200_000 };
 
-/** @param {string} href */
-export async function showResult(href) {
-  const section = document.getElementById("shown");
-  const value = document.getElementById("shown-value");
-  if (!section || !value) return;
-  try {
-    const head = await fetch(href, { method: "HEAD" });
-    if (!head.ok) return;
-    const type = (head.headers.get("Content-Type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
-    const length = head.headers.get("Content-Length");
-    // A proxy that compresses leaves it out.
-    const bytes = length === null && head.status !== 204 ? null : Number(length);
-    describe(type, bytes);
-    if (bytes === 0) return;
-    if (type.startsWith("image/") && bytes !== null && bytes <= MOST.image) value.replaceChildren(await image(href));
-    else if (isText(type) && (bytes ?? 0) <= MOST.text) {
-      const text = await read(href);
-      if (text === null) return;
-      value.replaceChildren(pre(textOf(type, text)));
-    } else return;
-    section.hidden = false;
-  } catch {
-    // The link is still there.
-  }
+/**
+ * @typedef {object} Known
+ * @property {string} told its type and size
+ * @property {boolean} isEmpty
+ * @property {HTMLImageElement} [image]
+ * @property {string} [text]
+ */
+
+/**
+ * A result, and the link to it. What is too long, or of another kind, has only the link.
+ * @param {{ href: string, collect: string, isThere: boolean }} props `collect`: what the link says
+ */
+export function Result({ href, collect, isThere }) {
+  const [known, setKnown] = useState(/** @type {Known | null} */ (null));
+  const picture = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    // Where that fails, the link is still there.
+    if (isThere) void describe(href, setKnown).catch(() => undefined);
+  }, [isThere, href]);
+  useLayoutEffect(() => picture.current?.replaceChildren(known?.image ?? ""), [known?.image]);
+  const { told = "", isEmpty = false, image, text } = known ?? {};
+  const pre = html`<pre tabindex="0" role="region" aria-labelledby="shown-title">${text}</pre>`;
+  const value = image
+    ? html`<div id="shown-value" key="image" ref=${picture} />`
+    : html`<div id="shown-value">${pre}</div>`;
+  return html`
+    ${
+      isThere &&
+      (image || text !== undefined) &&
+      html`<section id="shown" class="shown"><h2 id="shown-title">Result</h2>${value}</section>`
+    }
+    <p class="result">
+      <a id="result" href=${href} rel="noreferrer" hidden=${isEmpty}>${collect}</a> <span id="size">${told}</span>
+    </p>`;
+}
+
+/**
+ * Says what a result is, then shows it if it can be shown.
+ * @param {string} href
+ * @param {(known: Known) => void} show
+ */
+async function describe(href, show) {
+  const head = await fetch(href, { method: "HEAD" });
+  if (!head.ok) return;
+  const type = (head.headers.get("Content-Type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const length = head.headers.get("Content-Length");
+  // A proxy that compresses leaves it out.
+  const bytes = length === null && head.status !== 204 ? null : Number(length);
+  if (bytes === 0) return show({ told: "The task has no result to show.", isEmpty: true });
+  const known = { told: [type, bytes === null ? "" : sizeOf(bytes)].filter(Boolean).join(", "), isEmpty: false };
+  show(known);
+  if (type.startsWith("image/") && bytes !== null && bytes <= MOST.image) show({ ...known, image: await image(href) });
+  if (!isText(type) || (bytes ?? 0) > MOST.text) return;
+  const text = await read(href);
+  if (text !== null) show({ ...known, text: textOf(type, text) });
 }
 
 /**
@@ -45,20 +78,6 @@ async function read(href) {
     return null;
   }
   return text;
-}
-
-/**
- * @param {string} type
- * @param {number | null} bytes null if it is not known
- */
-function describe(type, bytes) {
-  const size = document.getElementById("size");
-  const link = document.getElementById("result");
-  if (!size || !link) return;
-  if (bytes === 0) {
-    size.textContent = "The task has no result to show.";
-    link.hidden = true;
-  } else size.textContent = [type, bytes === null ? "" : sizeOf(bytes)].filter(Boolean).join(", ");
 }
 
 /** @param {number} bytes */
@@ -90,16 +109,6 @@ function textOf(type, text) {
   } catch {
     return text;
   }
-}
-
-/** @param {string} text */
-function pre(text) {
-  const made = document.createElement("pre");
-  made.tabIndex = 0;
-  made.setAttribute("role", "region");
-  made.setAttribute("aria-labelledby", "shown-title");
-  made.textContent = text;
-  return made;
 }
 
 /**

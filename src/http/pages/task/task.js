@@ -1,6 +1,9 @@
-/** Keeps the page of a task up to date from its events (Server-Sent Events, which connect again by themselves). */
-import { addOutput, readOutput } from "./task-output.js";
-import { showResult } from "./task-result.js";
+/** The page of a task, kept up to date from its events (Server-Sent Events, which connect again by themselves). */
+
+import { jsonLines, useOutputText } from "../output-text.js";
+import { html, render, useEffect, useLayoutEffect, useReducer, useRef, useState } from "../preact.js";
+import { Output } from "./task-output.js";
+import { Result } from "./task-result.js";
 import {
   aheadOf,
   attemptOf,
@@ -16,6 +19,7 @@ import {
 } from "./task-words.js";
 
 /** @typedef {import("../../../wire/task.ts").Task} Task */
+/** @typedef {{ task: Task, at: number }} Seen `at`: when its estimate was made, by this browser's clock */
 
 /** How often the page looks whether there is something to ask for, ms. */
 const REFRESH_MS = 5000;
@@ -23,93 +27,11 @@ const REFRESH_MS = 5000;
 const SILENT_MS = 10_000;
 /** The longest time that an expiry is waited for at once, ms: timers know no more than 24 days. */
 const LONGEST_MS = 86_400_000;
+/** After so long the server says on the page itself why it gives no events, ms. */
+const RELOAD_MS = 5000;
 
-/**
- * An element of the page, by its id and its kind.
- * @template {typeof HTMLElement} T
- * @param {string} id
- * @param {T} kind
- * @returns {InstanceType<T>}
- */
-function find(id, kind) {
-  const found = document.getElementById(id);
-  if (!(found instanceof kind)) throw new Error(`the page has no ${kind.name} #${id}`);
-  return /** @type {InstanceType<T>} */ (found);
-}
-
-/** @param {string} id */
-const element = (id) => find(id, HTMLElement);
-
-/**
- * Writes a text only where it changes: a screen reader reads it out each time.
- * @param {string} id
- * @param {string} text
- */
-function say(id, text) {
-  if (element(id).textContent !== text) element(id).textContent = text;
-}
-
-const page = element("task");
-const { events = "", output = "", share = "", cancel = "" } = page.dataset;
-/** @type {Task} */
-let task = JSON.parse(page.dataset.task ?? "");
-/** When the estimate was made, by this browser's clock. */
-let seenAt = Date.now();
-
-const waitText = () => waitOf(task, (Date.now() - seenAt) / 1000);
-
-function render() {
-  const ended = hasEnded(task.state);
-  const number = numberOf(task);
-  page.dataset.state = lookOf(task);
-  say("headline", headlineOf(task));
-  say("number", number);
-  element("number").classList.toggle("long", isLong(number));
-  say("ahead", aheadOf(task));
-  say("attempt", attemptOf(task));
-  say("detail", detailOf(task));
-  say("wait", waitText());
-  say("result", collectOf(task));
-  const bar = find("progress", HTMLProgressElement);
-  if (task.progress) bar.value = task.progress.percent;
-  else bar.removeAttribute("value");
-  element("until").dataset.shown = String(task.deadlineAt !== null && !ended);
-  if (task.deadlineAt) showTime("deadline", task.deadlineAt);
-  element("ending").hidden = !task.finishedAt;
-  if (task.finishedAt) showTime("finished", task.finishedAt);
-  element("expiry").hidden = lookOf(task) !== "succeeded" || !task.expiresAt;
-  if (task.expiresAt) showTime("expires", task.expiresAt);
-  // A server of an older release does not say.
-  element("cancel").hidden = !task.actions?.includes("cancel");
-  if (ended) find("sure", HTMLDialogElement).close();
-  document.title = titleOf(task);
-}
-
-/**
- * @param {string} id
- * @param {string} iso
- */
-function showTime(id, iso) {
-  find(id, HTMLTimeElement).dateTime = iso;
-  say(id, new Date(iso).toLocaleString());
-}
-
-/** @param {Task} news */
-function update(news) {
-  task = news;
-  seenAt = Date.now();
-  render();
-}
-
-/** When the server was heard last. */
-let heardAt = Date.now();
-
-/** Whether the page and the server are in touch. @param {boolean} isLive */
-function showLive(isLive) {
-  if (isLive) heardAt = Date.now();
-  element("live").hidden = !isLive;
-  element("trouble").hidden = isLive;
-}
+const page = document.getElementById("page");
+const { events = "", output = "", share = "", cancel = "", result = "" } = page?.dataset ?? {};
 
 /** The document of the task as it is now. @returns {Promise<Task>} */
 async function ask() {
@@ -122,112 +44,192 @@ async function ask() {
   return response.json();
 }
 
-/**
- * Asks for what comes without an event: an estimate that grows by itself or has run out, and whether the server is still there, for a
- * connection may look open for long when nobody answers any more.
- * @param {EventSource} source
- */
-async function refresh(source) {
-  const isGrowing = task.state === "running" && (task.progress?.estimated ?? true);
-  const isOver = task.eta !== null && Date.now() - seenAt > task.eta.seconds * 1000;
-  const isSilent = Date.now() - heardAt > SILENT_MS;
-  if (document.hidden || source.readyState !== EventSource.OPEN || !(isGrowing || isOver || isSilent)) return;
-  try {
-    const news = await ask();
-    if (source.readyState !== EventSource.OPEN) return;
-    showLive(true);
-    // A change of state is told by its event.
-    if (news.state === task.state) update(news);
-  } catch {
-    showLive(false);
-  }
-}
+/** @param {{ first: Task }} props */
+function Page({ first }) {
+  const [{ task, at }, setSeen] = useState(/** @type {Seen} */ ({ task: first, at: Date.now() }));
+  const [isDone, setDone] = useState(hasEnded(first.state));
+  /** Whether the page and the server are in touch; null before they are. */
+  const [isLive, setLive] = useState(/** @type {boolean | null} */ (null));
+  const [told, tell] = useState("");
+  const [, tick] = useReducer((times) => times + 1, 0);
+  const written = useOutputText();
+  const sure = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  const look = lookOf(task);
+  /** @param {Task} task */
+  const update = (task) => setSeen({ task, at: Date.now() });
+  const now = useRef({ task, at });
+  now.current = { task, at };
 
-function showEnd() {
-  const link = task.links.find((l) => l.rel === "result");
-  if (task.state !== "succeeded" || !link) return;
-  void showResult(link.href);
-  if (task.expiresAt === null) return;
-  const leftMs = Math.max(REFRESH_MS, Date.parse(task.expiresAt) - Date.now());
-  setTimeout(() => void showExpiry(), Math.min(leftMs, LONGEST_MS));
-}
+  useEffect(() => {
+    if (isDone) return;
+    const source = new EventSource(events);
+    let heardAt = Date.now();
+    /** @param {boolean} isHeard */
+    function hear(isHeard) {
+      if (isHeard) heardAt = Date.now();
+      setLive(isHeard);
+    }
 
-/** The result may have expired by now; the clock of this browser may be wrong. */
-async function showExpiry() {
-  try {
-    update(await ask());
-  } catch {
-    // It is looked at again later.
-  }
-  if (lookOf(task) === "expired") element("shown").hidden = true;
-  else setTimeout(() => void showExpiry(), SILENT_MS);
-}
+    /**
+     * Asks for what comes without an event: an estimate that grows by itself or has run out, and whether the server is still there, for
+     * a connection may look open for long when nobody answers any more.
+     */
+    async function refresh() {
+      const { task, at } = now.current;
+      const isGrowing = task.state === "running" && (task.progress?.estimated ?? true);
+      const isOver = task.eta !== null && Date.now() - at > task.eta.seconds * 1000;
+      const isSilent = Date.now() - heardAt > SILENT_MS;
+      if (document.hidden || source.readyState !== EventSource.OPEN || !(isGrowing || isOver || isSilent)) return;
+      try {
+        const news = await ask();
+        if (source.readyState !== EventSource.OPEN) return;
+        hear(true);
+        // A change of state is told by its event.
+        if (news.state === now.current.task.state) update(news);
+      } catch {
+        hear(false);
+      }
+    }
 
-function follow() {
-  const source = new EventSource(events);
-  const clock = setInterval(() => say("wait", waitText()), 1000);
-  const progress = setInterval(() => void refresh(source), REFRESH_MS);
-  source.onopen = () => showLive(true);
-  source.onerror = () => {
-    showLive(false);
-    // Refused for good, for one because the task was destroyed: the server says so on the page itself.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
-  };
-  source.addEventListener("status", (event) => {
-    showLive(true);
-    update(JSON.parse(event.data));
+    const timers = [setInterval(() => tick(undefined), 1000), setInterval(() => void refresh(), REFRESH_MS)];
+    source.onopen = () => hear(true);
+    source.onerror = () => {
+      hear(false);
+      // Refused for good, for one because the task was destroyed.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), RELOAD_MS);
+    };
+    source.addEventListener("status", (event) => {
+      hear(true);
+      update(JSON.parse(event.data));
+    });
+    source.addEventListener("output", (event) => {
+      hear(true);
+      written.text.add(JSON.parse(event.data));
+    });
+    source.addEventListener("done", (event) => {
+      update(JSON.parse(event.data));
+      setDone(true);
+      // Who asked to be sent on to the result is sent there by the server.
+      if (/[?&]oncomplete=/i.test(location.search)) location.reload();
+    });
+    return () => {
+      source.close();
+      for (const timer of timers) clearInterval(timer);
+    };
+  }, [isDone]);
+
+  // What was written before the page was opened, if no events tell it.
+  useEffect(() => {
+    if (isDone && first.state !== "canceled") void readOutput(written.text).catch(() => undefined);
+  }, []);
+
+  // The result may have expired by then; the clock of this browser may be wrong.
+  useEffect(() => {
+    if (!isDone || look !== "succeeded" || task.expiresAt === null) return;
+    const leftMs = Math.max(REFRESH_MS, Date.parse(task.expiresAt) - Date.now());
+    const lookAgain = () => ask().then(update, () => update(task));
+    const timer = setTimeout(() => void lookAgain(), Math.min(leftMs, LONGEST_MS));
+    return () => clearTimeout(timer);
+  }, [isDone, look, at]);
+
+  useEffect(() => {
+    document.title = titleOf(task);
+    if (hasEnded(task.state)) sure.current?.close();
   });
-  source.addEventListener("output", (event) => {
-    showLive(true);
-    addOutput(JSON.parse(event.data));
-  });
-  source.addEventListener("done", (event) => {
-    source.close();
-    clearInterval(clock);
-    clearInterval(progress);
-    update(JSON.parse(event.data));
-    element("live").hidden = true;
-    element("trouble").hidden = true;
-    // Who asked to be sent on to the result is sent there by the server.
-    if (/[?&]oncomplete=/i.test(location.search)) location.reload();
-    else showEnd();
-  });
-}
 
-async function cancelTask() {
-  find("sure", HTMLDialogElement).close();
-  try {
-    // The header tells the server that this is its own page: a page of another site cannot send it.
-    const headers = { "X-Requested-With": "paihao-dashboard", Accept: "application/json" };
-    const response = await fetch(cancel, { method: "DELETE", headers });
-    if (!response.ok) throw new Error((await response.json()).title);
-    if (response.status === 202 || response.status === 200) update(await response.json());
-  } catch (error) {
-    say("told", `Could not cancel it: ${error instanceof Error ? error.message : error}`);
+  async function cancelTask() {
+    sure.current?.close();
+    try {
+      // The header tells the server that this is its own page: a page of another site cannot send it.
+      const headers = { "X-Requested-With": "paihao-dashboard", Accept: "application/json" };
+      const response = await fetch(cancel, { method: "DELETE", headers });
+      if (!response.ok) throw new Error((await response.json()).title);
+      if (response.status === 202 || response.status === 200) update(await response.json());
+    } catch (error) {
+      tell(`Could not cancel it: ${error instanceof Error ? error.message : error}`);
+    }
   }
-}
 
-/** Copies the link to this page, with its signature where links are signed, so that it opens without a key. */
-async function copyLink() {
-  const link = new URL(share, location.href).href;
-  try {
-    await navigator.clipboard.writeText(link);
-    say("told", "Copied. Whoever has the link can follow this task.");
-  } catch {
-    // Only pages over HTTPS or of this machine may write to the clipboard.
-    say("told", link);
+  /** Copies the link to this page, with its signature where links are signed, so that it opens without a key. */
+  async function copyLink() {
+    const link = new URL(share, location.href).href;
+    try {
+      await navigator.clipboard.writeText(link);
+      tell("Copied. Whoever has the link can follow this task.");
+    } catch {
+      // Only pages over HTTPS or of this machine may write to the clipboard.
+      tell(link);
+    }
   }
+
+  const number = numberOf(task);
+  const isKept = look === "succeeded" && task.expiresAt !== null;
+  return html`
+    <main id="task" class="ticket" data-state=${look}>
+      <header>
+        <span class="queue">${task.queue}</span>
+        <span id="live" class="live" hidden=${!isLive || isDone}>live</span>
+      </header>
+      <div role="status"><h1 id="headline">${headlineOf(task)}</h1></div>
+      <p id="number" class="number ${isLong(number) ? "long" : "short"}">${number}</p>
+      <p id="ahead" class="ahead">${aheadOf(task)}</p>
+      <${Progress} percent=${task.progress?.percent} />
+      <p id="attempt" class="attempt">${attemptOf(task)}</p>
+      <p id="detail" class="detail">${detailOf(task)}</p>
+      <p id="wait" class="wait">${waitOf(task, (Date.now() - at) / 1000)}</p>
+      <${Output} output=${written} href=${output} />
+      <${Result} href=${result} collect=${collectOf(task)} isThere=${isDone && look === "succeeded"} />
+      <p class="actions">
+        <button id="copy" type="button" onClick=${copyLink}>Copy link</button>
+        ${
+          // A server of an older release does not say.
+          task.actions?.includes("cancel") &&
+          html`<button id="cancel" type="button" onClick=${() => sure.current?.showModal()}>Cancel</button>`
+        }
+      </p>
+      <p id="told" class="told" role="status">${told}</p>
+      <footer>
+        <dl>
+          <div><dt>Task</dt><dd class="id">${task.id}</dd></div>
+          ${time("Submitted", task.createdAt)}
+          ${!hasEnded(task.state) && time("Deadline", task.deadlineAt)}
+          ${time("Ended", task.finishedAt)}
+          ${isKept && time("Result kept until", task.expiresAt)}
+        </dl>
+        <p id="trouble" class="trouble" role="status" hidden=${isLive !== false || isDone}>
+          Connection lost. Reconnecting …
+        </p>
+      </footer>
+    </main>
+    <dialog id="sure" ref=${sure} aria-labelledby="sure-title">
+      <h2 id="sure-title">Cancel this task?</h2>
+      <p>It loses its place in line, and what it has done so far is discarded.</p>
+      <p class="actions">
+        <button id="keep" type="button" onClick=${() => sure.current?.close()}>Keep it</button>
+        <button id="end" type="button" class="grave" onClick=${cancelTask}>Cancel the task</button>
+      </p>
+    </dialog>`;
 }
 
-element("copy").hidden = false;
-element("copy").addEventListener("click", copyLink);
-element("cancel").addEventListener("click", () => find("sure", HTMLDialogElement).showModal());
-element("keep").addEventListener("click", () => find("sure", HTMLDialogElement).close());
-element("end").addEventListener("click", cancelTask);
-showTime("created", task.createdAt);
-render();
-if (!hasEnded(task.state)) follow();
-else {
-  showEnd();
-  if (task.state !== "canceled") void readOutput(output);
+/** @param {{ percent: number | undefined }} props */
+function Progress({ percent }) {
+  const bar = useRef(/** @type {HTMLElement | null} */ (null));
+  // Without a value it shows that nothing is known; set to nothing it would show 0.
+  useLayoutEffect(() => {
+    if (percent === undefined) bar.current?.removeAttribute("value");
+  }, [percent]);
+  return html`<progress id="progress" ref=${bar} max="100" value=${percent ?? 0} aria-label="Progress" />`;
 }
+
+/** @param {string} name @param {string | null} iso */
+const time = (name, iso) =>
+  iso !== null &&
+  html`<div><dt>${name}</dt><dd><time datetime=${iso}>${new Date(iso).toLocaleString()}</time></dd></div>`;
+
+/** @param {ReturnType<typeof useOutputText>["text"]} text */
+async function readOutput(text) {
+  const response = await fetch(output, { headers: { Prefer: "wait=0" } });
+  if (response.ok) for await (const line of jsonLines(response)) text.add(line);
+}
+
+if (page) render(html`<${Page} first=${JSON.parse(page.dataset.task ?? "")} />`, page);

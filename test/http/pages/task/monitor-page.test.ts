@@ -35,7 +35,7 @@ describe("the page of a task", () => {
     expect(html.headers).to.include({ "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" });
     expect(html.text).to.not.match(/<script>|<script [^>]*>[^<]|style=|\son\w+=|https?:/);
     const loaded = [...html.text.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map((match) => match[1] ?? "");
-    expect(loaded).to.have.length(4);
+    expect(loaded).to.have.length(7);
     for (const path of loaded) {
       const asset = await server.send(path);
       expect(asset.status, path).to.equal(200);

@@ -1,55 +1,46 @@
 /** What a task writes, as it writes it. */
 
-import { OutputText } from "../../output-text.js";
-import { html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "../../preact.js";
+import { jsonLines, useOutputText } from "../../output-text.js";
+import { html, useEffect, useRef } from "../../preact.js";
 import { useDesk } from "../desk.js";
 import { save } from "../parts/save.js";
 import { errorOf, send } from "../server/server.js";
 
-/**
- * Reads the output of a task.
- * @param {string} id
- * @param {() => void} redraw called when it begins, and when its beginning leaves the page; between the two the text grows by itself
- */
-function reader(id, redraw) {
-  const text = new OutputText(redraw);
+/** @param {{ id: string, finishedAt: string | null }} props `finishedAt`: null while the task is pending */
+export function Output({ id, finishedAt }) {
+  const desk = useDesk();
+  const { text, place } = useOutputText();
+  const reading = useRef(/** @type {AbortController | null} */ (null));
+  const after = useRef(-1);
+  /** The end of the task whose output was read to its end; a task that is retried ends again. */
+  const readTo = useRef(/** @type {string | null} */ (null));
   const path = `/v1/requests/${encodeURIComponent(id)}/output`;
-  let run = 0;
-  let after = -1;
-  /** @type {AbortController | null} */
-  let reading = null;
-  /** The end of the task whose output was read to its end; a task that is retried ends again. @type {string | null} */
-  let readTo = null;
 
-  /** @param {{ seq: number, run: number, data: unknown }} line */
-  function add(line) {
-    after = line.seq;
-    // A new run writes all of it anew.
-    if (line.run !== run) text.clear();
-    run = line.run;
-    const isFirst = text.isEmpty;
-    text.add(typeof line.data === "string" ? line.data : `${JSON.stringify(line.data)}\n`);
-    if (isFirst) redraw();
-  }
-
-  /** @param {AbortSignal} signal @param {string | null} finishedAt */
-  async function read(signal, finishedAt) {
-    const resume = after < 0 ? "" : `?after=${after}`;
+  /** Begins to read, or goes on where it was cut off. @param {AbortSignal} signal */
+  async function read(signal) {
+    const resume = after.current < 0 ? "" : `?after=${after.current}`;
     const response = await send(path + resume, { signal, long: true });
-    if (!response.ok || !response.body) {
-      // A canceled task has none.
-      if (response.status === 410) readTo = finishedAt;
-      return;
+    if (response.ok) {
+      for await (const line of jsonLines(response)) {
+        after.current = line.seq;
+        text.add(line);
+      }
     }
-    let rest = "";
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      const lines = (rest + part.value).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) if (line.trim() !== "") add(JSON.parse(line));
-    }
-    readTo = finishedAt;
+    // A canceled task has none.
+    if (response.ok || response.status === 410) readTo.current = finishedAt;
   }
+
+  // What went wrong is tried again with the next refresh.
+  useEffect(() => {
+    if (reading.current || (finishedAt !== null && finishedAt === readTo.current)) return;
+    reading.current = new AbortController();
+    read(reading.current.signal)
+      .catch(() => undefined)
+      .finally(() => {
+        reading.current = null;
+      });
+  });
+  useEffect(() => () => reading.current?.abort(), []);
 
   /** Saves all that was written so far, a line of JSON for each value. */
   async function download() {
@@ -59,39 +50,6 @@ function reader(id, redraw) {
     return null;
   }
 
-  return {
-    text,
-    download,
-
-    /**
-     * Begins to read, or goes on where it was cut off.
-     * @param {string | null} finishedAt null while the task is pending
-     */
-    follow(finishedAt) {
-      if (reading || (finishedAt !== null && finishedAt === readTo)) return;
-      const controller = new AbortController();
-      reading = controller;
-      read(controller.signal, finishedAt)
-        .catch(() => undefined)
-        .finally(() => {
-          reading = null;
-        });
-    },
-
-    stop: () => reading?.abort(),
-  };
-}
-
-/** @param {{ id: string, finishedAt: string | null }} props `finishedAt`: null while the task is pending */
-export function Output({ id, finishedAt }) {
-  const desk = useDesk();
-  const [, redraw] = useReducer((times) => times + 1, 0);
-  const [{ text, download, follow, stop }] = useState(() => reader(id, () => redraw(undefined)));
-  // What went wrong is tried again with the next refresh.
-  useEffect(() => follow(finishedAt));
-  useEffect(() => stop, []);
-  const place = useRef(/** @type {HTMLElement | null} */ (null));
-  useLayoutEffect(() => place.current?.append(text.element), [text.isEmpty]);
   if (text.isEmpty) return null;
   const whole = html`
     <div class="buttons">
