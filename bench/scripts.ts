@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Completion, Reserved, Scripts, SubmitItem } from "../src/store/verbs/scripts.ts";
+import { submitItemOf } from "../testbed/submission.ts";
 import type { Bench, BenchOptions, Figure, Target } from "./harness/bench.ts";
 import { built } from "./harness/built.ts";
 import { commandCosts, ScriptCosts } from "./harness/commandstats.ts";
@@ -126,11 +127,7 @@ async function openScripts(store: BenchStore): Promise<OurScripts> {
 }
 
 function itemOf(id: string, input: string): SubmitItem {
-  const plain = { digest: "", mediaType: "", query: "", caller: "", webhook: "", undo: false, deadlineMs: null };
-  return {
-    ...{ id, queue: QUEUE, priority: 3, delayMs: 0, input, limit: 1e9, maxIndex: null, dryRun: false },
-    ...plain,
-  };
+  return submitItemOf({ id, queue: QUEUE, input, limit: 1e9 });
 }
 
 function reservation(count: number) {

@@ -16,14 +16,14 @@ import { namesVersion } from "../src/http/headers/etag.ts";
 import { forwardedAddress, shownHost } from "../src/http/headers/forwarded.ts";
 import { readMediaType } from "../src/http/headers/media-type.ts";
 import { parsePrefer } from "../src/http/headers/prefer.ts";
-import { urgencyOf } from "../src/http/headers/priority.ts";
 import { checkIdempotencyKey, requestIdOf } from "../src/http/headers/request-id.ts";
 import { parseJson } from "../src/http/input/json.ts";
 import { filterOf } from "../src/http/input/list-filter.ts";
-import { readSubmitOptions } from "../src/http/submission/submit-options.ts";
 import { retryAfterMs } from "../src/net/retry-after.ts";
 import { redaction } from "../src/redact.ts";
 import { traceOf } from "../src/telemetry/trace-context.ts";
+import { urgencyOf } from "../src/wire/priority.ts";
+import { readSubmitOptions } from "../src/wire/submit-options.ts";
 import { ROOT } from "../testbed/root.ts";
 
 /** Where a quadratic reader takes much longer than a linear one needs, and a quarter of it. */

@@ -1,20 +1,38 @@
 import type { Submission } from "../src/engine/submission/submission.ts";
+import type { SubmitItem } from "../src/store/verbs/scripts.ts";
+import { SUBMIT_DEFAULTS, type SubmitOptions } from "../src/wire/submit-options.ts";
+
+/** What is not as usual with a submission: its members and options together. */
+export type GivenSubmission = Partial<Submission & SubmitOptions>;
 
 /** A submission of JSON to a queue, with the usual options except those given. */
-export function submissionOf(id: string, queue: string, input: string, options: Partial<Submission> = {}): Submission {
+export function submissionOf(id: string, queue: string, input: string, given?: GivenSubmission): Submission {
+  const usual = { id, queue, input, mediaType: "application/json", caller: null, options: SUBMIT_DEFAULTS };
+  // Benchmarks make many, and measure what becomes of them.
+  return given ? { ...usual, ...given, options: optionsIn(given) } : usual;
+}
+
+/** The same as it is sent to the store. */
+export function submitItemOf(given: Partial<SubmitItem> & Partial<Omit<SubmitOptions, "query">>): SubmitItem {
   return {
-    id,
-    queue,
-    input,
-    mediaType: "application/json",
-    query: {},
-    caller: null,
-    priority: 3,
-    delayMs: 0,
-    deadlineMs: null,
-    maxIndex: null,
-    dryRun: false,
-    webhook: null,
-    ...options,
+    ...{
+      id: "a",
+      queue: "jobs",
+      input: "1",
+      digest: "",
+      mediaType: "",
+      query: "",
+      caller: "",
+      limit: 100,
+      undo: false,
+    },
+    options: optionsIn({ ...given, query: {} }),
+    ...given,
   };
+}
+
+function optionsIn(given: Partial<SubmitOptions>): SubmitOptions {
+  const names = Object.keys(SUBMIT_DEFAULTS) as (keyof SubmitOptions)[];
+  const own = names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]));
+  return { ...SUBMIT_DEFAULTS, ...Object.fromEntries(own) };
 }

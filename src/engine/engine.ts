@@ -103,7 +103,7 @@ export class Engine {
       homes,
       others,
       metrics,
-      accepted: ({ id, delayMs, deadlineMs }, { index, snapshot, turn }) => {
+      accepted: ({ id, options: { delayMs, deadlineMs } }, { index, snapshot, turn }) => {
         if (deadlineMs !== null) maintenance.noteDue(homes.of(id), deadlineMs);
         if (delayMs > 0) maintenance.noteDue(homes.of(id), delayMs);
         // What waits for its key depends on the outcome of others, which is no measure of estimates.

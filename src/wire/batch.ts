@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { PRIORITY } from "../task.ts";
 import { problem } from "./problem.ts";
+import { LINE_MEMBERS } from "./submit-options.ts";
 import { id } from "./task.ts";
-import { count, type Document, index, seconds, text } from "./values.ts";
+import { count, type Document, index, text } from "./values.ts";
 
 const acceptedLine = z.object({ line: count, id, href: text, index, replayed: z.literal(true).exactOptional() });
 /** What became of a line of a batch that was accepted. */
@@ -17,7 +17,7 @@ export const verdict = z
 export const envelope = z.strictObject({
   id: id.optional(),
   input: z.unknown(),
-  priority: z.int().min(PRIORITY.most).max(PRIORITY.least).default(PRIORITY.default),
-  delay: seconds.optional(),
-  deadline: z.number().min(1).optional(),
+  ...Object.fromEntries(
+    Object.entries(LINE_MEMBERS).map(([name, schema]) => [name, z.unknown().meta(schema).optional()]),
+  ),
 });

@@ -4,7 +4,6 @@ import { Engine } from "../../src/engine/engine.ts";
 import type { Inspection } from "../../src/engine/reading/inspect.ts";
 import type { WithInput } from "../../src/engine/reservation/take.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
-import type { Submission } from "../../src/engine/submission/submission.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
@@ -12,7 +11,7 @@ import { type KEYS, Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
 import { type Scripts, scriptsOf } from "../../src/store/verbs/scripts.ts";
 import type { Result } from "../../src/task.ts";
-import { submissionOf } from "../../testbed/submission.ts";
+import { type GivenSubmission, submissionOf } from "../../testbed/submission.ts";
 import { onCluster, storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeysLike } from "./store/scan.ts";
 import { storedKey } from "./store/stored.ts";
@@ -27,7 +26,7 @@ export interface TestEngine {
   /** A key in partition 0; by default that of the test's queue. */
   key(kind: keyof typeof KEYS, name?: string): string;
   /** Submits to the test's queue; by default under a new id. */
-  submit(options?: Partial<Submission>): ReturnType<Engine["tasks"]["submit"]>;
+  submit(options?: GivenSubmission): ReturnType<Engine["tasks"]["submit"]>;
   /** Reserves from partition 0 for a worker. */
   reserve(
     count?: number,

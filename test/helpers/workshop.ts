@@ -2,7 +2,6 @@ import { readConfig } from "../../src/config/config.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { openEngine } from "../../src/engine/opening/open.ts";
 import type { Inspection } from "../../src/engine/reading/inspect.ts";
-import type { Submission } from "../../src/engine/submission/submission.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
@@ -12,7 +11,7 @@ import { isOutcome } from "../../src/task.ts";
 import { undoHandler } from "../../src/workers/undo.ts";
 import { Worker, type WorkerOptions } from "../../src/workers/worker.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { submissionOf } from "../../testbed/submission.ts";
+import { type GivenSubmission, submissionOf } from "../../testbed/submission.ts";
 import { storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeys } from "./store/scan.ts";
 import { TASK } from "./store/stored.ts";
@@ -32,7 +31,7 @@ export interface Workshop {
   /** Makes a worker, and starts it unless told not to. */
   worker(options?: Partial<WorkerOptions> & { idle?: boolean }): Promise<Worker>;
   /** Submits to a queue, the only one where none is named; returns the id. */
-  submit(input: unknown, submission?: Partial<Submission>): Promise<string>;
+  submit(input: unknown, submission?: GivenSubmission): Promise<string>;
   look(id: string): Promise<Inspection>;
   /** Waits until a task has ended, or is in this state. */
   ended(id: string, state?: Inspection["state"]): Promise<Inspection>;

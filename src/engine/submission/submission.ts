@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { INLINE_BYTES } from "../../store/fields.ts";
 import type { SubmitItem } from "../../store/verbs/scripts.ts";
+import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submit-options.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import type { QueueSettings } from "../settings.ts";
 
@@ -12,21 +13,9 @@ export interface Submission {
   readonly input: string | Buffer;
   readonly mediaType: string;
   /** What identifies the same submission when it is repeated; default: the whole input. */
-  readonly identity?: string;
-  /** Query parameters for the handler. */
-  readonly query: Readonly<Record<string, string>>;
+  readonly identity?: string | undefined;
   readonly caller: string | null;
-  /** 0 most urgent … 7. */
-  readonly priority: number;
-  readonly delayMs: number;
-  /** Cancel it unless it has ended within this time; null: no deadline. */
-  readonly deadlineMs: number | null;
-  /** Refuse if more than this many tasks would start before it; null: no limit. */
-  readonly maxIndex: number | null;
-  /** Only return its place, store nothing. */
-  readonly dryRun: boolean;
-  /** URL to notify when the task ends; null: none. */
-  readonly webhook: string | null;
+  readonly options: SubmitOptions;
   /** Whose share of a fair line it takes; undefined in any other line. */
   readonly share?: Share | undefined;
   /** Its key in a keyed line, null for none; undefined in any other line. */
@@ -61,24 +50,20 @@ export function itemOf(
     trace = s.trace,
   }: { listener?: string; large?: boolean; trace?: string | undefined } = {},
 ): Item {
+  const { query } = s.options;
   const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
   return {
     id: s.id,
     queue: s.queue,
-    priority: s.priority,
-    delayMs: s.delayMs,
     input: s.input,
     digest: bytes > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
     mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
-    query: Object.keys(s.query).length > 0 ? JSON.stringify(s.query) : "",
+    query: s.options === SUBMIT_DEFAULTS || Object.keys(query).length === 0 ? "" : JSON.stringify(query),
     caller: s.caller ?? "",
     limit: Math.ceil(settings.maxWaiting / partitions),
-    maxIndex: s.maxIndex,
-    dryRun: s.dryRun,
-    webhook: s.webhook ?? "",
     undo: settings.undo,
     listener,
-    deadlineMs: s.deadlineMs,
+    options: s.options,
     share: s.share && storedShare(s.share),
     key: s.key === undefined ? undefined : storedKey(s.key, settings),
     trace,

@@ -11,6 +11,7 @@ import type {
   SubmitVerdict,
 } from "../../store/verbs/scripts.ts";
 import type { State } from "../../task.ts";
+import type { SubmitOptions } from "../../wire/submit-options.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import { type Homes, pointerBatch } from "../partitions/homes.ts";
@@ -45,7 +46,7 @@ export interface SubmitterParts {
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
   /** Called for each accepted task. */
-  accepted(task: Pick<Submission, "id" | "delayMs" | "deadlineMs">, verdict: SubmissionVerdict): void;
+  accepted(task: Pick<SubmitItem, "id" | "options">, verdict: SubmissionVerdict): void;
 }
 
 /** Submits tasks. Submissions of one turn of the event loop are sent together. */
@@ -125,7 +126,8 @@ export class Submitter {
     const spread = this.#partitionsOf(settings);
     const items = submissions.map((submission) => itemOf(submission, settings, spread, { large }));
     if (partitions === 1) return await this.#batchOf(large).addAll(0, items);
-    const isAlone = settings.keyedConcurrency !== undefined || submissions.some(({ maxIndex }) => maxIndex !== null);
+    const isAlone =
+      settings.keyedConcurrency !== undefined || submissions.some(({ options }) => options.maxIndex !== null);
     if (isAlone) return await Promise.allSettled(items.map((item) => this.#submit(item, settings)));
     return await this.#submitSpread(items, this.#batchOf(large));
   }
@@ -176,7 +178,7 @@ export class Submitter {
     const pointer = { id, queue, caller, home };
     const scripts = this.#scriptsOf(item.large);
     const losses = scripts.losses();
-    const pointed = own === home || item.dryRun ? null : this.#pointers.add(own, pointer);
+    const pointed = own === home || item.options.dryRun ? null : this.#pointers.add(own, pointer);
     const submitHome = async () => {
       const noted = await pointed?.catch((error: unknown) => {
         this.#countRefused(queue, error);
@@ -210,17 +212,19 @@ export class Submitter {
 
   #submitTo(partition: number, item: Item): Promise<SubmissionVerdict> {
     // The script only knows its own partition.
-    return item.maxIndex === null ? this.#add(partition, item) : this.#submitBelow(partition, item, item.maxIndex);
+    const { maxIndex } = item.options;
+    return maxIndex === null ? this.#add(partition, item) : this.#submitBelow(partition, item, maxIndex);
   }
 
   async #submitBelow(partition: number, item: Item, maxIndex: number): Promise<SubmissionVerdict> {
+    const withOptions = (own: Partial<SubmitOptions>): Item => ({ ...item, options: { ...item.options, ...own } });
     if (item.share !== undefined) {
       // Its place in a fair line is known only to its own partition.
-      const { index } = await this.#add(partition, { ...item, dryRun: true });
-      return await this.#add(partition, { ...item, maxIndex: index === null || index <= maxIndex ? null : -1 });
+      const { index } = await this.#add(partition, withOptions({ dryRun: true }));
+      return await this.#add(partition, withOptions({ maxIndex: index === null || index <= maxIndex ? null : -1 }));
     }
     const elsewhere = await this.#parts.others.before(partition, item.queue, endOfClass(item));
-    return await this.#add(partition, { ...item, maxIndex: maxIndex - elsewhere });
+    return await this.#add(partition, withOptions({ maxIndex: maxIndex - elsewhere }));
   }
 
   #add(partition: number, item: Item): Promise<SubmissionVerdict> {
@@ -264,7 +268,7 @@ export class Submitter {
 const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>(["full", "untold", "long"]);
 
 /** The score after all tasks of the same class. */
-const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * SHARED.classSpan);
+const endOfClass = (item: SubmitItem): string => String((item.options.priority + 1) * SHARED.classSpan);
 
 /** The places within a partition, for counting in the others. */
 function placesOf(

@@ -82,11 +82,8 @@ export class GatheredLines {
 
   #accepted(one: CheckedLine, submitted: SubmissionVerdict): LineVerdict {
     const { submission } = one;
-    const refusal = refusalOf(submission, submitted, { byKey: false });
+    const refusal = refusalOf(submission, submitted, { byKey: false, signature: this.#context.signature });
     if (refusal) return this.#notStored(one, refusal);
-    if (!submitted.durable) {
-      return this.#notStored(one, new PaihaoError("not-durable", "The task is stored and may run."));
-    }
     const { id, caller } = submission;
     const { verdict, index, createdMs } = submitted;
     const href = paths.result(id, this.#context.signature({ id, caller, createdMs }));

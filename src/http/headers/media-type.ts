@@ -1,4 +1,4 @@
-import { nameValue, splitField, trimField } from "./fields.ts";
+import { nameValue, splitField, trimField } from "../../wire/header-fields.ts";
 
 /** A media type in lower case, without its parameters, and its charset. */
 export interface MediaType {

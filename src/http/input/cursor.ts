@@ -1,6 +1,6 @@
 import type { PageEnd } from "../../engine/reading/page.ts";
 import type { Place } from "../../store/verbs/scripts.ts";
-import { wrongParameter } from "./parameters.ts";
+import { wrongParameter } from "../../wire/parameter.ts";
 
 /** A score as Redis writes it, a space, and an id; ids of the server's own tasks contain colons. */
 const FORM = /^(\d{1,17}(?:\.\d{1,6})?) ([A-Za-z0-9][A-Za-z0-9._~:-]{0,299})$/;

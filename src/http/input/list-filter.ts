@@ -2,7 +2,8 @@ import type { Context } from "koa";
 import { nameOf } from "../../engine/submission/submission.ts";
 import type { Filter } from "../../store/verbs/scripts.ts";
 import { STATES, type State } from "../../task.ts";
-import { oneParameter, searchOf, wrongParameter } from "./parameters.ts";
+import { choice, type Parameter, readParameter, text } from "../../wire/parameter.ts";
+import { searchOf } from "./parameters.ts";
 
 /** The lists of a queue, with the states of their tasks. */
 export const LISTS = {
@@ -22,12 +23,6 @@ export const FILTER_FORMS = {
   caller: /^[\x21-\x7e]{1,128}$/,
   key: /^[^\0]{0,256}$/u,
 } as const;
-
-const EXPECTED: Readonly<Record<keyof typeof FILTER_FORMS, string>> = {
-  idPrefix: "expected 1–300 characters A–Z a–z 0–9 . _ ~ : -",
-  caller: "expected the name of a key: 1–128 visible ASCII characters",
-  key: "expected at most 256 characters without NUL",
-};
 
 /** What a caller may ask for; what is left out may be anything. */
 export interface AskedFilter {
@@ -57,20 +52,49 @@ export function filterOf({ idPrefix, caller, key, state, olderThan }: AskedFilte
 const AGE = /^(\d{1,9}(?:\.\d{1,3})?)([smhd]?)$/;
 const UNIT_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
+const inState = (states: readonly State[]) => choice("state", "Only tasks in this state.", states);
+
+/** The query parameters of a filter. */
+export const FILTER_PARAMETERS = {
+  idPrefix: text("idPrefix", "Only tasks whose ids begin with this.", {
+    pattern: FILTER_FORMS.idPrefix.source,
+    form: FILTER_FORMS.idPrefix,
+    expected: "1–300 characters A–Z a–z 0–9 . _ ~ : -",
+  }),
+  ofCaller: text("caller", "Only tasks of this caller: the name of a key.", {
+    form: FILTER_FORMS.caller,
+    expected: "the name of a key: 1–128 visible ASCII characters",
+  }),
+  ofKey: text("key", "Only tasks of this key of a fair or keyed line.", {
+    form: FILTER_FORMS.key,
+    expected: "at most 256 characters without NUL",
+  }),
+  inState: inState([...new Set(Object.values(LISTS).flat())]),
+  olderThan: {
+    ...text(
+      "olderThan",
+      "Only tasks that were submitted so long ago: in seconds, or a time such as `90s`, `5m`, `2h` or `3d`.",
+    ),
+    expected: "seconds, or a time such as 90s, 5m, 2h or 3d",
+    read(age: string): number | undefined {
+      const [, number, unit = ""] = AGE.exec(age) ?? [];
+      return number === undefined ? undefined : Number(number) * (UNIT_S[unit] ?? 1);
+    },
+  },
+} as const;
+
 /** Reads the filter of a request for a list. @throws PaihaoError invalid-parameter */
 export function readFilter(ctx: Context, list: ListName): Filter | undefined {
   const search = searchOf(ctx);
-  const of = (name: keyof AskedFilter): string | undefined => oneParameter(search, name) ?? undefined;
-  const [idPrefix, caller, key, state, age] = [of("idPrefix"), of("caller"), of("key"), of("state"), of("olderThan")];
-  for (const [name, value] of [["idPrefix", idPrefix] as const, ["caller", caller] as const, ["key", key] as const]) {
-    if (value !== undefined && !FILTER_FORMS[name].test(value)) throw wrongParameter(name, EXPECTED[name]);
-  }
-  const states: readonly string[] = LISTS[list];
-  if (state !== undefined && !states.includes(state)) throw wrongParameter("state", `expected ${states.join(" or ")}`);
-  const [, number, unit = ""] = AGE.exec(age ?? "0") ?? [];
-  if (number === undefined) throw wrongParameter("olderThan", "expected seconds, or a time such as 90s, 5m, 2h or 3d");
-  const olderThan = age === undefined ? undefined : Number(number) * (UNIT_S[unit] ?? 1);
-  return filterOf({ idPrefix, caller, key, state, olderThan });
+  const read = <T>(parameter: Parameter<T>): T | undefined => readParameter(search, parameter) ?? undefined;
+  const { idPrefix, ofCaller, ofKey, olderThan } = FILTER_PARAMETERS;
+  return filterOf({
+    idPrefix: read(idPrefix),
+    caller: read(ofCaller),
+    key: read(ofKey),
+    state: read(inState(LISTS[list])),
+    olderThan: read(olderThan),
+  });
 }
 
 /** A stored key as lists show it: itself, or "#" and its digest if it is long; null if there is none. */

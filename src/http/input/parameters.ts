@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../errors.ts";
+import { choice, flag, whole } from "../../wire/parameter.ts";
 
 const NOTHING = new URLSearchParams();
 
@@ -9,29 +9,38 @@ export function searchOf(ctx: Context): URLSearchParams {
   return querystring === "" ? NOTHING : new URLSearchParams(querystring);
 }
 
-/** A whole number ≥ 0; null if absent. @throws PaihaoError invalid-parameter */
-export function wholeParameter(search: URLSearchParams, name: string): number | null {
-  const value = oneParameter(search, name);
-  if (value === null) return null;
-  if (!/^\d{1,15}$/.test(value)) throw wrongParameter(name, "expected a whole number from 0");
-  return Number(value);
-}
-
-/** `true` or `false`; false if absent. @throws PaihaoError invalid-parameter */
-export function booleanParameter(search: URLSearchParams, name: string): boolean {
-  const value = oneParameter(search, name);
-  if (value !== null && value !== "true" && value !== "false") throw wrongParameter(name, "expected true or false");
-  return value === "true";
-}
-
-/** The error for an invalid value of a parameter. */
-export function wrongParameter(name: string, expected: string): PaihaoError {
-  return new PaihaoError("invalid-parameter", `${name}: ${expected}`, { extensions: { parameter: name } });
-}
-
-/** The value of a parameter; null if absent. @throws PaihaoError invalid-parameter if it is repeated */
-export function oneParameter(search: URLSearchParams, name: string): string | null {
-  const [first, second] = search.getAll(name);
-  if (second !== undefined) throw wrongParameter(name, "given more than once");
-  return first ?? null;
-}
+/** The query parameters of all resources but those of submissions (wire/submit-options.ts) and filters (list-filter.ts). */
+export const PARAMETERS = {
+  after: whole("after", "Go on behind the value with this `seq`."),
+  pending: choice("pending", "Status of the response while there is no result yet; default PENDING_STATUS.", [
+    "202",
+    "404",
+  ]),
+  onComplete: choice("onComplete", "Once the task has ended: 303 to the result, or the result itself.", [
+    "redirect",
+    "stream",
+  ]),
+  onPending: choice(
+    "onPending",
+    "`synchronous`: wait until the task has ended.",
+    ["accepted", "synchronous"],
+    "accepted",
+  ),
+  embed: flag("embed", "The HTML page is a small one without a script, which pages of EMBED_ORIGINS may frame."),
+  envelope: flag(
+    "envelope",
+    "Each line is an envelope with id, input, and options such as priority and delay, not a bare input.",
+  ),
+  limit: whole("limit", "Maximum number of items.", { minimum: 1, maximum: 200 }, 50),
+  deadOrder: choice(
+    "order",
+    "Which come first: those that died last, or those that died long ago.",
+    ["newest", "oldest"],
+    "oldest",
+  ),
+  minutes: whole("minutes", "How far back.", { minimum: 1, maximum: 60 }, 60),
+  step: whole("step", "Seconds of one value; default 60 for all queues, 10 for one.", {
+    ...{ minimum: 10, maximum: 600, multipleOf: 10 },
+  }),
+  afterTime: whole("after", "Only intervals that ended later, in seconds since the epoch."),
+} as const;

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Share, Submission } from "../../engine/submission/submission.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { FairOptions, Handler, KeyedOptions } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
@@ -9,35 +9,37 @@ import { senderOf } from "../security/sender.ts";
 const MOST_KEY_BYTES = 256;
 
 /** What a key is derived from. */
-type Derivable = Pick<Submission, "id" | "queue" | "query" | "mediaType" | "caller">;
+type Derivable = Parameters<KeyedOptions["by"]>[1];
 
 /**
- * Whose share of the line a submission takes; undefined if the line is not fair.
+ * Whose share of a fair line a submission takes, and its key in a keyed one, null if it has none.
  * @param value the validated input
  * @throws PaihaoError invalid-input if the handler's `by` gives no key
  */
-export function shareOf(
+export function lineKeysOf(
   ctx: Context,
-  handler: Handler,
+  { fair, keyed }: Handler,
   task: Derivable,
   value: unknown,
   log: Logger,
-): Share | undefined {
-  const { fair } = handler;
-  if (fair === undefined) return undefined;
+): Pick<Submission, "share" | "key"> {
+  return {
+    share: fair && shareOf(ctx, fair, task, value, log),
+    key: keyed && derivedKey(keyed.by, task, value, log),
+  };
+}
+
+function shareOf(
+  ctx: Context,
+  fair: NonNullable<Handler["fair"]>,
+  task: Derivable,
+  value: unknown,
+  log: Logger,
+): Submission["share"] {
   if (fair === "caller") return { key: senderOf(ctx), weight: 1 };
   const key = derivedKey(fair.by, task, value, log);
   if (key === null) throw noKey(task, log);
   return { key, weight: weightOf(fair, key, task, log) };
-}
-
-/**
- * The key of a submission in a keyed line, null if it has none; undefined if the line is not keyed.
- * @param value the validated input
- * @throws PaihaoError invalid-input if the handler's `by` gives neither a key nor null
- */
-export function keyOf(handler: Handler, task: Derivable, value: unknown, log: Logger): string | null | undefined {
-  return handler.keyed && derivedKey(handler.keyed.by, task, value, log);
 }
 
 /** The key that a function of the handler derives from a submission, or null. @throws PaihaoError invalid-input */

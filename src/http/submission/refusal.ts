@@ -1,18 +1,25 @@
+import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
+import { signatureOf } from "../task/access.ts";
+import { paths } from "../task/links.ts";
 
-/** Why a submission was not accepted; undefined if it was. `byKey`: its id was derived from an Idempotency-Key. */
+/**
+ * Why a submission is not answered as accepted; undefined if it is.
+ * @param options `byKey`: its id was derived from an Idempotency-Key; `signature`: of links to the task
+ */
 export function refusalOf(
-  { id, queue }: { readonly id: string; readonly queue: string },
-  { verdict, index, snapshot }: SubmissionVerdict,
-  options: { byKey: boolean },
+  { id, queue, caller }: Pick<Submission, "id" | "queue" | "caller">,
+  { verdict, index, snapshot, createdMs, durable }: SubmissionVerdict,
+  { byKey, signature }: { byKey: boolean; signature(task: Parameters<typeof signatureOf>[1]): string },
 ): PaihaoError | undefined {
   switch (verdict) {
     case "conflict":
-      return options.byKey
+      return byKey
         ? new PaihaoError("idempotency-conflict", undefined, { extensions: { id } })
         : conflict(id, "The id was used with another input.");
     case "elsewhere":
@@ -38,8 +45,23 @@ export function refusalOf(
       });
     }
     default:
-      return undefined;
+      if (durable) return undefined;
+      return new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
+        extensions: { id, queue },
+        headers: { Location: paths.result(id, signature({ id, caller, createdMs })) },
+      });
   }
+}
+
+/** @throws PaihaoError if a submission is not answered as accepted, see {@link refusalOf} */
+export function checkAccepted(
+  ctx: Context,
+  submission: Submission,
+  verdict: SubmissionVerdict,
+  { byKey }: { byKey: boolean },
+): void {
+  const refusal = refusalOf(submission, verdict, { byKey, signature: (task) => signatureOf(ctx, task) });
+  if (refusal) throw refusal;
 }
 
 /** The error of an id that is taken. */

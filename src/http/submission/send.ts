@@ -11,7 +11,7 @@ import type { Api } from "../api.ts";
 export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
   const { engine, tracing } = api;
   const sent = engine.tasks.submit(submission, engine.queues.settings(submission.queue), listen, traceFor(ctx, api));
-  return tracing && !submission.dryRun ? tracing.submitted(submission, sent) : sent;
+  return tracing && !submission.options.dryRun ? tracing.submitted(submission, sent) : sent;
 }
 
 /** The trace for the tasks of a request; "" if there is none. */

@@ -1,49 +1,45 @@
 import type { Context } from "koa";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { Handler } from "../../handler/define.ts";
+import type { SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import type { CheckedInput } from "../input/body.ts";
 import { callerOf } from "../task/access.ts";
-import { keyOf, shareOf } from "./line-keys.ts";
-import type { SubmitOptions } from "./submit-options.ts";
+import { lineKeysOf } from "./line-keys.ts";
 
 /** The parts of a submission. */
-interface SubmissionParts {
-  readonly id: string;
+interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace"> {
   readonly handler: Handler;
+  /** Its webhook has been checked. */
   readonly options: SubmitOptions;
   readonly checked: CheckedInput;
-  readonly webhook: string | null;
 }
 
-/** The submission of a request whose input has been read. @throws PaihaoError invalid-input if the handler's `by` gives no key */
-export function submissionOf(
+const NO_KEYS: ReturnType<typeof lineKeysOf> = {};
+
+/** The submission of a request, or of a line of one. @throws PaihaoError invalid-input if the handler's `by` gives no key */
+export function assembleSubmission(
   ctx: Context,
   api: Api,
-  { id, handler, options, checked, webhook }: SubmissionParts,
+  { id, identity, trace, handler, options, checked }: SubmissionParts,
 ): Submission {
-  const { queue } = handler;
+  const { queue, fair, keyed } = handler;
   const { input, mediaType, value } = checked;
-  const { priority, delayMs, deadlineMs, maxIndex, dryRun, query } = options;
   const caller = callerOf(ctx);
-  const derivable = { id, queue, query, mediaType, caller };
-  const share = handler.fair && shareOf(ctx, handler, derivable, value, api.log);
-  const key = handler.keyed && keyOf(handler, derivable, value, api.log);
-  // Member by member: copying objects into one another takes far longer, and this is done for every task.
-  return {
-    id,
-    queue,
-    input,
-    mediaType,
-    query,
-    caller,
-    priority,
-    delayMs,
-    deadlineMs,
-    maxIndex,
-    dryRun,
-    webhook,
-    share,
-    key,
-  };
+  const derivable = { id, queue, query: options.query, mediaType, caller };
+  const { share, key } = fair || keyed ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
+  return { id, queue, input, mediaType, identity, caller, options, share, key, trace };
+}
+
+/**
+ * The options with a webhook that is allowed. If the id is known already, nothing is stored and the webhook does not change, so its name
+ * is not resolved.
+ * @param id of the task that is submitted; left out if there are several
+ * @throws PaihaoError invalid-parameter if the URL is not allowed
+ */
+export async function withWebhook(api: Api, options: SubmitOptions, id?: string): Promise<SubmitOptions> {
+  const { webhook } = options;
+  if (webhook === null) return options;
+  const known = id !== undefined && (await api.engine.tasks.inspect(id, { result: false })) !== null;
+  return known ? options : { ...options, webhook: await api.checkWebhook(webhook) };
 }

@@ -35,10 +35,10 @@ export function pendingTask(seen: Inspection): PendingTask {
 }
 
 /** A task that was just stored, as a pending one, without reading it. */
-export function storedTask({ id, queue, caller, delayMs }: Submission, verdict: SubmissionVerdict): PendingTask {
+export function storedTask({ id, queue, caller, options }: Submission, verdict: SubmissionVerdict): PendingTask {
   const { createdMs, index, snapshot, state, turn = null } = verdict;
   const nowMs = Date.now();
-  const eta = estimate(snapshot, { state: state ?? "waiting", index, dueMs: nowMs + delayMs, turn }, nowMs);
+  const eta = estimate(snapshot, { state: state ?? "waiting", index, dueMs: nowMs + options.delayMs, turn }, nowMs);
   return pending({ id, caller, createdMs, queue, index, snapshot }, state ?? "waiting", eta, null);
 }
 

@@ -2,6 +2,9 @@
 -- a group, the state of a queue, and a batch are.
 local Submission = {}
 
+-- The options of a group are those that are not the default, by name.
+Submission.no_options = {}
+
 local whole = Number.whole
 local CLASS = C.classSpan
 
@@ -58,31 +61,21 @@ local function align_limit(call, queue, state, limit)
   end
 end
 
--- The options of a group that has the defaults are looked at only here.
-local function fill_defaults(group)
-  if not group.options then
-    group.delay, group.media, group.query, group.caller, group.webhook, group.undo = 0, '', '', '', '', ''
-  end
-end
-
 -- Puts a field and its value behind the last of some; returns which is the last now.
 local function put(fields, last, field, value)
   fields[last + 1], fields[last + 2] = field, value
   return last + 2
 end
 
--- What all tasks of a group have in common, as fields and values: only what is not the default. And how many these are.
+-- What all tasks of a group have in common, as fields and values, and how many these are. An option that has the name of a field is stored
+-- there as it is.
 local function common_fields(call, group)
-  fill_defaults(group)
   local fields, last = { F.queue, group.queue, F.state, group.delay > 0 and S.scheduled or S.waiting, F.created, call.now_text }, 6
-  if group.media ~= '' then last = put(fields, last, F.mediaType, group.media) end
-  if group.query ~= '' then last = put(fields, last, F.query, group.query) end
-  if group.caller ~= '' then last = put(fields, last, F.caller, group.caller) end
-  if group.class ~= C.defaultPriority then last = put(fields, last, F.priority, group.class) end
-  if group.webhook ~= '' then last = put(fields, last, F.webhook, group.webhook) end
-  if group.undo == '1' then last = put(fields, last, F.undo, '1') end
+  for name, value in pairs(group.options) do
+    if F[name] then last = put(fields, last, F[name], value) end
+  end
   if group.deadline then last = put(fields, last, F.deadline, whole(call.now + group.deadline)) end
-  if group.options then last = put(fields, last, F.extra, '1') end
+  if group.options ~= Submission.no_options then last = put(fields, last, F.extra, '1') end
   return fields, last
 end
 
@@ -106,7 +99,7 @@ function Submission.store(call, batch, group, n, key, listener, share, before, a
   if before then last = put(fields, last, F.before, before) end
   if arrival then last = put(fields, last, F.key, arrival) end
   if trace ~= '' then last = put(fields, last, F.trace, trace) end
-  if not group.options and (digest ~= '' or trace ~= '' or arrival) then
+  if group.options == Submission.no_options and (digest ~= '' or trace ~= '' or arrival) then
     last = put(fields, last, F.extra, (digest ~= '' or trace ~= '') and '1' or arrival)
   end
   if group.deadline then redis.call('ZADD', K.deadlines(call, group.queue), whole(call.now + group.deadline), id) end
@@ -120,7 +113,8 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
   ))
   -- It may be of this very call.
   for of_name, of_state in pairs(batch.states) do Submission.join_line(call, of_name, of_state) end
-  local is_callers = (caller or '') == group.caller
+  local options = group.options
+  local is_callers = (caller or '') == (options.caller or '')
   -- The task is in another partition.
   if not state and queue == group.queue and is_callers then return 'moved    ' end
   local verdict = 'conflict'
@@ -128,7 +122,7 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
     verdict = 'foreign'
   elseif queue ~= group.queue then
     verdict = 'elsewhere'
-  elseif (media or '') == group.media and (query or '') == group.query
+  elseif (media or '') == (options.mediaType or '') and (query or '') == (options.query or '')
     and (digest == '' and known_input == input or digest ~= '' and known_digest == digest) then
     verdict = 'replay'
   end
@@ -169,7 +163,7 @@ local function submit_one(call, batch, group, state, n)
   end
 
   -- Nearly always it is not there, which EXISTS says for less.
-  if not group.dry and redis.call('EXISTS', key) == 1 then
+  if not group.options.dryRun and redis.call('EXISTS', key) == 1 then
     return known_verdict(call, batch, group, id, key, input, digest, listener)
   end
 
@@ -182,11 +176,11 @@ local function submit_one(call, batch, group, state, n)
     index = newcomer_index(state.before, K.waiting(call, queue), state.entries, class)
   end
   local told = found and Fair.told_score(call, queue, found.score) or ''
-  if group.dry then return 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told end
+  if group.options.dryRun then return 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told end
   local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(call, queue), id)
   local others = state.handed - (was_handed and 1 or 0)
   if state.waiting + state.scheduled + others >= group.limit then return 'full   ' end
-  if group.webhook ~= '' and waiting_webhooks(call, batch) >= group.limit then return 'untold   ' end
+  if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'untold   ' end
   if group.most and index > group.most and group.delay == 0 then return 'long  ' .. index .. ' ' .. told end
 
   if limit ~= state.limit then align_limit(call, queue, state, limit) end
@@ -232,7 +226,6 @@ end
 
 -- The whole group, in its order.
 function Submission.each(call, batch, group, state)
-  fill_defaults(group)
   if not state.entries then
     state.entries, state.startable, state.before, state.starts, state.opened = {}, {}, {}, {}, 0
   end

@@ -54,7 +54,8 @@ export async function each<Verdict extends string, T>(
   return (await script.text(tag, [...args, ...counted(order, items)])) as Verdict[];
 }
 
-function argumentOf(value: Value): Argument {
+/** A value as an argument. */
+export function argumentOf(value: Value): Argument {
   if (value === undefined || value === null || value === false) return "";
   return value === true ? "1" : value;
 }

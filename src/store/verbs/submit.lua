@@ -6,6 +6,7 @@ local whole = Number.whole
 local ARGS, GROUP, OPTIONS, ANSWER = Layout.submit.args, Layout.submit.group, Layout.submit.options, Layout.submit.answer
 local QUEUE, STATE, CREATED, INPUT, LISTENERS = F.queue, F.state, F.created, F.input, F.listeners
 local WAITING = S.waiting
+local NONE = Submission.no_options
 
 -- Reads a group of which the arguments begin behind the one at a place. Returns it, and the place of its last argument.
 -- What it has of each task is found behind a place: `ids`, `inputs` and those that its lists name.
@@ -15,17 +16,21 @@ local function read_group(args, at)
     queue = args[at + GROUP.queue],
     limit = tonumber(args[at + GROUP.limit]),
     listener = listener ~= '' and '.' .. listener,
+    options = NONE,
     class = C.defaultPriority,
+    delay = 0,
     count = count,
   }
-  local options = args[at + GROUP.options] == '1'
+  local has_options = args[at + GROUP.options] == '1'
   at = at + GROUP.width
-  if options then
-    group.options, group.class, group.delay = true, tonumber(args[at + OPTIONS.priority]), tonumber(args[at + OPTIONS.delayMs])
-    group.media, group.query, group.caller = args[at + OPTIONS.mediaType], args[at + OPTIONS.query], args[at + OPTIONS.caller]
-    group.most, group.dry, group.webhook = tonumber(args[at + OPTIONS.maxIndex]), args[at + OPTIONS.dryRun] == '1', args[at + OPTIONS.webhook]
-    group.undo, group.deadline = args[at + OPTIONS.undo], tonumber(args[at + OPTIONS.deadlineMs])
-    group.alone = group.dry or group.most or group.delay > 0 or group.webhook ~= '' or group.deadline
+  if has_options then
+    local options = {}
+    for name, place in pairs(OPTIONS) do
+      if name ~= 'width' and args[at + place] ~= '' then options[name] = args[at + place] end
+    end
+    group.options, group.class, group.delay = options, tonumber(options.priority) or C.defaultPriority, tonumber(options.delayMs) or 0
+    group.most, group.deadline = tonumber(options.maxIndex), tonumber(options.deadlineMs)
+    group.alone = options.dryRun or group.most or group.delay > 0 or options.webhook or group.deadline
     at = at + OPTIONS.width
   end
   group.ids, group.inputs = at, at + count
@@ -84,7 +89,7 @@ local function submit_together(call, batch, group, state)
     redis.call('ZREM', line, unpack(args, ids + 1, ids + count))
     return false
   end
-  if group.options or group.digests or group.traces then
+  if group.options ~= NONE or group.digests or group.traces then
     for n = 1, count do
       Submission.store(call, batch, group, n, keys[n], Submission.listener(batch, group, n))
     end

@@ -1,6 +1,7 @@
-import { PRIORITY, type State } from "../../task.ts";
+import type { State } from "../../task.ts";
+import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submit-options.ts";
 import { stateOf } from "../letters.ts";
-import { named, names, verb, written } from "./codec.ts";
+import { argumentOf, named, names, verb, written } from "./codec.ts";
 import { list, optional, text } from "./reply.ts";
 import type { Argument } from "./script.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
@@ -9,29 +10,21 @@ import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapsho
 export interface SubmitItem {
   readonly id: string;
   readonly queue: string;
-  /** 0 most urgent … 7. */
-  readonly priority: number;
-  readonly delayMs: number;
   readonly input: string | Buffer;
   /** 16 bytes as 32 hex digits if the input is not stored in the hash, else "". */
   readonly digest: string;
   /** "" for application/json. */
   readonly mediaType: string;
+  readonly options: Omit<SubmitOptions, "query">;
   /** JSON; "" if empty. */
   readonly query: string;
   readonly caller: string;
   /** Maximum of waiting and scheduled tasks. */
   readonly limit: number;
-  readonly maxIndex: number | null;
-  readonly dryRun: boolean;
-  /** URL to notify of the task's end; "" for none. */
-  readonly webhook: string;
   /** Whether the task can be undone. */
   readonly undo: boolean;
   /** The process to notify of its end; left out or "" for none. */
   readonly listener?: string;
-  /** Canceled unless it has ended within this time; null for none. */
-  readonly deadlineMs: number | null;
   /** "weight key" in a fair line; left out in any other. */
   readonly share?: string | undefined;
   /** "limit key" in a keyed line, "limit" if it has no key; left out in any other. */
@@ -74,20 +67,12 @@ interface SubmittedBatch {
   readonly durable: boolean;
 }
 
-/** What tasks that are submitted together mostly have in common. */
-const OPTIONS = names<SubmitItem>(
-  ...(["priority", "delayMs", "mediaType", "query", "caller", "maxIndex", "dryRun"] as const),
-  ...(["webhook", "undo", "deadlineMs"] as const),
-);
-type Options = Pick<
-  SubmitItem,
-  "priority" | "delayMs" | "mediaType" | "query" | "caller" | "maxIndex" | "dryRun" | "webhook" | "undo" | "deadlineMs"
->;
+const { query: _, ...DEFAULTS } = SUBMIT_DEFAULTS;
+const NAMES = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
+const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo");
 
-const DEFAULTS: Options = {
-  ...{ priority: PRIORITY.default, delayMs: 0, mediaType: "", query: "", caller: "", maxIndex: null },
-  ...{ dryRun: false, webhook: "", undo: false, deadlineMs: null },
-};
+/** What tasks that are submitted together mostly have in common: the options of their callers, "" for the default, and what is beside them. */
+const OPTIONS = [...NAMES, ...BESIDE];
 
 /**
  * Of each group of consecutive tasks with the same queue, limit and options. `listener`: of all of them; `options`: "1" if they follow, else they
@@ -136,32 +121,31 @@ function isOfGroup(a: SubmitItem, b: SubmitItem): boolean {
 
 function pushGroup(args: Argument[], first: SubmitItem, group: readonly SubmitItem[]): void {
   const { queue, limit, listener = "" } = first;
-  const hasOptions = !haveSameOptions(first, DEFAULTS);
+  const { options } = first;
+  const beside = written(BESIDE, first);
+  const hasOptions = !areSame(options, SUBMIT_DEFAULTS) || beside.some((value) => value !== "");
   const own = OWN_LISTS.filter(([, name]) =>
     name === "listener" ? group.some((item) => item.listener !== first.listener) : group.some((item) => item[name]),
   );
   const lists = own.map(([list]) => list).join(" ");
   const common = lists.includes("listeners") ? "" : listener;
   args.push(...written(GROUP, { queue, limit, listener: common, options: hasOptions, tasks: group.length, lists }));
-  if (hasOptions) args.push(...written(OPTIONS, first));
+  if (hasOptions) {
+    for (const name of NAMES) args.push(options[name] === DEFAULTS[name] ? "" : argumentOf(options[name]));
+    args.push(...beside);
+  }
   for (const { id } of group) args.push(id);
   for (const { input } of group) args.push(input);
   for (const [, name] of own) for (const item of group) args.push(item[name] ?? "");
 }
 
-/** Member by member: this is done for every task. */
-function haveSameOptions(a: Options, b: Options): boolean {
-  const sameTimes = a.priority === b.priority && a.delayMs === b.delayMs && a.deadlineMs === b.deadlineMs;
-  const sameTexts = a.mediaType === b.mediaType && a.query === b.query && a.webhook === b.webhook;
-  return (
-    sameTimes &&
-    sameTexts &&
-    a.caller === b.caller &&
-    a.maxIndex === b.maxIndex &&
-    a.dryRun === b.dryRun &&
-    a.undo === b.undo
-  );
+function haveSameOptions(a: SubmitItem, b: SubmitItem): boolean {
+  return areSame(a.options, b.options) && BESIDE.every((name) => a[name] === b[name]);
 }
+
+/** Mostly they are the very same. */
+const areSame = (a: SubmitItem["options"], b: SubmitItem["options"]): boolean =>
+  a === b || NAMES.every((name) => a[name] === b[name]);
 
 /** Reads the lines of verdicts. */
 function submittedOf(lines: string): Submitted[] {

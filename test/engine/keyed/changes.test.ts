@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import type { Submission } from "../../../src/engine/submission/submission.ts";
+import { type GivenSubmission, submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
@@ -19,8 +19,8 @@ describe("a keyed line that changes", () => {
 
   const plain = () => ({ ...t.settings, keyedConcurrency: undefined });
   const withLimit = (keyedConcurrency: number) => ({ ...t.settings, keyedConcurrency });
-  const join = (id: string, key: string | null, settings = t.settings, options: Partial<Submission> = {}) =>
-    t.engine.tasks.submit({ ...submissionLike(id), key, ...options }, settings);
+  const join = (id: string, key: string | null, settings = t.settings, options: GivenSubmission = {}) =>
+    t.engine.tasks.submit(submissionLike(id, { key, ...options }), settings);
   const joinAll = async (key: string | null, settings: typeof t.settings, ...ids: string[]) => {
     for (const id of ids) await join(id, key, settings);
   };
@@ -176,8 +176,5 @@ describe("a keyed line that changes", () => {
     expect((await keysLike(t.redis, storedKey(t.keys.tag(0), "keyLine", "*"))).length).to.equal(1);
   }).timeout(240_000);
 
-  const submissionLike = (id: string) => ({
-    ...{ id, queue: "jobs", input: '{"n":2}', mediaType: "application/json", query: {}, caller: null },
-    ...{ priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null },
-  });
+  const submissionLike = (id: string, given: GivenSubmission = {}) => submissionOf(id, "jobs", '{"n":2}', given);
 });

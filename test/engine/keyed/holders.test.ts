@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import type { Submission } from "../../../src/engine/submission/submission.ts";
+import { type GivenSubmission, submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 describe("those who hold a key", () => {
@@ -19,8 +19,8 @@ describe("those who hold a key", () => {
   });
 
   const settings = () => ({ ...t.settings, keyedConcurrency: limit });
-  const join = async (key: string, ids: readonly string[], options: Partial<Submission> = {}) => {
-    for (const id of ids) await t.engine.tasks.submit({ ...submissionLike(id), key, ...options }, settings());
+  const join = async (key: string, ids: readonly string[], options: GivenSubmission = {}) => {
+    for (const id of ids) await t.engine.tasks.submit(submissionLike(id, { key, ...options }), settings());
   };
   const start = async (count = 100) => {
     const tasks = await t.reserve(count);
@@ -156,8 +156,5 @@ describe("those who hold a key", () => {
     expect(await start()).to.deep.equal(third.slice(0, 60));
   });
 
-  const submissionLike = (id: string) => ({
-    ...{ id, queue: "jobs", input: '{"n":2}', mediaType: "application/json", query: {}, caller: null },
-    ...{ priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null },
-  });
+  const submissionLike = (id: string, given: GivenSubmission = {}) => submissionOf(id, "jobs", '{"n":2}', given);
 });

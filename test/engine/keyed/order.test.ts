@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
@@ -175,10 +176,7 @@ describe("a keyed line", () => {
     expect((await keysLeft()).length).to.equal(1);
   });
 
-  const submissionLike = (id: string) => ({
-    ...{ id, queue: "jobs", input: '{"n":2}', mediaType: "application/json", query: {}, caller: null },
-    ...{ priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null },
-  });
+  const submissionLike = (id: string) => submissionOf(id, "jobs", '{"n":2}');
 });
 
 describe("a keyed line with a concurrency of 2", () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 
@@ -202,8 +203,5 @@ describe("a keyed queue over several partitions", () => {
     caller: "",
     trace: "",
   };
-  const submissionLike = (id: string) => ({
-    ...{ id, queue: "jobs", input: '{"n":2}', mediaType: "application/json", query: {}, caller: null },
-    ...{ priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null },
-  });
+  const submissionLike = (id: string) => submissionOf(id, "jobs", '{"n":2}');
 });

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import type { Submission } from "../../../src/engine/submission/submission.ts";
 import { PaihaoError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import type { Connection } from "../../../src/store/connection.ts";
@@ -8,7 +7,7 @@ import { findServerBinary } from "../../../src/store/servers/native/server-binar
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { startRedis } from "../../../testbed/redis-server.ts";
-import { submissionOf } from "../../../testbed/submission.ts";
+import { type GivenSubmission, submissionOf } from "../../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const OPTIONS = { partitions: 3, settings: { keyedConcurrency: 1 } };
@@ -51,7 +50,7 @@ describe("where a keyed task is, over several partitions", () => {
     const ids = Array.from({ length: 50 }, (_, i) => `id${i}`);
     return ids.filter((id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs"))[n] ?? "";
   };
-  const submit = (id: string, engine = t, options: Partial<Submission> = {}) =>
+  const submit = (id: string, engine = t, options: GivenSubmission = {}) =>
     engine.engine.tasks.submit(submissionOf(id, "jobs", "1", { key: "k", ...options }), t.settings);
   const submitPlain = (id: string, engine = t) =>
     engine.engine.tasks.submit(submissionOf(id, "plain", "1"), {

@@ -4,6 +4,7 @@ import type { Engine } from "../../../src/engine/engine.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import type { Lease } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
+import { submissionOf } from "../../../testbed/submission.ts";
 import {
   IDS,
   INPUTS,
@@ -55,7 +56,7 @@ export async function play(world: World, call: Op): Promise<void> {
     case "update": {
       const [input = "", mediaType = ""] = [INPUTS[call.input], MEDIA_TYPES[call.media]];
       const verdict = await engine.tasks.update(
-        { ...submissionOf(world, call), id: idOf(call.id), input, mediaType },
+        made({ ...givenOf(world, call), id: idOf(call.id), input, mediaType }),
         engine.queues.settings(queueOf(0)),
       );
       expect(verdict).to.equal(model.update(idOf(call.id), input, mediaType, KEYS[call.key] ?? null));
@@ -198,7 +199,9 @@ function leaseOf(world: World, n: number): Lease {
   return world.leases.at(-1 - n) ?? { queue: queueOf(0), id: idOf(n), fence: String(n + 1) };
 }
 
-function submissionOf({ model }: World, s: Partial<SubmitOp>) {
+const made = (given: ReturnType<typeof givenOf>) => submissionOf(given.id, given.queue, given.input, given);
+
+function givenOf({ model }: World, s: Partial<SubmitOp>) {
   const { keyed, shares } = model.queue(home(s));
   return {
     ...(keyed !== undefined && { key: KEYS[s.key ?? 0] ?? null }),
@@ -224,9 +227,9 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
     maxWaiting: s.limit,
     keyedConcurrency: limitOf(world, s),
   });
-  const verdicts = await Promise.all(items.map((s) => engine.tasks.submit(submissionOf(world, s), settings(s))));
+  const verdicts = await Promise.all(items.map((s) => engine.tasks.submit(made(givenOf(world, s)), settings(s))));
   const expected = items.map((s) => {
-    const { share = null, ...submission } = submissionOf(world, s);
+    const { share = null, ...submission } = givenOf(world, s);
     return model.submit({
       ...submission,
       share,

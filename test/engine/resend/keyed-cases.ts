@@ -1,12 +1,9 @@
+import { submitItemOf } from "../../../testbed/submission.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { answer, CAP, KEEP, REQUEST, type Scene } from "./scene.ts";
 import type { Resent } from "./twice.ts";
 
-const item = {
-  ...{ queue: "jobs", priority: 3, delayMs: 0, input: "1", digest: "", mediaType: "", query: "", caller: "" },
-  ...{ limit: 100, maxIndex: null, dryRun: false, webhook: "", undo: false, deadlineMs: null },
-};
-const of = (id: string, key = "1 =k") => ({ ...item, id, key });
+const of = (id: string, key = "1 =k") => submitItemOf({ id, key });
 const POINTER = { id: "a", queue: "jobs", caller: "", home: 2 };
 
 /** Three tasks of one key, of which the first runs. */

@@ -4,6 +4,7 @@ import { connect } from "../../../src/store/connection.ts";
 import type { Index } from "../../../src/store/keys.ts";
 import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import * as VERBS from "../../../src/store/verbs/verbs.ts";
+import { submitItemOf } from "../../../testbed/submission.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-store.ts";
 import { QUEUE, storedKey, TASK } from "../../helpers/store/stored.ts";
@@ -19,20 +20,11 @@ interface Case extends Resent {
   readonly when: string;
 }
 
-const item = {
-  priority: 3,
-  mediaType: "",
-  query: "",
-  caller: "",
-  limit: 100,
-  maxIndex: null,
-  dryRun: false,
-  deadlineMs: 90_000,
-};
-const submitItem = (id: string, input: string, delayMs = 0) => ({
-  ...{ ...item, id, queue: "jobs", delayMs, input, digest: input.length > 64 ? "0".repeat(32) : "" },
-  ...{ webhook: "https://example.com/", undo: true },
-});
+const submitItem = (id: string, input: string, delayMs = 0) =>
+  submitItemOf({
+    ...{ id, input, digest: input.length > 64 ? "0".repeat(32) : "", delayMs, deadlineMs: 90_000 },
+    ...{ webhook: "https://example.com/", undo: true },
+  });
 
 const TARGET = { queue: "jobs", reference: "e@1", reason: "ECONNREFUSED" };
 const CASES: readonly Case[] = [

@@ -4,6 +4,7 @@ import { isCluster, mastersOf } from "../../../src/store/connection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import type { Notice } from "../../../src/store/notice.ts";
 import { eventually } from "../../../testbed/eventually.ts";
+import { submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
@@ -36,9 +37,7 @@ describe("notices", () => {
   const submitAndWait = async (id: string, t: TestEngine = api) => {
     const wait = t.engine.tasks.wait({ id, queue: "jobs" });
     waits.push(wait);
-    const submission = { id, queue: "jobs", input: '{"n":1}', mediaType: "application/json", query: {}, caller: null };
-    const rest = { priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null };
-    const { verdict } = await t.engine.tasks.submit({ ...submission, ...rest }, t.settings, true);
+    const { verdict } = await t.engine.tasks.submit(submissionOf(id, "jobs", '{"n":1}'), t.settings, true);
     return wait.outcome(LATER(), verdict === "new");
   };
   const leased = async (t: TestEngine = worker) => {

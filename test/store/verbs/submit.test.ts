@@ -1,18 +1,16 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 import type { SubmitItem } from "../../../src/store/verbs/scripts.ts";
+import { submitItemOf } from "../../../testbed/submission.ts";
 import { contents } from "../../engine/resend/dump.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { removeKeysLike } from "../../helpers/store/scan.ts";
 
-const PLAIN: SubmitItem = {
-  ...{ id: "a", queue: "jobs", priority: 3, delayMs: 0, input: "1", digest: "", mediaType: "", query: "", caller: "" },
-  ...{ limit: 100, maxIndex: null, dryRun: false, webhook: "", undo: false, deadlineMs: null },
-};
+type Given = Parameters<typeof submitItemOf>[0];
 
 const LONG = "x".repeat(200);
 /** What sets a task apart from a plain one. */
-const OWN: readonly Partial<SubmitItem>[] = [
+const OWN: readonly Given[] = [
   ...[{ caller: "ann" }, { priority: 0 }, { priority: 7, caller: "ann", mediaType: "text/plain", query: '{"a":"b"}' }],
   ...[{ delayMs: 60_000 }, { maxIndex: 2 }, { dryRun: true }, { webhook: "https://example.com/" }, { undo: true }],
   ...[{ deadlineMs: 60_000 }, { limit: 4 }, { queue: "others" }, { input: "2" }, { trace: "00-1-2-01" }],
@@ -22,11 +20,11 @@ const OWN: readonly Partial<SubmitItem>[] = [
   ],
   ...[{ listener: "p1" }, { listener: "p2" }],
 ];
-const FAIR: readonly Partial<SubmitItem>[] = [{ share: "1 =k" }, { share: "2 =l" }];
-const KEYED: readonly Partial<SubmitItem>[] = [{ key: "1 =k" }, { key: "1 =l" }, { key: "1" }, { key: "2 =k" }];
+const FAIR: readonly Given[] = [{ share: "1 =k" }, { share: "2 =l" }];
+const KEYED: readonly Given[] = [{ key: "1 =k" }, { key: "1 =l" }, { key: "1" }, { key: "2 =k" }];
 
 /** Calls of tasks that are mostly plain, in runs, some of them under the same id. */
-const callsWith = (own: readonly Partial<SubmitItem>[], rest: Partial<SubmitItem>) =>
+const callsWith = (own: readonly Given[], rest: Given) =>
   fc
     .array(
       fc.array(
@@ -44,7 +42,7 @@ const callsWith = (own: readonly Partial<SubmitItem>[], rest: Partial<SubmitItem
         runs.flatMap(({ id, own: some, length }) =>
           Array.from(
             { length },
-            (_, n): SubmitItem => ({ ...PLAIN, ...rest, ...some, id: n === 0 ? id : `${id}${n}` }),
+            (_, n): SubmitItem => submitItemOf({ ...rest, ...some, id: n === 0 ? id : `${id}${n}` }),
           ),
         ),
       ),
@@ -94,10 +92,10 @@ describe("submissions in one call", () => {
   }
 
   it("get consecutive places, which say where they stand in line", async () => {
-    await submit(together, [{ ...PLAIN, id: "before" }]);
+    await submit(together, [submitItemOf({ id: "before" })]);
     const { verdicts } = await together.scripts.submit(
       together.keys.tag(0),
-      [..."abc"].map((id) => ({ ...PLAIN, id })),
+      [..."abc"].map((id) => submitItemOf({ id })),
     );
     expect(verdicts.map(({ index }) => index)).to.deep.equal([1, 2, 3]);
     const scores = await Promise.all([..."abc"].map((id) => together.redis.zscore(together.key("waiting"), id)));
@@ -108,7 +106,7 @@ describe("submissions in one call", () => {
     await together.redis.zadd(together.key("waiting"), 1, "b");
     const all = await submit(
       together,
-      [..."abc"].map((id) => ({ ...PLAIN, id })),
+      [..."abc"].map((id) => submitItemOf({ id })),
     );
     expect(all.map(({ verdict }) => verdict)).to.deep.equal(["new", "new", "new"]);
     expect((await together.reserve(3)).map(({ id }) => id)).to.deep.equal(["a", "b", "c"]);

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../../errors.ts";
 import { headerRefs } from "../headers.ts";
-import { parameterRefs } from "../parameters.ts";
+import { laterParameters, parameterRefs } from "../parameters.ts";
 import { empty, json, problems } from "../responses.ts";
 import { ANY_INPUT } from "../schemas/inputs.ts";
 import { schemaRef } from "../schemas/schemas.ts";
@@ -10,16 +10,7 @@ const pending = (description: string) => json(description, "AllocatedTask", "Loc
 const GONE: readonly ErrorCode[] = ["unknown", "invalid-task", "expired"];
 const submission = {
   tags: ["Allocated ids"],
-  parameters: parameterRefs(
-    "Priority",
-    "Cancel-After",
-    "delay",
-    "notBefore",
-    "deadline",
-    "maxIndex",
-    "webhook",
-    "handlerQuery",
-  ),
+  parameters: laterParameters(),
   requestBody: ANY_INPUT,
 } satisfies Partial<OperationText>;
 const refusals = problems(

@@ -1,6 +1,6 @@
 import { MOST_LOOKED_AT } from "../../routes/queues/line.ts";
 import { BATCH_DEFAULTS, NDJSON } from "../../routes/submit/batches.ts";
-import { parameterRefs } from "../parameters.ts";
+import { laterParameters, parameterRefs } from "../parameters.ts";
 import { json, problems } from "../responses.ts";
 import { type SchemaName, schemaRef } from "../schemas/schemas.ts";
 import type { Operations, OperationText } from "../types.ts";
@@ -102,19 +102,7 @@ export const queueOperations: Operations<
       "Read and answered as a stream: one verdict for each line, in order; empty lines are counted but get no verdict. A bad " +
       "line does not affect the others. The query and the headers Priority and Cancel-After are the defaults of every line.",
     tags: ["Submit"],
-    parameters: parameterRefs(
-      ...([
-        "envelope",
-        "Priority",
-        "Cancel-After",
-        "delay",
-        "notBefore",
-        "deadline",
-        "maxIndex",
-        "webhook",
-        "handlerQuery",
-      ] as const),
-    ),
+    parameters: [...parameterRefs("envelope"), ...laterParameters()],
     requestBody: {
       required: true,
       content: {

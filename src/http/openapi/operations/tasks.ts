@@ -1,7 +1,7 @@
 import type { Handler } from "../../../handler/define.ts";
 import { DEFAULT_QUEUE } from "../../routes.ts";
 import { headerRefs } from "../headers.ts";
-import { parameterRefs, SUBMIT_PARAMETERS } from "../parameters.ts";
+import { parameterRefs, submitParameters } from "../parameters.ts";
 import {
   accepted,
   acceptedTask,
@@ -44,7 +44,7 @@ function submit(summary: string, requestBody: RequestBody): OperationText {
     summary,
     description: LIVE,
     tags: ["Submit"],
-    parameters: SUBMIT_PARAMETERS,
+    parameters: submitParameters(),
     requestBody,
     responses: { ...submitted, "200": resultOrEvents },
   };
@@ -53,7 +53,7 @@ function submit(summary: string, requestBody: RequestBody): OperationText {
 const CONDITIONS = parameterRefs("If-Match", "If-None-Match-write");
 
 function put(summary: string, requestBody: RequestBody): OperationText {
-  const submission = SUBMIT_PARAMETERS.filter(({ $ref }) => !/X-Request-Id|Idempotency-Key/.test($ref));
+  const submission = submitParameters(({ name }) => name !== "X-Request-Id" && name !== "Idempotency-Key");
   const parameters = [...submission, ...CONDITIONS];
   const responses = { ...problemsBesideResults("precondition-failed"), ...submitted, "200": resultOrEvents };
   const description = `If the task is waiting, its input is replaced; it keeps its place, and the response is its document. ${LIVE}`;

@@ -1,4 +1,4 @@
-import { parameterRefs } from "../parameters.ts";
+import { parameterRefs, submitParameters } from "../parameters.ts";
 import { empty, json, problems, problemsBesideResults } from "../responses.ts";
 import { type SchemaName, schemaRef } from "../schemas/schemas.ts";
 import type { Operations, OperationText, RequestBody, Responses } from "../types.ts";
@@ -25,7 +25,7 @@ const gateway: OperationText = {
   description:
     "A POST or PATCH without an Idempotency-Key is sent to the target at most once; without a response from it: 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
   tags: ["Gateway"],
-  parameters: parameterRefs("Prefer", "X-Request-Id", "Idempotency-Key", "Priority", "Cancel-After"),
+  parameters: submitParameters((parameter) => parameter.in === "header"),
   requestBody: { content: { "*/*": {} } },
   responses: {
     ...submitted,

@@ -2,10 +2,11 @@ import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { isAllocated } from "../../../engine/submission/allocations.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
-import { PaihaoError } from "../../../errors.ts";
 import { consumesType } from "../../../handler/input.ts";
 import { isOutcome } from "../../../task.ts";
 import type { AllocatedTask } from "../../../wire/allocation.ts";
+import { oneParameter, wrongParameter } from "../../../wire/parameter.ts";
+import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-line.ts";
 import {
@@ -16,15 +17,13 @@ import {
   readPreconditions,
 } from "../../headers/preconditions.ts";
 import { readInput } from "../../input/body.ts";
-import { oneParameter, searchOf, wrongParameter } from "../../input/parameters.ts";
+import { searchOf } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
-import { keyOf, shareOf } from "../../submission/line-keys.ts";
-import { conflict, refusalOf } from "../../submission/refusal.ts";
+import { checkAccepted, conflict } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
-import { readSubmitOptions } from "../../submission/submit-options.ts";
-import { readWebhook } from "../../submission/webhook-option.ts";
+import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
 import {
   allocatedPath,
@@ -106,28 +105,18 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
 }
 
 async function readSubmission(ctx: Context, api: Api, id: string, queue: string): Promise<Submission> {
-  const search = searchOf(ctx);
-  const options = readSubmitOptions(search, ctx.headers, Date.now());
+  const options = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
   if (options.dryRun) throw wrongParameter("dryRun", "an allocated id cannot be tried without being used");
   const handler = inputHandlerOf(api, queue);
-  const { value, ...input } = await readInput(ctx.req, handler, api.maxBodyBytes);
-  const task = { ...options, ...input, id, queue, caller: callerOf(ctx) };
-  const webhook = await readWebhook(search, api, id);
-  const [share, key] = [shareOf(ctx, handler, task, value, api.log), keyOf(handler, task, value, api.log)];
-  return { ...task, webhook, share, key };
+  const checked = await readInput(ctx.req, handler, api.maxBodyBytes);
+  return assembleSubmission(ctx, api, { id, handler, options: await withWebhook(api, options, id), checked });
 }
 
 /** Stores a task, unless it is already stored; `conflict` if that has another input. @throws PaihaoError */
 async function submit(ctx: Context, api: Api, submission: Submission): Promise<"stored" | "conflict"> {
-  const { id, queue } = submission;
   const verdict = await send(ctx, api, submission);
   if (verdict.verdict === "conflict") return "conflict";
-  const refusal = refusalOf(submission, verdict, { byKey: false });
-  if (refusal) throw refusal;
-  if (!verdict.durable) {
-    const detail = "The task is stored and may run: send its input again.";
-    throw new PaihaoError("not-durable", detail, { extensions: { id, queue } });
-  }
+  checkAccepted(ctx, submission, verdict, { byKey: false });
   return "stored";
 }
 

@@ -3,24 +3,22 @@ import { z } from "zod";
 import type { Submission } from "../../../engine/submission/submission.ts";
 import { PaihaoError } from "../../../errors.ts";
 import { consumesType } from "../../../handler/input.ts";
+import { wrongParameter } from "../../../wire/parameter.ts";
+import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-line.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
-import { urgencyOf } from "../../headers/priority.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { checkJson, readJson } from "../../input/body.ts";
-import { wrongParameter } from "../../input/parameters.ts";
 import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
-import { keyOf, shareOf } from "../../submission/line-keys.ts";
-import { refusalOf } from "../../submission/refusal.ts";
+import { checkAccepted } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
-import { cancelAfterOf } from "../../submission/submit-options.ts";
-import { readWebhook } from "../../submission/webhook-option.ts";
-import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
+import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
+import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
 import { replyEmbedding } from "../../task/documents/embedded-result.ts";
 import { outputOf, type PredictionView, predictionId, predictionOf } from "../../task/documents/prediction.ts";
 import { findTask } from "../../task/find.ts";
@@ -53,20 +51,14 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   checkIdempotencyKey(ctx.headers);
   const { input = {}, ...given } = await readJson(ctx.req, body, api.maxBodyBytes);
   const queue = model ?? queueOf(given.version);
-  const submission = await submissionOf(ctx, api, queue, input, given);
+  const submission = await readPrediction(ctx, api, queue, input, given);
   const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
   const waitMs = Math.min((prefer.wait ?? 0) * 1000, api.syncLimitMs);
   const wait = waitMs > 0 ? api.engine.tasks.wait(submission) : undefined;
   try {
     const deadlineMs = Date.now() + waitMs;
     const verdict = await send(ctx, api, submission, wait !== undefined);
-    const refusal = refusalOf(submission, verdict, { byKey: isKeyed(ctx) });
-    if (refusal) throw refusal;
-    if (!verdict.durable) {
-      throw new PaihaoError("not-durable", "The task is stored and may run.", {
-        extensions: { id: submission.id, queue },
-      });
-    }
+    checkAccepted(ctx, submission, verdict, { byKey: isKeyed(ctx) });
     if (wait) {
       countRepeated(ctx, api, verdict);
       whenGone(ctx, api, () => wait.leave());
@@ -79,7 +71,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   await reply(ctx, api, submission.id, 201, { input, pendingAs: "starting" });
 }
 
-async function submissionOf(
+async function readPrediction(
   ctx: Context,
   api: Api,
   queue: string,
@@ -93,27 +85,14 @@ async function submissionOf(
     });
   }
   const input = JSON.stringify(value);
-  const checked = await checkJson(input, handler);
+  const checked = { input, mediaType: "application/json", value: await checkJson(input, handler) };
   const id = predictionId(currentId(), isKeyed(ctx) ? queue : undefined);
-  const task = { id, queue, mediaType: "application/json", query: {}, caller: callerOf(ctx) };
   // Only the end is told, so a caller who asks for other events alone is told nothing.
   const told = given.webhook_events_filter?.includes("completed") ?? true;
-  const webhook =
-    given.webhook === undefined || !told
-      ? null
-      : await readWebhook(new URLSearchParams({ webhook: given.webhook }), api, id);
-  return {
-    ...task,
-    input,
-    webhook,
-    priority: urgencyOf(ctx.get("Priority")),
-    delayMs: 0,
-    deadlineMs: cancelAfterOf(ctx.headers),
-    maxIndex: null,
-    dryRun: false,
-    share: shareOf(ctx, handler, task, checked, api.log),
-    key: keyOf(handler, task, checked, api.log),
-  };
+  const webhook = told ? given.webhook : undefined;
+  const search = new URLSearchParams(webhook === undefined ? {} : { webhook });
+  const options = await withWebhook(api, readSubmitOptions(search, ctx.headers, Date.now()), id);
+  return assembleSubmission(ctx, api, { id, handler, options, checked });
 }
 
 function isKeyed(ctx: Context): boolean {

@@ -1,13 +1,13 @@
 import type { Context } from "koa";
 import { type BulkPlace, bulkStep } from "../../../engine/maintenance/bulk.ts";
 import type { BulkStep } from "../../../wire/bulk.ts";
+import { wrongParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-line.ts";
 import { readJson } from "../../input/body.ts";
 import { bulkBody } from "../../input/bulk-body.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { filterOf } from "../../input/list-filter.ts";
-import { wrongParameter } from "../../input/parameters.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
 import { pageOfList } from "./line.ts";

@@ -2,24 +2,21 @@ import type { Context } from "koa";
 import type { History, Span } from "../../../engine/monitoring/history.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { Series } from "../../../wire/history.ts";
+import { readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
-import { searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
+import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { replyList } from "../../json-list.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
 
-/** The limits of the parameters of a history. */
-export const HISTORY = {
-  minutes: { least: 1, most: 60 },
-  /** Seconds. */
-  step: { least: 10, most: 600, ofAll: 60, ofOne: 10 },
-} as const;
+/** The steps of a history where none is asked for, seconds. */
+const STEP = { ofAll: 60, ofOne: 10 } as const;
 
 /** How queues stood in the last hour. */
 export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
   return {
     histories: async (ctx) => {
-      const span = readSpan(ctx, HISTORY.step.ofAll);
+      const span = readSpan(ctx, STEP.ofAll);
       const queues = api.engine.queues.names;
       const history = await api.engine.histories.read(queues, span);
       ctx.set("Cache-Control", "no-store");
@@ -28,7 +25,7 @@ export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
     },
     history: async (ctx) => {
       const queue = shownQueue(api, ctx.params.queue);
-      const span = readSpan(ctx, HISTORY.step.ofOne);
+      const span = readSpan(ctx, STEP.ofOne);
       const history = await api.engine.histories.read([queue], span);
       ctx.set("Cache-Control", "no-store");
       ctx.body = { step: span.step * 10, at: history.at, ...historyOf(queue, history, 0) };
@@ -39,16 +36,9 @@ export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
 /** Which part of the history a request asks for. @throws PaihaoError invalid-parameter */
 function readSpan(ctx: Context, usualStep: number): Span {
   const search = searchOf(ctx);
-  const minutes = wholeParameter(search, "minutes") ?? HISTORY.minutes.most;
-  const { least, most } = HISTORY.minutes;
-  if (minutes < least || minutes > most) {
-    throw wrongParameter("minutes", `expected a whole number from ${least} to ${most}`);
-  }
-  const step = wholeParameter(search, "step") ?? usualStep;
-  if (step < HISTORY.step.least || step > HISTORY.step.most || step % 10 !== 0) {
-    throw wrongParameter("step", `expected a multiple of 10 from ${HISTORY.step.least} to ${HISTORY.step.most}`);
-  }
-  return { intervals: minutes * 6, step: step / 10, afterS: wholeParameter(search, "after") ?? 0 };
+  const minutes = readParameter(search, PARAMETERS.minutes);
+  const step = readParameter(search, PARAMETERS.step) ?? usualStep;
+  return { intervals: minutes * 6, step: step / 10, afterS: readParameter(search, PARAMETERS.afterTime) ?? 0 };
 }
 
 function historyOf(queue: string, { queues }: History, n: number): Series | undefined {

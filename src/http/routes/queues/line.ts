@@ -6,20 +6,18 @@ import type { Entry } from "../../../store/verbs/scripts.ts";
 import type { State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Page as WirePage } from "../../../wire/page.ts";
+import { oneParameter, readParameter } from "../../../wire/parameter.ts";
 import type { ListedTask } from "../../../wire/task.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-line.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { LISTS, type ListName, readFilter, shownKey } from "../../input/list-filter.ts";
-import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
+import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
 import { documentOf, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
 import { queueDocument } from "./queues.ts";
-
-/** The default and the highest number of tasks in a page. */
-export const PAGE = { default: 50, most: 200 } as const;
 
 /** The most entries that are looked at for a page of those that match a filter; in steps, so that none of them holds up the store. */
 export const MOST_LOOKED_AT = 10_000;
@@ -56,14 +54,11 @@ export function pageOfList(api: Api, name: ListName, request: PageRequest): Prom
 function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
   const queue = shownQueue(api, ctx.params.queue ?? "");
   const search = searchOf(ctx);
-  const limit = wholeParameter(search, "limit") ?? PAGE.default;
-  if (limit < 1 || limit > PAGE.most) throw wrongParameter("limit", `expected a whole number from 1 to ${PAGE.most}`);
+  const limit = readParameter(search, PARAMETERS.limit);
   const cursor = oneParameter(search, "cursor");
-  const order = name === "dead" ? oneParameter(search, "order") : null;
-  if (order !== null && order !== "newest" && order !== "oldest")
-    throw wrongParameter("order", "expected newest or oldest");
+  const isNewestFirst = name === "dead" && readParameter(search, PARAMETERS.deadOrder) === "newest";
   const after = cursor === null ? null : readCursor(cursor);
-  return { queue, after, limit, isNewestFirst: order === "newest", filter: readFilter(ctx, name) };
+  return { queue, after, limit, isNewestFirst, filter: readFilter(ctx, name) };
 }
 
 /** Fills a page of those that match a filter, as far as that may go. */

@@ -6,6 +6,8 @@ import type { Submission } from "../../../engine/submission/submission.ts";
 import { PaihaoError } from "../../../errors.ts";
 import type { Handler } from "../../../handler/define.ts";
 import { consumesType } from "../../../handler/input.ts";
+import { readParameter, wrongParameter } from "../../../wire/parameter.ts";
+import { readSubmitOptions, type SubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { type Envelope, readEnvelope } from "../../batches/envelope.ts";
 import { GatheredLines } from "../../batches/gathered-lines.ts";
@@ -14,16 +16,14 @@ import { Resequencer } from "../../batches/resequencer.ts";
 import { sendTexts } from "../../batches/send-texts.ts";
 import { BatchTooLarge, type BodyLine, LineSplitter } from "../../batches/split-lines.ts";
 import { refuseCoding } from "../../headers/content-coding.ts";
-import { checkJson } from "../../input/body.ts";
-import { booleanParameter, searchOf, wrongParameter } from "../../input/parameters.ts";
+import { type CheckedInput, checkJson } from "../../input/body.ts";
+import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
-import { keyOf, shareOf } from "../../submission/line-keys.ts";
 import { traceFor } from "../../submission/send.ts";
-import { checkDeadline, readSubmitOptions } from "../../submission/submit-options.ts";
-import { readWebhook } from "../../submission/webhook-option.ts";
-import { callerOf, signatureOf } from "../../task/access.ts";
+import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
+import { signatureOf } from "../../task/access.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */
 export const NDJSON = "application/x-ndjson";
@@ -47,12 +47,10 @@ interface BatchRequest {
   readonly handler: Handler;
   readonly settings: QueueSettings;
   readonly envelopes: boolean;
-  /** Options that a line does not set itself: priority, delay, query … */
-  readonly defaults: Omit<Submission, "id" | "input">;
-  /** Its share of a fair line and its key in a keyed one; undefined if the line is neither. @throws PaihaoError invalid-input */
-  readonly keysOf:
-    | ((task: Omit<Submission, "share" | "key">, value: unknown) => Pick<Submission, "share" | "key">)
-    | undefined;
+  /** Options that a line does not set itself. */
+  readonly options: SubmitOptions;
+  /** Makes the submission of a line. @throws PaihaoError invalid-input if the handler's `by` gives no key */
+  assemble(id: string, options: SubmitOptions, checked: CheckedInput): Submission;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
 }
@@ -65,33 +63,20 @@ export function batchEndpoints(api: Api): Endpoints<"submitBatch"> {
 async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void> {
   const handler = inputHandlerOf(api, queue);
   const search = searchOf(ctx);
-  const envelopes = booleanParameter(search, "envelope");
-  search.delete("envelope");
+  const envelopes = readParameter(search, PARAMETERS.envelope);
+  search.delete(PARAMETERS.envelope.name);
   const options = readSubmitOptions(search, ctx.headers, Date.now());
   if (options.dryRun) throw wrongParameter("dryRun", "a batch cannot be tried without being submitted");
   checkType(ctx, handler);
   checkLength(ctx);
-  const webhook = await readWebhook(search, api);
+  const trace = traceFor(ctx, api);
   const request: BatchRequest = {
     api,
     handler,
     settings: api.engine.queues.settings(queue),
     envelopes,
-    defaults: {
-      ...options,
-      queue,
-      mediaType: "application/json",
-      caller: callerOf(ctx),
-      webhook,
-      trace: traceFor(ctx, api),
-    },
-    keysOf:
-      handler.fair || handler.keyed
-        ? (task, value) => ({
-            share: shareOf(ctx, handler, task, value, api.log),
-            key: keyOf(handler, task, value, api.log),
-          })
-        : undefined,
+    options: await withWebhook(api, options),
+    assemble: (id, options, checked) => assembleSubmission(ctx, api, { id, handler, options, checked, trace }),
     signature: (task) => signatureOf(ctx, task),
   };
   const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
@@ -187,35 +172,15 @@ async function readLines(
  * invalid-parameter
  */
 function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<Submission> {
-  const { api, handler, envelopes, defaults } = request;
+  const { api, handler, envelopes } = request;
   if (line.bytes === null) {
     throw new PaihaoError("payload-too-large", `The line is longer than ${api.maxBodyBytes} bytes.`);
   }
   if (!isUtf8(line.bytes)) throw new PaihaoError("malformed-json", "The line is not UTF-8.");
   const text = line.bytes.toString("utf8");
-  const envelope: Envelope = envelopes ? readEnvelope(text) : { input: text };
-  const { queue, mediaType, query, caller, maxIndex, dryRun, webhook, trace } = defaults;
-  const { input, id = randomUUID(), priority = defaults.priority } = envelope;
-  const { delayMs = defaults.delayMs, deadlineMs = defaults.deadlineMs } = envelope;
-  checkDeadline(delayMs, deadlineMs);
-  const checked = checkJson(envelope.input, handler);
-  // Member by member: copying objects into one another takes far longer, and this is done for every task.
-  const submission = {
-    id,
-    queue,
-    input,
-    mediaType,
-    query,
-    caller,
-    priority,
-    delayMs,
-    deadlineMs,
-    maxIndex,
-    dryRun,
-    webhook,
-    trace,
-  };
-  const complete = (value: unknown) =>
-    request.keysOf ? { ...submission, ...request.keysOf(submission, value) } : submission;
-  return checked instanceof Promise ? checked.then(complete) : complete(checked);
+  const own: Envelope = envelopes ? readEnvelope(text, request.options) : { input: text, options: request.options };
+  const { input, id = randomUUID(), options } = own;
+  const checked = checkJson(input, handler);
+  const assemble = (value: unknown) => request.assemble(id, options, { input, mediaType: "application/json", value });
+  return checked instanceof Promise ? checked.then(assemble) : assemble(checked);
 }

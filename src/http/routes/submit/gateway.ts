@@ -4,16 +4,14 @@ import { PaihaoError } from "../../../errors.ts";
 import { forwardedHeaders } from "../../../handler/gateway/forwarded-headers.ts";
 import { isGateway } from "../../../handler/gateway/gateway.ts";
 import { type GatewayRequest, identityOf, isUnsafePath } from "../../../handler/gateway/request.ts";
+import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
-import { urgencyOf } from "../../headers/priority.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { readBytes } from "../../input/body.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { handlerOf } from "../../named-queue.ts";
 import { type Endpoints, METHODS, pathTo } from "../../routes.ts";
-import { keyOf, shareOf } from "../../submission/line-keys.ts";
-import { cancelAfterOf } from "../../submission/submit-options.ts";
-import { callerOf } from "../../task/access.ts";
+import { assembleSubmission } from "../../submission/submission.ts";
 import { submitAndAnswer } from "./submit.ts";
 
 /** Existing HTTP APIs behind a queue. */
@@ -50,25 +48,15 @@ async function enter(ctx: Context, api: Api): Promise<void> {
     ...(body.length > 0 && { body: body.toString("base64") }),
     from: originOf(ctx),
   };
-  const task = { id: currentId(), queue, mediaType: "application/json", query: {}, caller: callerOf(ctx) };
-  await submitAndAnswer(
-    ctx,
-    api,
-    {
-      ...task,
-      input: JSON.stringify(request),
-      identity: identityOf(request),
-      share: shareOf(ctx, handler, task, request, api.log),
-      key: keyOf(handler, task, request, api.log),
-      priority: urgencyOf(ctx.get("Priority")),
-      delayMs: 0,
-      deadlineMs: cancelAfterOf(ctx.headers),
-      maxIndex: null,
-      dryRun: false,
-      webhook: null,
-    },
-    { put: false },
-  );
+  const submission = assembleSubmission(ctx, api, {
+    id: currentId(),
+    identity: identityOf(request),
+    handler,
+    // The query is that of the API behind the gateway.
+    options: readSubmitOptions(new URLSearchParams(), ctx.headers, Date.now()),
+    checked: { input: JSON.stringify(request), mediaType: "application/json", value: request },
+  });
+  await submitAndAnswer(ctx, api, submission, { put: false });
 }
 
 /** `origin-form` or `absolute-form` (RFC 9112 §3.2). */

@@ -6,6 +6,8 @@ import type { SubmissionVerdict } from "../../../engine/submission/submit.ts";
 import type { Wait } from "../../../engine/watching/wait.ts";
 import { PaihaoError } from "../../../errors.ts";
 import { isId, isOutcome } from "../../../task.ts";
+import { wrongParameter } from "../../../wire/parameter.ts";
+import { readSubmitOptions, type SubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { prefersEvents } from "../../headers/accept.ts";
 import { isAny } from "../../headers/etag.ts";
@@ -19,18 +21,16 @@ import {
 import { type Preferences, parsePrefer } from "../../headers/prefer.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { type CheckedInput, readInput } from "../../input/body.ts";
-import { searchOf, wrongParameter } from "../../input/parameters.ts";
+import { searchOf } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
-import { conflict, refusalOf } from "../../submission/refusal.ts";
+import { checkAccepted, conflict } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
-import { submissionOf } from "../../submission/submission.ts";
-import { readSubmitOptions } from "../../submission/submit-options.ts";
-import { readWebhook } from "../../submission/webhook-option.ts";
+import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, maySee, signatureOf } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { observe } from "../../task/find.ts";
@@ -53,22 +53,21 @@ function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?:
   }
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
-  const search = searchOf(ctx);
-  const options = readSubmitOptions(search, ctx.headers, Date.now());
+  const given = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
   const id = pathId ?? currentId();
   const read = readInput(ctx.req, handler, api.maxBodyBytes);
-  const submitRead = (checked: CheckedInput, webhook: string | null) => {
-    const submission = submissionOf(ctx, api, { id, handler, options, checked, webhook });
+  const submitRead = (checked: CheckedInput, options: SubmitOptions) => {
+    const submission = assembleSubmission(ctx, api, { id, handler, options, checked });
     const events = !options.dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
     if (pathId !== undefined) return putAndAnswer(ctx, api, submission, events);
     return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);
   };
   const submitLater = async () => {
     const checked = await read;
-    await submitRead(checked, await readWebhook(search, api, id));
+    await submitRead(checked, await withWebhook(api, given, id));
   };
   // Mostly there is nothing to wait for.
-  return read instanceof Promise || search.size > 0 ? submitLater() : submitRead(read, null);
+  return read instanceof Promise || given.webhook !== null ? submitLater() : submitRead(read, given);
 }
 
 async function putAndAnswer(ctx: Context, api: Api, submission: Submission, events?: LiveTasks): Promise<void> {
@@ -86,10 +85,10 @@ const PLAIN_POST: SubmitMode = { put: false };
 async function conditioned(
   ctx: Context,
   api: Api,
-  { id, dryRun }: Submission,
+  { id, options }: Submission,
   conditions: Preconditions,
 ): Promise<Pick<SubmitMode, "create" | "revision">> {
-  if (onlyCreates(conditions) && !dryRun) return { create: true };
+  if (onlyCreates(conditions) && !options.dryRun) return { create: true };
   const seen = await api.engine.tasks.inspect(id, { result: true, inPieces: true });
   // Of another's task nothing is said: to submit under its id is refused without looking at conditions.
   if (seen && !maySee(accessOf(ctx), seen)) return {};
@@ -116,7 +115,7 @@ export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, 
   // Counted before anything is stored: too many streams are a refusal like any other.
   if (how.events) api.streams.add(ctx);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
-  const wait = waitMs > 0 && !submission.dryRun ? api.engine.tasks.wait(submission) : undefined;
+  const wait = waitMs > 0 && !submission.options.dryRun ? api.engine.tasks.wait(submission) : undefined;
   const deadline = Date.now() + waitMs;
   const answered = send(ctx, api, submission, wait !== undefined).then((verdict) =>
     answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict),
@@ -156,21 +155,14 @@ interface SubmitRequest {
 
 function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> | void {
   const { submission, wait } = asked;
-  const { id, queue, caller } = submission;
+  const { id } = submission;
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
   const { put, create } = asked.how;
   if (create && (verdict.verdict === "replay" || verdict.verdict === "conflict")) {
     throw preconditionFailed(id, "If-None-Match: the id is taken.");
   }
   if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, submission, asked.how);
-  const refusal = refusalOf(submission, verdict, { byKey: !put && (ctx.headers["idempotency-key"] ?? "") !== "" });
-  if (refusal) throw refusal;
-  if (!verdict.durable) {
-    throw new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
-      extensions: { id, queue },
-      headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
-    });
-  }
+  checkAccepted(ctx, submission, verdict, { byKey: !put && (ctx.headers["idempotency-key"] ?? "") !== "" });
   if (verdict.verdict === "replay") responseOf(ctx).addHeader("Idempotent-Replayed", "true");
   if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
   if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
@@ -232,7 +224,11 @@ function replyPendingTask(
 }
 
 /** Tells where the task would stand; one for later has no place in line before it is due. */
-function replyDryRun(ctx: Context, { queue, delayMs }: Submission, { index, snapshot }: SubmissionVerdict): void {
+function replyDryRun(
+  ctx: Context,
+  { queue, options: { delayMs } }: Submission,
+  { index, snapshot }: SubmissionVerdict,
+): void {
   const nowMs = Date.now();
   const task =
     delayMs > 0

@@ -1,10 +1,11 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
+import { readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-line.ts";
 import { checkPreconditions, readPreconditions } from "../../headers/preconditions.ts";
-import { oneParameter, searchOf, wrongParameter } from "../../input/parameters.ts";
+import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import type { Endpoints } from "../../routes.ts";
 import { accessOf, mayEnd } from "../../task/access.ts";
@@ -28,9 +29,8 @@ async function collect(ctx: Context, api: Api, id: string): Promise<void> {
 }
 
 function pendingStatus(ctx: Context, api: Api): 404 | 202 {
-  const asked = oneParameter(searchOf(ctx), "pending");
+  const asked = readParameter(searchOf(ctx), PARAMETERS.pending);
   if (asked === null) return api.pendingStatus;
-  if (asked !== "202" && asked !== "404") throw wrongParameter("pending", "expected 202 or 404");
   return asked === "202" ? 202 : 404;
 }
 

@@ -1,8 +1,9 @@
 import type { Context } from "koa";
 import { isOutcome } from "../../../task.ts";
+import { oneParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
 import { versionId } from "../../headers/etag.ts";
-import { oneParameter, searchOf } from "../../input/parameters.ts";
+import { searchOf } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import type { Endpoints } from "../../routes.ts";
 import { observe } from "../../task/find.ts";

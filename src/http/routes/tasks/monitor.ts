@@ -34,7 +34,7 @@ async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): 
   if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);
   else await untilChanged(ctx, api, watchers, id);
   const seen = await observe(ctx, api, id);
-  if (isOutcome(seen.state) && options.onComplete !== undefined) return complete(ctx, api, seen, options);
+  if (isOutcome(seen.state) && options.onComplete !== null) return complete(ctx, api, seen, options);
   if (!isOutcome(seen.state) && options.onPending === "synchronous") {
     return replyPending(ctx, pendingTask(seen), api.pendingStatus);
   }
@@ -96,7 +96,7 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
 /** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */
 async function showPage(ctx: Context, api: Api, id: string, options: MonitorOptions): Promise<void> {
   const seen = await observe(ctx, api, id);
-  if (isOutcome(seen.state) && options.onComplete !== undefined) return await complete(ctx, api, seen, options);
+  if (isOutcome(seen.state) && options.onComplete !== null) return await complete(ctx, api, seen, options);
   const task = documentOf(ctx, api, seen);
   if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
   if (options.embed) replyEmbeddedPage(ctx, task, api.embedOrigins);

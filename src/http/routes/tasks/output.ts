@@ -1,7 +1,8 @@
 import type { Context } from "koa";
+import { readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
-import { searchOf, wholeParameter } from "../../input/parameters.ts";
+import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import type { Endpoints } from "../../routes.ts";
@@ -16,7 +17,7 @@ export function outputEndpoints(api: Api, live: LiveTasks): Endpoints<"output"> 
 
 async function output(ctx: Context, api: Api, live: LiveTasks): Promise<void> {
   const id: string = ctx.params.id ?? "";
-  const after = wholeParameter(searchOf(ctx), "after");
+  const after = readParameter(searchOf(ctx), PARAMETERS.after);
   const seen = await findTask(ctx, api, id, { result: false });
   if (seen.state === "canceled" || seen.destroyed || seen.expired) return replyOutcome(ctx, seen);
   const { wait, waitAsSent } = parsePrefer(ctx.get("Prefer"));

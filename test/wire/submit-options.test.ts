@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../../src/errors.ts";
-import { urgencyOf } from "../../../src/http/headers/priority.ts";
-import { readSubmitOptions, type SubmitOptions } from "../../../src/http/submission/submit-options.ts";
+import { PaihaoError } from "../../src/errors.ts";
+import { urgencyOf } from "../../src/wire/priority.ts";
+import { readSubmitOptions, type SubmitOptions } from "../../src/wire/submit-options.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 const read = (query: string, priority?: string): SubmitOptions =>
@@ -27,6 +27,7 @@ describe("the options of a submission", () => {
       deadlineMs: null,
       maxIndex: null,
       dryRun: false,
+      webhook: null,
       query: {},
     });
   });

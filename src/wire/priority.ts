@@ -1,5 +1,5 @@
-import { PRIORITY } from "../../task.ts";
-import { splitField, trimField } from "./fields.ts";
+import { PRIORITY } from "../task.ts";
+import { splitField, trimField } from "./header-fields.ts";
 
 /** The pieces of a structured field (RFC 9651 §3): bare items, inner lists, parameters and members of a dictionary. */
 const KEY = "[a-z*][a-z0-9_\\-.*]*";

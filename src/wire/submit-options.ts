@@ -1,0 +1,204 @@
+import { LONGEST_DELAY_S, PRIORITY } from "../task.ts";
+import { flag, oneParameter, type Parameter, text, valid, whole, wrongParameter } from "./parameter.ts";
+import { urgencyOf } from "./priority.ts";
+
+/** A way to give an option. */
+interface Form<T> extends Omit<Parameter<T>, "absent" | "read"> {
+  readonly in?: "query" | "header";
+  /** Also a member of an envelope in a batch, of this type. */
+  readonly line?: "number" | "string";
+  read(text: string, nowMs: number): T | undefined;
+}
+
+/** What a caller may ask for when submitting a task. */
+interface Option<T> {
+  readonly default: T;
+  readonly forms: readonly Form<T>[];
+  /** What counts of two forms; where it is left out, only one may be given. */
+  both?(first: T, second: T): T;
+}
+
+const option = <T>(of: Option<T>): Option<T> => of;
+
+/** Seconds in each unit of Cancel-After. */
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
+/** The shortest deadline, seconds: the store looks about once a second. */
+const LEAST_DEADLINE_S = 1;
+const DEADLINE = `${LEAST_DEADLINE_S} to ${LONGEST_DELAY_S} seconds`;
+
+/**
+ * The options of a submission: all there is to be known of one stands here. The names are those of what is read; where a task has a field
+ * of that name (store/fields.ts), it is stored there.
+ */
+const OPTIONS = {
+  priority: option<number>({
+    default: PRIORITY.default,
+    forms: [
+      {
+        in: "header",
+        ...text("Priority", "`u=0` (most urgent) to `u=7`; default 3 (RFC 9218)."),
+        read: urgencyOf,
+      },
+      {
+        line: "number",
+        ...whole("priority", "0 is the most urgent.", { minimum: PRIORITY.most, maximum: PRIORITY.least }),
+      },
+    ],
+  }),
+  delayMs: option<number>({
+    default: 0,
+    forms: [
+      {
+        ...{ in: "query", line: "number", name: "delay" },
+        description: "Seconds before the task joins the line.",
+        schema: { type: "number", minimum: 0, maximum: LONGEST_DELAY_S },
+        expected: `seconds from 0 to ${LONGEST_DELAY_S}`,
+        read: (given) => millisecondsOf(secondsOf(given), 0),
+      },
+      {
+        ...{ in: "query", name: "notBefore" },
+        description: "The earliest time at which the task joins the line.",
+        schema: { type: "string", format: "date-time" },
+        expected: "an RFC 3339 time such as 2030-01-31T12:00:00Z",
+        read: untilTime,
+      },
+    ],
+  }),
+  deadlineMs: option<number | null>({
+    default: null,
+    both: (first, second) => Math.min(first ?? Number.POSITIVE_INFINITY, second ?? Number.POSITIVE_INFINITY),
+    forms: [
+      {
+        ...{ in: "query", line: "number", name: "deadline" },
+        description:
+          "Cancel the task unless it has ended within so many seconds of its submission; later than `delay` and `notBefore`.",
+        schema: { type: "number", minimum: LEAST_DEADLINE_S, maximum: LONGEST_DELAY_S },
+        expected: DEADLINE,
+        read: (given) => millisecondsOf(secondsOf(given), LEAST_DEADLINE_S),
+      },
+      {
+        ...{ in: "header", name: "Cancel-After" },
+        description: "The same as `deadline`: `90`, `90s`, `5m` or `1h`. If both are given, the sooner counts.",
+        schema: { type: "string" },
+        expected: `${DEADLINE}, such as 90, 90s, 5m or 1h`,
+        read(given) {
+          const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(given.trim()) ?? [];
+          return millisecondsOf(Number(amount) * (UNITS[unit] ?? Number.NaN), LEAST_DEADLINE_S);
+        },
+      },
+    ],
+  }),
+  maxIndex: option<number | null>({
+    default: null,
+    forms: [{ in: "query", ...whole("maxIndex", "Refuse the task with 503 if its index would be greater than this.") }],
+  }),
+  dryRun: option<boolean>({
+    default: false,
+    forms: [{ in: "query", ...flag("dryRun", "Store nothing; only answer which place the task would get.") }],
+  }),
+  webhook: option<string | null>({
+    default: null,
+    forms: [{ in: "query", ...text("webhook", "URL to notify when the task has ended.", { format: "uri" }) }],
+  }),
+};
+
+type Name = keyof typeof OPTIONS;
+
+/** The options of a submission as they were read. */
+export type SubmitOptions = { readonly [N in Name]: (typeof OPTIONS)[N]["default"] } & {
+  /** All other parameters: those of the handler. */
+  readonly query: Readonly<Record<string, string>>;
+};
+
+const FORMS = Object.entries<Option<unknown>>(OPTIONS).flatMap(([name, { forms, both }]) =>
+  forms.map((form) => ({ name: name as Name, form, both, header: form.name.toLowerCase() })),
+);
+
+/** Those of a submission that asks for nothing. */
+export const SUBMIT_DEFAULTS: SubmitOptions = {
+  ...(Object.fromEntries(Object.entries(OPTIONS).map(([name, { default: value }]) => [name, value])) as unknown as Omit<
+    SubmitOptions,
+    "query"
+  >),
+  query: {},
+};
+
+/** The query parameters and headers of a submission. */
+export const SUBMIT_PARAMETERS = FORMS.flatMap(({ form: { in: place, name, description, schema } }) =>
+  place ? { name, in: place, description, schema } : [],
+);
+
+/** The options that a line of a batch may have. */
+const LINE = FORMS.filter(({ form }) => form.line !== undefined);
+
+/** Their schemas, by the names of the members of an envelope. */
+export const LINE_MEMBERS = Object.fromEntries(LINE.map(({ form }) => [form.name, form.schema]));
+
+/** Query parameters of the server; all others are passed to the handler. */
+const OWN = new Set([...SUBMIT_PARAMETERS.map(({ name }) => name), "pending", "expires", "signature"]);
+const HEADERS = FORMS.flatMap(({ form, header }) => (form.in === "header" ? header : []));
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * Reads the options of a submission.
+ * @throws PaihaoError invalid-parameter that names the parameter
+ */
+export function readSubmitOptions(search: URLSearchParams, headers: Headers, nowMs: number): SubmitOptions {
+  // Most have none.
+  if (search.size === 0 && HEADERS.every((name) => headers[name] === undefined)) return SUBMIT_DEFAULTS;
+  const read: Partial<Record<Name, { form: Form<unknown>; value: unknown }>> = {};
+  for (const { name, form, both, header } of FORMS) {
+    const given = form.in === "query" ? oneParameter(search, form.name) : form.in && headers[header];
+    if (given === null || given === undefined) continue;
+    const value = valid(form, form.read(String(given), nowMs));
+    const before = read[name];
+    if (before && !both) throw wrongParameter(form.name, `${before.form.name} and ${form.name} cannot both be given`);
+    read[name] = { form, value: before && both ? both(before.value, value) : value };
+  }
+  const given = Object.fromEntries(Object.entries(read).map(([name, { value }]) => [name, value]));
+  const query = Object.fromEntries([...search].filter(([name]) => !OWN.has(name)));
+  return possible({ ...SUBMIT_DEFAULTS, ...given, query });
+}
+
+/**
+ * The options of a line of a batch: what its envelope says, and those of the batch for what that leaves out.
+ * @throws PaihaoError invalid-parameter that names the member
+ */
+export function withMembers(options: SubmitOptions, members: Readonly<Record<string, unknown>>): SubmitOptions {
+  const own = LINE.flatMap(({ name, form }) => {
+    const given = members[form.name];
+    if (given === undefined) return [];
+    return [[name, valid(form, typeof given === form.line ? form.read(String(given), 0) : undefined)]];
+  });
+  return possible({ ...options, ...Object.fromEntries(own) });
+}
+
+/** @throws PaihaoError invalid-parameter for a deadline that the task could not meet, since it is not due before */
+function possible(options: SubmitOptions): SubmitOptions {
+  const { delayMs, deadlineMs } = options;
+  if (deadlineMs === null || deadlineMs > delayMs) return options;
+  throw wrongParameter("deadline", "expected a later time than that of delay or notBefore");
+}
+
+/** Seconds of a decimal number. */
+const secondsOf = (given: string): number => (/^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN);
+
+const millisecondsOf = (seconds: number, least: number): number | undefined =>
+  seconds >= least && seconds <= LONGEST_DELAY_S ? Math.round(seconds * 1000) : undefined;
+
+const RFC3339 =
+  /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+/** How long it is until an RFC 3339 time, ms; undefined if it is invalid, such as 30 February, which Date.parse reads as March. */
+function untilTime(given: string, nowMs: number): number | undefined {
+  // An unescaped "+" in the offset is decoded as a space.
+  const time = given.replace(" ", "+");
+  const [, year, month, day] = RFC3339.exec(time) ?? [];
+  if (day === undefined || Number(day) < 1) return undefined;
+  const daysOfMonth = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
+  if (Number(day) > daysOfMonth) return undefined;
+  const ms = Date.parse(time.toUpperCase()) - nowMs;
+  if (ms > LONGEST_DELAY_S * 1000) throw wrongParameter("notBefore", "expected a time within a year");
+  return Math.max(0, ms);
+}
