@@ -40,7 +40,7 @@ describe("the task that a handler gets", () => {
       await gate.promise;
     });
     let sent = 0;
-    const progress = shop.engine.leases.progress.bind(shop.engine);
+    const progress = shop.engine.leases.progress.bind(shop.engine.leases);
     shop.engine.leases.progress = (...args) => {
       sent += 1;
       return progress(...args);

@@ -36,7 +36,7 @@ describe("a worker that stops", () => {
   it("sends no more requests for work once it is stopped", async () => {
     const handler = defineHandler({ queue: "jobs", concurrency: 2, run: () => undefined });
     shop = await openWorkshop([handler], { env: { PARTITIONS: "3" } });
-    const reserve = shop.engine.leases.reserve.bind(shop.engine);
+    const reserve = shop.engine.leases.reserve.bind(shop.engine.leases);
     const [asked, answer] = [deferred(), deferred()];
     let requests = 0;
     shop.engine.leases.reserve = async (partition, request) => {

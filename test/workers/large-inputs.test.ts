@@ -29,7 +29,7 @@ describe("a task with a large input", () => {
 
   it("is not run without it: it waits until it can be read, without using up an attempt", async () => {
     const { engine } = shop;
-    const inputOf = engine.tasks.inputOf.bind(engine);
+    const inputOf = engine.tasks.inputOf.bind(engine.tasks);
     let failures = 0;
     engine.tasks.inputOf = (task) => {
       failures += 1;

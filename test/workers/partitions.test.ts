@@ -17,7 +17,7 @@ describe("a worker of a queue in several partitions", () => {
   it("asks only partitions that may have work, and the others now and then", async () => {
     await open();
     const { engine } = shop;
-    const reserve = engine.leases.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine.leases);
     let asked = 0;
     engine.leases.reserve = (partition, request) => {
       if (request.queue === "spread") asked += 1;

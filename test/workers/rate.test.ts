@@ -22,7 +22,7 @@ describe("a worker of a queue with a rate", () => {
   /** How often it asks for work beyond the usual polls. */
   const askedMeanwhile = async () => {
     const { engine } = shop;
-    const reserve = engine.leases.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine.leases);
     let asked = 0;
     engine.leases.reserve = (partition, request) => {
       if (request.queue === "jobs") asked += 1;

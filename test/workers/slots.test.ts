@@ -30,7 +30,7 @@ describe("a worker's slots", () => {
 
   /** Makes every other reservation fail for the worker after the store has made it. */
   const loseEveryOtherAnswer = ({ engine }: Workshop) => {
-    const reserve = engine.leases.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine.leases);
     let taken = 0;
     engine.leases.reserve = async (partition, request) => {
       const reply = await reserve(partition, request);
@@ -107,7 +107,7 @@ describe("a worker's slots", () => {
     const { seen, handler } = counting(gate.promise, 32);
     shop = await openWorkshop([handler]);
     const { engine } = shop;
-    const reserve = engine.leases.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine.leases);
     const underway = new Set<number | undefined>();
     let most = 0;
     engine.leases.reserve = async (partition, request) => {
@@ -147,7 +147,7 @@ describe("a worker's slots", () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 2);
     shop = await openWorkshop([handler]);
-    const reserve = shop.engine.leases.reserve.bind(shop.engine);
+    const reserve = shop.engine.leases.reserve.bind(shop.engine.leases);
     const brought: number[] = [];
     shop.engine.leases.reserve = async (partition, request) => {
       // As if the request had been sent when both slots were free.

@@ -29,7 +29,7 @@ describe("an idle worker, whose request waits in the store", () => {
   /** The tasks that requests have brought which did not wait. */
   const askedFor = ({ engine }: Workshop) => {
     const ids: string[] = [];
-    const reserve = engine.leases.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine.leases);
     engine.leases.reserve = async (partition, request) => {
       const reply = await reserve(partition, request);
       ids.push(...reply.tasks.map(({ id }) => id));
@@ -79,7 +79,7 @@ describe("an idle worker, whose request waits in the store", () => {
   it("gets the same task again if the reply is lost", async () => {
     const runs: string[] = [];
     shop = await openWorkshop([jobs((_, task) => void runs.push(task.id), 2)]);
-    const open = shop.engine.leases.openStandby.bind(shop.engine);
+    const open = shop.engine.leases.openStandby.bind(shop.engine.leases);
     let lost = 0;
     shop.engine.leases.openStandby = async (queue) => {
       const standby = await open(queue);

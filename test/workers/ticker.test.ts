@@ -19,7 +19,7 @@ async function openIdle({ lease = "15s", env = {}, deaf = false } = {}) {
   ];
   const shop = await openWorkshop(handlers, { timeless: true, env });
   if (deaf) shop.engine.pubsub.listen = async () => () => undefined;
-  const tick = shop.engine.maintenance.tick.bind(shop.engine);
+  const tick = shop.engine.maintenance.tick.bind(shop.engine.maintenance);
   let ticks = 0;
   let pausedMs = 0;
   shop.engine.maintenance.tick = async (partition, given = 0) => {

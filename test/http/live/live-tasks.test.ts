@@ -16,7 +16,7 @@ describe("the live answers", () => {
         },
       },
       figures: async () => [],
-      inspect: async () => null,
+      tasks: { inspect: async () => null },
       outputs: { read: async () => ({ total: 0, values: [] }) },
     } as unknown as Api["engine"];
     const api = { engine, stopping: new AbortController().signal } as unknown as Api;

@@ -144,7 +144,7 @@ describe("a handler that asks for isolate", function () {
 
   it("shows its progress while it uses the CPU, sending few of very many reports", async () => {
     let sent = 0;
-    const progress = shop.engine.leases.progress.bind(shop.engine);
+    const progress = shop.engine.leases.progress.bind(shop.engine.leases);
     shop.engine.leases.progress = (...args) => {
       sent += 1;
       return progress(...args);
@@ -203,7 +203,7 @@ describe("a handler that asks for isolate", function () {
 
   it("is not disturbed by what an earlier task left behind in its thread", async () => {
     const reported: string[] = [];
-    const progress = shop.engine.leases.progress.bind(shop.engine);
+    const progress = shop.engine.leases.progress.bind(shop.engine.leases);
     shop.engine.leases.progress = (lease, ...report) => {
       reported.push(lease.id);
       return progress(lease, ...report);
