@@ -1,49 +1,90 @@
 /**
- * `npm test`: the checks, then every test on a native Redis, and those that show what a store does on the embedded one
- * as well, in up to three processes at a time. Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
+ * `npm test`: the checks, then the tests on a native Redis, in up to three processes at a time, without those that take minutes.
+ * Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
  *
- *   npm test                           everything
+ *   npm test                           what a change is likely to break
+ *   npm run test:all                   everything, and on the embedded store what shows that it does as well
  *   npm test -- test/config            only these files or folders, without the checks
  *   npm test -- test/engine -g lease   what is no path goes to mocha
  *   npm run test:embedded              everything, on the embedded store only
  *   npm run test:cluster               what depends on the store, on a Redis Cluster of six nodes
  *
- * The last line is always `N passed, N failed, N skipped`: tests of all runs, and each check that fails as one failed.
+ * Whole runs show how far they are and what fails; all that mocha prints is in .cache/tests. The last line is always
+ * `N passed, N failed, N skipped`: tests of all parts, and each check that fails as one failed.
  */
 
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { messageOf } from "../src/errors.ts";
 import { ROOT } from "../testbed/root.ts";
 import { build } from "./build.ts";
 import { filesIn } from "./files.ts";
-import { add, type Failure, failureLines, NONE, type Totals, totalsLine } from "./totals.ts";
+import { type Part, type PartEnd, type RunningPart, type Store, startPart } from "./test-part.ts";
+import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 
 const BIN = join(ROOT, "node_modules/.bin");
-/** What depends on the store; the tests of test/chaos need a server of their own. */
+const LOGS = join(ROOT, ".cache/tests");
+const FLAGS = ["--all", "--embedded", "--cluster", "--checks"];
+/** What depends on the store. */
 const ON_A_CLUSTER = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
 const OF_THE_ENGINE = ["test/store/", "test/engine/"];
 /** What shows that the embedded store does as well as a native one. The rest calls the same scripts, and would take minutes more. */
 const ON_EMBEDDED = [...OF_THE_ENGINE, "test/http/contract/"];
 
+/** Tests that take long and that few changes break, by the beginnings of their paths: `npm test` leaves them out. */
+const LONG = [
+  "test/chaos/",
+  "test/upgrade/",
+  "test/cluster/",
+  "test/deploy/",
+  "test/examples/",
+  "test/docs/",
+  "test/scripts/",
+  "test/cli/help",
+  "test/cli/fleet",
+  "test/cli/init",
+  "test/cli/hostile",
+  "test/cli/terminal",
+  "test/cli/completion",
+  "test/cli/doctor",
+  "test/cli/keys",
+  "test/cli/live-store",
+  "test/cli/start-time",
+  "test/cli/backup",
+  "test/cli/tasks",
+  "test/client/browser",
+  "test/client/hostile",
+  "test/client/networks",
+  "test/telemetry/collector-away",
+  "test/testing/test-server",
+  "test/linear",
+  "test/handler/load",
+  "test/http/pages/",
+  "test/http/fuzz",
+  "test/http/security/unread-results",
+  "test/http/security/small-chunks",
+  "test/http/task/large-results",
+  "test/http/routes/queues/orphans",
+  "test/http/gateway/resting",
+  "test/http/gateway/once",
+  "test/http/live/events-many",
+  "test/workers/sandbox/",
+  "test/workers/processes",
+  "test/workers/idle",
+  "test/workers/outage",
+  "test/workers/frozen-store",
+  "test/workers/exclusive",
+  "test/workers/large-inputs",
+  "test/engine/model/",
+  "test/store/servers/",
+  "test/engine/maintenance/backup",
+];
+
 /** As many as two cores can do without tests that wait too long for their turn. */
 const AT_A_TIME = 3;
-
-/** Something that the tests left open keeps mocha from ending: better a failure than a CI job that hangs. */
-const LONGEST_RUN_MS = 16 * 60_000;
+/** How often a whole run says how far it is, ms. */
+const SAY_MS = 15_000;
 
 const CHECKS: readonly { name: string; command: readonly string[] /** Its figures. */; shows?: boolean }[] = [
   { name: "lint, format and floors", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
@@ -51,61 +92,96 @@ const CHECKS: readonly { name: string; command: readonly string[] /** Its figure
   { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "tsconfig.pages.json"] },
   { name: "no unused exports, files or dependencies", command: [join(BIN, "knip"), "--no-progress"] },
   { name: "Lua", command: ["npm", "run", "--silent", "check:lua"], shows: true },
+  { name: "docs", command: ["npm", "run", "--silent", "check:docs"], shows: true },
   { name: "client", command: ["npm", "run", "--silent", "check:client"], shows: true },
   { name: "package", command: ["npm", "run", "--silent", "check:package"] },
 ];
 
-type Store = "native" | "embedded" | "cluster";
-
-/** What one process of mocha runs, on a store of its own. */
-interface Run {
-  readonly store: Store;
-  readonly files: readonly string[];
-}
-
-/** What failed, said once more at the end: between here and there may be the minutes of another run. */
+/** What failed, said once more at the end: between here and there may be minutes. */
 const failures: string[] = [];
 
 /** Runs what the arguments ask for and returns the sum. */
 async function main(args: readonly string[]): Promise<Totals> {
-  const rest = args.filter((arg) => !["--embedded", "--cluster", "--checks"].includes(arg));
+  const rest = args.filter((arg) => !FLAGS.includes(arg));
   const paths = rest.filter((arg) => existsSync(resolve(arg)));
   const options = rest.filter((arg) => !paths.includes(arg));
   const checks = paths.length === 0 ? runChecks() : NONE;
   if (args.includes("--checks")) return checks;
 
-  const files = testFiles(paths.length === 0 ? ["test"] : paths);
-  const ofStore = within(files, ON_A_CLUSTER);
-  if (args.includes("--cluster")) {
-    if (!findNative()) return { ...checks, failed: checks.failed + 1 };
-    return add(checks, await runAll([{ store: "cluster", files: ofStore }], options));
+  const isCluster = args.includes("--cluster");
+  const hasNative = !args.includes("--embedded") && findNative();
+  if (isCluster && !hasNative) return { ...checks, failed: checks.failed + 1 };
+  const store = isCluster ? "cluster" : hasNative ? "native" : "embedded";
+  const all = testFiles(paths.length === 0 ? ["test"] : paths);
+  const isQuick = paths.length === 0 && !FLAGS.some((flag) => args.includes(flag));
+  const files = isCluster
+    ? within(all, ON_A_CLUSTER)
+    : isQuick
+      ? all.filter((file) => !LONG.some((path) => file.startsWith(path)))
+      : all;
+  buildOnce();
+  if (paths.length > 0) {
+    const { ended } = startPart({ name: store, store, files }, options, undefined, say);
+    return add(checks, noted(await ended));
   }
-  const store = !args.includes("--embedded") && findNative() ? "native" : "embedded";
-  const ofEngine = within(files, OF_THE_ENGINE);
-  if (ofEngine.length < files.length) buildOnce();
-  const runs: Run[] = [
-    { store, files: ofEngine },
-    { store, files: ofStore.filter((file) => !ofEngine.includes(file)) },
-    { store, files: files.filter((file) => !ofStore.includes(file)) },
+  if (isQuick) say(`${all.length - files.length} of ${all.length} files are left for npm run test:all`);
+  const parts = partsOf(files, store);
+  if (args.includes("--all") && store === "native")
+    parts.push({ name: "embedded store", store: "embedded", files: within(files, ON_EMBEDDED) });
+  return add(checks, await runAll(parts, options));
+}
+
+/** The parts that run beside each other. */
+function partsOf(files: readonly string[], store: Store): Part[] {
+  const engine = within(files, OF_THE_ENGINE);
+  const http = within(files, ["test/http/"]);
+  const others = files.filter((file) => !engine.includes(file) && !http.includes(file));
+  return [
+    { name: "engine and store", store, files: engine },
+    { name: "http", store, files: http },
+    { name: "all others", store, files: others },
   ];
-  if (store === "native") runs.push({ store: "embedded", files: within(files, ON_EMBEDDED) });
-  return add(checks, await runAll(runs, options));
 }
 
 const within = (files: readonly string[], folders: readonly string[]) =>
   files.filter((file) => folders.some((folder) => file.startsWith(folder)));
 
-/** Runs some at a time, since much of a test is waiting; shows them one after the other. */
-async function runAll(runs: readonly Run[], options: readonly string[]): Promise<Totals> {
-  const ended: Promise<Totals>[] = [];
-  for (const run of runs.filter(({ files }) => files.length > 0)) {
-    const [before, shownAfter] = [ended.at(-AT_A_TIME), ended.at(-1)];
-    ended.push(Promise.resolve(before).then(() => runMocha(run, options, shownAfter)));
-  }
-  return (await Promise.all(ended)).reduce(add, NONE);
+/** Runs some parts at a time, since much of a test is waiting, and says how far they are. */
+async function runAll(parts: readonly Part[], options: readonly string[]): Promise<Totals> {
+  mkdirSync(LOGS, { recursive: true });
+  const queue = parts.filter(({ files }) => files.length > 0);
+  const running = new Map<Part, RunningPart>();
+  const beganMs = performance.now();
+  const timer = setInterval(() => {
+    const each = [...running].map(([{ name }, part]) => `${name} ${part.progress().done} of ${part.progress().total}`);
+    say(`${clock(performance.now() - beganMs)} ${each.join(" · ")}`);
+  }, SAY_MS);
+  let totals = NONE;
+  const work = async () => {
+    for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
+      const log = join(LOGS, `${part.name.replaceAll(" ", "-")}.log`);
+      const started = startPart(part, options, log, say);
+      running.set(part, started);
+      const end = await started.ended;
+      running.delete(part);
+      say(`${clock(performance.now() - beganMs)} ${part.name}, ${part.store} store: ${totalsLine(end.totals)}`);
+      for (const title of end.skipped) say(`skipped: ${title}`);
+      process.stdout.write(end.failures.join(""));
+      totals = add(totals, noted(end));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  clearInterval(timer);
+  say(`what mocha has printed is in ${relative(ROOT, LOGS)}`);
+  return totals;
 }
 
-/** Before the runs, of which several start the built command: they must not build at once. */
+function noted(end: PartEnd): Totals {
+  failures.push(...end.failures);
+  return end.totals;
+}
+
+/** Before the parts, of which several start the built command: they must not build at once. */
 function buildOnce(): void {
   try {
     say(build(ROOT));
@@ -155,56 +231,10 @@ function testFiles(paths: readonly string[]): string[] {
   return [...new Set(files.map((file) => relative(ROOT, file).replaceAll("\\", "/")))];
 }
 
-/**
- * One run of mocha on one kind of store; a run that dies before its end counts as one failure.
- * @param after its output is held back until that has ended; without it, it is shown as it comes
- */
-async function runMocha({ store, files }: Run, options: readonly string[], after?: Promise<unknown>): Promise<Totals> {
-  const title = `tests on the ${store} store: ${files.length} files`;
-  if (after === undefined) say(title);
-  const folder = mkdtempSync(join(tmpdir(), "paihao-test-"));
-  try {
-    const outcome = join(folder, "outcome.json");
-    const reporter = ["--reporter", join(ROOT, "scripts/mocha-reporter.ts"), "--reporter-option", `outcome=${outcome}`];
-    // Mocha adds the files of its settings to those of the command line, so this run's settings name its own.
-    const settings = JSON.parse(readFileSync(join(ROOT, ".mocharc.json"), "utf8"));
-    const config = join(folder, "mocharc.json");
-    writeFileSync(config, JSON.stringify({ ...settings, spec: files }));
-    const log = join(folder, "log");
-    const to = after !== undefined ? openSync(log, "w") : "inherit";
-    const run = spawn(join(BIN, "mocha"), ["--config", config, ...reporter, ...options], {
-      cwd: ROOT,
-      stdio: ["ignore", to, to],
-      env: { ...process.env, TEST_STORE: store },
-    });
-    let late = false;
-    const timer = setTimeout(() => {
-      late = true;
-      run.kill("SIGINT");
-    }, LONGEST_RUN_MS);
-    const [status, signal] = (await once(run, "exit")) as [number | null, NodeJS.Signals | null];
-    clearTimeout(timer);
-    if (typeof to === "number") {
-      closeSync(to);
-      await after;
-      say(title);
-      for await (const part of createReadStream(log)) process.stdout.write(part);
-    }
-    const asWhole = (how: string) => failures.push(`✘ ${store}: ${how}\n`);
-    const tooLong = `mocha was ended after ${LONGEST_RUN_MS / 60_000} min: the tests are too slow, or left something open`;
-    if (!existsSync(outcome)) {
-      asWhole(late ? tooLong : `mocha ended without a result (${signal ?? `exit code ${status}`})`);
-      return { ...NONE, failed: 1 };
-    }
-    const { totals, failed }: { totals: Totals; failed: Failure[] } = JSON.parse(readFileSync(outcome, "utf8"));
-    failures.push(...failed.map((failure) => failureLines(store, failure)));
-    if (totals.failed > 0 || status === 0) return totals;
-    // E.g. an error after the last test, or a connection left open: mocha counts it nowhere but in its exit code.
-    asWhole(late ? tooLong : `mocha ended with exit code ${status}`);
-    return { ...totals, failed: 1 };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+/** A time as m:ss. */
+function clock(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 function say(line: string): void {

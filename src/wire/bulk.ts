@@ -12,6 +12,4 @@ export type BulkStep = Document<typeof bulkStep>;
 
 /** What became of all dead tasks of a queue. */
 export const retriedDead = z.object({ retried: count });
-export type RetriedDead = Document<typeof retriedDead>;
 export const deletedDead = z.object({ forgotten: count });
-export type DeletedDead = Document<typeof deletedDead>;

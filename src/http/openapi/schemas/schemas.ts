@@ -8,7 +8,7 @@ import { completion, failure, lease, renewal } from "../../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../../wire/lease-bodies.ts";
 import { listOf, pageOf } from "../../../wire/page.ts";
 import { explanation, fieldError, problem } from "../../../wire/problem.ts";
-import { queue, queues } from "../../../wire/queue.ts";
+import { queue } from "../../../wire/queue.ts";
 import { access, alive, notReady, ready } from "../../../wire/service.ts";
 import { deadTask, eta, link, listedTask, output, pending, quote, state, task, taskError } from "../../../wire/task.ts";
 import { attempt, shown, timeline } from "../../../wire/timeline.ts";
@@ -36,7 +36,7 @@ const ANSWERS = {
   DeadTaskPage: pageOf(deadTask),
   DryRun: quote,
   Queue: queue,
-  Queues: queues,
+  Queues: listOf(queue),
   History: history,
   Histories: histories,
   BulkStep: bulkStep,

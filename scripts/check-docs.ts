@@ -1,0 +1,125 @@
+/**
+ * `npm run check:docs`: every link in the documents leads somewhere, every path, npm script and test that they name exists, every
+ * guide is within two clicks of README.md, and each promise names the test that holds it.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { anchorOf } from "../src/http/pages/docs/anchor.ts";
+import { ROOT } from "../testbed/root.ts";
+import { filesIn } from "./files.ts";
+import { LLMS_FILE, llmsText } from "./llms.ts";
+
+const COMPANIONS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+/** A file or folder of the checkout; in ARCHITECTURE.md those of src go without that prefix. */
+const PATH = /(?<![\w/.:-])((?:[\w.-]+\/)+[\w-]*(?:\.[\w-]+)*)/g;
+const TOP = ["src", "test", "scripts", "bench", "testbed", "docs", "examples", ".ci"];
+const IN_SRC = new Set(
+  readdirSync(join(ROOT, "src"), { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : [])),
+);
+/** A test by its file, and its title or a part of that. */
+const TEST = /(test\/[\w/.-]+\.test\.ts): "([^"]+)"/g;
+/** Documents whose tables have a promise a row, each with its tests. */
+const PROMISES = ["docs/contract.md", "docs/threat-model.md"];
+/** Scripts that npm calls by itself. */
+const HOOKS = ["prestart", "prepack"];
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const markdownIn = (folder: string): string[] =>
+  filesIn(join(ROOT, folder)).flatMap((file) => (file.endsWith(".md") ? [join(folder, file)] : []));
+
+/** The links and images of a document that are not URLs. */
+function linksOf(document: string): string[] {
+  const text = read(document).replaceAll(/^```.*?^```/gms, "");
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link).filter((link) => !/^[a-z]+:/.test(link));
+}
+
+function leadsSomewhere(document: string, link: string): boolean {
+  const [path = "", anchor] = link.split("#");
+  const target = path === "" ? document : join(dirname(document), path);
+  if (!existsSync(join(ROOT, target))) return false;
+  if (anchor === undefined || !target.endsWith(".md") || statSync(join(ROOT, target)).isDirectory()) return true;
+  const headings = read(target)
+    .replaceAll(/^```.*?^```/gms, "")
+    .matchAll(/^#+ (.+)$/gm);
+  return [...headings].some(
+    ([, heading = ""]) => anchorOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")) === anchor,
+  );
+}
+
+/** The documents to which a document links. */
+const targetsOf = (document: string): string[] =>
+  linksOf(document)
+    .map((link) => relative(ROOT, join(ROOT, dirname(document), link.replace(/#.*/, ""))))
+    .filter((path) => path.endsWith(".md") && existsSync(join(ROOT, path)));
+
+/** The paths that a document names and that do not exist. */
+function absentPaths(document: string): string[] {
+  // The first line of a block of code says which file of the reader's it is.
+  const text = read(document).replaceAll(/^\/\/ \S+\.ts$/gm, "");
+  return [...text.matchAll(PATH)]
+    .map(([, path = ""]) => path)
+    .filter((path) => {
+      const [first = ""] = path.split("/");
+      // Not a media type, a route or a package.
+      const isOurs = TOP.includes(first) || (IN_SRC.has(first) && /\.\w+$/.test(path));
+      return isOurs && !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, "src", path));
+    });
+}
+
+function isTest(file: string, title: string): boolean {
+  if (!existsSync(join(ROOT, file))) return false;
+  const titles = [...read(file).matchAll(/\b(?:it|describe)\(\s*(["'`])((?:(?!\1).)*)\1/g)].map((match) => match[2]);
+  return titles.join("\n").includes(title);
+}
+
+const docs = markdownIn("docs");
+const linked = [...COMPANIONS, "CHANGELOG.md", ...docs, ...markdownIn("examples"), ...markdownIn("deploy")];
+const faults: string[] = [];
+const count = { links: 0, tests: 0 };
+
+for (const document of linked) {
+  for (const link of linksOf(document)) {
+    count.links += 1;
+    if (!leadsSomewhere(document, link)) faults.push(`${document}: the link ${link} leads nowhere`);
+  }
+}
+for (const document of [...COMPANIONS, ...docs]) {
+  for (const path of absentPaths(document)) faults.push(`${document}: there is no ${path}`);
+}
+for (const document of docs) {
+  for (const [, file = "", title = ""] of read(document).matchAll(TEST)) {
+    count.tests += 1;
+    if (!isTest(file, title)) faults.push(`${document}: there is no test "${title}" in ${file}`);
+  }
+}
+for (const document of PROMISES) {
+  // Neither the head of a table nor the line below it.
+  for (const [row] of read(document).matchAll(/^\|(?!-)(?!.*\n\|-).*$/gm)) {
+    if (row.search(TEST) < 0) faults.push(`${document}: names no test: ${row}`);
+  }
+}
+
+const index = new Set(targetsOf("docs/README.md"));
+for (const document of docs.filter((path) => path !== "docs/README.md" && !index.has(path))) {
+  faults.push(`docs/README.md: has no link to ${document}`);
+}
+const near = new Set(["README.md", ...targetsOf("README.md")]);
+for (const document of [...near]) for (const target of targetsOf(document)) near.add(target);
+for (const guide of docs.filter((path) => /^docs\/[\w-]+\.md$/.test(path) && !near.has(path))) {
+  faults.push(`README.md: ${guide} is more than two clicks away`);
+}
+if (readFileSync(LLMS_FILE, "utf8") !== llmsText()) faults.push("llms.txt: not what `npm run docs:llms` writes");
+
+const scripts = Object.keys(JSON.parse(read("package.json")).scripts);
+const shown = [...read("CONTRIBUTING.md").matchAll(/`npm (?:run ([\w:]+)|(start|test)\b)/g)];
+const named = new Set(shown.map(([, run, short]) => run ?? short ?? ""));
+for (const name of named) if (!scripts.includes(name)) faults.push(`CONTRIBUTING.md: there is no npm script ${name}`);
+for (const name of scripts) {
+  if (!named.has(name) && !HOOKS.includes(name)) faults.push(`CONTRIBUTING.md: does not name the npm script ${name}`);
+}
+
+for (const fault of faults) console.log(`✘ ${fault}`);
+console.log(
+  `docs: ${linked.length} documents, ${count.links} links, ${count.tests} tests named, ${faults.length} faults`,
+);
+process.exitCode = faults.length > 0 ? 1 : 0;
