@@ -38,7 +38,7 @@ export function createLog(
     timestamp: pino.stdTimeFunctions.isoTime,
     ...(!isRelayed && { hooks: { streamWrite: redaction(secrets) } }),
     mixin: () => {
-      const requestId = rTracer.id();
+      const requestId = scope()?.requestId;
       const ids = requestId === undefined ? {} : { requestId };
       return traceIds ? { ...ids, ...traceIds() } : ids;
     },
@@ -46,7 +46,27 @@ export function createLog(
   return destination ? pino(options, destination) : pino(options);
 }
 
+/** What is known of what runs now, through all asynchronous calls. */
+export interface Scope {
+  /** Undefined outside of requests and tasks. */
+  readonly requestId: string | undefined;
+  /** The trace of a request that is not recorded, as it is stored. */
+  trace?: string;
+  /** That of OpenTelemetry, if there is one. */
+  readonly context?: unknown;
+}
+
+/** That of what runs now. */
+export function scope(): Scope | undefined {
+  return rTracer.id() as Scope | undefined;
+}
+
+/** Runs `work` so that this is known of it. */
+export function runInScope<T>(of: Scope, work: () => T): T {
+  return rTracer.runWithId(work, of);
+}
+
 /** Runs `work` so that every log line it writes has `id`. */
 export function withRequestId<T>(id: string, work: () => T): T {
-  return rTracer.runWithId(work, id);
+  return runInScope({ requestId: id, context: scope()?.context }, work);
 }

@@ -3,7 +3,6 @@ import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { hostname } from "node:os";
 import { context, trace } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter as ProtobufMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
 import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-otlp-http";
@@ -16,6 +15,7 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { withTimeout } from "../net/with-timeout.ts";
+import { ScopedContexts } from "./contexts.ts";
 import { MetricSource } from "./metric-source.ts";
 import { Sampling } from "./sampling.ts";
 import { SCOPE } from "./trace-context.ts";
@@ -85,7 +85,7 @@ export class Sdk {
       spanProcessors: [new BatchSpanProcessor({ exporter, ...limits, ...timing })],
     });
     // What runs now is known by it, also to handlers that use the API of OpenTelemetry; an application may have its own.
-    this.#hasContext = context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    this.#hasContext = context.setGlobalContextManager(new ScopedContexts());
     this.#isGlobal = trace.setGlobalTracerProvider(this.#provider);
   }
 

@@ -13,6 +13,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { messageOf } from "../errors.ts";
+import { scope } from "../log.ts";
 import type { Sampling } from "./sampling.ts";
 import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "./spans.ts";
 import { SCOPE, traceHeadersOf } from "./trace-context.ts";
@@ -77,7 +78,11 @@ export class Tracing {
     // An application that embeds the server may have a span for the request already.
     const above = trace.getActiveSpan() && context.active();
     const passedOn = above ? undefined : this.#sampling?.passedOn(request.trace);
-    if (passedOn !== undefined) return context.with(contextOf(passedOn), work);
+    if (passedOn !== undefined) {
+      const now = scope();
+      if (now) now.trace = passedOn;
+      return work();
+    }
     return this.#record(request, above ?? contextOf(request.trace), work, answered);
   }
 
@@ -109,7 +114,7 @@ export class Tracing {
 
   /** The trace of what runs now, as it is stored; "" if nothing is traced. */
   current(): string {
-    return traceOfSpan(trace.getActiveSpan());
+    return traceOfSpan(trace.getActiveSpan()) || (scope()?.trace ?? "");
   }
 
   /** Notes in the span of a request that it submits a task: a span of its own would last as long, and cost as much again. */
@@ -227,7 +232,9 @@ export class AttemptTrace {
 /** The ids of what runs now, for log lines; undefined if nothing is traced. */
 export function traceIds(): { trace_id: string; span_id: string } | undefined {
   const span = trace.getActiveSpan()?.spanContext();
-  return span && { trace_id: span.traceId, span_id: span.spanId };
+  if (span) return { trace_id: span.traceId, span_id: span.spanId };
+  const stored = scope()?.trace;
+  return stored === undefined ? undefined : { trace_id: stored.slice(3, 35), span_id: stored.slice(36, 52) };
 }
 
 const taskFacts = (id: string, queue: string): Attributes => ({

@@ -1,10 +1,11 @@
 import { context, type Tracer, trace } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { expect } from "chai";
 import type { OtelConfig } from "../../src/config/otel.ts";
+import { scope, withRequestId } from "../../src/log.ts";
+import { ScopedContexts } from "../../src/telemetry/contexts.ts";
 import { Sampling } from "../../src/telemetry/sampling.ts";
-import { Tracing } from "../../src/telemetry/tracing.ts";
+import { Tracing, traceIds } from "../../src/telemetry/tracing.ts";
 
 const TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7";
 const TARGET = {
@@ -41,14 +42,14 @@ function tracingBy(sampler: Sampler, ratio?: number) {
       sent = tracing.current();
       return tracing.submitted({ id: "a", queue: "q" }, Promise.resolve({ verdict: "new" }));
     };
-    await tracing.request(request, work, () => ({ route: "/", status: 202 }));
+    await withRequestId("a", () => tracing.request(request, work, () => ({ route: "/", status: 202 })));
     return sent;
   };
   return { tracing, submit, started, recorded: () => exporter.getFinishedSpans() };
 }
 
 describe("sampling", () => {
-  before(() => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
+  before(() => context.setGlobalContextManager(new ScopedContexts()));
   after(() => context.disable());
 
   it("is up to the sender where it is parent-based, otherwise to the server, which then changes the flag", () => {
@@ -81,6 +82,28 @@ describe("sampling", () => {
     });
     expect(within).to.equal(given);
     expect(started).to.deep.equal([]);
+  });
+
+  it("names the trace in log lines, also where it is not recorded, and keeps the id of the request beside it", async () => {
+    const of = (trace: string) =>
+      withRequestId("a", async () => {
+        const { tracing } = tracingBy("parentbased_always_on");
+        const request = { method: "POST", path: "/", scheme: "http", userAgent: undefined, trace };
+        let seen = {};
+        const work = async () => {
+          await new Promise(setImmediate);
+          seen = { ...traceIds(), requestId: scope()?.requestId };
+        };
+        await tracing.request(request, work, () => ({ route: "/", status: 202 }));
+        return { seen, after: traceIds() };
+      });
+    const ids = { trace_id: TRACE.slice(3, 35), requestId: "a" };
+    expect((await of(`${TRACE}-00`)).seen).to.deep.equal({ ...ids, span_id: TRACE.slice(36) });
+    const { seen, after } = await of(`${TRACE}-01`);
+    expect(seen)
+      .to.include(ids)
+      .and.to.not.include({ span_id: TRACE.slice(36) });
+    expect(after).to.equal(undefined);
   });
 
   it("records a trace that begins with a request under the id by which that was decided", async () => {

@@ -1,5 +1,5 @@
-import rTracer from "cls-rtracer";
 import type { Middleware } from "koa";
+import { scope, withRequestId } from "../../log.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
 import { responseOf } from "../server/response.ts";
 import { callerOf } from "../task/access.ts";
@@ -17,11 +17,11 @@ export function correlate(secret: IdSecret): Middleware {
     // Validated, since it is written to logs and headers.
     const id = requestIdOf(ctx, caller, secret);
     responseOf(ctx).addHeader("X-Request-Id", id);
-    return rTracer.runWithId(next, id);
+    return withRequestId(id, next);
   };
 }
 
 /** The correlation id of the current request. */
 export function currentId(): string {
-  return String(rTracer.id());
+  return String(scope()?.requestId);
 }
