@@ -1,6 +1,6 @@
 import { PaihaoError } from "../client/problem.ts";
 import { nearest } from "../nearest.ts";
-import type { Queue } from "../wire/queue.ts";
+import type { Queues } from "../wire/queue.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { ask, connectionTo, type ServerOptions } from "./server.ts";
 
@@ -27,7 +27,7 @@ export async function withAdvice(error: PaihaoError, options: ServerOptions): Pr
 /** Those for tasks of callers; none if the server does not tell. */
 async function queueNames(options: ServerOptions): Promise<string[]> {
   try {
-    const { items } = await ask<{ items: Queue[] }>(connectionTo(options), "/v1/queues");
+    const { items } = await ask<Queues>(connectionTo(options), "/v1/queues");
     return items.map(({ name }) => name).filter((name) => !name.startsWith("paihao."));
   } catch (error) {
     if (error instanceof PaihaoError) return [];

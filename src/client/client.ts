@@ -1,4 +1,4 @@
-import type { Queue } from "../wire/queue.ts";
+import type { Queue, Queues } from "../wire/queue.ts";
 import type { Output, Quote } from "../wire/task.ts";
 import { type BatchOptions, submitAll, type Verdict } from "./batch.ts";
 import { Connection, isPending, type Request } from "./connection.ts";
@@ -188,7 +188,7 @@ export class PaihaoClient<H = AnyHandlers> {
 
   /** All queues with their figures. @throws PaihaoError */
   async queues(options: Pick<WaitOptions, "signal"> = {}): Promise<readonly Queue[]> {
-    return (await this.#connection.json<{ items: readonly Queue[] }>("/v1/queues", options)).items;
+    return (await this.#connection.json<Queues>("/v1/queues", options)).items;
   }
 
   /**

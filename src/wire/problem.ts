@@ -15,6 +15,18 @@ export const problem = z
   })
   .describe("A problem document (RFC 9457); further members depend on the code.");
 
+/** Of an invalid input as many errors are told: a megabyte of invalid values would give 29 MB of them. */
+export const MOST_INPUT_ERRORS = 100;
+
+/** What the problem `invalid-input` has besides. */
+export const invalidInput = z.looseObject({
+  errors: z.array(fieldError).max(MOST_INPUT_ERRORS),
+  moreErrors: z.int().exactOptional(),
+});
+
+/** What the problem `invalid-task` has besides. */
+export const invalidTask = z.looseObject({ id: text, reason: text });
+
 /** A problem of the server, or of a handler. */
 export type AnyProblem = Document<typeof problem>;
 

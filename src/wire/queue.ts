@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { QUEUE_ACTIONS } from "../task.ts";
+import { listOf } from "./page.ts";
 import { eta } from "./task.ts";
 import { count, type Document, flag, seconds, text, time } from "./values.ts";
 
@@ -51,4 +52,6 @@ export const queue = z.object({
 });
 /** A queue and its figures. */
 export type Queue = Document<typeof queue>;
+export const queues = listOf(queue);
+export type Queues = Document<typeof queues>;
 export type QueueAction = Queue["actions"][number];

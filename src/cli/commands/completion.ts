@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
 import { isQueueName } from "../../task.ts";
-import type { Queue, QueueAction } from "../../wire/queue.ts";
+import type { QueueAction, Queues } from "../../wire/queue.ts";
 import { command } from "../command.ts";
 import { candidatesFor } from "../completion/candidates.ts";
 import { COMPLETION_SCRIPTS } from "../completion/scripts.ts";
@@ -35,7 +35,7 @@ export function completeCommand(program: Command): Command {
     const queueNames = async (url = options.url, name = "") => {
       try {
         const signal = AbortSignal.timeout(PATIENCE_MS);
-        const { items } = await ask<{ items: Queue[] }>(connectionTo({ ...options, url }), "/v1/queues", { signal });
+        const { items } = await ask<Queues>(connectionTo({ ...options, url }), "/v1/queues", { signal });
         const action = REFUSED.find((refused) => refused === name);
         const able = items.filter(({ actions }) => !action || (actions?.includes(action) ?? true));
         return able.map((queue) => queue.name).filter(isQueueName);

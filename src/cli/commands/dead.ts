@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Connection } from "../../client/connection.ts";
 import type { Status } from "../../client/status.ts";
+import type { DeletedDead, RetriedDead } from "../../wire/bulk.ts";
 import type { Queue } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
 import { CommandError, EXIT, type ExitCode, wrongUsage } from "../exit.ts";
@@ -51,7 +52,7 @@ function retryCommand(): Command {
         const connection = connectionTo(options);
         if (!options.all) return forEachId(ids, options, (id) => retry(connection, queue, id, options));
         const path = `${queuePath(queue)}/dead/retry`;
-        const { retried } = await ask<{ retried: number }>(connection, path, { method: "POST", once: true });
+        const { retried } = await ask<RetriedDead>(connection, path, { method: "POST", once: true });
         if (options.json) printJson({ retried });
         note(`${count(retried, "task")} of ${queue} will run again`);
         return undefined;
@@ -81,7 +82,7 @@ function rmCommand(): Command {
           const dead = await deadAmong(connection, path, ids);
           return forEachId(ids, options, (id) => remove(connection, queue, id, { ...options, dead }));
         }
-        const { forgotten } = await ask<{ forgotten: number }>(connection, `${path}/dead`, { method: "DELETE" });
+        const { forgotten } = await ask<DeletedDead>(connection, `${path}/dead`, { method: "DELETE" });
         if (options.json) printJson({ forgotten });
         note(`${count(forgotten, "task")} of ${queue} deleted`);
         return undefined;

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Queue } from "../../wire/queue.ts";
+import type { Queue, Queues } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";
 import { print, printJson, printJsonLine } from "../terminal/print.ts";
@@ -16,7 +16,7 @@ export function queuesCommand(): Command {
     clientAction(async (options: ClientOptions, queue: string | undefined) => {
       const connection = connectionTo(options);
       if (queue === undefined) {
-        const { items } = await ask<{ items: Queue[] }>(connection, "/v1/queues");
+        const { items } = await ask<Queues>(connection, "/v1/queues");
         if (options.json) for (const item of items) printJsonLine(item);
         else printTable(QUEUE_COLUMNS, items);
         return undefined;

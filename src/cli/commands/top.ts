@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Connection } from "../../client/connection.ts";
-import type { Queue } from "../../wire/queue.ts";
+import type { Queues } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { EXIT, type ExitCode, failureOf } from "../exit.ts";
 import { ask, connectionTo } from "../server.ts";
@@ -53,7 +53,7 @@ async function run(options: TopOptions): Promise<ExitCode> {
 }
 
 async function look(connection: Connection): Promise<Look> {
-  const { items } = await ask<{ items: Queue[] }>(connection, "/v1/queues");
+  const { items } = await ask<Queues>(connection, "/v1/queues");
   return { time: new Date().toISOString(), items };
 }
 

@@ -1,9 +1,8 @@
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import { type ErrorCode, errorEntry } from "../../errors.ts";
-import { FIELD_ERROR_LIMITS } from "../input/field-errors.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import { type SchemaName, schemaRef } from "./schemas/schemas.ts";
-import { object, type Response, type Responses, type Schema } from "./types.ts";
+import type { Response, Responses, Schema } from "./types.ts";
 
 /** Headers that come with the problems of a code. */
 const PROBLEM_HEADERS: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
@@ -25,14 +24,8 @@ const RESULT_HEADERS: readonly HeaderName[] = [
 
 /** Members of the problems of a code, in addition to those of all. */
 const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
-  "invalid-input": object(
-    {
-      errors: { type: "array", items: schemaRef("FieldError"), maxItems: FIELD_ERROR_LIMITS.errors },
-      moreErrors: { type: "integer" },
-    },
-    ["moreErrors"],
-  ),
-  "invalid-task": object({ id: { type: "string" }, reason: { type: "string" } }),
+  "invalid-input": schemaRef("InvalidInput"),
+  "invalid-task": schemaRef("InvalidTask"),
   pending: schemaRef("Pending"),
 };
 
@@ -88,7 +81,7 @@ function problemResponse(status: number, codes: readonly ErrorCode[], open: bool
 
 function problemSchema(codes: readonly ErrorCode[], open: boolean): Schema {
   const kinds = codes.map((code): Schema => {
-    const members = object({ type: { const: `/problems/${code}` } });
+    const members = { type: "object", required: ["type"], properties: { type: { const: `/problems/${code}` } } };
     const more = PROBLEM_MEMBERS[code];
     return more ? { allOf: [members, more] } : members;
   });

@@ -79,15 +79,3 @@ export interface OpenApiDocument {
     readonly securitySchemes: Readonly<Record<string, Schema>>;
   };
 }
-
-/** An object with these members, all required but the optional ones. */
-export function object(
-  properties: Readonly<Record<string, Schema | Reference>>,
-  optional: readonly string[] = [],
-): Schema {
-  return {
-    type: "object",
-    required: Object.keys(properties).filter((name) => !optional.includes(name)),
-    properties,
-  };
-}

@@ -7,8 +7,8 @@ import { histories, history } from "../../../wire/history.ts";
 import { completion, failure, lease, renewal } from "../../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../../wire/lease-bodies.ts";
 import { listOf, pageOf } from "../../../wire/page.ts";
-import { explanation, fieldError, problem } from "../../../wire/problem.ts";
-import { queue } from "../../../wire/queue.ts";
+import { explanation, fieldError, invalidInput, invalidTask, problem } from "../../../wire/problem.ts";
+import { queue, queues } from "../../../wire/queue.ts";
 import { access, alive, notReady, ready } from "../../../wire/service.ts";
 import { deadTask, eta, link, listedTask, output, pending, quote, state, task, taskError } from "../../../wire/task.ts";
 import { attempt, shown, timeline } from "../../../wire/timeline.ts";
@@ -36,7 +36,7 @@ const ANSWERS = {
   DeadTaskPage: pageOf(deadTask),
   DryRun: quote,
   Queue: queue,
-  Queues: listOf(queue),
+  Queues: queues,
   History: history,
   Histories: histories,
   BulkStep: bulkStep,
@@ -48,6 +48,8 @@ const ANSWERS = {
   AllocatedResult: allocatedResult,
   Problem: problem,
   FieldError: fieldError,
+  InvalidInput: invalidInput,
+  InvalidTask: invalidTask,
   ProblemExplanation: explanation,
   Lease: lease,
   Leases: listOf(lease),

@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
+import type { DeletedDead, RetriedDead } from "../../../wire/bulk.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-line.ts";
 import { untilGone } from "../../live/long-poll.ts";
@@ -19,14 +20,14 @@ export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forg
       const retried = await api.engine.deadLetters.retryAll(queue, untilGone(ctx, api));
       logAction(ctx, api, "retry", { queue, list: "dead", done: retried });
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { retried };
+      ctx.body = { retried } satisfies RetriedDead;
     },
     forgetDead: async (ctx) => {
       const queue = shownQueue(api, ctx.params.queue);
       const forgotten = await api.engine.deadLetters.deleteAll(queue, untilGone(ctx, api));
       logAction(ctx, api, "delete", { queue, list: "dead", done: forgotten });
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { forgotten };
+      ctx.body = { forgotten } satisfies DeletedDead;
     },
   };
 }
