@@ -13,7 +13,7 @@ import { isActive, isContentType } from "../src/handler/result-headers.ts";
 import { countWords } from "../src/handlers/digest/words.ts";
 import { weightOf } from "../src/http/headers/accept.ts";
 import { namesVersion } from "../src/http/headers/etag.ts";
-import { forwardedAddress, shownHost } from "../src/http/headers/forwarded.ts";
+import { shownHost, withoutPort } from "../src/http/headers/forwarded.ts";
 import { readMediaType } from "../src/http/headers/media-type.ts";
 import { parsePrefer } from "../src/http/headers/prefer.ts";
 import { checkIdempotencyKey, requestIdOf } from "../src/http/headers/request-id.ts";
@@ -147,7 +147,7 @@ describe("the readers of text that others choose", () => {
     "Content-Type": readMediaType,
     "the content type of a result": (text) => [isActive(text), isContentType(text)],
     "If-None-Match": (text) => namesVersion(text, 'W/"a"'),
-    "X-Forwarded-For": forwardedAddress,
+    "X-Forwarded-For": withoutPort,
     Host: shownHost,
     "Idempotency-Key": (text) => checkIdempotencyKey({ "idempotency-key": text }),
     traceparent: (text) => traceOf({ traceparent: text, tracestate: text }),

@@ -3,5 +3,10 @@ export const RUNGS = ["socket", "Koa", "router", "correlation", "body", "reply"]
 export type Rung = (typeof RUNGS)[number];
 
 /** What a server at the top of the ladder can do in the usual way instead of ours. */
-export const USUAL = ["cls-rtracer's middleware", "raw-body", "ctx.set and JSON.stringify"] as const;
+export const USUAL = [
+  "Koa's listeners on every response",
+  "cls-rtracer's middleware",
+  "raw-body",
+  "ctx.set and JSON.stringify",
+] as const;
 export type Usual = (typeof USUAL)[number];

@@ -13,8 +13,10 @@ import getRawBody from "raw-body";
 import { built } from "../harness/built.ts";
 import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 
-const { HttpRequest } = await built<typeof import("../../src/http/server/request.ts")>("http/server/request.js");
-const { HttpResponse, responseOf } =
+const { Application } =
+  await built<typeof import("../../src/http/server/application.ts")>("http/server/application.js");
+const { isShort } = await built<typeof import("../../src/http/server/request.ts")>("http/server/request.js");
+const { respond, responseOf } =
   await built<typeof import("../../src/http/server/response.ts")>("http/server/response.js");
 const { readBytes } = await built<typeof import("../../src/http/input/body.ts")>("http/input/body.js");
 const { pendingLinks, pendingLinksJson, taskPaths } =
@@ -36,11 +38,10 @@ const fields = (host: string): string[] => [
 function answerAtOnce(ctx: Context): void {
   const task = `"index":12345,"id":"${ID}","queue":"default","state":"waiting","eta":null`;
   const body = `{"rel":"self","href":"${SELF}","method":"GET",${task},"links":${pendingLinksJson(taskPaths(ID, ""))}}`;
-  ctx.respond = false;
   const response = responseOf(ctx);
   const list = fields(ctx.host);
   for (let i = 0; i < list.length; i += 2) response.addHeader(list[i] ?? "", list[i + 1] ?? "");
-  response.answer(202, body);
+  response.answer(ctx, 202, body);
 }
 
 function answerAsUsual(ctx: Context): void {
@@ -81,7 +82,8 @@ function listenPlain() {
 }
 
 function listenKoa() {
-  const app = new Koa();
+  const app = usual === "Koa's listeners on every response" ? new Koa() : new Application();
+  app.use(respond(new AbortController().signal));
   if (has("correlation")) app.use(correlate());
   const handle: Middleware = async (ctx) => {
     let input: unknown = {};
@@ -100,8 +102,8 @@ function listenKoa() {
     app.use(handle);
   }
   const callback = app.callback();
-  return createServer({ IncomingMessage: HttpRequest, ServerResponse: HttpResponse }, (req, res) => {
-    if (has("body") && req.keepBody()) process.nextTick(callback, req, res);
+  return createServer((req, res) => {
+    if (has("body") && isShort(req)) process.nextTick(callback, req, res);
     else void callback(req, res);
   });
 }

@@ -1,7 +1,6 @@
-import Koa from "koa";
+import type Koa from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
-import { readForwarded } from "./headers/forwarded.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
@@ -17,7 +16,8 @@ import { traceRequests } from "./middleware/trace.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
 import { apiEndpoints, probeEndpoints, routerOf, type WorkerApi } from "./router.ts";
 import type { Security } from "./security/security.ts";
-import { responseOf } from "./server/response.ts";
+import { Application } from "./server/application.ts";
+import { respond, responseOf } from "./server/response.ts";
 
 /** How an application is reached. */
 export interface AppOptions {
@@ -36,21 +36,22 @@ export function createApp(api: Api, options: AppOptions): Koa {
 }
 
 /** The application of a worker that listens: health and metrics only. */
-export function createHealthApp(api: WorkerApi & Pick<Api, "log" | "tracing">, options: AppOptions): Koa {
+export function createHealthApp(api: WorkerApi & Pick<Api, "log" | "tracing" | "stopping">, options: AppOptions): Koa {
   return assemble(probeEndpoints(api), api, options);
 }
 
 function assemble(
   endpoints: Parameters<typeof routerOf>[0],
-  api: Pick<Api, "log" | "engine" | "tracing">,
+  api: Pick<Api, "log" | "engine" | "tracing" | "stopping">,
   { trustProxy, servedHosts, security, idSecret }: AppOptions,
   embedOrigins: readonly string[] = [],
 ): Koa {
-  const app = new Koa({ proxy: trustProxy });
-  readForwarded(app);
+  // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
+  const app = new Application({ proxy: trustProxy, maxIpsCount: 1 });
   const { corsOrigins, rateLimit: limit } = security;
   const own = servedHosts ? [hosts(servedHosts)] : [];
   const before = [
+    respond(api.stopping),
     identify(security),
     decide([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins), authorize()]),
     correlate(idSecret),

@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
-import type Koa from "koa";
-import type { Request } from "koa";
+import type { Context } from "koa";
 
 /** A host that may appear in our URLs: a name, an IPv4 address, or an IPv6 address in brackets, and a port. */
 const SHOWN_HOST = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|[A-Za-z0-9_][A-Za-z0-9._-]{0,252})(?::(\d{1,5}))?$/;
@@ -8,29 +7,17 @@ const SHOWN_HOST = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|[A-Za-z0-9_][A-Za-z0-9._-]{0,2
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Makes `host`, `protocol` and `ip` of every request safe to repeat: a valid host or "", http or https, and an address without
- * a port. X-Forwarded-* is used if a proxy is trusted.
+ * The host that a request was sent to, which is safe to repeat: a valid one or "". Behind a trusted proxy it is the one that the proxy was
+ * asked for.
  */
-export function readForwarded(app: Koa): void {
-  Object.defineProperties(app.request, {
-    host: {
-      get(this: Request) {
-        const forwarded = app.proxy ? shownHost(firstOf(this.get("X-Forwarded-Host"))) : "";
-        return forwarded || shownHost(namedIn(this.req.url ?? "") ?? this.req.headers.host ?? "");
-      },
-    },
-    protocol: {
-      get(this: Request) {
-        return app.proxy && firstOf(this.get("X-Forwarded-Proto")).toLowerCase() === "https" ? "https" : "http";
-      },
-    },
-    ip: {
-      get(this: Request) {
-        const forwarded = app.proxy ? forwardedAddress(this.get("X-Forwarded-For")) : "";
-        return forwarded || (this.socket.remoteAddress ?? "");
-      },
-    },
-  });
+export function hostOf(ctx: Context): string {
+  const [forwarded = ""] = ctx.app.proxy ? ctx.get("X-Forwarded-Host").split(",", 1) : [];
+  return shownHost(forwarded.trim()) || shownHost(namedIn(ctx.req.url ?? "") ?? ctx.req.headers.host ?? "");
+}
+
+/** The scheme that a request was sent by; Koa passes on whatever a trusted proxy says. */
+export function schemeOf(ctx: Context): "http" | "https" {
+  return ctx.secure ? "https" : "http";
 }
 
 /** The host in the target of a request, where it has one. */
@@ -56,17 +43,11 @@ function validHost(host: string): string {
   return (address === undefined || isIP(address) === 6) && Number(port) <= 65_535 ? host : "";
 }
 
-/** The last address of X-Forwarded-For, without a port: our proxy added it, and everything before it is from the caller. */
-export function forwardedAddress(field: string): string {
-  const last = field.slice(field.lastIndexOf(",") + 1).trim();
-  const end = last.indexOf("]");
-  if (last.startsWith("[") && end > 0) return last.slice(1, end);
-  const colon = last.indexOf(":");
+/** An address without the port that some proxies add. */
+export function withoutPort(address: string): string {
+  const end = address.indexOf("]");
+  if (address.startsWith("[") && end > 0) return address.slice(1, end);
+  const colon = address.indexOf(":");
   // A single colon separates a port; more belong to an IPv6 address.
-  return colon > 0 && colon === last.lastIndexOf(":") ? last.slice(0, colon) : last;
-}
-
-function firstOf(field: string): string {
-  const comma = field.indexOf(",");
-  return (comma < 0 ? field : field.slice(0, comma)).trim();
+  return colon > 0 && colon === address.lastIndexOf(":") ? address.slice(0, colon) : address;
 }

@@ -7,7 +7,7 @@ import { consumesType } from "../../handler/input.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
 import { readMediaType } from "../headers/media-type.ts";
-import { HttpRequest } from "../server/request.ts";
+import { takeBody } from "../server/request.ts";
 import { invalidInput } from "./field-errors.ts";
 import { parseJson } from "./json.ts";
 
@@ -92,7 +92,7 @@ export async function readBytes(req: IncomingMessage, maxBytes: number): Promise
  */
 function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): T | Promise<T> {
   if (Number(req.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
-  const whole = req instanceof HttpRequest ? req.takeBody() : undefined;
+  const whole = takeBody(req);
   return whole === undefined ? readStream(req, maxBytes, make) : make(whole);
 }
 

@@ -3,6 +3,7 @@ import type { Inspection } from "../../engine/reading/inspect.ts";
 import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
 import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
+import { responseOf } from "../server/response.ts";
 import { EventStreams } from "./event-streams.ts";
 import type { FollowedTask } from "./followed-task.ts";
 import { HeldOutput } from "./held-output.ts";
@@ -45,9 +46,7 @@ export class LiveTasks {
       events.stop();
       return watched.stop();
     }
-    ctx.respond = false;
-    ctx.status = 200;
-    events.open(this.#streams, ctx.res, () => watched.stop());
+    events.open(this.#streams, responseOf(ctx).handOver(ctx), () => watched.stop());
     events.begin(watched.first);
   }
 
@@ -56,9 +55,7 @@ export class LiveTasks {
     const events = this.#eventsOf(ctx, task, "");
     let stop: (() => void) | undefined;
     let closed = false;
-    ctx.respond = false;
-    ctx.status = 200;
-    events.open(this.#streams, ctx.res, () => {
+    events.open(this.#streams, responseOf(ctx).handOver(ctx), () => {
       closed = true;
       stop?.();
     });
@@ -90,9 +87,12 @@ export class LiveTasks {
       watched.stop();
       return undefined;
     }
-    ctx.respond = false;
-    ctx.status = 200;
-    reader = this.#readers.open(ctx.res, { task, from, source: this.#source, onClose: watched.stop });
+    reader = this.#readers.open(responseOf(ctx).handOver(ctx), {
+      task,
+      from,
+      source: this.#source,
+      onClose: watched.stop,
+    });
     reader.tell(early === undefined ? watched.first : early);
     return reader;
   }

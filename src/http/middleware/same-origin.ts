@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
+import { hostOf, schemeOf } from "../headers/forwarded.ts";
 import { hasEffects } from "../routes.ts";
 import type { Check } from "./checks.ts";
 
@@ -31,7 +32,7 @@ export function sameOrigin(origins: readonly string[]): Check {
 function isOurs(ctx: Context, origin: string): boolean {
   if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;
   const { protocol, host } = new URL(origin);
-  const asked = `${protocol}//${ctx.host}`;
+  const asked = `${protocol}//${hostOf(ctx)}`;
   if (!URL.canParse(asked) || new URL(asked).host !== host) return false;
-  return !(ctx.app.proxy && ctx.get("X-Forwarded-Proto") !== "") || `${ctx.protocol}:` === protocol;
+  return !(ctx.app.proxy && ctx.get("X-Forwarded-Proto") !== "") || `${schemeOf(ctx)}:` === protocol;
 }

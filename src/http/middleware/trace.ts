@@ -1,6 +1,7 @@
 import type { Middleware } from "koa";
 import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
+import { schemeOf } from "../headers/forwarded.ts";
 import { PROBES, routeOf } from "../routes.ts";
 
 /** Longest user agent that is kept, characters. */
@@ -9,7 +10,8 @@ const AGENT_LENGTH = 256;
 /** Answers each request in a span. The query is left out: it may contain a signature. */
 export function traceRequests(tracing: Tracing): Middleware {
   return (ctx, next) => {
-    const { method, path, protocol: scheme } = ctx;
+    const { method, path } = ctx;
+    const scheme = schemeOf(ctx);
     // A trace of these would tell nothing.
     if (PROBES.has(path)) return next();
     const userAgent = ctx.headers["user-agent"]?.slice(0, AGENT_LENGTH);

@@ -1,12 +1,13 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Context } from "koa";
+import { withoutPort } from "../headers/forwarded.ts";
 import { accessOf } from "../task/access.ts";
 
 /** The sender of a request for the rate limit: its key, or its address if it has none. */
 export function senderOf(ctx: Context): string {
   const { key, caller } = accessOf(ctx);
-  return key === "valid" ? `key ${caller}` : `address ${networkOf(ctx.ip)}`;
+  return key === "valid" ? `key ${caller}` : `address ${networkOf(withoutPort(ctx.ip))}`;
 }
 
 /** An address as a sender. For IPv6 it is the /64 network, since a customer gets a whole one. */

@@ -1,82 +1,22 @@
-import {
-  type IncomingMessage,
-  type OutgoingHttpHeader,
-  type OutgoingHttpHeaders,
-  ServerResponse,
-  validateHeaderValue,
-} from "node:http";
-import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import type { Context } from "koa";
-
-const LATEST = Symbol("latest");
-
-const PIPELINE = Symbol("pipeline");
+import type { ServerResponse } from "node:http";
+import type { Context, Middleware } from "koa";
 
 /**
- * So many requests of a connection are handled at once. A client may send hundreds in one piece without reading an answer, and what is
- * answered is kept until it can be sent.
+ * The headers of an answer that it has whoever sends it: Koa, an endpoint by itself, or {@link HttpResponse.answer} at once. Kept as a list
+ * until then: Node keeps headers that are set one by one in a table and turns it into text at the end.
  */
-const HANDLED_AT_ONCE = 8;
-
-/** The requests of a client that does not wait for answers. */
-interface Pipeline {
-  /** How many are handled, or answered and not sent yet. */
-  handled: number;
-  /** Handle the others, in their order. If the connection ends before, they go with it. */
-  readonly waiting: (() => void)[];
-}
-
-/** A connection, with the response to its last request until it is sent: kept longer, it would survive minor collections. */
-type AnsweredSocket = Duplex & { [LATEST]?: HttpResponse | undefined; [PIPELINE]?: Pipeline | undefined };
-
-/** The response to the last request of a connection; undefined if it has been sent. */
-export function latestOn(socket: Duplex): HttpResponse | undefined {
-  return (socket as AnsweredSocket)[LATEST];
-}
-
-/** Characters that may not be in the value of a header: the same as in Node (RFC 9110 §5.5). */
-const INVALID = /[^\t\x20-\x7e\x80-\xff]/;
-
-/**
- * A response whose added headers are sent however its head is written: by Koa, by a stream, or at once by {@link answer}. Node
- * keeps headers that are set one by one in a table and turns it into text at the end; a list that is written at once costs a
- * third of that, and these are the headers of every answer.
- */
-export class HttpResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+class HttpResponse {
   /** Names and values in turns. Browsers must not guess the type of an answer. */
-  #headers: string[] = ["X-Content-Type-Options", "nosniff"];
+  readonly #headers: string[] = ["X-Content-Type-Options", "nosniff"];
+  readonly #stopping: AbortSignal;
   #vary = "";
-  /** Aborted when the server stops: a head written after that ends the connection. */
-  stopping: AbortSignal | undefined;
-  /** The text of the head, once Node has made it. */
-  declare protected _header: string | null;
 
-  /** Makes it the latest response of a connection. Returns where its request has to wait; undefined if it may be handled now. */
-  follow(socket: AnsweredSocket): Pipeline["waiting"] | undefined {
-    const isAlone = socket[LATEST] === undefined;
-    socket[LATEST] = this;
-    if (isAlone) return undefined;
-    socket[PIPELINE] ??= { handled: 1, waiting: [] };
-    const pipeline = socket[PIPELINE];
-    if (pipeline.handled >= HANDLED_AT_ONCE) return pipeline.waiting;
-    pipeline.handled += 1;
-    return undefined;
+  /** @param stopping aborted when the server stops: an answer after that ends its connection, or a busy one could delay the stop forever */
+  constructor(stopping: AbortSignal) {
+    this.#stopping = stopping;
   }
 
-  /** Called by Node when it is sent. */
-  override detachSocket(socket: Socket & AnsweredSocket): void {
-    const pipeline = socket[PIPELINE];
-    if (socket[LATEST] === this) socket[LATEST] = socket[PIPELINE] = undefined;
-    else if (pipeline) {
-      const next = pipeline.waiting.shift();
-      if (next) process.nextTick(next);
-      else pipeline.handled -= 1;
-    }
-    super.detachSocket(socket);
-  }
-
-  /** Adds a header to the answer, whatever it will be; the value must be valid in a header. */
+  /** Adds a header to the answer, whatever it will be. */
   addHeader(name: string, value: string): void {
     this.#headers.push(name, value);
   }
@@ -87,73 +27,47 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Sends the whole answer at once, the fastest way Node has. Node writes the headers that depend on the connection; ours are added
-   * to its text, since it looks at each header for what it may mean, which takes longer than to write them.
+   * Sends the whole answer at once.
    * @param body each character is a byte: ASCII, or bytes read as Latin-1
    */
-  answer(status: number, body: string): void {
-    this.#closeWhenStopping();
-    const lines = linesOf(this.#takeHeaders());
-    super.writeHead(status, ["Content-Length", String(body.length)]);
-    const head = this._header ?? "";
-    this._header = `${head.slice(0, -2)}${lines}\r\n`;
-    this.#endWith(body);
+  answer(ctx: Context, status: number, body: string): void {
+    ctx.respond = false;
+    this.addHeader("Content-Length", String(body.length));
+    ctx.res.writeHead(status, this.#list()).end(body, "latin1");
   }
 
-  /**
-   * Hands head and body to the socket in one piece. `end(body)` hands it an empty one as well, and the system call that writes
-   * several pieces takes longer.
-   */
-  #endWith(body: string): void {
-    const { socket } = this;
-    // None while an earlier answer of the connection is being sent.
-    if (!socket || socket.writableCorked > 0) {
-      this.end(body, "latin1");
-      return;
-    }
-    socket.cork();
-    this.write(body, "latin1");
-    socket.uncork();
-    this.end();
+  /** Leaves the answer to the caller, who writes head and body. */
+  handOver(ctx: Context): ServerResponse {
+    ctx.respond = false;
+    this.set(ctx);
+    return ctx.res;
   }
 
-  override writeHead(
-    status: number,
-    reason?: string | OutgoingHttpHeaders | OutgoingHttpHeader[],
-    headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
-  ): this {
-    this.#closeWhenStopping();
-    const own = this.#takeHeaders();
-    for (let i = 0; i < own.length; i += 2) this.setHeader(own[i] ?? "", own[i + 1] ?? "");
-    return typeof reason === "string" ? super.writeHead(status, reason, headers) : super.writeHead(status, reason);
+  /** Sets the headers on what Koa, or who was handed the answer, is going to send. */
+  set(ctx: Context): void {
+    const list = this.#list();
+    for (let i = 0; i < list.length; i += 2) ctx.set(list[i] ?? "", list[i + 1] ?? "");
   }
 
-  /** Node then writes `Connection: close` by itself. */
-  #closeWhenStopping(): void {
-    if (this.stopping?.aborted) this.shouldKeepAlive = false;
-  }
-
-  #takeHeaders(): string[] {
-    const headers = this.#headers;
-    if (this.#vary !== "") headers.push("Vary", this.#vary);
-    this.#headers = [];
-    this.#vary = "";
-    return headers;
+  #list(): string[] {
+    if (this.#vary !== "") this.addHeader("Vary", this.#vary);
+    if (this.#stopping.aborted) this.addHeader("Connection", "close");
+    return this.#headers;
   }
 }
 
-/** The response of a request to our own server. */
-export function responseOf(ctx: Pick<Context, "res">): HttpResponse {
-  return ctx.res as HttpResponse;
+/** Gives every request its response, and sets its headers on what Koa sends. */
+export function respond(stopping: AbortSignal): Middleware {
+  return (ctx, next) => {
+    const response = new HttpResponse(stopping);
+    ctx.state.response = response;
+    return next().then(() => {
+      if (ctx.respond !== false) response.set(ctx);
+    });
+  };
 }
 
-/** Headers as they are sent. @throws TypeError for a value that is invalid in a header */
-function linesOf(headers: readonly string[]): string {
-  let lines = "";
-  for (let i = 0; i < headers.length; i += 2) {
-    const [name = "", value = ""] = [headers[i], headers[i + 1]];
-    if (INVALID.test(value)) validateHeaderValue(name, value);
-    lines += `${name}: ${value}\r\n`;
-  }
-  return lines;
+/** The response of a request. */
+export function responseOf(ctx: Pick<Context, "state">): HttpResponse {
+  return ctx.state.response as HttpResponse;
 }

@@ -1,13 +1,13 @@
 import { AsyncResource } from "node:async_hooks";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type Koa from "koa";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Role } from "../../loop.ts";
 import { HEAD_BYTES, refuse } from "../problems/client-error.ts";
-import { HttpRequest } from "./request.ts";
-import { HttpResponse, latestOn } from "./response.ts";
+import { follow, latestOn } from "./pipeline.ts";
+import { continueWhenRead, isShort } from "./request.ts";
 import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";
 
 /** Time limits of connections and requests, ms. */
@@ -64,21 +64,15 @@ export class HttpServer implements Role {
     this.#closing = closing;
     const handle = app.callback();
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
-    const onRequest = (req: HttpRequest, res: HttpResponse<HttpRequest>) => {
-      const waiting = res.follow(req.socket);
-      // Otherwise a busy keep-alive connection could delay the stop forever.
-      res.stopping = stopping.signal;
-      // With its body at hand a request is handled without waiting for anything but the store.
-      const hasBody = req.keepBody();
+    const onRequest = (req: IncomingMessage, res: ServerResponse) => {
+      const waiting = follow(res);
       // Not in the context of the request whose answer lets it begin.
       if (waiting) waiting.push(AsyncResource.bind(() => void handle(req, res)));
-      else if (hasBody) process.nextTick(handle, req, res);
+      else if (isShort(req)) process.nextTick(handle, req, res);
       else void handle(req, res);
     };
     this.#server = createServer(
       {
-        IncomingMessage: HttpRequest,
-        ServerResponse: HttpResponse,
         requestTimeout: limits.requestMs,
         headersTimeout: limits.headersMs,
         keepAliveTimeout: limits.keepAliveMs,
@@ -92,8 +86,8 @@ export class HttpServer implements Role {
     this.#server.maxHeadersCount = 0;
     cutStalledReaders(this.#server, limits);
     if (options.maxConnections !== undefined) this.#bound(options.maxConnections, options.log);
-    this.#server.on("checkContinue", (req: HttpRequest, res: HttpResponse<HttpRequest>) => {
-      req.continueWhenRead(res);
+    this.#server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
+      continueWhenRead(req, res);
       onRequest(req, res);
     });
     this.#server.on("clientError", (error, socket) => refuse(error, socket, latestOn(socket)));

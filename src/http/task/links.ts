@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import type { Link } from "../../wire/task.ts";
+import { hostOf, schemeOf } from "../headers/forwarded.ts";
 import { pathTo } from "../routes.ts";
 
 /**
@@ -52,6 +53,6 @@ export function pendingLinksJson(at: TaskPaths): string {
 
 /** The absolute form of a path, with the host that the client used: behind a trusted proxy, the forwarded one. */
 export function absolute(ctx: Context, path: string): string {
-  const { host } = ctx;
-  return host === "" ? path : `${ctx.protocol}://${host}${path}`;
+  const host = hostOf(ctx);
+  return host === "" ? path : `${schemeOf(ctx)}://${host}${path}`;
 }

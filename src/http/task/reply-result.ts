@@ -54,8 +54,7 @@ function replyAtOnce(ctx: Context, seen: TaskEnd, result: Result): void {
   response.addHeader("Cache-Control", cacheControl);
   response.addHeader("ETag", madeTag(seen, result));
   if (contentType !== null) response.addHeader("Content-Type", fitType(contentType));
-  ctx.respond = false;
-  response.answer(status, Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1"));
+  response.answer(ctx, status, Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1"));
 }
 
 /** Sets the headers of the result. */
@@ -126,6 +125,5 @@ function replyHead(ctx: Context, result: Result): void {
   const length = result.headers["content-length"];
   ctx.remove("Content-Length");
   if (length !== undefined && /^\d+$/.test(length)) ctx.set("Content-Length", length);
-  ctx.respond = false;
-  ctx.res.end();
+  responseOf(ctx).handOver(ctx).end();
 }

@@ -105,8 +105,7 @@ function replyAtOnce(ctx: Context, task: PendingTask, how: { status: number; typ
   const response = responseOf(ctx);
   addPendingHeaders(ctx, task, at);
   response.addHeader("Content-Type", how.type);
-  ctx.respond = false;
-  response.answer(how.status, `{${how.members}${pendingMembers(task, at)}}`);
+  response.answer(ctx, how.status, `{${how.members}${pendingMembers(task, at)}}`);
 }
 
 /** Answers with a problem document of the catalogue (RFC 9457). */

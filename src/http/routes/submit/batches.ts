@@ -21,6 +21,7 @@ import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
+import { responseOf } from "../../server/response.ts";
 import { traceFor } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { signatureOf } from "../../task/access.ts";
@@ -85,8 +86,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   ctx.status = 202;
   ctx.type = NDJSON;
   ctx.set("Cache-Control", "no-store");
-  ctx.respond = false;
-  void sendTexts(ctx.res, verdicts, BATCH_DEFAULTS.answerBytes);
+  void sendTexts(responseOf(ctx).handOver(ctx), verdicts, BATCH_DEFAULTS.answerBytes);
 }
 
 /** @throws PaihaoError unsupported-media-type */

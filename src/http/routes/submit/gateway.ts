@@ -6,6 +6,7 @@ import { isGateway } from "../../../handler/gateway/gateway.ts";
 import { type GatewayRequest, identityOf, isUnsafePath } from "../../../handler/gateway/request.ts";
 import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
+import { hostOf, schemeOf, withoutPort } from "../../headers/forwarded.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { readBytes } from "../../input/body.ts";
 import { currentId } from "../../middleware/correlate.ts";
@@ -81,11 +82,11 @@ function forwardedPath(ctx: Context): string {
 
 /** How the request reached this server; its headers count only if the proxy is trusted. */
 function originOf(ctx: Context): NonNullable<GatewayRequest["from"]> {
-  const { ip, protocol, host } = ctx;
+  const [address, host] = [withoutPort(ctx.ip), hostOf(ctx)];
   return {
     version: ctx.req.httpVersion,
-    ...(isIP(ip) !== 0 && { address: ip.replace(/^::ffff:(?=\d+\.)/i, "") }),
-    ...(/^https?$/.test(protocol) && { proto: protocol }),
+    ...(isIP(address) !== 0 && { address: address.replace(/^::ffff:(?=\d+\.)/i, "") }),
+    proto: schemeOf(ctx),
     ...(/^[\w.:[\]-]{1,255}$/.test(host) && { host }),
   };
 }

@@ -1,0 +1,56 @@
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+/**
+ * So many requests of a connection are handled at once. A client may send hundreds in one piece without reading an answer, and what is
+ * answered is kept until it can be sent.
+ */
+const HANDLED_AT_ONCE = 8;
+
+const LATEST = Symbol("latest");
+const PIPELINE = Symbol("pipeline");
+
+/** The requests of a client that does not wait for answers. */
+interface Pipeline {
+  /** How many are handled, or answered and not sent yet. */
+  handled: number;
+  /** Handle the others, in their order. If the connection ends before, they go with it. */
+  readonly waiting: (() => void)[];
+}
+
+/** A connection, with the response to its last request until it is sent: kept longer, it would survive minor collections. */
+type AnsweredSocket = Duplex & { [LATEST]?: ServerResponse | undefined; [PIPELINE]?: Pipeline | undefined };
+
+/** The response to the last request of a connection; undefined if it has been sent. */
+export function latestOn(socket: Duplex): ServerResponse | undefined {
+  return (socket as AnsweredSocket)[LATEST];
+}
+
+/**
+ * Makes it the latest response of its connection. Returns where its request has to wait until those before it are answered; undefined
+ * if it may be handled now.
+ */
+export function follow(response: ServerResponse): Pipeline["waiting"] | undefined {
+  const socket: AnsweredSocket = response.req.socket;
+  const isAlone = socket[LATEST] === undefined;
+  socket[LATEST] = response;
+  response.on("close", leave);
+  if (isAlone) return undefined;
+  socket[PIPELINE] ??= { handled: 1, waiting: [] };
+  const pipeline = socket[PIPELINE];
+  if (pipeline.handled >= HANDLED_AT_ONCE) return pipeline.waiting;
+  pipeline.handled += 1;
+  return undefined;
+}
+
+/** When a response has been sent, or its connection has gone. One function for all, since a closure for each request would cost more. */
+function leave(this: ServerResponse): void {
+  const socket: AnsweredSocket = this.req.socket;
+  const pipeline = socket[PIPELINE];
+  if (socket[LATEST] === this) socket[LATEST] = socket[PIPELINE] = undefined;
+  else if (pipeline && !socket.destroyed) {
+    const next = pipeline.waiting.shift();
+    if (next) next();
+    else pipeline.handled -= 1;
+  }
+}
