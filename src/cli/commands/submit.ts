@@ -10,15 +10,9 @@ import { startText } from "../terminal/words.ts";
 import { addParameter, DURATION_HELP, readDuration, readTimeout, wholeWithin } from "../values.ts";
 import { goOnText, waitForTask, watchTask } from "../watching.ts";
 
-interface Options extends ClientOptions {
+interface Options extends ClientOptions, Omit<SubmitOptions, "signal"> {
   readonly wait?: boolean;
   readonly watch?: boolean;
-  readonly id?: string;
-  readonly priority?: number;
-  readonly delay?: number;
-  readonly deadline?: number;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly type?: string;
   readonly timeout?: number;
 }
 
@@ -54,7 +48,13 @@ async function run(options: Options, queue: string, argument: string | undefined
   const waiting = waitFor(() => (isAccepted ? goOnText(id) : unknown), options.timeout);
   const { signal } = waiting;
   try {
-    const accepted = await submit(connectionTo(options), queue, input, { ...submission(options), signal }, id);
+    const accepted = await submit(
+      connectionTo(options),
+      queue,
+      input,
+      { type: "application/json", ...options, signal },
+      id,
+    );
     isAccepted = true;
     if (accepted.replayed) note(`${id} was submitted before; nothing runs twice`);
     if (watch) {
@@ -73,15 +73,4 @@ async function run(options: Options, queue: string, argument: string | undefined
     waiting.end();
   }
   return undefined;
-}
-
-function submission({ id, priority, delay, deadline, query, type }: Options): SubmitOptions {
-  return {
-    ...(id !== undefined && { id }),
-    ...(priority !== undefined && { priority }),
-    ...(delay !== undefined && { delay }),
-    ...(deadline !== undefined && { deadline }),
-    ...(query !== undefined && { query }),
-    type: type ?? "application/json",
-  };
 }
