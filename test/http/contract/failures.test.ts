@@ -6,11 +6,11 @@ import { type Answer, startServer, type TestServer } from "../../helpers/http/se
 const code = ({ status, json }: Answer) => [status, json.type];
 
 describe("the contract: durability that was not reached", () => {
-  it("is 503 not-durable with the id and Retry-After, for each line of a batch; the task is stored, and runs once", async () => {
+  it("is 503 not-durable with the id and Retry-After, for each line of a batch and in the dialects; the task is stored, and runs once", async () => {
     const redis = await startRedis({ args: ["--appendonly", "yes"] });
     let server: TestServer | undefined;
     try {
-      server = await startServer({ REDIS_URL: redis.url, DURABILITY: "replica" });
+      server = await startServer({ REDIS_URL: redis.url, DURABILITY: "replica", REPLICATE: "true" });
       const submit = (headers: Record<string, string>) => server?.post("default", { n: 1 }, headers) as Promise<Answer>;
       const refused = await submit({ "X-Request-Id": "once", Prefer: "respond-async" });
       expect(code(refused)).to.deep.equal([503, "/problems/not-durable"]);
@@ -26,6 +26,16 @@ describe("the contract: durability that was not reached", () => {
       const verdict = JSON.parse(batch.text);
       expect(verdict.problem).to.include({ type: "/problems/not-durable", status: 503 });
       expect(verdict.problem.id).to.match(/^[0-9a-f-]{36}$/);
+      // The dialects say the same, with the id.
+      const allocated = (await server.send("/api/v1/task")).json.id;
+      const posted = await server.send(`/api/v1/task/${allocated}`, { method: "POST", body: {} });
+      const body = { version: "default", input: {} };
+      const predicted = await server.send("/replicate/v1/predictions", { method: "POST", body });
+      for (const { json, headers: said } of [posted, predicted]) {
+        expect(json).to.include({ type: "/problems/not-durable", queue: "default", detail: refused.json.detail });
+        expect(said.location).to.equal(`/v1/requests/${json.id}`);
+      }
+      expect(posted.json.id).to.equal(allocated);
     } finally {
       await server?.stop({ keep: true });
       await redis.stop();
