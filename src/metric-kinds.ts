@@ -1,14 +1,14 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 
-/** The children of a metric below some of its labels: by the next one, down to those of all labels. */
+/** The children of a metric under some of its labels, by the next label, down to the children with all labels. */
 interface ChildNode<Child> {
   readonly below: Map<string, ChildNode<Child>>;
   child?: Child;
 }
 
 /**
- * A child of a metric for each combination of labels, looked up only once, since some change with every task. Label by label: to join them
- * to one key takes longer than three look-ups.
+ * A child of a metric for each combination of labels, looked up only once, since some change with every task. Label by label, since joining
+ * the labels to one key takes longer than three look-ups.
  */
 class Children<Child> {
   readonly #make: (labels: readonly string[]) => Child;
@@ -44,7 +44,7 @@ export class WordCounter<Word extends string> {
     this.#words = words;
   }
 
-  /** Shows the counters of a queue, at 0 if nothing has been counted: the first one counted is then an increase. */
+  /** Shows the counters of a queue, at 0 if nothing has been counted, so that the first event is an increase. */
   begin(queue: string): void {
     for (const word of this.#words) this.count(queue, word, 0);
   }

@@ -1,4 +1,4 @@
-/** What can become of a submission: the verdicts of the store, the codes of its errors; not-durable beside a verdict. */
+/** What can become of a submission: the verdicts of the store, or the codes of its errors; not-durable in addition to a verdict. */
 export const SUBMISSION_VERDICTS = [
   "new",
   "replay",

@@ -15,7 +15,7 @@ import {
 /** A metric as it is read out, with its values. */
 export type ReadMetric = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
 
-/** What gauges of several processes are together, if not the highest: most are read from the store, and the same in all. */
+/** How gauges of several processes are combined, if not by the highest value: most are read from the store, and the same in all. */
 const TOGETHER: Readonly<Record<string, "sum" | "min">> = {
   paihao_handlers_overdue: "sum",
   paihao_ready: "min",
@@ -39,13 +39,13 @@ interface QueueGauges {
   readonly oldestWaitingMs: number | null;
   /** How long the first scheduled task has been due; null if none is. */
   readonly lateMs: number | null;
-  /** Null if it is no gateway. */
+  /** Null if it is not a gateway. */
   readonly resting: boolean | null;
   /** Null if the handler has no target wait, or if unknown. */
   readonly slotsWanted: number | null;
 }
 
-/** What a server of the store reports of itself. */
+/** What a server of the store reports about itself. */
 export interface StoreNode {
   /** `host:port`. */
   readonly node: string;
@@ -58,7 +58,7 @@ export interface StoreNode {
   readonly replicas: number;
 }
 
-/** What is read when the metrics are: the same in every process, but for `ready`. */
+/** Values that are read at each scrape: the same in every process, except `ready`. */
 export interface Gauges {
   /** What /readyz says. */
   readonly ready: boolean;
@@ -69,9 +69,9 @@ export interface Gauges {
   readonly nodes: readonly StoreNode[];
 }
 
-/** Of answers to requests, as the semantic conventions of OpenTelemetry advise, and 30 for long polls. */
+/** For requests, as the semantic conventions of OpenTelemetry advise, and 30 for long polls. */
 const REQUEST_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30];
-/** Of handlers, which may take minutes. */
+/** For handlers, which may take minutes. */
 const ATTEMPT_BUCKETS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
 /**
@@ -107,14 +107,14 @@ export class Metrics {
   readonly requests = new Durations<[method: string, route: string, status: string]>(
     this.registry,
     "paihao_http_request_duration_seconds",
-    "Time until the answer to a request began, by method, route and status; the time that a synchronous caller waited included",
+    "Time until the answer to a request began, by method, route and status, including the wait of a synchronous caller",
     ["method", "route", "status"],
     REQUEST_BUCKETS_S,
   );
   readonly lost = new WordCounter(
     this.registry,
     "paihao_lost_tasks_total",
-    "Tasks whose lease ended without a word of their worker, found by this process, by what happened to them",
+    "Tasks whose lease ended while their worker was silent, as found by this process, by what happened to them",
     "fate",
     FATES,
   );
@@ -127,7 +127,7 @@ export class Metrics {
   );
   readonly stuck = new Counter({
     name: "paihao_handlers_stuck_total",
-    help: "Handlers that ignored their signal for so long that this process has to end, of queues with undos or keys",
+    help: "Handlers of queues with undo or keyed that ignored their signal for so long that this process has to end",
     labelNames: ["queue"],
     registers: [this.registry],
   });
@@ -207,8 +207,8 @@ export class Metrics {
   }
 
   /**
-   * Shows all that is counted of a queue with a handler here, at 0: a counter that appears with its first event has no increase, and
-   * no alert sees that event.
+   * Shows all counters of a queue with a handler here at 0: a counter that appears with its first event shows no increase, so no alert
+   * would see that event.
    */
   begin(queue: string): void {
     for (const counter of [this.submissions, this.endings, this.lost, this.estimates]) counter.begin(queue);
@@ -228,7 +228,7 @@ export class Metrics {
   /** Counts the verdicts of the store on ended attempts. */
   countEndings(of: readonly { queue: string }[], verdicts: readonly AttemptEnding[]): void {
     const endingOf = (i: number) => verdicts[i] ?? "unknown";
-    // Most of one call are the same: those that follow one another are counted at once.
+    // Most endings of one call are the same, so consecutive equal ones are counted at once.
     for (let from = 0, to = 0; from < of.length; from = to) {
       const { queue } = of[from] as { queue: string };
       const ending = endingOf(from);
@@ -302,7 +302,7 @@ export class Metrics {
   async read(): Promise<ReadMetric[]> {
     const own = await this.registry.getMetricsAsJSON();
     const ofProcess = (await processRegistry?.getMetricsAsJSON()) ?? [];
-    // Those are lags of the event loop, and the average would hide a process that stands still.
+    // These are lags of the event loop: an average would hide a process that stands still.
     const together = (one: ReadMetric) => (one.aggregator === "average" ? { ...one, aggregator: "max" as const } : one);
     return [...own, ...ofProcess.map(together)];
   }

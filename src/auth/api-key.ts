@@ -48,7 +48,7 @@ function checkKeyName(name: string): void {
 export function parseScopes(list: string, separator: string, name: string): ReadonlySet<Scope> {
   const scopes = list.split(separator).map((word) => {
     const scope = SCOPES.find((known) => known === word.trim());
-    if (!scope) throw new StartError(`the key ${name} has a scope that is none of ${SCOPES.join(", ")}`);
+    if (!scope) throw new StartError(`the key ${name} has an unknown scope, expected some of ${SCOPES.join(", ")}`);
     return scope;
   });
   return new Set(scopes);

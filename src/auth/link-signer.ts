@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** The task that a link is for. The creation time is part of it, since the id may be used again once the task is forgotten. */
+/** The task that a link is for. The creation time is part of it, since the id may be used again once the task is deleted. */
 export interface SignedTask {
   readonly id: string;
   readonly createdMs: number;

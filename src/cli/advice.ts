@@ -4,15 +4,15 @@ import type { Queues } from "../wire/queue.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { ask, connectionTo, type ServerOptions } from "./server.ts";
 
-/** Most queues that are named. */
+/** Maximum number of queues that are named. */
 const NAMED = 8;
 const MOST_NEAR = 3;
 
-/** The error of a request as a person needs it who may have mistaken the key or the queue. */
+/** The error of a request, with advice for a person who may have mistaken the key or the queue. */
 export async function withAdvice(error: PaihaoError, options: ServerOptions): Promise<Error> {
   if (error.code === "unauthenticated" && options.key) {
     const said =
-      "The server does not know this API key: is the one of --key or PAIHAO_KEY misspelt, of another server, or revoked?";
+      "The server does not know this API key: is the key in --key or PAIHAO_KEY misspelt, for another server, or revoked?";
     return new CommandError(EXIT.notAllowed, said, { cause: error });
   }
   const { queue } = error.problem;
@@ -24,7 +24,7 @@ export async function withAdvice(error: PaihaoError, options: ServerOptions): Pr
     : new CommandError(exitCode, `${message}: ${suggestion(queue, names)}`, { cause: error });
 }
 
-/** Those for tasks of callers; none if the server does not tell. */
+/** The queues for tasks of callers; none if the server does not list them. */
 async function queueNames(options: ServerOptions): Promise<string[]> {
   try {
     const { items } = await ask<Queues>(connectionTo(options), "/v1/queues");

@@ -5,7 +5,7 @@ import { createLog } from "../log.ts";
 import { attachStore } from "../store/servers/provision.ts";
 import { note, print, printJsonLine } from "./terminal/print.ts";
 
-/** Most ids that are printed without --json. */
+/** Maximum number of ids that are printed without --json. */
 const NAMED = 20;
 
 /**

@@ -14,7 +14,7 @@ import { attachStore, type ProvisionedStore, provisionStore } from "../store/ser
 import { LiveLine } from "./terminal/live-line.ts";
 import { note, print, printJsonLine } from "./terminal/print.ts";
 
-/** How often the line that counts is written, ms. */
+/** How often the progress line is written, ms. */
 const SHOW_MS = 200;
 
 /**
@@ -31,8 +31,7 @@ export async function backup(file: string, { json = false }: { json?: boolean })
 }
 
 /**
- * `paihao restore`: puts a backup into the store and checks its index, which heals what the tasks that changed during the backup left
- * behind.
+ * `paihao restore`: puts a backup into the store and checks its index, which repairs what tasks that changed during the backup left behind.
  * @throws StartError if the backup or the store cannot be used
  */
 export async function restore(
@@ -56,7 +55,7 @@ export async function restore(
   });
 }
 
-/** A backup is read twice: what comes on standard input is first written to a file that only this user can read. */
+/** A backup is read twice, so standard input is first written to a file that only this user can read. */
 async function withStdin(run: (file: string) => Promise<void>): Promise<void> {
   const dir = await mkdtemp(path.join(tmpdir(), "paihao-restore-"));
   try {
@@ -74,7 +73,7 @@ interface OnStore extends Pick<ProvisionedStore, "url" | "kind"> {
   readonly onPart: (part: BackupPart) => void;
 }
 
-/** Runs a command on the store of the settings; on a terminal a line says how far it is. */
+/** Runs a command on the store of the settings; on a terminal a line shows its progress. */
 async function onStore(run: (on: OnStore) => Promise<void>, open = provisionStore): Promise<void> {
   const config = readConfig();
   const log = createLog("error", { secrets: secretsOf(config) });

@@ -12,7 +12,7 @@ export interface ClientOptions extends ServerOptions {
   readonly json?: boolean;
 }
 
-/** The same as the command line has them. */
+/** The same, as the command line gives them. */
 interface GivenOptions extends ServerOptions {
   readonly json?: true | readonly string[];
 }
@@ -42,13 +42,14 @@ export function clientCommand(form: string, summary: string, examples: readonly 
     .option(URL_FLAGS, `the server (PAIHAO_URL, else by HOST and PORT: ${localUrl()})`)
     .option(KEY_FLAGS, "an API key (PAIHAO_KEY)")
     .addOption(
-      new Option("--json [fields]", "print JSON: one value, or one a line; of these fields only").argParser(readFields),
+      new Option("--json [fields]", "print JSON: one value, or one per line; only these fields, if given").argParser(
+        readFields,
+      ),
     );
 }
 
 /**
- * Options that may stand before the name of a command as well as behind it: the program takes them wherever they stand. Commands
- * declare them again for their help.
+ * Options that may stand before or after the name of a command. Commands declare them again for their help.
  */
 export function globalOptions(): readonly Option[] {
   return [
@@ -58,7 +59,7 @@ export function globalOptions(): readonly Option[] {
 }
 
 /**
- * The action of a command that talks to a server. With --json, what the server refuses is printed as well.
+ * The action of a command that talks to a server. With --json, the problem of a refused request is printed as well.
  * @param run gets all options and then the arguments; its result is the exit code, 0 without one
  */
 export function clientAction<Options extends ClientOptions, Args extends unknown[]>(

@@ -16,10 +16,10 @@ export function endAfter(
   );
 }
 
-/** Ends the process when a handler in it is stuck: its task goes on elsewhere, and a supervisor starts another process. */
+/** Ends the process when a handler in it is stuck: the task goes on elsewhere, and a supervisor starts another process. */
 export function endWhenStuck(running: Running, log: Logger): void {
   void running.stuck?.then(() => {
-    log.error("a handler ignores its signal; this process drains and exits, to be started again");
+    log.error("a handler ignores its signal; this process drains and exits, so that its supervisor restarts it");
     endAfter(running, log, { code: 1 });
   });
 }

@@ -7,7 +7,7 @@ import { durationText } from "./terminal/words.ts";
 /** The exit codes of all commands. */
 export const EXIT = {
   done: 0,
-  /** The task failed; for commands without a task: it did not work, or something was found. */
+  /** The task failed; for commands without a task: the command failed, or found something. */
   failed: 1,
   usage: 2,
   /** Unknown, expired or canceled. */
@@ -39,7 +39,7 @@ export function wrongUsage(message: string): CommandError {
 
 /**
  * What an error means for the process: its exit code, and a line for the person unless one was printed already.
- * @throws the error itself if it is none that a command expects
+ * @throws the error itself if no command expects it
  */
 export function failureOf(error: unknown): { exitCode: ExitCode; message: string | undefined } {
   // The library has printed the help, the version, or what is wrong.
@@ -81,7 +81,7 @@ function exitCodeOf({ kind, code }: PaihaoError): ExitCode {
 function messageOf(error: PaihaoError): string {
   const { title, detail = "", errors = [], reason } = error.problem;
   const fields = errors.map((field) => `${field.pointer}: ${field.detail}`).join("; ");
-  // The detail often repeats one of the others.
+  // The detail often repeats another part.
   const parts = [title, detail === title || detail === fields ? "" : detail, fields];
   if (reason === "deadline") parts.push("its deadline has passed");
   const said = parts.filter((part) => part !== "").join(": ");
@@ -90,9 +90,9 @@ function messageOf(error: PaihaoError): string {
 }
 
 function hintOf({ kind, code, retryAfter }: PaihaoError): string | undefined {
-  if (code === "unauthenticated") return "--key or PAIHAO_KEY gives one";
+  if (code === "unauthenticated") return "pass one with --key or PAIHAO_KEY";
   if (retryAfter !== undefined && kind !== "failed") return `try again in ${durationText(retryAfter)}`;
   if (code === "unknown")
-    return "never submitted here, another caller's, or lost: an embedded store ends with its server";
+    return "it was never submitted here, belongs to another caller, or is lost: an embedded store ends with its server";
   return kind === "unreachable" ? "is it running? --url or PAIHAO_URL says where" : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { placeOf } from "./completion/candidates.ts";
 
-/** Names of members, also of members of members. */
+/** Names of members, and of nested members. */
 const FIELDS = /^[A-Za-z]\w*(?:\.\w+)*(?:,[A-Za-z]\w*(?:\.\w+)*)*$/;
 
 /** Reads the fields of `--json`; none: all. */
@@ -10,9 +10,9 @@ export function readFields(value: string): true | readonly string[] {
 }
 
 /**
- * The words of a command line in which `--json` takes a word behind it only if that says which fields are wanted: it is a list with
- * commas, or stands behind all arguments of the command, as in `paihao status ID --json state`. In `paihao status --json ID` it is the
- * argument. `--json=FIELDS` always says them.
+ * The words of a command line, where `--json` takes the next word only if that is a list of fields: it has commas, or comes after all
+ * arguments of the command, as in `paihao status ID --json state`. In `paihao status --json ID` it is the argument. `--json=FIELDS` is
+ * always a list.
  */
 export function withFields(program: Command, words: readonly string[]): string[] {
   const end = words.indexOf("--");
@@ -20,7 +20,7 @@ export function withFields(program: Command, words: readonly string[]): string[]
   if (n === -1 || (end !== -1 && end < n)) return [...words];
   const before = words.slice(0, n);
   const { command, position } = placeOf(program, before);
-  // Of commands that take no fields it is a flag.
+  // For commands that take no fields, it is a flag.
   if (!command.options.find(({ long }) => long === "--json")?.optional) return [...words];
   const [next = "", ...rest] = words.slice(n + 1);
   const args = command.registeredArguments;

@@ -2,22 +2,22 @@ import { AggregatorRegistry, Counter, Registry } from "prom-client";
 import type { ReadMetric } from "../metrics.ts";
 import { withTimeout } from "../net/with-timeout.ts";
 
-/** Longest time for a member to read its metrics: a store that hangs takes most of it, and Prometheus waits for 10 s. */
+/** Maximum time for a member to read its metrics, most of which a store that hangs takes; Prometheus waits for 10 s. */
 const READ_MS = 6000;
 
-/** Why a process was replaced: it ended, or it was killed since its event loop stood still. */
+/** Why a process was replaced: it ended, or it was killed because its event loop stood still. */
 type Cause = "ended" | "silent";
 
 /** A member, as far as its metrics are concerned. */
 export interface Measured {
   readonly name: string;
-  /** Those of its process that were read last; none if it has no process, or none were read. */
+  /** The latest metrics of its process; none if it has no process, or none were read. */
   readonly metrics: readonly ReadMetric[];
   /** Reads them anew. Resolves when they are there, or the process is gone. */
   readMetrics(): Promise<void>;
 }
 
-/** The metrics of a fleet: those of its members together, and what only their parent knows. */
+/** The metrics of a fleet: those of its members combined, and what only their parent knows. */
 export class FleetMetrics {
   readonly registry = new Registry();
   readonly #restarts = new Counter({
@@ -32,7 +32,7 @@ export class FleetMetrics {
     labelNames: ["member"],
     registers: [this.registry],
   });
-  /** What processes had counted that have ended: without it the sums would fall. */
+  /** The counters of processes that have ended, without which the sums would fall. */
   #ended: readonly ReadMetric[] = [];
 
   readonly #readMs: number;
@@ -53,11 +53,11 @@ export class FleetMetrics {
   /** Keeps the counters of a process that has ended. */
   keep(metrics: readonly ReadMetric[]): void {
     const summed = AggregatorRegistry.aggregate([this.#ended, countersOf(metrics)]);
-    // Its metrics have their values, of which its types do not know.
+    // The library's types lack the values that its metrics have.
     this.#ended = summed.getMetricsAsArray() as unknown as ReadMetric[];
   }
 
-  /** The metrics of the fleet as text. Of a member that does not report in time only its last counters are in it. */
+  /** The metrics of the fleet as text. Members that do not report in time contribute only their last counters. */
   async exposition(members: readonly Measured[]): Promise<string> {
     const answered = await Promise.all(members.map((member) => this.#answers(member)));
     const own = await this.registry.getMetricsAsJSON();
@@ -76,7 +76,7 @@ export class FleetMetrics {
   }
 }
 
-/** Those that only rise while a process lives, and whose sum would fall without it. */
+/** Metrics that only rise while a process lives, and whose sum would fall without it. */
 function countersOf(metrics: readonly ReadMetric[]): ReadMetric[] {
   return metrics.filter(({ type }) => String(type) !== "gauge");
 }

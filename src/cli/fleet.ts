@@ -27,15 +27,15 @@ const GRACE_MS = 15_000;
 type Outcome = Exclude<StartMessage, { listens: true }>;
 
 /**
- * A member whose event loop has stood still for so long is killed and replaced; later if its leases are longer, which a handler that
- * blocks it may count on.
+ * A member whose event loop has stood still for this long is killed and replaced; later if its leases are longer, since a handler may count
+ * on blocking the loop for that long.
  */
 const SILENT_MS = 30_000;
 
 /**
  * Starts WEB_CONCURRENCY processes of role `api` that share one port and, where the role is `all`, one of role `worker` beside
  * them. This process runs no tasks and answers no requests: it owns the store, distributes the connections, replaces members
- * that die or stand still, and puts their metrics together.
+ * that die or stand still, and combines their metrics.
  * @param silentMs how long a member may stand still
  * @throws StartError with a message for a person
  */
@@ -112,7 +112,7 @@ class Member implements Measured {
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
   #deaths = 0;
-  /** Beats of this process without one of the member; undefined while it is not expected to send any. */
+  /** Beats of this process since the last beat of the member; undefined while the member is not expected to send any. */
   #missed: number | undefined;
   #mostMissed = Number.POSITIVE_INFINITY;
   #metrics: readonly ReadMetric[] = [];
@@ -154,9 +154,9 @@ class Member implements Measured {
 
   /** Sends it its settings, and waits for what becomes of it. */
   async #instruct(forked: Worker): Promise<Outcome> {
-    // A message that it gets before it listens is lost.
+    // A message that arrives before it listens is lost.
     await once(forked, "message");
-    // Nor did it get the message to stop, if that was sent meanwhile.
+    // It has missed the message to stop, if that was sent in the meantime.
     tell(forked, this.#stopping ? { stopWithinMs: 0 } : { settings: this.#settings });
     for (;;) {
       // It may be asked for metrics before it says that it is ready.
@@ -166,7 +166,7 @@ class Member implements Measured {
   }
 
   #receive(from: Worker, message: StartMessage | MemberMessage): void {
-    // What has arrived after its end is no longer wanted: its counters are with those of the dead.
+    // Metrics that arrive after its end are dropped: its counters are already with those of ended processes.
     if (from !== this.#process) return;
     if (this.#missed !== undefined) this.#missed = 0;
     if ("metrics" in message) {
@@ -177,9 +177,9 @@ class Member implements Measured {
     }
   }
 
-  /** Kills it if it has not been heard of for too long; to be called with each beat of this process. */
+  /** Kills it if it has been silent for too long; to be called with each beat of this process. */
   checkPulse(): void {
-    // Beats are counted and not the time: while this process itself stands still, or all of the machine, there are none.
+    // Counts beats instead of time: while this process or the whole machine stands still, there are none.
     if (this.#missed === undefined || this.#stopping) return;
     this.#missed += 1;
     if (this.#missed <= this.#mostMissed) return;
@@ -189,7 +189,7 @@ class Member implements Measured {
     this.#process?.process.kill("SIGKILL");
   }
 
-  /** Reads its metrics; resolves also if there is no process that could tell them. */
+  /** Reads its metrics; resolves also if it has no process. */
   async readMetrics(): Promise<void> {
     const running = this.#process;
     if (!running || this.#missed === undefined) return;

@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { messageOf } from "../errors.ts";
 import { wrongUsage } from "./exit.ts";
 
-/** The largest input that is read: more than any server takes. */
+/** The largest input that is read, which is more than any server accepts. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 /**
  * The input that an argument names: JSON itself, `@file`, or `-` for stdin; `null` without one. It is sent as it is written.
- * @param type its media type; undefined: JSON, which is checked here, where a shell's quotes went wrong
+ * @param type its media type; undefined: JSON, which is checked here, since quotes in a shell often go wrong
  * @throws CommandError
  */
 export async function readInput(argument: string | undefined, type: string | undefined): Promise<Uint8Array> {

@@ -5,13 +5,13 @@ import { durationText } from "./terminal/words.ts";
 export interface Waiting {
   /** Fires with a CommandError as its reason. */
   readonly signal: AbortSignal;
-  /** Forgets Ctrl-C and the time. */
+  /** Stops listening for Ctrl-C and the time limit. */
   end(): void;
 }
 
 /**
  * A signal that fires at the first Ctrl-C, or when the time is up. A second Ctrl-C ends the process at once.
- * @param goOn what to say then: how the person can go on
+ * @param goOn the hint to print then: how the person can go on
  */
 export function waitFor(goOn: () => string, timeoutMs?: number): Waiting {
   const controller = new AbortController();

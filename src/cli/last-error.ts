@@ -15,12 +15,12 @@ export async function lastErrorOf(task: Target, state: Status["state"]): Promise
 
 /** What happened to a task; null if this caller may not know. */
 async function timelineOf(task: Target): Promise<Timeline | null> {
-  // A signed link does not lead to it.
+  // A signed link does not allow reading it.
   if (task.query !== "") return null;
   try {
     return await ask<Timeline>(task.connection, pathTo(task, "/timeline"));
   } catch (error) {
-    // It is an extra.
+    // The timeline is only an extra.
     if (error instanceof PaihaoError) return null;
     throw error;
   }
@@ -29,7 +29,7 @@ async function timelineOf(task: Target): Promise<Timeline | null> {
 const lastErrorIn = (timeline: Timeline | null): string | null =>
   timeline?.attempts.findLast(({ error }) => error !== null)?.error ?? null;
 
-/** Steps that are named where there is one line for all. */
+/** Maximum number of steps that are named in one line. */
 const NAMED_STEPS = 5;
 
 /** Which steps of a task were undone, and when; "" if none was. */
@@ -47,8 +47,8 @@ function retryText({ task: { actions, queue, id } }: Timeline): string {
 }
 
 /**
- * Work on a task, whose end without a result is told to a person with what the handler threw last, the steps that were undone, and how
- * to run it again if this caller can.
+ * Runs work on a task. If the task ended without a result, the error also has what the handler threw last, the steps that were undone, and
+ * how to run the task again if this caller can.
  * @throws CommandError; what the work throws
  */
 export async function withLastError<T>(task: Target, json: boolean | undefined, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 /**
- * A process of a fleet (see fleet.ts), configured by its environment and the first message of its parent. It reports to that when it
+ * A process of a fleet (see fleet.ts), configured by its environment and the first message of its parent. It reports to its parent when it
  * is ready, and prints no greeting.
  */
 import { once } from "node:events";
@@ -20,7 +20,7 @@ import {
 } from "./fleet-messages.ts";
 import { surviveRejections } from "./last-resort.ts";
 
-/** Longest time for the metrics of the fleet: longer than a member may take to read its own. */
+/** Maximum time for the metrics of the fleet: longer than a member may take to read its own. */
 const SCRAPE_MS = 8000;
 
 // Fails only if the parent is gone; this process then ends as well.
@@ -28,8 +28,8 @@ const tell = (message: StartMessage | MemberMessage): void =>
   void process.send?.(message, undefined, undefined, () => undefined);
 
 // A terminal's Ctrl-C reaches every process of its group, a service manager's SIGTERM every process of the service: members
-// ignore both, and the parent decides when each stops. If the worker stopped at once, callers of the other processes would wait
-// in vain.
+// ignore both, and the parent decides when each stops. If the worker stopped at once, callers of the other processes would never get their
+// results.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
 
 /** Those who wait for the metrics of the fleet. */
@@ -60,7 +60,7 @@ try {
   const log = createLog(config.logLevel, { secrets: secretsOf(config) });
   surviveRejections(log);
   const starting = start(config, log, { exposition });
-  // What arrives while it starts counts once it has: above all that it is to stop. If it cannot start, nothing does.
+  // Messages that arrive during the start, above all the one to stop, are handled after it. If the start fails, they are dropped.
   const afterStart = (act: (running: Started) => void) => void starting.then(act).catch(() => undefined);
   process.on("SIGHUP", () => afterStart((running) => running.reload()));
   process.on("message", (message: ParentMessage) => afterStart((running) => receive(running, message, log)));

@@ -10,7 +10,7 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     // The reader of a pipe has gone, as with `| head`.
     if (error.code === "EPIPE") process.exit();
-    // There is nowhere to say that stderr cannot be written; what is on stdout may be whole all the same.
+    // An error of stderr cannot be reported anywhere, and stdout may still be complete.
     if (stream === process.stderr) return;
     note(`paihao: standard output cannot be written: ${messageOf(error)}`);
     process.exit(EXIT.failed);
@@ -25,7 +25,7 @@ try {
   report(error);
 }
 
-/** A defect is told with its stack, as Node would; not by Node, since a server may have written its message. */
+/** Prints a defect with its stack, as Node would; not by Node, since the message may contain text from a server. */
 function report(error: unknown): void {
   let lines: readonly string[] = [];
   try {

@@ -11,8 +11,8 @@ const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\b/i;
 const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
 
 /**
- * Collects the result of a task and prints it: its bytes as they are, and a line break behind JSON; on a terminal JSON is indented, and what is no text is not
- * shown. With --json one JSON value: text as a string, other bytes as `{ contentType, base64 }`.
+ * Collects the result of a task and prints it: its bytes as they are, and a line break after JSON; on a terminal JSON is indented, and
+ * binary data is not shown. With --json one JSON value: text as a string, other bytes as `{ contentType, base64 }`.
  * @throws PaihaoError if it has none; CommandError if it has none yet
  */
 export async function printResult(
@@ -28,7 +28,7 @@ export async function printResult(
   else if (TEXT_TYPE.test(type)) printData(plainLines(textOf(result.bytes)));
   else
     note(
-      `the result is ${type || "of no type"}, ${result.bytes.length} bytes; to keep it: paihao get ${task.name} > FILE`,
+      `the result is ${type || "of no type"}, ${result.bytes.length} bytes; to save it: paihao get ${task.name} > FILE`,
     );
 }
 
@@ -45,7 +45,7 @@ async function collect(
   const { connection, path, query, name } = task;
   let answer: Collected | { problem: Problem } | { pending: string };
   try {
-    // Nothing is thrown in here: it would count as an answer that broke off.
+    // Does not throw here: an error would count as an answer that broke off.
     answer = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
       const state = response.headers.get("X-Task-State");
       if (state === "failed") return { problem: (await response.json()) as Problem };
@@ -53,7 +53,7 @@ async function collect(
       return { type: response.headers.get("Content-Type"), bytes: Buffer.from(await response.arrayBuffer()) };
     });
   } catch (error) {
-    // A proxy may have removed the header that says the state.
+    // A proxy may have removed the header with the state.
     if (!isPending(error)) throw outcomeOf(error);
     answer = { pending: "pending" };
   }
@@ -79,7 +79,7 @@ function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    // The body of a handler's own Response need not match its type.
+    // The body of a handler's own Response may not match its type.
     return plainLines(text);
   }
 }

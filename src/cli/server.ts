@@ -13,18 +13,18 @@ export interface ServerOptions {
 }
 
 /**
- * How often a request is tried: a person wants to know soon that there is no server, and one who has waited for a task for an hour
- * does not want to lose it to a restart: that many attempts take more than a minute.
+ * How often a request is tried: a person wants to know soon that there is no server, but must not lose a task of an hour to a restart. 16
+ * attempts take more than a minute.
  */
 const ATTEMPTS = { first: 2, watching: 16 } as const;
 
-/** Tells whoever waits for a task that the server has stopped answering, and that it answers again. */
+/** Events for those who wait for a task: the server has stopped answering, or answers again. */
 export const reach = new EventEmitter<{ away: []; back: [] }>();
 
 /** Answers of a proxy without its server. */
 const AWAY: readonly number[] = [502, 503, 504];
 
-/** `fetch` that tells {@link reach}. */
+/** `fetch` that emits on {@link reach}. */
 function tellingFetch(): typeof fetch {
   let isAway = false;
   const tell = (away: boolean) => {
@@ -37,7 +37,7 @@ function tellingFetch(): typeof fetch {
       tell(AWAY.includes(response.status) && !response.headers.has("X-Task-State"));
       return response;
     } catch (error) {
-      // Whoever has waited long enough ends a request as well.
+      // An aborted request says nothing about the server.
       if (!init?.signal?.aborted) tell(true);
       throw error;
     }
@@ -57,7 +57,8 @@ export function connectionTo(options: ServerOptions, patience: keyof typeof ATTE
     throw wrongUsage("--url has a user, a query or a fragment, expected http://host:port or https://…");
   }
   // Its value is not repeated: it may be a key.
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) throw wrongUsage("--key has characters that no key has");
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
+    throw wrongUsage("--key has characters that cannot be in a key");
   return new Connection({
     url,
     key,
@@ -68,13 +69,13 @@ export function connectionTo(options: ServerOptions, patience: keyof typeof ATTE
 
 /** The path of a task. @throws CommandError if it is not an id */
 export function taskPath(id: string): string {
-  if (!isId(id)) throw wrongUsage(`${JSON.stringify(id)} is no id: 1–128 characters of A–Z a–z 0–9 . _ ~ -`);
+  if (!isId(id)) throw wrongUsage(`${JSON.stringify(id)} is not an id: 1–128 characters of A–Z a–z 0–9 . _ ~ -`);
   return `/v1/requests/${id}`;
 }
 
-/** A task, and what the person calls it. */
+/** A task, and how the person named it. */
 export interface NamedTask extends Target {
-  /** Its id or a link to it, as a word of a shell. */
+  /** Its id or a link to it, quoted for a shell. */
   readonly name: string;
 }
 
@@ -88,7 +89,7 @@ export function taskAt(connection: Connection, idOrLink: string): NamedTask {
 /** The path of a queue. @throws CommandError if it is not a name */
 export function queuePath(queue: string): string {
   if (!isQueueName(queue)) {
-    throw wrongUsage(`${JSON.stringify(queue)} is no queue: 1–64 characters of a–z 0–9 . _ -`);
+    throw wrongUsage(`${JSON.stringify(queue)} is not the name of a queue: 1–64 characters of a–z 0–9 . _ -`);
   }
   return `/v1/queues/${queue}`;
 }

@@ -25,7 +25,7 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   };
   endWhenStuck(running, log);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
-  // Only with a key file to read again: otherwise closing the terminal ends the server, as people expect.
+  // Only with a key file, which is read again: otherwise closing the terminal ends the server, as people expect.
   if (config.apiKeysFile !== undefined) process.on("SIGHUP", () => running.reload());
 }
 

@@ -11,7 +11,7 @@ export function readDuration(value: string): number {
   return ms;
 }
 
-/** The same for what a timer counts. */
+/** The same for a duration that a timer waits for. */
 export function readTimeout(value: string): number {
   const ms = readDuration(value);
   if (ms > LONGEST_TIMER_MS) throw new InvalidArgumentError("expected at most 24d.");

@@ -7,11 +7,11 @@ import { type NamedTask, reach } from "./server.ts";
 import { note } from "./terminal/print.ts";
 import { openView } from "./terminal/progress.ts";
 
-/** How a person goes on when a command stops and the task does not. */
+/** How a person can go on when a command stops but the task does not. */
 export const goOnText = (name: string): string => `the task goes on; to watch it: paihao watch ${name}`;
 
 /**
- * The events of a task, with what its handler writes unless that is not wanted.
+ * The events of a task, with the output of its handler if that is wanted.
  * @throws CommandError that says how to go on if the server is away for too long; PaihaoError; the signal's reason
  */
 export async function* eventsOf(

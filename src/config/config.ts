@@ -43,7 +43,7 @@ function servedHosts(host: string, allowed: readonly string[], open: boolean): S
   return { names, addresses: open && !local, probes: !local };
 }
 
-/** The value of one variable, or what it is if it is not set. @throws StartError */
+/** The value of one variable, or its value if it is not set. @throws StartError */
 function readVariable<T, Unset>(name: string, variable: Variable<T, Unset>, given: string | undefined): T | Unset {
   const value = (given ?? "").trim();
   if (value === "") return variable.unset;
@@ -60,12 +60,12 @@ function readVariable<T, Unset>(name: string, variable: Variable<T, Unset>, give
   return read;
 }
 
-/** Only FETCH_ALLOW, for the handler that fetches: an error in another variable must not affect it. */
+/** Only FETCH_ALLOW, for handlers that fetch: an error in another variable must not affect them. */
 export function readFetchAllow(env: Environment = process.env): AllowList {
   return readVariable("FETCH_ALLOW", VARIABLES.FETCH_ALLOW, env.FETCH_ALLOW);
 }
 
-/** The variables that look like those of the server, and that it does not read. */
+/** The variables that look like those of the server, but that it does not read. */
 export function misspeltVariables(env: Environment = process.env): MisspeltVariable[] {
   return misspelt(Object.keys(env), Object.keys(VARIABLES));
 }

@@ -9,13 +9,13 @@ const OF_SERVICES = /^PAIHAO_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\w+)?)$/;
 /** A variable that looks like one of ours, but is not. */
 export interface MisspeltVariable {
   readonly name: string;
-  /** The one that may be meant; undefined if none is similar. */
+  /** The variable that may be meant; undefined if none is similar. */
   readonly meant: string | undefined;
 }
 
 /**
- * The variables that nothing reads, although their names differ from ours in a letter or two only, or begin with PAIHAO_. Others may
- * have any name: an environment is shared with many programs.
+ * The variables that nothing reads, although their names differ from ours in only a letter or two, or begin with PAIHAO_. All others are
+ * ignored: an environment is shared with many programs.
  */
 export function misspelt(given: readonly string[], known: readonly string[]): MisspeltVariable[] {
   const ours = new Set([...known, ...OF_COMMANDS]);
@@ -24,13 +24,13 @@ export function misspelt(given: readonly string[], known: readonly string[]): Mi
     const isPrefixed = name.startsWith(PREFIX);
     const bare = isPrefixed ? name.slice(PREFIX.length) : name;
     const meant = nearest(name, ours, mostMistakes(name)) ?? nearest(bare, known, mostMistakes(bare));
-    // Where the right one is set too, the other belongs to another program.
+    // If the right one is set too, the other belongs to another program.
     if (meant !== undefined && given.includes(meant)) return [];
     return meant !== undefined || isPrefixed ? [{ name, meant }] : [];
   });
 }
 
-/** A short name may well be that of another program: it must be closer than a long one. */
+/** A short name is more likely to be that of another program, so it must be closer. */
 function mostMistakes({ length }: string): number {
   if (length < 6) return 0;
   return length < 10 ? 1 : 2;

@@ -8,7 +8,7 @@ const SAMPLERS = [
   ...(["parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"] as const),
 ] as const;
 
-/** Where a collector listens that is not named otherwise (OTLP 1.0). */
+/** Where a collector listens by default (OTLP 1.0). */
 const USUAL_ENDPOINT = "http://localhost:4318";
 
 /** Where and how something is sent to a collector. */
@@ -27,7 +27,7 @@ interface Sampling {
   readonly ratio: number;
 }
 
-/** What is sent to a collector, and as whose. */
+/** What is sent to a collector, and for which service. */
 export interface OtelConfig {
   readonly serviceName: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -78,15 +78,15 @@ export const OTEL_VARIABLES = {
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     about:
-      "Base URL of a collector (OTLP over HTTP), e.g. http://localhost:4318; /v1/traces and /v1/metrics are appended. Not set, nor one of the next two: nothing is sent, unless an exporter is set to otlp.",
+      "Base URL of a collector (OTLP over HTTP), e.g. http://localhost:4318; /v1/traces and /v1/metrics are appended. If neither this nor one of the next two is set, nothing is sent, unless an exporter is set to otlp.",
     ...url(),
   },
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: {
-    about: "Whole URL for traces, in place of the above.",
+    about: "Full URL for traces, instead of the above.",
     ...url(),
   },
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: {
-    about: "Whole URL for metrics.",
+    about: "Full URL for metrics.",
     ...url(),
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
@@ -118,7 +118,7 @@ export const OTEL_VARIABLES = {
     ...oneOf("none", ["none", "gzip"] as const),
   },
   OTEL_EXPORTER_OTLP_TIMEOUT: {
-    about: "Longest time for a request to the collector, in milliseconds.",
+    about: "Maximum time for a request to the collector, in milliseconds.",
     ...whole(10_000, 1, 600_000),
   },
   OTEL_TRACES_EXPORTER: {
@@ -126,12 +126,12 @@ export const OTEL_VARIABLES = {
     ...oneOf("", EXPORTERS),
   },
   OTEL_METRICS_EXPORTER: {
-    about: "Whether metrics are sent, likewise.",
+    about: "Whether metrics are sent, in the same way.",
     ...oneOf("", EXPORTERS),
   },
   OTEL_TRACES_SAMPLER: {
     about:
-      "Which traces are recorded: always_on, always_off or traceidratio; with parentbased_ before it, as the submitter decided, and only otherwise like this.",
+      "Which traces are recorded: always_on, always_off or traceidratio. With the prefix parentbased_ the submitter decides, and this applies only if the submitter sent no trace.",
     ...oneOf("parentbased_always_on", SAMPLERS),
   },
   OTEL_TRACES_SAMPLER_ARG: {
@@ -139,7 +139,7 @@ export const OTEL_VARIABLES = {
     ...text("1", /^(?:0(?:\.\d+)?|\.\d+|1(?:\.0+)?)$/, "a number from 0 to 1"),
   },
   OTEL_BSP_SCHEDULE_DELAY: {
-    about: "Longest time that spans are collected before they are sent, in milliseconds.",
+    about: "Maximum time for which spans are collected before they are sent, in milliseconds.",
     ...whole(5000, 1, 3_600_000),
   },
   OTEL_METRIC_EXPORT_INTERVAL: {
@@ -176,7 +176,7 @@ export function readOtel(values: Values): OtelConfig | undefined {
   };
 }
 
-/** Only an endpoint or an exporter that is named makes anything be sent. */
+/** Nothing is sent unless an endpoint or an exporter is named. */
 function targetOf(values: Values, signal: "TRACES" | "METRICS"): OtlpTarget | undefined {
   const exporter = values[`OTEL_${signal}_EXPORTER`];
   const own = values[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`];

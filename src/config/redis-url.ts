@@ -14,7 +14,7 @@ interface Credentials {
 
 /** PEM files for TLS. */
 export interface TlsFiles {
-  /** The certificates of those that sign the servers'; default: those that Node knows. */
+  /** The certificates of the authorities that sign the servers'; default: those that Node knows. */
   readonly ca?: string;
   /** The client's certificate and its key. */
   readonly cert?: string;
@@ -70,7 +70,7 @@ export function parseRedisUrl(value: string): RedisAddress {
   if (kind === undefined) return parseSingle(value);
   const { tls, sentinelLogin, rest } = optionsOf(query, scheme === "rediss");
   const [unknown] = rest;
-  if (unknown !== undefined) throw new StartError("it has an option behind ? that is not known");
+  if (unknown !== undefined) throw new StartError("it has an unknown option after ?");
   const endpoints = hosts.split(",").map((host) => endpointOf(host, PORTS[kind as keyof typeof PORTS]));
   if (kind === "cluster") {
     noSentinels(sentinelLogin);
@@ -93,7 +93,7 @@ export function parseRedisUrl(value: string): RedisAddress {
 
 const TLS_FILES = ["ca", "cert", "key"] as const;
 
-/** What stands behind `?`: what is ours, and the rest. `tls`: undefined without TLS. */
+/** The options after `?`: ours, and the rest. `tls` is undefined without TLS. */
 function optionsOf(query: string, secure: boolean) {
   const ours = new Map<string, string>();
   const rest = query.split("&").filter((option) => {

@@ -3,7 +3,7 @@ import type { Config } from "./config.ts";
 /** The secrets among the settings, which must not appear in a log: as they were given, and decoded. */
 export function secretsOf(config: Pick<Config, "redisUrl" | "urlSigningKey" | "webhookSecrets" | "otel">): string[] {
   const { redisUrl = "", urlSigningKey = "", webhookSecrets, otel } = config;
-  // Of several hosts, which is no URL for the parser.
+  // Not by the URL parser, which does not accept several hosts.
   const password = /^[a-z+]+:\/\/[^@/]*?:([^@]+)@/i.exec(redisUrl)?.[1] ?? "";
   const sentinels = /[?&]sentinel_password=([^&]+)/.exec(redisUrl)?.[1] ?? "";
   const headers = [otel?.traces, otel?.metrics].flatMap((target) => Object.values(target?.headers ?? {}));

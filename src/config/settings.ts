@@ -7,7 +7,7 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
   ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}`
   : Lowercase<Name>;
 
-/** What may be given for a variable: its text as in `.env.example`, or what it stands for. */
+/** What may be passed for a variable: its text as in `.env.example`, or the value that it stands for. */
 type Given<Value> = Value extends boolean
   ? boolean
   : Value extends number
@@ -34,7 +34,7 @@ export type Settings = {
 };
 
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  webConcurrency: "start() runs one process; several are started by the command `paihao start`",
+  webConcurrency: "start() runs one process; the command `paihao start` runs several",
   fetchAllow: "pass `allow` to fetchPage()",
 };
 
@@ -42,7 +42,7 @@ const camelCase = (name: string): string =>
   name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 const variableOf = new Map(Object.keys(VARIABLES).map((name) => [camelCase(name), name]));
 
-/** Settings as environment variables, which {@link readConfig} checks. @throws StartError for an unknown or unusable one */
+/** Settings as environment variables, which {@link readConfig} checks. @throws StartError for an unknown or unusable setting */
 export function variablesOf(settings: Readonly<Record<string, unknown>>): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const [key, value] of Object.entries(settings)) {

@@ -7,7 +7,7 @@ import { parseRedisUrl, REDIS_URL_FORMS } from "./redis-url.ts";
 export interface Variable<T, Unset = T> {
   /** The text of the default, empty if there is none. */
   readonly fallback: string;
-  /** The value if it is not set: that of the default, or what stands for none. */
+  /** The value if it is not set: the default, or what stands for "none". */
   readonly unset: Unset;
   /** Ends "expected …" of the error. */
   readonly expected: string;
@@ -75,7 +75,7 @@ export const text = <const F extends string>(
   read: (value) => (form.test(value) ? value : undefined),
 });
 
-/** What a variable with this default is if it is not set. */
+/** The value of a variable with this default if it is not set. */
 type Unset<Fallback extends string, T> = Fallback extends "" ? undefined : T;
 
 /** One of the forms of {@link REDIS_URL_FORMS}. */

@@ -31,7 +31,7 @@ const STORE = {
   REDIS_URL: {
     as: "redisUrl",
     about:
-      "URL of your Redis: redis://[user:password@]host:port[/db], redis+cluster://host:port,host:port for a Redis Cluster, redis+sentinel://host:port,host:port/master[/db] for sentinels; rediss in place of redis for TLS; unix://[user:password@]/path[?db=N] for a Unix socket. Behind ? with TLS: ca=FILE, cert=FILE&key=FILE (PEM); with sentinels: sentinel_password=…, sentinel_username=….",
+      "URL of your Redis: redis://[user:password@]host:port[/db], redis+cluster://host:port,host:port for a Redis Cluster, redis+sentinel://host:port,host:port/master[/db] for sentinels; rediss instead of redis for TLS; unix://[user:password@]/path[?db=N] for a Unix socket. After ?, with TLS: ca=FILE, cert=FILE&key=FILE (PEM); with sentinels: sentinel_password=…, sentinel_username=….",
     ...redisUrl(),
   },
   STORE: {
@@ -73,7 +73,7 @@ const PROCESS = {
   PORT: {
     as: "port",
     about:
-      "Port to listen on; 0 takes a free one. A process of role worker listens (health, metrics) only where PORT is set.",
+      "Port to listen on; 0 takes a free one. A process with ROLE worker listens (health, metrics) only if PORT is set.",
     ...whole(3000, 0, 65_535),
   },
   ROLE: {
@@ -83,7 +83,7 @@ const PROCESS = {
   },
   WEB_CONCURRENCY: {
     as: "webConcurrency",
-    about: "API processes on the one port, 1–64. Above 1 and with ROLE all, one more process runs the tasks.",
+    about: "Number of API processes on one port, 1–64. Above 1 and with ROLE all, one more process runs the tasks.",
     ...whole(1, 1, 64),
   },
   HANDLERS: {
@@ -93,13 +93,13 @@ const PROCESS = {
   },
   LOG_LEVEL: {
     as: "logLevel",
-    about: "How much is logged: trace, debug, info, warn, error, fatal or silent.",
+    about: "Lowest level that is logged: trace, debug, info, warn, error, fatal or silent.",
     ...oneOf("info", LOG_LEVELS),
   },
   DRAIN_TIMEOUT: {
     as: "drainTimeoutMs",
     about:
-      "At shutdown: how long waiting callers and running tasks have to finish. After that the callers get the current state, and the tasks return to their place in line. If a handler of a queue with undo or keyed ignores its signal for so long, its process ends: docs/delivery.md. At most 24d.",
+      "At shutdown: how long waiting callers and running tasks have to finish. After that the callers get the current state, and the tasks return to their place in line. If a handler of a queue with undo or keyed ignores its signal for that long, its process ends: docs/delivery.md. At most 24d.",
     ...duration("20s", 0, LONGEST_TIMER_MS),
   },
 } as const;
@@ -127,18 +127,18 @@ const TASKS = {
   },
   TOMBSTONE_TTL: {
     as: "tombstoneTtlMs",
-    about: 'How long after that an expired result is answered "expired" and not "unknown".',
+    about: 'How long after that the answer is "expired" instead of "unknown".',
     ...duration("24h", 0, LONGEST_MS),
   },
   STRICT_RESULT_TTL: {
     as: "strictResultTtl",
     about:
-      "Results of up to 256 bytes are kept in the record of their task. Before Redis 7.4 and Valkey 9 they are hidden at RESULT_TTL, but their bytes leave the store only with the record, at the end of TOMBSTONE_TTL. true: every result leaves it at RESULT_TTL, for more memory and work per task.",
+      "Results of up to 256 bytes are kept in the record of their task. Before Redis 7.4 and Valkey 9 they are hidden at RESULT_TTL, but their bytes leave the store only with the record, at the end of TOMBSTONE_TTL. true: every result leaves the store at RESULT_TTL, at the cost of more memory and work per task.",
     ...flag(false),
   },
   DEAD_TTL: {
     as: "deadTtlMs",
-    about: "How long a dead task is kept, to be inspected or retried.",
+    about: "How long a dead task is kept, so that it can be inspected or retried.",
     ...duration("7d", 1, LONGEST_MS),
   },
   MAX_WAITING: {
@@ -168,8 +168,7 @@ const HTTP = {
   },
   MAX_OUTPUT: {
     as: "maxOutputBytes",
-    about:
-      "Maximum size of what a task writes while it runs (task.write), counted as JSON over all attempts; at most 512mb.",
+    about: "Maximum size of the output of a task (task.write), counted as JSON over all attempts; at most 512mb.",
     ...size("1mb"),
   },
   MAX_CONNECTIONS: {
@@ -186,7 +185,7 @@ const HTTP = {
   PENDING_STATUS: {
     as: "pendingStatus",
     about:
-      "Status of GET /v1/requests/{id} while there is no result yet: 404, or 202 for clients that take a 404 for an error.",
+      "Status of GET /v1/requests/{id} while there is no result yet: 404, or 202 for clients that treat 404 as an error.",
     ...numberOf(404, [404, 202]),
   },
   REPLICATE: {
@@ -210,7 +209,7 @@ const HTTP = {
 const SECURITY = {
   AUTH: {
     about:
-      "Without keys the server is open to everyone, so it starts only on a loopback address. none: open on any address, on purpose.",
+      "Without keys the server is open to everyone, so it starts only on a loopback address. none: deliberately open on any address.",
     ...oneOf("", ["none"] as const),
   },
   API_KEYS: {
@@ -221,7 +220,7 @@ const SECURITY = {
   },
   API_KEYS_FILE: {
     as: "apiKeysFile",
-    about: "A file with one such key on each line; # starts a comment. Read again when it changes, and on SIGHUP.",
+    about: "A file with one such key per line; # starts a comment. Read again when it changes, and on SIGHUP.",
     ...text("", /\S/, `a file with a line ${KEY_FORM} for each key`),
   },
   URL_SIGNING_KEY: {
@@ -239,12 +238,12 @@ const SECURITY = {
   RATE_LIMIT: {
     as: "rateLimit",
     about:
-      "Maximum number of requests of one key (without keys: of one address) in a time of whole seconds, e.g. 100/1m. Not set: no limit.",
+      "Maximum number of requests of one key (without keys: of one address) in a span of whole seconds, e.g. 100/1m. Not set: no limit.",
     ...rate(),
   },
   ALLOWED_HOSTS: {
     about:
-      "Further values of the Host header to accept, besides localhost, 127.0.0.1, [::1] and HOST: names and addresses without ports, separated by commas. Without keys all others are refused with 421, except IP addresses where HOST is not a loopback address; with keys only if this is set.",
+      "Further values of the Host header to accept, besides localhost, 127.0.0.1, [::1] and HOST: names and addresses without ports, separated by commas. Without keys all other hosts are refused with 421, except IP addresses if HOST is not a loopback address; with keys they are refused only if this is set.",
     ...listOf("host names or addresses without ports, separated by commas", readHost),
   },
   CORS_ORIGINS: {
@@ -291,19 +290,19 @@ interface Section {
 }
 
 /**
- * Every variable that the server reads: what it means, its default, how it is read, and its name in {@link Config}. All else that
- * shows settings is made from this table.
+ * Every variable that the server reads: what it means, its default, how it is read, and its name in {@link Config}. Everything else that
+ * shows settings is derived from this table.
  */
 export const VARIABLES = { ...STORE, ...PROCESS, ...TASKS, ...HTTP, ...SECURITY, ...OTEL_VARIABLES } as const;
 
 type Table = typeof VARIABLES;
 
-/** The values of all variables: read, or what they are if they are not set. */
+/** The values of all variables, as read, or as they are if not set. */
 export type Values = {
   readonly [Name in keyof Table]: Table[Name] extends Variable<infer Value, infer Unset> ? Value | Unset : never;
 };
 
-/** The values that are settings as they are, by their names there. */
+/** The values that are settings without a change, by their names there. */
 export type NamedValues = {
   readonly [Name in keyof Table as Table[Name] extends { readonly as: infer Field extends string }
     ? Field

@@ -3,9 +3,8 @@ const LEAST_ROOM = 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Gathers chunks of bytes by copying them into one buffer that doubles when it is full. A list of chunks would take about a
- * hundred bytes for each, and keep the buffer alive that each is a view into: a megabyte that arrives byte by byte would take
- * two hundred megabytes.
+ * Gathers chunks of bytes by copying them into one buffer that doubles when it is full. A list of chunks would take about a hundred bytes
+ * for each chunk, and keep alive the buffer behind it: a megabyte that arrives byte by byte would take two hundred megabytes.
  */
 export class GrowingBuffer {
   /** Bytes gathered. */

@@ -23,7 +23,7 @@ export interface DeliveryParts {
   look(id: string): Promise<Inspection | null>;
   /** The monitor document of a task. */
   describe(seen: Inspection): object;
-  /** The body of an event that is not of the usual form; undefined for all others. */
+  /** The body of an event in another form than the usual one; undefined for all others. */
   otherBody?(seen: Inspection): string | undefined;
   /** Longest time of an attempt; default 15 s. */
   readonly timeoutMs?: number;
@@ -31,9 +31,9 @@ export interface DeliveryParts {
   pauseMs?(attempt: number): number;
 }
 
-/** The step that keeps what an event says. */
+/** The name of the step that stores the body of an event. */
 const KEPT = "event";
-/** An event is kept if what it tells of expires sooner than this after the next attempt is due, ms. */
+/** An event is stored if its task or result expires sooner than this after the next attempt is due, ms. */
 const KEEP_AHEAD_MS = 60_000;
 
 /** Slots in each worker process. Many, since a delivery mostly waits for the receiver. */
@@ -73,14 +73,14 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
   });
 }
 
-/** What is told to a receiver. */
+/** An event for a receiver. */
 interface Event {
   readonly body: string;
-  /** How long it can still be made again, ms; undefined if it is kept. */
+  /** How long the event can still be built again, ms; undefined if it is stored. */
   readonly lastsMs: number | undefined;
 }
 
-/** Made for each attempt as long as its task is there: stored, it would take memory for as long as the receiver is unreachable. */
+/** Built for each attempt while its task exists: a stored event would take memory for as long as the receiver is unreachable. */
 async function eventOf(parts: DeliveryParts, end: StoredTaskEnd, task: TaskContext): Promise<Event> {
   const seen = await parts.look(end.id);
   const state = outcomeOf(end);
@@ -93,7 +93,7 @@ async function eventOf(parts: DeliveryParts, end: StoredTaskEnd, task: TaskConte
   return { body: await task.step(KEPT, () => body), lastsMs: undefined };
 }
 
-/** Keeps an event that could not be made again after a pause. */
+/** Stores an event that could not be built again after a pause. */
 async function keep({ body, lastsMs }: Event, pauseMs: number, task: TaskContext): Promise<void> {
   if (lastsMs !== undefined && lastsMs < pauseMs + KEEP_AHEAD_MS) await task.step(KEPT, () => body);
 }
@@ -108,7 +108,8 @@ async function deliver(
   const { status } = answer;
   task.log.debug({ webhookId: id, status }, "the receiver has answered");
   if (status >= 200 && status <= 299) return;
-  if (status === 410) throw giveUp({ status: 410, title: "The receiver wants to hear no more of this (410)" });
+  if (status === 410)
+    throw giveUp({ status: 410, title: "The receiver answered 410: it wants no more attempts for this event" });
   const note = status >= 300 && status <= 399 ? ": redirects are not followed" : "";
   const askedMs = retryAfterMs(answer.retryAfter, { nowMs: Date.now(), mostMs: SCHEDULE.longestRetryAfterMs }) ?? 0;
   throw new RetryAfter(Math.max(askedMs, pauseAfter(parts, task)), `the receiver answered ${status}${note}`);

@@ -10,7 +10,7 @@ export const RECEIVER_LIMITS = {
   /** A delivery that finds no slot is tried again after a pause between these two. */
   shortestPauseMs: 250,
   longestPauseMs: 60_000,
-  /** Most receivers that are remembered. */
+  /** Maximum number of receivers that are remembered. */
   receivers: 10_000,
 } as const;
 
@@ -55,7 +55,7 @@ export class Receivers {
   enter(url: string, nowMs: number): number | ((endMs: number) => void) {
     const name = originOf(url);
     const receiver = this.#receivers.get(name) ?? { running: 0, lastMs: undefined, nextMs: 0 };
-    // Moved to the end of the map, so that the one used longest ago is forgotten first.
+    // Moved to the end of the map, so that the least recently used one is deleted first.
     this.#receivers.delete(name);
     this.#receivers.set(name, receiver);
     const { mostOfOne, mostOfSlow, slowMs, receivers } = RECEIVER_LIMITS;

@@ -10,8 +10,8 @@ export const REQUEST_DEFAULTS = {
   /** From the look-up of the name to the end of the response. */
   timeoutMs: 15_000,
   /**
-   * After the status, this much of the body is read, for this long, and discarded: a receiver that is cut off in the middle of
-   * its response may take that for a failure.
+   * After the status, this much of the body is read, for this long, and discarded: a receiver whose response is cut off may take that for a
+   * failure.
    */
   answerBytes: 16_384,
   answerMs: 1000,
@@ -63,7 +63,7 @@ async function discard(answer: IncomingMessage): Promise<void> {
   try {
     await readLimited(answer, { maxBytes: REQUEST_DEFAULTS.answerBytes });
   } catch {
-    // The status is known: it does not matter if the rest did not arrive.
+    // The status is known, so it does not matter if the rest did not arrive.
   } finally {
     clearTimeout(timer);
     answer.destroy();

@@ -19,7 +19,7 @@ export class LeaseRenewer implements Role {
   readonly #log: Logger;
   readonly #held = new ChurnMap<string, Attempt>();
   readonly #renewing = new Set<Attempt>();
-  /** Those whose handlers only the end of the process ends. */
+  /** Attempts whose handlers only the end of the process can end. */
   readonly #stuck = new Set<Attempt>();
   readonly #loop: Loop;
   #settled: (() => void) | undefined;
@@ -50,7 +50,7 @@ export class LeaseRenewer implements Role {
   }
 
   hold(attempt: Attempt): void {
-    // This worker got the task again: it had lost it without noticing.
+    // This worker got the task again, so it had lost it without noticing.
     const earlier = this.#held.get(attempt.task.id);
     if (earlier) {
       earlier.abort("lease-lost");
@@ -65,7 +65,7 @@ export class LeaseRenewer implements Role {
     if (this.#isSettled) this.#settled?.();
   }
 
-  /** From now on {@link settled} does not wait for it; its lease is renewed all the same. */
+  /** From now on {@link settled} does not wait for it; its lease is still renewed. */
   noteStuck(attempt: Attempt): void {
     if (this.#held.get(attempt.task.id) === attempt) this.#stuck.add(attempt);
     if (this.#isSettled) this.#settled?.();
@@ -80,7 +80,7 @@ export class LeaseRenewer implements Role {
     for (const attempt of id === undefined ? this.#held.values() : [this.#held.get(id)]) attempt?.abort(cause);
   }
 
-  /** Resolves with true when no attempt is running any more that will end, or with false when the time is up. */
+  /** Resolves with true when no attempt that will end is still running, or with false when the time is up. */
   async settled(withinMs: number): Promise<boolean> {
     if (this.#isSettled) return true;
     let timer: NodeJS.Timeout | undefined;

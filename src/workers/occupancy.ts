@@ -1,6 +1,6 @@
 /**
- * How many handlers run in this process and its child processes, over all queues. A suspect may claim the whole process: then
- * no other handler begins until it has ended, so that nothing else is lost if it kills the process.
+ * How many handlers run in this process and its child processes, over all queues. A suspect may claim the whole process: then no other
+ * handler begins until it has ended, so that no other task is lost if it kills the process.
  */
 export class Occupancy {
   readonly #onEmpty: () => void;

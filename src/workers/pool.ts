@@ -17,12 +17,12 @@ import type { Executors } from "./sandbox/executors.ts";
 import { suspectLeaseMs } from "./suspects.ts";
 import { type Slots, Taker } from "./taker.ts";
 
-/** From this many slots on, two requests with a part of them each are worthwhile. */
+/** From this many slots on, splitting them over two requests is worthwhile. */
 const MANY_SLOTS = 16;
 /** Requests for tasks that are underway at once if there are many slots: the store works on one while the other travels. See lua/reservation.lua. */
 const LANES = 2;
 
-/** When a suspect without a process is reserved again, ms: at the earliest, and after the previous one. */
+/** When a suspect without a child process is reserved again, ms: at the earliest, and after the previous suspect. */
 const PUT_OFF_MS = { least: 500, each: 10 } as const;
 
 /** The slots of one queue in one worker process: reserves as many tasks as it has free slots, and runs them. */
@@ -85,7 +85,7 @@ export class Pool implements Role, Slots {
     const most = lanes === 1 ? this.slots : Math.floor(this.slots / (lanes + 1));
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       const { engine } = parts;
-      // One requests whatever there is, the others only if there is enough for a full request.
+      // The first lane requests whatever there is, the others only if there is enough for a full request.
       const least = lane === 0 ? 1 : most;
       const common = { worker, engine, settings, slots: this, log: this.#log };
       return new Taker({ ...common, suspectLeaseMs: suspectLease, lane, least, most });
@@ -145,8 +145,8 @@ export class Pool implements Role, Slots {
   }
 
   /**
-   * How many tasks can be reserved. A slot is free as soon as its handler has ended; but while ends cannot be reported to the
-   * store, at most as many tasks again are reserved.
+   * How many tasks can be reserved. A slot is free as soon as its handler has ended; but while ends cannot be reported to the store, at
+   * most as many additional tasks are reserved.
    */
   get free(): number {
     if (this.#occupancy.claimed) return 0;
@@ -223,7 +223,7 @@ export class Pool implements Role, Slots {
       const counts = { overdue: this.#overdue, slots: this.slots };
       this.#log.error(
         counts,
-        "pool: too many handlers run on after their signal; a slot stays taken until one of them ends",
+        "pool: too many handlers continue after their signal; a slot stays taken until one of them ends",
       );
     }
     void goingOn.then(() => {

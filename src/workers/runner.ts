@@ -28,7 +28,7 @@ import { isUndoHandler, type UndoHandler } from "./undo.ts";
 /** How the end of an attempt is stored. */
 type Report = Exclude<AttemptEnd, "nothing">;
 
-/** How an attempt ended, and what it has shown about the target if its queue is a gateway. */
+/** How an attempt ended, and, for the queue of a gateway, what it has shown about the target. */
 interface Ended {
   readonly ending: Report;
   readonly target: TargetState | undefined;
@@ -49,11 +49,11 @@ export interface RunnerParts {
 export interface Run {
   /** Start of its lease, monotonic ms. */
   readonly takenAt: number;
-  /** Called when the handler has ended, or, with a promise of its end, is abandoned; its end is not stored yet. */
+  /** Called when the handler has ended, or, with a promise of its end, when it is abandoned; the end is not stored yet. */
   readonly settled: (goingOn?: Promise<unknown>) => void;
-  /** Called when the attempt is over for this worker: its end is stored, or need not be. */
+  /** Called when the attempt is over for this worker: the end is stored, or need not be. */
   readonly over: () => void;
-  /** Claims a slot when its handler can begin, if one is free; if left out, it has one. */
+  /** Claims a slot when the handler can begin, if one is free; if left out, the run already has one. */
   readonly claimSlot?: ClaimSlot;
 }
 
@@ -113,7 +113,7 @@ export class Runner {
     trace?.ended(how, messageOfEnd(end));
     run.settled(attempt.goingOn);
     note(attempt, end);
-    // Losses never end an undo: one that kills its own process counts as failed, so that it does not repeat forever.
+    // Losses never end an undo: an undo that kills its own process counts as failed, so that it does not repeat forever.
     const counted = isUndoHandler(handler) ? asFailure(end) : end;
     const facts = { settings: attempt.settings, attempt: attempt.task.attempt, aborted };
     const ending = attemptEnd(counted, facts, Math.random());
@@ -216,7 +216,7 @@ function asFailure(end: HandlerEnd): HandlerEnd {
   return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
 }
 
-/** What an end says of itself, for its trace. */
+/** The message of an end, for its trace. */
 function messageOfEnd(end: HandlerEnd): string | undefined {
   if (end.kind === "error") return end.error.message;
   if (end.kind === "lost") return end.how;
@@ -228,7 +228,7 @@ function heard(attempt: Attempt, ending: AttemptEnd, verdict: string): void {
   if (verdict === "stale" || verdict === "unknown")
     attempt.log.warn(
       { verdict },
-      "runner: the store refused the end of the attempt; the task is no longer this worker's",
+      "runner: the store refused the end of the attempt; the task no longer belongs to this worker",
     );
   else if (verdict === "dead" && ending === "lose") attempt.log.error("the task lost its worker too often and is dead");
   else if (verdict === "dead") attempt.log.error("the task is dead: its attempts are used up");
@@ -240,15 +240,14 @@ function note(attempt: Attempt, end: HandlerEnd): void {
   if (end.kind === "result" && aborted === undefined) return;
   const { log } = attempt;
   if (aborted === "lease-lost")
-    log.warn("runner: the lease was lost to another worker; what this one made of the task is dropped");
+    log.warn("runner: the lease was lost to another worker; the result of this attempt is discarded");
   else if (aborted === "timeout")
     log.warn({ timeoutMs: settings.timeoutMs }, "runner: the attempt took longer than its timeout");
 
-  if (end.kind === "overdue")
-    log.warn({ aborted }, "runner: the handler ignored its signal; it is no longer waited for");
+  if (end.kind === "overdue") log.warn({ aborted }, "runner: the handler ignored its signal; no longer waiting for it");
   else if (end.kind === "lost") log.warn({ how: end.how }, "runner: the process that ran the task died");
   else if (end.kind === "permanent")
-    log.warn({ reason: end.message }, "runner: the attempt failed; another one would change nothing");
+    log.warn({ reason: end.message }, "runner: the attempt failed; not retrying, since another attempt would fail too");
   else if (end.kind === "error" && aborted === undefined)
     log.warn({ err: errorForLog(end.error) }, "the attempt failed");
   else if (end.kind === "error") log.debug({ reason: messageOf(end.error) }, "the handler has ended");

@@ -1,7 +1,7 @@
 import type { QueueSettings } from "../engine/settings.ts";
 import type { Reserved } from "../store/verbs/scripts.ts";
 
-/** Maximum lease of a suspect whose handler has not begun, ms: short, so that others get it soon if its worker dies. */
+/** Maximum lease of a suspect whose handler has not begun, ms: short, so that another worker gets it soon if this one dies. */
 const WAITING_LEASE_MS = 1500;
 
 /** The lease of a suspect (a task that has lost a worker) until its handler begins, ms. */

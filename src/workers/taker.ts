@@ -6,22 +6,22 @@ import { Loop, type Role } from "../loop.ts";
 import type { Standby } from "../store/standby.ts";
 import type { Reservation, Reserved, ReservedPart } from "../store/verbs/scripts.ts";
 
-/** How often a taker polls while there is work that it could not take, or its requests cannot wait in the store, ms. */
+/** How often a taker polls while there is work that it could not take, or while its requests cannot wait in the store, ms. */
 const POLL_MS = 2000;
-/** The same while there seems to be none: ticks find what no message told of. */
+/** The same while there seems to be no work: ticks find work that no message announced. */
 const IDLE_POLL_MS = 120_000;
-/** How long a request waits in the store at most, ms: so long a process that stands still is given tasks. */
+/** How long a request waits in the store at most, ms. A process that stands still can be given tasks for that long. */
 const STANDBY_MS = 2000;
 /**
- * For how long the line must be empty before a request waits in the store, ms. While tasks arrive more often, the completion of
- * one travels with the request for the next, which would otherwise be a call of its own.
+ * How long the line must be empty before a request waits in the store, ms. While tasks arrive more often, each completion travels with the
+ * request for the next task instead of in a call of its own.
  */
 const STANDBY_AFTER_MS = 2;
-/** For how much of a lease a request may wait: the lease is counted from when the request was sent. */
+/** The share of a lease for which a request may wait: the lease is counted from when the request was sent. */
 const STANDBY_SHARE = 0.25;
 /**
- * With several partitions: when one in which nothing was left, and of which nothing was heard since, is asked again although others
- * may have work, ms. Less than the time between two polls.
+ * With several partitions: when to ask a partition again that was empty and has sent no message since, although others may have work, ms.
+ * Less than the time between two polls.
  */
 const ASK_AGAIN_MS = 1000;
 /** Pause after a partition did not answer, ms. */
@@ -40,7 +40,7 @@ export interface Slots {
   release(count: number): void;
   /** How many tasks each partition had left after its last reply. */
   readonly left: number[];
-  /** Of which partitions there was a notice since they were last asked. */
+  /** Which partitions have sent a notice since they were last asked. */
   readonly news: boolean[];
   run(task: Reserved, takenAt: number): void;
   /** Hands back a task for which there is no slot any more. */
@@ -67,7 +67,7 @@ export interface TakerParts {
 /** A request whose reply has not come, although it may have reserved tasks. */
 interface Open {
   readonly reservation: string;
-  /** The connection that it was sent on, if not the usual one: sent again on another, it could overtake itself. */
+  /** The connection that it was sent on, if not the usual one: a repetition on another connection could overtake the first request. */
   readonly standby: Standby | undefined;
 }
 
@@ -138,7 +138,7 @@ export class Taker implements Role {
 
   /** Called when there may be work, or a slot for it. */
   wake(): void {
-    // The line is empty, and a request for what comes waits already.
+    // The line is empty, and a request for the next task is already waiting.
     if (this.#standby?.waiting) return;
     this.#woken = true;
     const { partitions } = this.#parts.engine.keys;
@@ -159,7 +159,7 @@ export class Taker implements Role {
     return lane === 0 ? this.#mayHaveWork(partition) : (slots.left[partition] ?? 0) >= least;
   }
 
-  /** False of a partition that is probably empty: with several partitions, most requests would find nothing. */
+  /** False for a partition that is probably empty: with several partitions, most requests would find nothing. */
   #mayHaveWork(partition: number): boolean {
     const { engine, settings, slots } = this.#parts;
     const { keys } = engine;
@@ -185,7 +185,7 @@ export class Taker implements Role {
       const partition = (this.#first + i) % partitions;
       if (!this.#wants(partition)) continue;
       const pauseMs = await this.#takeFrom(partition, waits).catch((error: unknown) => {
-        // The other partitions may answer.
+        // Go on: the other partitions may answer.
         if (!this.#silent.has(partition))
           this.#parts.log.warn(
             { partition, reason: reasonOf(error) },
@@ -199,7 +199,7 @@ export class Taker implements Role {
     }
     if (soonest !== undefined) return soonest;
     if (this.#canWait()) return STANDBY_AFTER_MS;
-    // Nobody tells when requests can wait in the store again.
+    // No event says when requests can wait in the store again, so poll.
     const polls = this.#standby?.usable === false || this.#parts.slots.left.some((left) => left > 0);
     return polls ? POLL_MS * (0.8 + 0.4 * Math.random()) : undefined;
   }
@@ -219,7 +219,7 @@ export class Taker implements Role {
       slots.release(claimed);
       this.#lineEmpty = waiting === 0;
       if (waited && waiting !== null && waiting > 0) this.#standby?.passOn();
-      // A repeated request gets the same tasks again, for which there may be too few slots by now. So may one that has waited.
+      // A repeated request gets the same tasks again, and a request may have waited: by now there may be too few slots for its tasks.
       const taken = tasks.slice(0, slots.free);
       for (const task of tasks.slice(taken.length)) slots.handBack(task);
       total += taken.length;
@@ -235,7 +235,7 @@ export class Taker implements Role {
         slots.run(task, takenAt);
       }
       if (next !== undefined) asked = next;
-      // Some may have ended at once, so that their slots can be filled in the same turn.
+      // Some tasks may have ended at once, so their slots can be filled in the same turn.
       else if (wants()) asked = this.#ask(partition, false);
       else return 0;
     }
@@ -244,7 +244,7 @@ export class Taker implements Role {
   async #ask(partition: number, waits: boolean): Promise<Answered> {
     const { engine, slots, most } = this.#parts;
     this.#requests += 1;
-    // It only needs to be unique within the lane of a worker, which itself is unique.
+    // It only needs to be unique within a lane, since workers have unique ids.
     const repeated = this.#open[partition];
     const reservation = repeated?.reservation ?? String(this.#requests);
     let standby = repeated ? repeated.standby : waits ? this.#standby : undefined;
@@ -259,7 +259,7 @@ export class Taker implements Role {
     // Before it is sent: a notice may overtake the reply.
     slots.news[partition] = false;
     const count = Math.min(slots.free, most);
-    // Those of a request that waits may be used meanwhile.
+    // Slots are not claimed for a request that waits: others may use them until it is answered.
     const claimed = waited ? 0 : count;
     slots.claim(claimed);
     try {

@@ -4,8 +4,8 @@ import type { TargetState } from "../handler/gateway/target-state.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 
 /**
- * Reports what an attempt of a gateway has shown about its target, undefined if nothing; returns whether the task goes back to its
- * place without having used up an attempt: its target is down, its queue rests, and the request may be sent again. Idempotent.
+ * Reports what an attempt of a gateway has shown about its target, if anything. Returns whether the task goes back to its place without
+ * using up an attempt: the target is down, the queue rests, and the request may be sent again. Idempotent.
  * @throws PaihaoError store-unavailable
  */
 export async function reportTarget(

@@ -7,9 +7,9 @@ import { SHARED } from "../store/constants.ts";
 
 /** Pause between two ticks if nothing is known to be due sooner, ms. */
 const TICK_MS = 1000;
-/** The same after some time without a lease, ms. */
+/** The same after some time without leases, ms. */
 const IDLE = { tickMs: 5000, afterMs: 10_000 } as const;
-/** Such a pause is at most this share of the shortest lease: so the next tick knows of a lease before it can end. */
+/** Such a pause is at most this share of the shortest lease, so that the next tick knows of a lease before it can end. */
 const IDLE_LEASE_SHARE = 0.4;
 /** Pauses differ by this share, so that processes do not run in step. */
 const SPREAD = 0.2;
@@ -17,12 +17,12 @@ const SPREAD = 0.2;
 const LEAST_MS = 5;
 /** Pause between two checks of pointers while none is due, ms. */
 const POINTERS_MS = 30_000;
-/** So long after the end of an interval its sample is taken, ms. */
+/** How long after the end of an interval its sample is taken, ms. */
 const SAMPLE_LATE_MS = 50;
 
 /**
- * Runs `engine.maintenance.tick` in every partition: tasks past their deadline are canceled, due ones join the line, those of lost workers
- * return to it. Samples the histories of queues and checks the pointers of keyed ones too. Every process runs one.
+ * Runs `engine.maintenance.tick` in every partition, which cancels tasks past their deadline, lets due ones join the line, and returns
+ * those of lost workers to it. Also samples the histories of queues and checks the pointers of keyed queues. Every process runs a ticker.
  */
 export class Ticker implements Role {
   readonly #engine: Engine;
@@ -68,7 +68,7 @@ export class Ticker implements Role {
   }
 
   start(): void {
-    // What becomes due before the next tick would come; what is due later, that tick finds.
+    // An extra tick for tasks that are due before the next one; that one finds what is due later.
     this.#unlisten ??= this.#engine.maintenance.onDue((partition, delayMs) => this.#loops[partition]?.wakeIn(delayMs));
     for (const loop of [...this.#loops, ...this.#samplers, ...this.#pointers]) loop.start();
   }

@@ -21,14 +21,14 @@ export interface WorkerOptions extends HandlerLimits {
   readonly engine: Engine;
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
-  /** What its process does, for those who look at workers. Default: all. */
+  /** The role of its process, shown to operators. Default: all. */
   readonly role?: ServerRole;
   /** Undefined if nothing is traced. */
   readonly tracing?: Tracing | undefined;
   /** The directory that the handlers were loaded from, if any; threads and child processes load them from it too. */
   readonly handlersDir?: string | undefined;
   /**
-   * How long running tasks may continue after {@link Worker.stop}, ms; then they are handed back. And how long a handler may ignore its
+   * How long running tasks may continue after {@link Worker.stop} before they are handed back, ms; also how long a handler may ignore its
    * signal, if its lease is not longer, before it counts as stuck.
    */
   readonly drainTimeoutMs: number;
@@ -68,7 +68,7 @@ export class Worker implements Role {
       engine.metrics.stuck.inc({ queue: settings.queue });
       log.error(
         { requestId: lease.id, aborted: attempt.aborted },
-        "worker: the handler goes on ignoring its signal; its task waits until this process ends",
+        "worker: the handler still ignores its signal; its task waits until this process ends",
       );
       this.#renewer.noteStuck(attempt);
       tellStuck();
@@ -124,11 +124,11 @@ export class Worker implements Role {
     if (this.#renewer.size > 0)
       log.warn(
         { running: this.#renewer.size },
-        "worker: handlers run on until this process ends; their tasks go on when their leases have ended",
+        "worker: some handlers continue until this process ends; their tasks run again when their leases have ended",
       );
     await this.#executors.stop();
     await this.#heartbeat.stop();
-    // Last: the process must end before the leases of handlers that run on.
+    // Last, since the process must end before the leases of handlers that still run.
     await this.#renewer.stop();
   }
 }

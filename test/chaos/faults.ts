@@ -39,7 +39,7 @@ const STANDSTILL_MS = 50;
 /** Longest that anything is waited for, ms: the machine may be busy. */
 const PATIENCE_MS = 60_000;
 /** What a worker says of the end of an attempt that came too late. */
-const REFUSED = /no longer this worker's|the lease was lost|the lease of a running task/;
+const REFUSED = /no longer belongs to this worker|the lease was lost|the lease of a running task/;
 /** Memory that is left when it is to become scarce, bytes. */
 const SPARE_BYTES = 3 * 1024 ** 2;
 

@@ -102,7 +102,7 @@ describe("paihao, asked for one thing", function () {
       const missing = await cancel("");
       expect(missing).to.include({
         code: 5,
-        stderr: "paihao: A valid API key is required (--key or PAIHAO_KEY gives one)\n",
+        stderr: "paihao: A valid API key is required (pass one with --key or PAIHAO_KEY)\n",
       });
       const wrong = await cancel("wrong");
       expect(wrong.code).to.equal(5);

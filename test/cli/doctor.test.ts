@@ -68,7 +68,7 @@ describe("paihao doctor", function () {
       expect(message("handlers")).to.match(/broken\.mjs cannot be loaded: .*no such table/);
       expect(message("port")).to.equal(`127.0.0.1:${port} is taken by another program`);
       const elsewhere = await examine({ HOST: "192.0.2.1", AUTH: "none", PORT: String(port) });
-      expect(elsewhere.message("port")).to.equal("192.0.2.1 is no address of this machine");
+      expect(elsewhere.message("port")).to.equal("192.0.2.1 is not an address of this machine");
     } finally {
       other.close();
     }
@@ -130,7 +130,7 @@ describe("paihao doctor", function () {
 
   it("creates nothing where no server has run yet", async () => {
     const { findings, message } = await examine({ REDIS_URL: "", DATA_DIR: path.join(dir, "data") });
-    expect(message("store")).to.match(/^(native: .* \(not there yet\)|embedded: .* in memory only)$/);
+    expect(message("store")).to.match(/^(native: .* \(does not exist yet\)|embedded: .* in memory only)$/);
     expect(findings.map(({ check }) => check)).not.to.include("index");
     expect(() => rmSync(path.join(dir, "data"))).to.throw("ENOENT");
   });

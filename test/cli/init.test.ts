@@ -93,7 +93,7 @@ describe("paihao init", () => {
     // Its .ts files need not be ES modules.
     expect(filesIn(".")).to.include.members(["handlers/greet.mts", "test/greet.test.mts"]);
     expect(read("test/greet.test.mts")).to.contain("../handlers/greet.mts");
-    expect(printed).to.contain("npm run test:tasks").and.contain("README.md is there already");
+    expect(printed).to.contain("npm run test:tasks").and.contain("README.md already exists");
   });
 
   it("takes the package that a package.json installs already, unless that is a file outside", async () => {
@@ -111,13 +111,13 @@ describe("paihao init", () => {
     put("package.json", "[]");
     const none = await init(". --yes");
     expect(none.code).to.equal(6);
-    expect(none.printed).to.contain("is not the JSON of an object; nothing was written");
+    expect(none.printed).to.contain("is not a JSON object; nothing was written");
     put("package.json", '{"type":"module"}');
     mkdirSync(path.join(dir, "handlers"));
     put("handlers/greet.ts", "");
     const { code, printed } = await init(". --yes");
     expect(code).to.equal(6);
-    expect(printed).to.contain(`${dir} has handlers/greet.ts already; nothing was written`);
+    expect(printed).to.contain(`${dir} already has handlers/greet.ts; nothing was written`);
     expect(filesIn(".")).to.deep.equal(["handlers/greet.ts", "package.json"]);
   });
 
@@ -125,7 +125,7 @@ describe("paihao init", () => {
     put("tasks", "");
     const { code, printed } = await init("tasks");
     expect(code).to.equal(1);
-    expect(printed).to.match(/^paihao: .*tasks.* cannot be looked at: ENOTDIR/m);
+    expect(printed).to.match(/^paihao: .*tasks.* cannot be read: ENOTDIR/m);
   });
 
   it("makes settings that the other commands read as well", async () => {

@@ -68,7 +68,7 @@ describe("paihao keys", () => {
     writeFileSync(file, `a:read:${HASH}\n`);
     const wrong: readonly [args: string[], code: number, message: RegExp][] = [
       [["create", "a", "--scopes", "read", "--file", file], 6, /has a key named a already/],
-      [["create", "b", "--scopes", "write"], 2, /scope that is none of submit, read, admin, work/],
+      [["create", "b", "--scopes", "write"], 2, /unknown scope, expected some of submit, read, admin, work/],
       [["create", "no way", "--scopes", "read"], 2, /the name of a key has 1–64 characters/],
       [["create", "b", "--scopes", "read", "--file", path.join(dir, "nowhere/keys")], 1, /nowhere\/keys: ENOENT/],
       [["create", "b", "--file", file], 2, /required option '--scopes/],

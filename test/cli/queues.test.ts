@@ -50,7 +50,7 @@ describe("paihao and the queues", function () {
   it("need a key that may do it: 5 without", async () => {
     const without = await paihao("queues", "");
     expect(without).to.include({ code: 5, stdout: "" });
-    expect(without.stderr).to.equal("paihao: A valid API key is required (--key or PAIHAO_KEY gives one)\n");
+    expect(without.stderr).to.equal("paihao: A valid API key is required (pass one with --key or PAIHAO_KEY)\n");
     for (const line of ["ls gated", "pause gated", "dead rm gated --all --yes", "dead retry gated --all"]) {
       expect((await paihao(line, keyOf("user"))).code, line).to.equal(5);
     }
@@ -62,7 +62,9 @@ describe("paihao and the queues", function () {
   it("are paused and resumed", async () => {
     const paused = await paihao("pause default");
     expect(paused).to.include({ code: 0, stdout: "" });
-    expect(paused.stderr).to.equal("default is paused: 0 tasks wait, and 0 still run; go on: paihao resume default\n");
+    expect(paused.stderr).to.equal(
+      "default is paused: 0 tasks wait, and 0 still run; to continue: paihao resume default\n",
+    );
     await post("default", 1, "one");
     expect((await paihao("pause default")).stderr).to.include("1 task waits");
     expect(JSON.parse((await paihao("resume default --json")).stdout)).to.include({ name: "default", paused: false });
@@ -120,7 +122,11 @@ describe("paihao and the queues", function () {
   it("delete dead tasks, but without a person to ask only with --yes, and no others", async () => {
     await killTwo();
     const asked = await paihao("dead rm failing --all");
-    expect(asked).to.deep.equal({ code: 2, stdout: "", stderr: "paihao: this destroys; add --yes if that is meant\n" });
+    expect(asked).to.deep.equal({
+      code: 2,
+      stdout: "",
+      stderr: "paihao: this deletes dead tasks; add --yes if that is intended\n",
+    });
     await post("default", 1, "fine");
     expect(await paihao("dead rm default fine --yes")).to.include({ code: 6, stdout: "" });
     await post("giving-up", { status: 422, title: "No" }, "answered");

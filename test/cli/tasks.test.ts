@@ -43,7 +43,7 @@ describe("paihao in a script", function () {
     runCli(typeof line === "string" ? line.split(" ") : line, optionsOf(options));
 
   describe("submit", () => {
-    it("prints the id alone on stdout; the same id and input again is the same task", async () => {
+    it("prints the id alone on stdout; the same id with the same input is the same task", async () => {
       const first = await paihao(["submit", "default", '{"a":1}', "--id", "one"]);
       expect(first).to.include({ code: 0, stdout: "one\n" });
       expect(first.stderr).to.match(/^place 1 in line/);
@@ -230,7 +230,7 @@ describe("paihao in a script", function () {
       const { code, stdout, stderr } = await paihao(["cancel", waiting, "ended", "nobody", running]);
       expect(code, "that of the first which was not canceled").to.equal(6);
       expect(stdout).to.equal(`${waiting}\tcanceled\n${running}\tstopping\n`);
-      expect(stderr).to.include("ended has succeeded already; its result is kept").and.include("nobody: No task has");
+      expect(stderr).to.include("ended has already succeeded; its result is kept").and.include("nobody: No task has");
       expect((await server.send("/v1/requests/ended")).status).to.equal(200);
       await server.until(running, "canceled");
       expect(await paihao(["cancel", waiting])).to.include({ code: 0, stdout: `${waiting}\tcanceled\n` });
@@ -314,7 +314,7 @@ describe("paihao in a script", function () {
       socket.destroy();
       expect(code).to.equal(130);
       expect(stderr).to.equal(
-        "paihao: interrupted; it is not known whether the task was submitted: paihao status mine\n",
+        "paihao: interrupted; the task may or may not have been submitted; to find out: paihao status mine\n",
       );
     } finally {
       silent.close();

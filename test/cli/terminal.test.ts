@@ -144,7 +144,7 @@ describe("paihao on a terminal", function () {
     const terminal = start(["get", "bytes"]);
     expect(await terminal.ended).to.equal(0);
     expect(terminal.screen.text.trim()).to.equal(
-      "the result is application/octet-stream, 4 bytes; to keep it: paihao get bytes > FILE",
+      "the result is application/octet-stream, 4 bytes; to save it: paihao get bytes > FILE",
     );
   });
 

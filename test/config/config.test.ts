@@ -276,8 +276,16 @@ describe("the configuration", () => {
         `ci:submit:hunter2`,
         `${keys}: the key ci has no SHA-256 of 64 hexadecimal digits as its third part`,
       ],
-      ["API_KEYS", `ci:write:${HASH}`, `${keys}: the key ci has a scope that is none of submit, read, admin, work`],
-      ["API_KEYS", `ci::${HASH}`, `${keys}: the key ci has a scope that is none of submit, read, admin, work`],
+      [
+        "API_KEYS",
+        `ci:write:${HASH}`,
+        `${keys}: the key ci has an unknown scope, expected some of submit, read, admin, work`,
+      ],
+      [
+        "API_KEYS",
+        `ci::${HASH}`,
+        `${keys}: the key ci has an unknown scope, expected some of submit, read, admin, work`,
+      ],
       ["API_KEYS", `ci:read:${HASH},ci:work:${HASH}`, `${keys}: two keys are named ci`],
       ["URL_SIGNING_KEY", "hunter2", "the value given, expected a secret of at least 16 characters"],
       ["WEBHOOK_SECRET", "hunter2", `${webhook}: one of the secrets does not have this form`],

@@ -95,7 +95,7 @@ describe("the address of a store", () => {
       ["rediss://a?ca=", /ca is empty/],
       ["redis://a?sentinel_password=hunter2", /redis\+sentinel/],
       ["redis+sentinel://a/m?sentinel_username=hunter2", /needs sentinel_password/],
-      ["redis+sentinel://a/m?hunter2=1", /option behind \? that is not known/],
+      ["redis+sentinel://a/m?hunter2=1", /unknown option after \?/],
       ["redis+ring://:hunter2@a", /not have this form/],
       ["unix://hunter2/s", /not have this form/],
       ["unix://:hunter2@/s?password=hunter2", /not have this form/],

@@ -127,7 +127,7 @@ describe("what a handler writes", () => {
     await shop.ended(id, "canceled");
     // It has ended by the cancel, before the handler writes.
     await eventually(() => said !== "");
-    expect(said).to.contain("no longer this worker's");
+    expect(said).to.contain("no longer belongs to this worker");
     expect(await read(id)).to.deep.equal([]);
   });
 

@@ -155,7 +155,7 @@ describe("a running task's signal", () => {
     expect(await reason.promise).to.equal("lease-lost");
     expect(await shop.answer(id)).to.equal("the rival was first");
     expect([runs, (await shop.look(id)).lost]).to.deep.equal([1, 1]);
-    await eventually(() => said(/what this one made of the task is dropped/).length === 1);
+    await eventually(() => said(/the result of this attempt is discarded/).length === 1);
   });
 
   it("does not fire if the handler returns right afterwards, and the late result is refused by its fence", async () => {
@@ -169,7 +169,7 @@ describe("a running task's signal", () => {
     );
     await shop.worker();
     const id = await shop.submit(1);
-    await eventually(() => said(/the store refused the end|made of the task is dropped/).length === 1);
+    await eventually(() => said(/the store refused the end|result of this attempt is discarded/).length === 1);
     expect(await shop.answer(id)).to.equal("the rival was first");
   });
 

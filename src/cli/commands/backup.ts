@@ -3,7 +3,7 @@ import { command } from "../command.ts";
 
 /** `paihao backup`: everything of a deployment, into a file. */
 export function backupCommand(): Command {
-  return command("backup <file>", "write everything of a deployment to a file, or to stdout for -", [
+  return command("backup <file>", "write all data of a deployment to a file; - writes it to stdout", [
     "paihao backup paihao.backup",
     "REDIS_URL=redis://localhost:6379 paihao backup paihao.backup",
   ])
@@ -14,13 +14,13 @@ export function backupCommand(): Command {
     });
 }
 
-/** `paihao restore`: and back into a store. */
+/** `paihao restore`: puts a backup back into a store. */
 export function restoreCommand(): Command {
-  return command("restore <file>", "put a backup, from stdin for -, into an empty deployment", [
+  return command("restore <file>", "put a backup into an empty deployment; - reads it from stdin", [
     "KEY_PREFIX=copy paihao restore paihao.backup",
     "KEY_PREFIX=copy paihao restore paihao.backup --replace",
   ])
-    .option("--replace", "delete what the deployment has")
+    .option("--replace", "delete what the deployment already has")
     .option("--json", "print JSON")
     .action(async (file: string, options: { replace?: boolean; json?: boolean }) => {
       const { restore } = await import("../backup.ts");

@@ -21,10 +21,10 @@ export function cancelCommand(): Command {
   );
 }
 
-/** A line that moves gives its tasks new versions: after so many tries the task is canceled whatever its version. */
+/** A moving line gives its tasks new versions: after this many tries the task is canceled whatever its version. */
 const CAREFUL_TRIES = 5;
 
-/** A DELETE would destroy the result of a task that has ended, so it names the version of the task that has not. */
+/** A DELETE would delete the result of a task that has ended, so it names the version of the task before its end. */
 async function cancel(connection: Connection, id: string, { json }: ClientOptions): Promise<ExitCode> {
   const path = taskPath(id);
   for (let tries = 1; ; tries += 1) {
@@ -34,7 +34,7 @@ async function cancel(connection: Connection, id: string, { json }: ClientOption
     }));
     if (hasEnded(status)) {
       if (status.state === "canceled") return report(status, json);
-      throw new CommandError(EXIT.refused, `${id} has ${status.state} already; its result is kept`);
+      throw new CommandError(EXIT.refused, `${id} has already ${status.state}; its result is kept`);
     }
     const headers: Record<string, string> = tag !== null && tries <= CAREFUL_TRIES ? { "If-Match": tag } : {};
     try {

@@ -9,10 +9,10 @@ import { print } from "../terminal/print.ts";
 
 type Shell = keyof typeof COMPLETION_SCRIPTS;
 
-/** Longer than this nobody waits for a Tab. */
+/** Time limit for the server's answer, since a person who pressed Tab is waiting. */
 const PATIENCE_MS = 1500;
 
-/** Commands that not every queue takes from every key: the queue lists those that it takes, by the same names. */
+/** Commands that some queues refuse: the `actions` of a queue list what it takes from this key, by the same names. */
 const REFUSED: readonly QueueAction[] = ["submit", "pause", "resume", "retry"];
 
 /** `paihao completion`: the script that completes commands in a shell. */
@@ -28,7 +28,7 @@ export function completionCommand(): Command {
     });
 }
 
-/** What the scripts call; not for people. @param program with all commands */
+/** The command that the scripts call; not for people. @param program with all commands */
 export function completeCommand(program: Command): Command {
   return new Command("__complete").argument("[words...]").action(async function (this: Command, words: string[]) {
     const options = this.optsWithGlobals<ServerOptions>();
@@ -40,7 +40,7 @@ export function completeCommand(program: Command): Command {
         const able = items.filter(({ actions }) => !action || (actions?.includes(action) ?? true));
         return able.map((queue) => queue.name).filter(isQueueName);
       } catch {
-        // There is nobody to tell.
+        // A completion has no place to show an error.
         return [];
       }
     };

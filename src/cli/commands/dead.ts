@@ -74,7 +74,7 @@ function rmCommand(): Command {
         const path = queuePath(queue);
         if (!options.yes) {
           const n = options.all ? (await ask<Queue>(connection, path)).dead : ids.length;
-          if (!(await confirm(`Delete ${count(n, "dead task")} of ${queue} for good?`, "this destroys"))) {
+          if (!(await confirm(`Delete ${count(n, "dead task")} of ${queue} for good?`, "this deletes dead tasks"))) {
             throw new CommandError(EXIT.failed, "nothing was deleted");
           }
         }
@@ -102,7 +102,7 @@ async function retry(connection: Connection, queue: string, id: string, { json }
   return EXIT.done;
 }
 
-/** Those of some ids that are in the list of dead tasks: the status of a task does not tell. */
+/** Which of these ids are in the list of dead tasks: the status of a task does not say so. */
 async function deadAmong(connection: Connection, path: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const wanted = new Set(ids);
   const found = new Set<string>();
@@ -113,7 +113,7 @@ async function deadAmong(connection: Connection, path: string, ids: readonly str
   return found;
 }
 
-/** A DELETE destroys the result of any task that has ended, so it is sent for dead ones only. */
+/** A DELETE deletes the result of any task that has ended, so it is sent for dead tasks only. */
 async function remove(
   connection: Connection,
   queue: string,
@@ -130,9 +130,9 @@ async function remove(
   return EXIT.done;
 }
 
-/** @throws CommandError if the task is of another queue */
+/** @throws CommandError if the task belongs to another queue */
 async function statusIn(connection: Connection, queue: string, id: string): Promise<Status> {
   const status = await ask<Status>(connection, `${taskPath(id)}/status`);
   if (status.queue === queue) return status;
-  throw new CommandError(EXIT.gone, `${id} is not in ${queue} but in ${status.queue}`);
+  throw new CommandError(EXIT.gone, `${id} is in ${status.queue}, not in ${queue}`);
 }

@@ -13,7 +13,7 @@ export function doctorCommand(): Command {
     "REDIS_URL=redis://localhost:6379 paihao doctor --heal",
     "paihao doctor --json",
   ])
-    .option("--heal", "repair an index that does not agree with the tasks")
+    .option("--heal", "repair the index if it disagrees with the tasks")
     .option("--json", "print JSON")
     .action(async ({ heal = false, json = false }: { heal?: boolean; json?: boolean }) => {
       const { examine } = await import("../doctor/doctor.ts");

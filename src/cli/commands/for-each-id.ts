@@ -3,7 +3,7 @@ import { CommandError, EXIT, type ExitCode, failureOf } from "../exit.ts";
 import { note, printJsonLine } from "../terminal/print.ts";
 
 /**
- * Does something to tasks, one after the other, the next one also if one is refused; without an answer of the server, or without the right key, it ends.
+ * Does something to tasks, one after the other. It goes on if a task is refused, and ends if the server does not answer or refuses the key.
  * @returns the first exit code that is not 0
  */
 export async function forEachId(

@@ -3,13 +3,13 @@ import { command } from "../command.ts";
 
 /** `paihao init`: a project to start from. */
 export function initCommand(): Command {
-  return command("init [dir]", "make a project: a handler with its test, settings, compose", [
+  return command("init [dir]", "create a project: a handler with its test, settings, compose", [
     "paihao init my-tasks",
     "paihao init other-tasks --no-install",
   ])
     .option("--no-install", "do not run npm install")
-    .option("--from <spec>", "what to install as paihao, if not this package: a version, a URL or a path")
-    .option("--yes", "do not ask before files that are there get what they lack")
+    .option("--from <spec>", "what to install as paihao instead of this package: a version, a URL or a path")
+    .option("--yes", "do not ask before adding to existing files")
     .action(async (dir: string | undefined, options: { install: boolean; from?: string; yes?: boolean }) => {
       const { init } = await import("../init/init.ts");
       await init(dir ?? ".", options);

@@ -16,7 +16,7 @@ export function keysCommand(): Command {
 }
 
 function createCommand(): Command {
-  return command("create <name>", "create a key and print it, only this once, with the line that the server stores", [
+  return command("create <name>", "create a key and print it, this once only, with the line that the server stores", [
     "paihao keys create ci --scopes submit,read --file keys",
     "paihao keys create ops --scopes admin --json",
   ])

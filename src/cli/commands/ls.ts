@@ -29,7 +29,7 @@ const ERROR: Column<ListedTask> = {
   value: ({ error, errors = [] }) => error && `${error.code}: ${errors[0] ?? error.message}`,
   cut: { where: "end", least: 12 },
 };
-/** Only where something cannot be run again: its work is undone, or the key may not. */
+/** Shown only if a task cannot be run again: its work is undone, or the key does not allow it. */
 const RETRY: Column<ListedTask> = {
   title: "RETRY",
   value: ({ actions }) => (actions?.includes("retry") === false ? "no" : null),

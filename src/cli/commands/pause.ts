@@ -23,7 +23,7 @@ async function act(options: ClientOptions, queue: string, verb: "pause" | "resum
   if (options.json) printJson(found);
   const waiting = `${count(found.waiting, "task")} ${found.waiting === 1 ? "waits" : "wait"}`;
   if (found.paused)
-    note(`${queue} is paused: ${waiting}, and ${found.running} still run; go on: paihao resume ${queue}`);
+    note(`${queue} is paused: ${waiting}, and ${found.running} still run; to continue: paihao resume ${queue}`);
   else note(`${queue} is running: ${waiting}`);
   return undefined;
 }

@@ -16,7 +16,7 @@ interface Options extends ClientOptions, Omit<SubmitOptions, "signal"> {
   readonly timeout?: number;
 }
 
-/** `paihao submit`: hands a task in, and waits for it if asked to. */
+/** `paihao submit`: submits a task, and waits for it if asked to. */
 export function submitCommand(): Command {
   return clientCommand("submit <queue> [input]", "submit a task: JSON, @file, or - for stdin", [
     `paihao submit countdown '{"seconds":3}'`,
@@ -25,13 +25,13 @@ export function submitCommand(): Command {
     `paihao submit countdown @input.json --id report-10 --priority 0 --delay 5m`,
   ])
     .addOption(new Option("--wait", "wait for the task and print its result").conflicts("watch"))
-    .option("--watch", "the same, with place in line, progress and output meanwhile")
+    .option("--watch", "the same, showing place in line, progress and output")
     .option("--timeout <time>", `stop waiting after this; the task goes on: ${DURATION_HELP}`, readTimeout)
-    .option("--id <id>", "the task's id; the same id and input again is the same task")
+    .option("--id <id>", "the task's id; the same id with the same input is the same task")
     .option("--priority <n>", "0, the most urgent, to 7 (default: 3)", wholeWithin(PRIORITY.most, PRIORITY.least))
-    .option("--delay <time>", "start it no earlier than in this time", readDuration)
+    .option("--delay <time>", "start it no sooner than after this time", readDuration)
     .option("--deadline <time>", "cancel it if it has not ended after this time", readDuration)
-    .option("--query <name=value>", "parameter for the handler, also several", addParameter)
+    .option("--query <name=value>", "parameter for the handler; may be repeated", addParameter)
     .option("--type <type>", "media type of an input that is not JSON, e.g. image/png")
     .action(clientAction(run));
 }
@@ -41,10 +41,10 @@ async function run(options: Options, queue: string, argument: string | undefined
   queuePath(queue);
   if (options.id !== undefined) taskPath(options.id);
   const input = await readInput(argument, options.type);
-  // Chosen here, so that it can be named before there is an answer.
+  // Chosen here, so that messages can name it before there is an answer.
   const id = options.id ?? newId();
   let isAccepted = false;
-  const unknown = `it is not known whether the task was submitted: paihao status ${id}`;
+  const unknown = `the task may or may not have been submitted; to find out: paihao status ${id}`;
   const waiting = waitFor(() => (isAccepted ? goOnText(id) : unknown), options.timeout);
   const { signal } = waiting;
   try {

@@ -23,8 +23,8 @@ interface TopOptions extends ClientOptions {
 /** `paihao top`: all queues, live. */
 export function topCommand(): Command {
   return clientCommand("top", "show all queues, live", ["paihao top", "paihao top --once", "paihao top --once --json"])
-    .option("--interval <time>", `time between two looks: ${DURATION_HELP}`, readInterval, 1000)
-    .option("--once", "look once, as where stdout is no terminal")
+    .option("--interval <time>", `time between two refreshes: ${DURATION_HELP}`, readInterval, 1000)
+    .option("--once", "print once and exit, as when stdout is not a terminal")
     .action(clientAction(run));
 }
 
@@ -77,7 +77,7 @@ async function live(connection: Connection, intervalMs: number, first: Look): Pr
         seen = await look(connection);
         problem = "";
       } catch (error) {
-        // A restart of the server is waited for.
+        // Go on, since the server may be restarting.
         problem = failureOf(error).message ?? "";
       }
     }
@@ -91,7 +91,7 @@ async function live(connection: Connection, intervalMs: number, first: Look): Pr
   }
 }
 
-/** By how many queues a key scrolls, where so many fit on the screen. */
+/** How many queues a key scrolls, given how many fit on the screen. */
 type Move = (page: number) => number;
 
 const MOVES: ReadonlyMap<string, Move> = new Map<string, Move>([
@@ -115,13 +115,13 @@ function keysPressed(scroll: (move: Move) => void): { signal: AbortSignal; end()
     for (const [key] of data.toString("latin1").matchAll(KEY)) {
       const move = MOVES.get(key);
       if (key === "q") controller.abort(EXIT.done);
-      // In raw mode it is a character.
+      // In raw mode Ctrl-C is a character.
       else if (key === "\x03") controller.abort(EXIT.interrupted);
       else if (move) scroll(move);
     }
   };
   const onInterrupt = () => controller.abort(EXIT.interrupted);
-  // Whatever ends it: the terminal has to be as before.
+  // However it ends, the terminal must be restored.
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const name of signals) process.once(name, onInterrupt);
   if (stdin.isTTY) stdin.setRawMode(true).resume().on("data", onData);

@@ -1,17 +1,17 @@
 import type { Command, Option } from "commander";
 
-/** A word that may stand where the cursor is. */
+/** A word that can be completed at the cursor. */
 export interface Candidate {
   readonly word: string;
   readonly description: string;
 }
 
-/** What can stand in a place that is known only while it is typed: the names of the queues that a command can be used on. */
+/** Gets the names of the queues on which a command can be used. */
 export type QueueNames = (url: string | undefined, command: string) => Promise<readonly string[]>;
 
 /**
- * The words that may complete the last one of a command line.
- * @param words behind `paihao`; the last may be empty
+ * The words that may complete the last word of a command line.
+ * @param words after `paihao`; the last may be empty
  */
 export async function candidatesFor(
   program: Command,
@@ -37,7 +37,7 @@ export async function candidatesFor(
   }
 }
 
-/** Where the cursor is: in which command, behind which option that wants a value, at which argument. */
+/** Where the cursor is: in which command, after which option that takes a value, at which argument. */
 export function placeOf(program: Command, before: readonly string[]) {
   let command = program;
   let option: Option | undefined;

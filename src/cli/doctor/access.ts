@@ -11,7 +11,7 @@ import { type Finding, failure, ok } from "./finding.ts";
 
 const SEE_LOG = "see its log";
 
-/** Whether the store takes what the server writes and announces, from its user, with the configured durability. */
+/** Whether the store accepts writes and messages from the server's user, with the configured durability. */
 export async function checkAccess(connection: Connection, config: Config): Promise<Finding[]> {
   const { durability, strictResultTtl } = config;
   const keys = new Keys(config.keyPrefix, config.partitions);
@@ -20,7 +20,7 @@ export async function checkAccess(connection: Connection, config: Config): Promi
     if (missing !== undefined) return [split("rights", missing)];
     const findings = [ok("writes", "taken, with messages")];
     if (durability === "memory") return findings;
-    // The confirmation is of what this connection has written.
+    // Durability is confirmed for what the same connection has written.
     const { probe } = scriptsOf(connection, { strictResultTtl });
     await probe(keys.tag(0), isCluster(connection) ? "SPUBLISH" : "PUBLISH");
     const confirmation = new Confirmation(durability);
@@ -37,7 +37,7 @@ export async function checkAccess(connection: Connection, config: Config): Promi
   }
 }
 
-/** A finding of a sentence whose part after the semicolon is advice. */
+/** A finding from a sentence; the part after the semicolon is advice. */
 function split(check: string, sentence: string): Finding {
   const [what = "", ...advice] = sentence.split("; ");
   return failure(check, what, advice.length > 0 ? advice.join("; ") : SEE_LOG);

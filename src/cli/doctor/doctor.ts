@@ -16,7 +16,7 @@ import { checkQueues } from "./queues.ts";
 import { checkKeys, checkVariables } from "./settings.ts";
 import { checkDataVersion, checkPartitions, checkStore } from "./store.ts";
 
-/** All checks, in order; each finding as soon as it is known. */
+/** Runs all checks in order, and yields each finding as soon as it is known. */
 export async function* examine({ heal }: { readonly heal: boolean }): AsyncGenerator<Finding> {
   yield checkNode(process.versions.node);
   let config: Config;
@@ -55,7 +55,7 @@ async function* examineStore(config: Config, heal: boolean, handled: ReadonlySet
       if (data?.level === "error") return;
       const partitions = await checkPartitions(connection, config);
       if (partitions) yield partitions;
-      // The rest runs scripts.
+      // The other checks run scripts.
       if (!access.some(({ check, level }) => check === "writes" && level === "ok")) return;
       yield partitions ? await checkIndex(store.url, config, heal, log) : ok("index", "nothing is stored yet");
       if (partitions?.level === "ok") yield* await checkQueues(connection, config, handled);
@@ -80,12 +80,12 @@ async function openStore(config: Config, log: Logger): Promise<{ finding: Findin
       const advice = "install redis-server (apt-get install redis-server, brew install redis), or set REDIS_URL";
       const message = required
         ? "STORE is native, but there is no usable redis-server or valkey-server on PATH"
-        : "embedded: fit to try things out, its data is in memory only";
+        : "embedded: suitable for trying things out; its data is in memory only";
       return { finding: (required ? failure : warning)(check, message, advice) };
     }
     const text = `native: ${binary.name} ${binary.version}, started with the server, data in ${config.dataDir}`;
     // Starting it would create the directory.
-    if (!existsSync(config.dataDir)) return { finding: ok(check, `${text} (not there yet)`) };
+    if (!existsSync(config.dataDir)) return { finding: ok(check, `${text} (does not exist yet)`) };
   }
   try {
     const store = await attachStore(config, log);
@@ -93,7 +93,7 @@ async function openStore(config: Config, log: Logger): Promise<{ finding: Findin
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     if (error instanceof DirectoryInUseError) {
-      const text = `native, data in ${config.dataDir}, in use by process ${error.pid}; not examined while that runs`;
+      const text = `native, data in ${config.dataDir}, in use by process ${error.pid}; not examined while that process runs`;
       return { finding: ok(check, text) };
     }
     return { finding: failure(check, messageOf(error), "see the settings of the store in .env.example") };

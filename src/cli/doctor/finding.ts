@@ -1,10 +1,10 @@
-/** What a check has found. */
+/** The result of a check. */
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** The name of the check, in a word or two. */
   readonly check: string;
   readonly level: "ok" | "warning" | "error";
   readonly message: string;
-  /** What to do about it; undefined where nothing is. */
+  /** What to do about it; undefined if there is nothing to do. */
   readonly advice?: string;
 }
 
@@ -13,7 +13,7 @@ export function ok(check: string, message: string): Finding {
   return { check, level: "ok", message };
 }
 
-/** Works, but not as well as it should, or not for ever. */
+/** Works, but not as well as it should, or not forever. */
 export function warning(check: string, message: string, advice: string): Finding {
   return { check, level: "warning", message, advice };
 }

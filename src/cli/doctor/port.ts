@@ -8,10 +8,10 @@ import { type Finding, failure, ok, warning } from "./finding.ts";
 
 const CHECK = "port";
 const PROBE_MS = 3000;
-/** Of another program it may be anything. */
+/** Limits what is read from another program, which may send anything. */
 const ANSWER_BYTES = 100_000;
 
-/** Whether the server can listen where it should, or does so already. */
+/** Whether the server can listen on its address, or already does. */
 export async function checkPort({ host, port }: Pick<Config, "host" | "port">): Promise<Finding> {
   if (port === undefined) return ok(CHECK, "none: a worker without PORT does not listen");
   const place = `${host.includes(":") ? `[${host}]` : host}:${port}`;
@@ -26,13 +26,17 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">): 
     if (code === "EADDRINUSE") return checkListener(place, ownUrl(host, port));
     if (code === "EACCES") return failure(CHECK, `this user may not listen on ${place}`, "set PORT to one above 1023");
     if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-      return failure(CHECK, `${host} is no address of this machine`, "set HOST to 127.0.0.1, or to 0.0.0.0 for all");
+      return failure(
+        CHECK,
+        `${host} is not an address of this machine`,
+        "set HOST to 127.0.0.1, or to 0.0.0.0 for all",
+      );
     }
     return failure(CHECK, `nothing can listen on ${place}: ${messageOf(error)}`, "set HOST and PORT to others");
   }
 }
 
-/** What it is that listens there. */
+/** Finds out what listens there. */
 async function checkListener(place: string, url: string): Promise<Finding> {
   const answer = await readiness(url);
   if (answer === undefined)
@@ -42,7 +46,7 @@ async function checkListener(place: string, url: string): Promise<Finding> {
   return warning(CHECK, `a Paihao server listens on ${place}, but is not ready: ${answer.reasons.join("; ")}`, advice);
 }
 
-/** What a server says of itself; undefined if it is none of ours. */
+/** What a server reports about itself; undefined if it is not a Paihao server. */
 async function readiness(url: string): Promise<{ reasons: readonly string[] } | undefined> {
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) });
@@ -50,7 +54,7 @@ async function readiness(url: string): Promise<{ reasons: readonly string[] } | 
     const { status, reasons } = JSON.parse(body.toString()) as { status?: unknown; reasons?: unknown };
     return typeof status === "string" && Array.isArray(reasons) ? { reasons: reasons.map(String) } : undefined;
   } catch {
-    // It does not speak HTTP, or says something else.
+    // It does not speak HTTP, or answers something else.
     return undefined;
   }
 }

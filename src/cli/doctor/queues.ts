@@ -9,7 +9,7 @@ import { type Finding, ok, warning } from "./finding.ts";
 
 const CHECK = "queues";
 
-/** Whether some worker takes from every queue in the store that holds tasks. */
+/** Whether every queue in the store that holds tasks has a worker. */
 export async function checkQueues(
   connection: Connection,
   config: Pick<Config, "keyPrefix" | "partitions" | "strictResultTtl">,
@@ -21,7 +21,7 @@ export async function checkQueues(
   const names = await Promise.all(keys.tags.map((_, partition) => registered.queuesOf(partition)));
   const rows = await figuresOf(scripts, keys, [...new Set(names.flat())].sort());
   const findings = rows.flatMap((row) => findingOf(row, handled));
-  return findings.length > 0 ? findings : [ok(CHECK, `${rows.length}, none with tasks that no worker takes`)];
+  return findings.length > 0 ? findings : [ok(CHECK, `${rows.length}; every queue with tasks has a worker`)];
 }
 
 function findingOf({ snapshot, dead }: QueueRow, handled: ReadonlySet<string>): Finding[] {

@@ -11,7 +11,7 @@ export function checkVariables(): Finding[] {
   );
 }
 
-/** Whether the API keys can be read, as the server reads them; undefined if there is no file of them. */
+/** Whether the API keys can be read, as the server reads them; undefined if there is no key file. */
 export function checkKeys({ apiKeys, apiKeysFile }: Pick<Config, "apiKeys" | "apiKeysFile">): Finding | undefined {
   if (apiKeysFile === undefined) return undefined;
   try {

@@ -9,7 +9,7 @@ import { Keys } from "../../store/keys.ts";
 import { checkServer, persistenceProblem, readInfo } from "../../store/servers/check-server.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
-/** From where on something is reported. */
+/** Values from which something is reported. */
 const LIMITS = {
   /** Of the store's memory limit, or of the machine's memory without one. */
   memory: { warning: 0.8, error: 0.95 },
@@ -20,7 +20,7 @@ const ROUND_TRIPS = 20;
 const MIB = 1024 * 1024;
 
 /**
- * Checks a store that can be connected to: version, eviction, persistence, memory, clock and latency, of each master in a cluster.
+ * Checks a reachable store: version, eviction, persistence, memory, clock and latency, of each master in a cluster.
  */
 export async function checkStore(
   connection: Connection,
@@ -51,7 +51,7 @@ export async function checkStore(
   return { findings, version: known };
 }
 
-/** Whether the settings name the number of partitions that the store was made with. Undefined if nothing is stored yet. */
+/** Whether the settings have the number of partitions with which the store was created. Undefined if nothing is stored yet. */
 export async function checkPartitions(connection: Connection, config: Config): Promise<Finding | undefined> {
   const stored = await connection.get(new Keys(config.keyPrefix, 1).claim);
   if (stored === null) return undefined;
@@ -102,7 +102,7 @@ function persistenceOf(info: Info): Finding {
   const age = Number.isFinite(savedS) ? `, of ${new Date(savedS * 1000).toISOString()}` : "";
   return warning(
     check,
-    `no append-only file: a crash of the store loses what came after its last snapshot${age}`,
+    `no append-only file: a crash of the store loses everything after its last snapshot${age}`,
     "CONFIG SET appendonly yes, or appendonly yes in redis.conf, or your provider's setting",
   );
 }

@@ -15,15 +15,15 @@ interface InitOptions {
   readonly yes?: boolean;
 }
 
-/** Files of a project that a folder may have of its own: they stay as they are. */
+/** Files of a project that a folder may already have: those stay as they are. */
 const KEPT = ["README.md", "tsconfig.json", "compose.yaml"];
-/** Files that get what they lack. */
+/** Files to which missing entries are added. */
 const MERGED = ["package.json", ...Object.keys(LINES)];
 
 /**
  * Writes a project into a folder, which may have other files, and installs it. Prints the paths of the files.
- * @throws CommandError if a handler or test of its name is there already, or the person does not want its files to be changed, and then
- *   nothing is written; or if npm fails
+ * @throws CommandError if a handler or test of its name exists, or the person does not want files to be changed (nothing is written then),
+ * or if npm fails
  */
 export async function init(dir: string, { install, from, yes = false }: InitOptions): Promise<void> {
   const root = path.resolve(dir);
@@ -51,7 +51,7 @@ export async function init(dir: string, { install, from, yes = false }: InitOpti
   if (
     lines.length > 0 &&
     !yes &&
-    !(await confirm("Add that to files that are there?", "files that are there would be added to"))
+    !(await confirm("Add that to the existing files?", "existing files would be changed"))
   ) {
     throw new CommandError(EXIT.failed, "nothing was written");
   }
@@ -61,7 +61,7 @@ export async function init(dir: string, { install, from, yes = false }: InitOpti
   const { files, scripts } = merged(there, { ...options, paihao });
   for (const [name, text] of Object.entries(projectFiles({ ...options, paihao }))) {
     if (kept.includes(name)) {
-      note(`${path.join(dir, name)} is there already, and stays as it is`);
+      note(`${path.join(dir, name)} already exists, and stays as it is`);
       continue;
     }
     const merge = files[name];
@@ -73,7 +73,7 @@ export async function init(dir: string, { install, from, yes = false }: InitOpti
   sayHowToGoOn(root, dir, { install, scripts });
 }
 
-/** What becomes of the files that are there. */
+/** The existing files, with what is added to them. */
 function merged(
   there: Readonly<Record<string, string>>,
   options: ProjectOptions,
@@ -91,7 +91,7 @@ function merged(
   return { files, scripts };
 }
 
-/** @param isNew it must not be there: it may have appeared since it was looked for */
+/** @param isNew fails if the file exists: it may have appeared since the check */
 async function write(file: string, text: string, isNew: boolean): Promise<void> {
   try {
     await mkdir(path.dirname(file), { recursive: true });
@@ -132,18 +132,18 @@ async function refuseClashes(root: string, names: readonly string[]): Promise<vo
   if (clashes.length === 0) return;
   throw new CommandError(
     EXIT.refused,
-    `${root} has ${clashes.join(", ")} already; nothing was written. Choose another folder, or move them away`,
+    `${root} already has ${clashes.join(", ")}; nothing was written. Choose another folder, or move them away`,
   );
 }
 
-/** Those of some files that are there. */
+/** Which of these files exist. */
 async function existing(root: string, names: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const name of names) if ((await looked(path.join(root, name), lstat)) !== undefined) found.push(name);
   return found;
 }
 
-/** The texts of those of some files that are there. */
+/** The texts of those of these files that exist. */
 async function filesIn(root: string, names: readonly string[]): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const name of names) {
@@ -153,21 +153,21 @@ async function filesIn(root: string, names: readonly string[]): Promise<Record<s
   return texts;
 }
 
-/** What a look at a file finds; undefined if it is not there. @throws CommandError */
+/** What a check of a file finds; undefined if it does not exist. @throws CommandError */
 async function looked<T>(file: string, look: (file: string) => Promise<T>): Promise<T | undefined> {
   try {
     return await look(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    throw new CommandError(EXIT.failed, `${file} cannot be looked at: ${messageOf(error)}`, { cause: error });
+    throw new CommandError(EXIT.failed, `${file} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }
 
 async function installIn(root: string): Promise<void> {
   note("");
   note("npm install");
-  // Its output is for the person, like everything but the paths.
+  // Its output is for the person, like everything except the paths.
   const { how } = await runNpm(["install", "--no-audit", "--no-fund"], root, { show: true });
   if (how === undefined) return;
   throw new CommandError(

@@ -1,17 +1,17 @@
 import { CommandError, EXIT } from "../exit.ts";
 
-/** A file of the project that is there already, with what it is to get. */
+/** An existing file of the project, with the additions. */
 export interface Merge {
   readonly text: string;
-  /** For the person who is asked; nothing if nothing is missing. */
+  /** What is added, for the person who is asked; empty if nothing is missing. */
   readonly added: readonly string[];
 }
 
 type Members = Record<string, unknown>;
 
 /**
- * A package.json with what the project needs. What is there stays: a script whose name is taken gets another one.
- * @throws CommandError if it is not the JSON of an object
+ * A package.json with what the project needs. Existing entries stay: a script whose name is taken gets another name.
+ * @throws CommandError if it is not a JSON object
  */
 export function mergeManifest(before: string, { scripts, dependencies }: ManifestNeeds): Merge & { scripts: Scripts } {
   const manifest = objectOf(before);
@@ -38,7 +38,7 @@ export function mergeManifest(before: string, { scripts, dependencies }: Manifes
   };
 }
 
-/** What a package.json installs as a package, unless that is a file or a folder outside of the project: then it is asked for anew. */
+/** What a package.json installs as a package; undefined for a file or folder outside of the project, which is determined anew. */
 export function installedAs(before: string, name: string): string | undefined {
   return dependencyOf(objectOf(before), name);
 }
@@ -56,10 +56,10 @@ export interface ManifestNeeds {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-/** The names that the scripts have got. */
+/** The names under which the scripts were added. */
 export type Scripts = Readonly<Record<"start" | "test", string>>;
 
-/** Whether Node takes the TypeScript files of a package for ES modules, whatever they say. @throws CommandError */
+/** Whether Node treats the TypeScript files of a package as ES modules, whatever their content. @throws CommandError */
 export function isModule(manifest: string): boolean {
   return objectOf(manifest).type === "module";
 }
@@ -69,15 +69,12 @@ function objectOf(manifest: string): Members {
     const value: unknown = JSON.parse(manifest);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Members;
   } catch {
-    // Said below.
+    // Thrown below.
   }
-  throw new CommandError(
-    EXIT.refused,
-    "package.json is there already and is not the JSON of an object; nothing was written",
-  );
+  throw new CommandError(EXIT.refused, "package.json exists and is not a JSON object; nothing was written");
 }
 
-/** A text with the lines that it lacks at its end. */
+/** A text with the missing lines appended. */
 export function mergeLines(before: string, wanted: readonly string[], isThere = sameLine): Merge {
   const lines = before.split(/\r?\n/);
   const added = wanted.filter((line) => !lines.some((other) => isThere(other, line)));

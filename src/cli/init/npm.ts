@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { messageOf } from "../../errors.ts";
 
 /**
- * Runs npm in a folder; what it says to people goes to stderr.
+ * Runs npm in a folder; its messages go to stderr.
  * @param show whether its stdout is for people as well
  * @returns what it printed, and how it failed
  */

@@ -8,25 +8,25 @@ import { runNpm } from "./npm.ts";
 const OWN_FOLDER = fileURLToPath(new URL("../../../", import.meta.url));
 /** The registry whose packages may be asked for by their name and version. */
 const PUBLIC_REGISTRY = "https://registry.npmjs.org/";
-/** The folder of a project that the package is kept in. */
+/** The folder of a project in which the package is kept. */
 export const VENDOR = "vendor";
 
 /** What a project installs as paihao. */
 export interface PackageSource {
   readonly version: string;
-  /** Of zod, which handlers import. */
+  /** The version of zod, which handlers import. */
   readonly zod: string;
   /** For people. */
   readonly from: string;
-  /** What npm is asked for; undefined: the package itself has to be packed into the project. */
+  /** What npm is asked for; undefined if the package itself has to be packed into the project. */
   readonly spec: string | undefined;
-  /** What is packed then. */
+  /** The folder that is packed in that case. */
   readonly folder: string;
 }
 
 /**
- * The package that this command belongs to, or the one that the person names. Only what came from the public registry is asked for there
- * again: anybody may have registered the name in a registry that this package did not come from.
+ * The package that this command belongs to, or the one that the person names. Only a package from the public registry is requested there
+ * again: in any other registry, somebody else may have registered the name.
  * @param from a version, a URL or a path
  */
 export async function packageSource(from: string | undefined): Promise<PackageSource> {
@@ -56,7 +56,7 @@ async function originOf(folder: string): Promise<string> {
 }
 
 /**
- * Packs the package into a project, so that it installs the same whatever becomes of where it came from.
+ * Packs the package into a project, so that it installs the same even if its source disappears.
  * @returns what npm is to install
  * @throws CommandError if npm fails
  */
@@ -66,7 +66,7 @@ export async function packInto(root: string, { folder }: PackageSource): Promise
   } catch (error) {
     throw new CommandError(EXIT.failed, `${root} cannot be written: ${messageOf(error)}`, { cause: error });
   }
-  // It is built already; the tools that build it are not there.
+  // The package is already built, and the tools that build it are not installed.
   const { how, stdout } = await runNpm(
     ["pack", folder, "--ignore-scripts", "--loglevel=error", "--pack-destination", VENDOR],
     root,

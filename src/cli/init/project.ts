@@ -7,9 +7,9 @@ export interface ProjectOptions {
   /** What to install as these packages. */
   readonly paihao: string;
   readonly zod: string;
-  /** Whether the Node of this machine reads TypeScript by itself; else the project has tsx. */
+  /** Whether the Node of this machine reads TypeScript by itself; otherwise the project has tsx. */
   readonly stripsTypes: boolean;
-  /** Of the handler and its test: `mts` where `ts` would not be an ES module. */
+  /** Of the handler and its test: `mts` if `ts` would not be an ES module. */
   readonly extension: "ts" | "mts";
 }
 
@@ -69,7 +69,7 @@ export const greet = defineHandler({
       task.progress(percent, "thinking of words");
       await sleep(250, undefined, { signal: task.signal });
     }
-    // What is done in a step is not done again, should this attempt fail later on.
+    // A completed step is not done again if this attempt fails later.
     const text = await task.step("compose", () => \`Hello, \${name}!\`);
     return { text };
   },
@@ -109,7 +109,7 @@ ${LINES[".env"].join("\n")}
 # REDIS_URL=redis://localhost:6379
 `;
 
-/** The package.json and what it names have to be there before npm installs. */
+/** package.json and the packages that it names must be copied before npm installs. */
 const COPIED = "COPY package*.json ./";
 
 const COMPOSE = `# Redis, the API and workers: docker compose up --build
@@ -195,7 +195,7 @@ volumes:
   redis-data:
 `;
 
-/** For editors, and for whoever installs typescript and @types/node: nothing else needs them. */
+/** For editors, and for users who install typescript and @types/node; nothing else needs it. */
 const TSCONFIG = `{
   "compilerOptions": {
     "target": "es2023",

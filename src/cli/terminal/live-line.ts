@@ -1,6 +1,6 @@
 import { shown, shownLine } from "./print.ts";
 
-/** A line at the bottom of a terminal that is written again and again, with text above it that stays. */
+/** A line at the bottom of a terminal that is rewritten in place; text above it stays. */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
   #line = "";
@@ -26,7 +26,7 @@ export class LiveLine {
     this.show(this.#line);
   }
 
-  /** Removes the line for good; what is written next begins a line. */
+  /** Removes the line for good; later output begins a new line. */
   clear(): void {
     this.#stream.write(this.#midLine ? "\n" : "\r\x1b[K");
     this.#midLine = false;

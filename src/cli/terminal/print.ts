@@ -3,16 +3,16 @@ import { escapedControls, withoutControls } from "../../control-characters.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Stands around the escape sequences of this program. It is unknown to whoever writes the rest of a text. */
+/** Marks the escape sequences of this program. Random, so that text from elsewhere cannot contain it. */
 const OURS = `${Math.random()}${Math.random()}`;
 
-/** Colours text where the stream is a terminal that has colours, and NO_COLOR does not forbid them; for {@link shown}. */
+/** Colours text if the stream is a terminal with colours, and NO_COLOR does not forbid them; for {@link shown}. */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   const [on = "", off = ""] = styleText(style, "x", { stream }).split("x");
   return on === "" ? text : [OURS, on, OURS, text, OURS, off, OURS].join("");
 }
 
-/** Text for people, of whatever origin, as it is written: a terminal obeys nothing in it but {@link paint}. */
+/** Text for people, from any origin: the terminal obeys only the sequences of {@link paint} in it. */
 export function shown(text: string): string {
   const parts = text.split(OURS);
   return parts.map((part, n) => (n % 2 === 1 ? part : withoutControls(part))).join("");
@@ -46,12 +46,12 @@ export function printJsonLine(value: unknown): void {
   printData(JSON.stringify(onlyWanted(value)));
 }
 
-/** The problem of a request or a task, whatever is wanted of other values. */
+/** The problem of a request or a task, always with all members. */
 export function printProblem(problem: object): void {
   printValue(problem);
 }
 
-/** A JSON text: as it was sent, unless only some of it is wanted. */
+/** A JSON text, as it was sent, unless only some members are wanted. */
 export function printJsonText(json: string): void {
   if (wanted === undefined) printData(json);
   else printJson(JSON.parse(json));
@@ -61,7 +61,7 @@ function printValue(value: unknown): void {
   printData(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
 }
 
-/** What a value does not have is null, as one line of many may have what another has not. */
+/** A missing member is null, so that all lines have the same members. */
 function onlyWanted(value: unknown): unknown {
   if (wanted === undefined || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(onlyWanted);

@@ -9,9 +9,9 @@ import { percentText, statusText } from "./words.ts";
 export interface ProgressView {
   status(status: Status): void;
   output(value: Output): void;
-  /** Something about the watching itself. */
+  /** A message about the watching itself. */
   say(line: string): void;
-  /** Before anything else is printed. */
+  /** Called before anything else is printed. */
   end(): void;
 }
 
@@ -34,8 +34,8 @@ export function outputText(data: unknown): string {
   return typeof data === "string" ? data : `${JSON.stringify(data)}\n`;
 }
 
-/** What to say when a task starts anew: what it wrote before no longer counts. */
-export const anewText = (attempt: number): string => `started anew, attempt ${attempt}`;
+/** The message when a task starts again: its earlier output no longer counts. */
+export const anewText = (attempt: number): string => `started again, attempt ${attempt}`;
 
 /** One line at the bottom of the terminal, and above it what the handler writes. */
 class LiveView implements ProgressView {
@@ -49,7 +49,7 @@ class LiveView implements ProgressView {
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream;
     this.#line = new LiveLine(stream);
-    // Estimates are told with a change only, and run down in between.
+    // Estimates arrive only with a change, and count down in between.
     this.#clock = setInterval(() => this.#draw(), 1000);
   }
 
@@ -73,7 +73,7 @@ class LiveView implements ProgressView {
     clearInterval(this.#clock);
     this.#line.clear();
     const status = this.#status;
-    // Of a failure the command says more.
+    // For a failure, the command says more.
     if (status?.state === "succeeded") note(paint("green", statusText(status), this.#stream));
   }
 

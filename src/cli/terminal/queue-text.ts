@@ -17,7 +17,7 @@ export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
   { title: "STATE", value: (queue) => remark(queue), cut: { where: "end", least: 9 }, early: true },
 ];
 
-/** How much a queue needs somebody: those that cannot work first, then those with dead tasks, then paused ones. */
+/** How urgently a queue needs attention: queues that cannot work first, then those with dead tasks, then paused ones. */
 export function troubleOf({ orphaned, resting, workers, waiting, dead, paused }: Queue): number {
   if (orphaned || resting || (workers === 0 && waiting > 0)) return 3;
   if (dead > 0) return 2;
@@ -45,7 +45,7 @@ export function queueLines(queue: Queue): string[] {
   return fieldLines(rows);
 }
 
-/** Names and values, one a line; those without a value are left out. */
+/** Names and values, one per line; names without a value are left out. */
 export function fieldLines(rows: readonly (readonly [name: string, value: string | number | null])[]): string[] {
   const shown = rows.filter(([, value]) => value !== null);
   const width = Math.max(0, ...shown.map(([name]) => name.length));

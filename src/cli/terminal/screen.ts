@@ -1,7 +1,7 @@
 import { shownLine } from "./print.ts";
 import { sizeOf } from "./size.ts";
 
-/** The whole terminal, drawn again and again; what was there before comes back when it closes. */
+/** The whole terminal, redrawn in place; its former content comes back when it closes. */
 export class Screen {
   readonly #stream: NodeJS.WriteStream;
   #open = true;

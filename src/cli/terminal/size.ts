@@ -1,11 +1,11 @@
 import { isDumb } from "../../config/shell.ts";
 
-/** How much a terminal shows. Some have no size, such as one that a program opened and gave none: they say 0. */
+/** The size of a terminal. A terminal without a size, such as one opened by a program, reports 0. */
 export function sizeOf({ columns, rows }: { columns: number; rows: number }): { columns: number; rows: number } {
   return { columns: columns || 80, rows: rows || 24 };
 }
 
-/** Whether something can be drawn there in place: it is a terminal, and knows escape sequences. */
+/** Whether lines can be redrawn there: it is a terminal, and understands escape sequences. */
 export function canDraw(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && !isDumb();
 }

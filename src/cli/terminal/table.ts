@@ -2,17 +2,17 @@ import { paint, plain, print } from "./print.ts";
 import { sizeOf } from "./size.ts";
 import { cut, padded, widthOf } from "./width.ts";
 
-/** A column of a table; numbers stand at its right. */
+/** A column of a table; numbers are aligned to the right. */
 export interface Column<Row> {
   readonly title: string;
-  /** The title where there is little room. */
+  /** The title if there is little room. */
   readonly short?: string;
   readonly value: (row: Row) => string | number | null;
   /** Where its values may be cut, down to `least` columns of the terminal. */
   readonly cut?: { readonly where: "end" | "middle"; readonly least: number };
-  /** What is left out first where there is too little room: the column with the highest number, and none without one. */
+  /** If there is too little room, the column with the highest rank is left out first; columns without a rank never are. */
   readonly rank?: number;
-  /** On a terminal it stands behind the first column, or is left out if it has no values. */
+  /** On a terminal it comes after the first column, or is left out if it has no values. */
   readonly early?: true;
 }
 
@@ -35,7 +35,7 @@ interface Shown {
   readonly cells: readonly string[];
   readonly atRight: boolean;
   readonly where: "end" | "middle";
-  /** What it takes uncut, and at least. */
+  /** Its width without cuts, and its minimum. */
   readonly width: number;
   readonly least: number;
 }
@@ -68,7 +68,7 @@ function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: bo
   };
 }
 
-/** @param spare the room that is not taken by what the columns take at least: the first ones get it first */
+/** @param spare the room beyond the minimum widths; the first columns get it first */
 function linesOf(columns: readonly Shown[], spare: number): string[] {
   let left = Math.max(0, spare);
   const widths = columns.map(({ least, width }) => {

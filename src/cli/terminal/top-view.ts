@@ -14,13 +14,13 @@ export interface Look {
 
 interface View extends Look {
   readonly url: string;
-  /** Why there is no newer look; "" if there is none. */
+  /** Why there are no newer figures; "" if there is no problem. */
   readonly problem: string;
-  /** How many queues are above the first that is shown, if there are that many. */
+  /** How many queues to skip before the first that is shown. */
   readonly offset: number;
 }
 
-/** The lines around the queues: what they sum up to, the problem, the heading, and the keys. */
+/** The lines around the queues: the totals, the problem, the heading, and the keys. */
 const FRAME = 4;
 
 /** How many queues fit on a screen. */
@@ -28,12 +28,12 @@ export function pageOf({ rows }: { readonly rows: number }): number {
   return Math.max(1, rows - FRAME);
 }
 
-/** The first that may stand at the top, so that the last one is at the bottom. */
+/** The largest offset: the last queue is then at the bottom. */
 export function lastOffset({ items }: Look, size: { readonly rows: number }): number {
   return Math.max(0, items.length - pageOf(size));
 }
 
-/** What `paihao top` shows: the queues that need somebody first, as many as fit, and the keys in the last line. */
+/** What `paihao top` shows: the queues that need attention first, as many as fit, and the keys in the last line. */
 export function topLines(
   { url, time, items, problem, offset }: View,
   size: { readonly columns: number; readonly rows: number },
@@ -44,7 +44,7 @@ export function topLines(
   );
   const first = Math.min(offset, lastOffset({ time, items }, size));
   const shown = sorted.slice(first, first + pageOf(size));
-  // Of all of them, so that columns stay where they are while it scrolls.
+  // Built from all queues, so that columns keep their places while it scrolls.
   const [heading = "", ...rows] = tableLines(QUEUE_COLUMNS, sorted, size.columns);
   const waiting = count(
     sum((queue) => queue.waiting),

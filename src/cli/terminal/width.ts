@@ -3,18 +3,18 @@ import stringWidth from "string-width";
 const ELLIPSIS = "…";
 const segmenter = new Intl.Segmenter();
 
-/** How many columns of a terminal a text takes: two for a wide character, none for one that joins another. */
+/** How many columns of a terminal a text takes: two for a wide character, none for a combining one. */
 export function widthOf(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** A text with spaces behind it, or before it, to a width. */
+/** A text padded with spaces to a width, at its end or start. */
 export function padded(text: string, width: number, atRight = false): string {
   const spaces = " ".repeat(Math.max(0, width - widthOf(text)));
   return atRight ? spaces + text : text + spaces;
 }
 
-/** A text that takes no more than a width; what is left out is at its end, or in the middle. */
+/** A text cut to a width, at its end or in the middle. */
 export function cut(text: string, width: number, where: "end" | "middle" = "end"): string {
   if (widthOf(text) <= width) return text;
   const characters = Array.from(segmenter.segment(text), ({ segment }) => segment);

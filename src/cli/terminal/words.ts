@@ -33,12 +33,12 @@ export function startText(eta: Eta | null, agoS = 0): string {
   const left = eta.seconds - agoS;
   if (left <= 0) return "starts any moment";
   const [low, high] = [Math.max(0, eta.low - agoS), eta.high - agoS];
-  // A range as narrow as this says nothing.
+  // A range this narrow adds nothing.
   const range = high - low > Math.max(2, left / 5) ? ` (${durationText(low)} to ${durationText(high)})` : "";
   return `starts in about ${durationText(left)}${range}`;
 }
 
-/** What happens to a task, in a few words; the progress of a running one aside. */
+/** The state of a task in a few words, without the progress of a running one. */
 export function statusText(status: Status, agoS = 0): string {
   switch (status.state) {
     case "waiting": {
@@ -60,7 +60,7 @@ export function statusText(status: Status, agoS = 0): string {
     case "canceled":
       return `${status.state}: ${status.error.message}`;
     default:
-      // From a server of another release.
+      // A state from a server of another release.
       return String((status as { state?: unknown }).state);
   }
 }
@@ -69,7 +69,7 @@ function dueText(eta: Eta | null, agoS: number): string {
   return eta === null ? "due later" : `due in ${durationText(Math.max(0, eta.seconds - agoS))}`;
 }
 
-/** How far a task is, with ~ if that is an estimate. */
+/** The progress of a task in percent, with ~ if that is an estimate. */
 export function percentText({ percent, estimated }: Progress): string {
   return `${estimated ? "~" : ""}${Math.round(percent)} %`;
 }

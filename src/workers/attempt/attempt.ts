@@ -73,7 +73,7 @@ export class Attempt implements TaskActions {
     this.#input = task.input;
   }
 
-  /** Its lines have the attempt; those written during the run also have the task's id. */
+  /** Its lines carry the number of the attempt; those written during the run also carry the task's id. */
   get log(): Logger {
     this.#log ??= this.#parts.log.child({ queue: this.settings.queue, attempt: this.task.attempt });
     return this.#log;
@@ -127,7 +127,7 @@ export class Attempt implements TaskActions {
     return this.#steps;
   }
 
-  /** Where what the handler writes is kept; waits for a store that is away, and refuses what one at its limit does not take. */
+  /** Stores what the handler writes; waits while the store is unreachable, and refuses output if the store is full. */
   get output(): OutputStore {
     this.#output ??= new OutputWriter((values) => this.#write(values));
     return this.#output;
@@ -135,7 +135,7 @@ export class Attempt implements TaskActions {
 
   async #write(values: readonly string[]): Promise<Written> {
     const { engine, limits } = this.#parts;
-    // The same in each try: values are stored once, although a reply may be lost.
+    // The same in each try, so that values are stored once even if a reply is lost.
     const options = { maxBytes: limits.maxOutputBytes, call: newCall() };
     const write = () =>
       engine.outputs.write(this.lease, values, options).catch((error: unknown) => {
@@ -185,8 +185,8 @@ export class Attempt implements TaskActions {
   }
 
   /**
-   * Calls back when the signal fires, or at once if it has, and again if the lease is lost later. Much cheaper than a listener on the
-   * signal itself.
+   * Calls back when the signal fires, or at once if it has fired, and again if the lease is lost later. Much cheaper than a listener on the
+   * signal.
    */
   whenAborted(listener: () => void): void {
     this.#onAbort ??= [];
@@ -218,7 +218,7 @@ export class Attempt implements TaskActions {
     }
   }
 
-  /** For how long the handler has run, ms; undefined if it has not begun. */
+  /** How long the handler has run, ms; undefined if it has not begun. */
   get ranMs(): number | undefined {
     return this.#beganAt === undefined ? undefined : performance.now() - this.#beganAt;
   }
@@ -238,7 +238,10 @@ export class Attempt implements TaskActions {
     const { queue } = this.settings;
     metrics.countOverdue(queue, 1);
     void end.then(() => metrics.countOverdue(queue, -1));
-    this.log.warn({ requestId: this.lease.id, aborted: this.aborted }, "attempt: the handler runs on after its signal");
+    this.log.warn(
+      { requestId: this.lease.id, aborted: this.aborted },
+      "attempt: the handler continues after its signal",
+    );
   }
 
   /** The handler has ended or is abandoned. */

@@ -1,7 +1,7 @@
 import type { Written } from "../../store/verbs/scripts.ts";
 import type { OutputStore, WriteVerdict } from "./output.ts";
 
-/** Most values, and about as many characters, of one call. */
+/** Maximum number of values, and approximate number of characters, in one call. */
 const CALL_LIMIT = { values: 100, length: 262_144 } as const;
 
 interface Entry {
@@ -19,7 +19,7 @@ export class OutputWriter implements OutputStore {
   #gathered: Entry[] = [];
   #busy = false;
 
-  /** @param send stores as many of the values as there is room for, and tells how many, see output.lua */
+  /** @param send stores as many of the values as there is room for, and returns how many, see output.lua */
   constructor(send: (values: readonly string[]) => Promise<Written>) {
     this.#send = send;
   }
@@ -61,7 +61,7 @@ export class OutputWriter implements OutputStore {
     }
     for (const entry of entries.slice(0, written)) entry.resolve("ok");
     entries[written]?.resolve("full");
-    // Behind one that is too long there may be some that still fit.
+    // After a value that is too long there may be others that still fit.
     this.#gathered.unshift(...entries.slice(written + 1));
   }
 }

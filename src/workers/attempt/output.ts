@@ -3,21 +3,21 @@ import type { Logger } from "../../log.ts";
 import { PermanentError } from "../sandbox/handler-end.ts";
 import { LeaseLost } from "./steps.ts";
 
-/** What became of a value: "full" if there is no room for it, "stale" if the task is no longer this worker's. */
+/** The outcome for a value: "full" if there is no room for it, "stale" if the task no longer belongs to this worker. */
 export type WriteVerdict = "ok" | "full" | "stale";
 
-/** Where what a handler writes is kept. */
+/** Stores what a handler writes. */
 export interface OutputStore {
   /** Keeps a value, given as JSON; values are kept in the order of the calls. */
   write(json: string): Promise<WriteVerdict>;
 }
 
-/** What the output of an attempt depends on. */
+/** The options of {@link Output}. */
 export interface OutputParts {
   readonly id: string;
   readonly store: OutputStore;
   readonly log: Pick<Logger, "warn">;
-  /** Most bytes that all values of the task may have together. */
+  /** Maximum size of all values of the task together, bytes. */
   readonly maxBytes: number;
 }
 
@@ -25,7 +25,7 @@ export interface OutputParts {
 export class Output {
   readonly #parts: OutputParts;
   readonly #open = new Set<Promise<void>>();
-  /** Bytes of the values that this attempt has written, as far as they were not refused. */
+  /** Bytes of the values that this attempt has written and that were not refused. */
   #bytes = 0;
   /** The size of the smallest value that the store had no room for. */
   #refusedBytes = Number.POSITIVE_INFINITY;
@@ -36,7 +36,7 @@ export class Output {
   }
 
   /**
-   * Keeps a value. The handler need not wait for it, nor catch what it rejects with.
+   * Stores a value. The handler need not await it, nor catch its rejection.
    * @throws TypeError (not JSON), PermanentError (no room for it), LeaseLost, PaihaoError store-full; all by rejecting
    */
   write(value: unknown): Promise<void> {
@@ -52,7 +52,7 @@ export class Output {
     return written;
   }
 
-  /** Resolves when all that was written is stored or refused; undefined where it is. */
+  /** Resolves when everything written is stored or refused; undefined if it already is. */
   settled(): Promise<void> | undefined {
     return this.#open.size === 0 ? undefined : this.#settle();
   }
@@ -82,13 +82,13 @@ export class Output {
     );
   }
 
-  /** Most handlers do not look at what becomes of their words. */
+  /** Most handlers do not await what they write, so a refusal is logged. */
   #tell(error: unknown): void {
     if (this.#told) return;
     this.#told = true;
     this.#parts.log.warn(
       { reason: messageOf(error) },
-      "attempt: what the handler wrote was not stored; the task goes on, and further refusals are not logged",
+      "attempt: could not store the handler's output; the task goes on, and further refusals are not logged",
     );
   }
 }

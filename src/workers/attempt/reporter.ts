@@ -3,7 +3,7 @@ const LEAST_MS = 100;
 /** Longest message kept. */
 const MESSAGE_LENGTH = 200;
 
-/** A progress as it is kept: within 0–100, with a message of limited length. */
+/** Progress as it is stored: within 0–100, with a message of limited length. */
 export interface Progress {
   readonly percent: number;
   readonly message: string;

@@ -11,7 +11,7 @@ const NAME_BYTES = 1024;
 export interface StepStore {
   /** The steps by name, in the order in which they began; null if the task no longer belongs to this worker. */
   load(): Promise<Map<string, StoredStep> | null>;
-  /** A step is about to begin; `undo`: it can be undone, which is recorded before its work begins. */
+  /** Records that a step is about to begin. With `undo` it can be undone, which must be recorded before its work begins. */
   begin(name: string, undo: boolean): Promise<StepVerdict>;
   /** Stores the value of a step as JSON. */
   keep(name: string, json: string, undo: boolean): Promise<StepVerdict>;
@@ -32,11 +32,11 @@ export interface StepsParts {
   undoable(name: string): boolean;
 }
 
-/** Another worker has the task now, so the work of this one no longer counts. */
+/** Another worker has the task now, so this worker's result no longer counts. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
   constructor(id: string) {
-    super(`task ${id} is no longer this worker's`);
+    super(`task ${id} no longer belongs to this worker`);
   }
 }
 
@@ -93,7 +93,7 @@ export class Steps {
   #work<T>(name: string, work: () => Promise<T> | T): Promise<T> | T {
     const { inSpan } = this.#parts;
     if (!inSpan) return work();
-    // Spans with one name are counted together: what follows the colon is a value.
+    // Spans are grouped by name; the part after the colon is a value.
     const [kind = ""] = name.split(":");
     return inSpan({ name: `step ${kind}`, kind: "internal", facts: { "paihao.step": name } }, work);
   }

@@ -23,11 +23,11 @@ export interface TaskFacts {
   readonly trace: string;
 }
 
-/** How much a handler may make. */
+/** How much a handler may produce. */
 export interface HandlerLimits {
-  /** Of a result, and of the value of a step. */
+  /** For a result, and for the value of a step. */
   readonly maxResultBytes: number;
-  /** Of all that is written of a task, as JSON. */
+  /** For the whole output of a task, as JSON. */
   readonly maxOutputBytes: number;
 }
 
@@ -38,7 +38,7 @@ export interface TaskActions {
   readonly reporter: { report(percent: number, message: string): void };
   /** Stores its steps. */
   readonly steps: StepStore;
-  /** Where what it writes is kept. */
+  /** Stores what it writes. */
   readonly output: OutputStore;
   /** Makes spans; undefined if the task is not traced here. */
   readonly inSpan?: InSpan | undefined;
@@ -90,9 +90,9 @@ export class Context implements TaskContext {
   }
 
   /**
-   * Steps may still run when the handler has ended: of several at once, it ended with the error of the first. The attempt is not
-   * over until they have ended, so that their values are stored and nothing is undone while it is being done. Output is also
-   * stored before the end is. Undefined if there is nothing to wait for.
+   * Steps may still run when the handler has ended: if it ran several at once, it ends with the first error. The attempt is not over until
+   * all have ended, so that their values are stored and no step is undone while it runs. Output is stored before the end, too. Undefined if
+   * there is nothing to wait for.
    */
   settled(): Promise<void> | undefined {
     const [steps, output] = [this.#durable?.settled(), this.#output?.settled()];

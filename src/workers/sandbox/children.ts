@@ -14,9 +14,9 @@ import { Sandbox } from "./sandbox.ts";
 
 /** Maximum number of child processes; further suspects wait for one of them. */
 const MOST_CHILDREN = 8;
-/** Maximum number that start at once: each uses a CPU, and the first to be ready serves many suspects. */
+/** Maximum number that start at once: each start uses a CPU, and the first child that is ready serves many suspects. */
 const MOST_STARTING = 2;
-/** Maximum number of suspects that wait in one process: others may run the rest sooner, even if this one dies. */
+/** Maximum number of suspects that wait in one process: other processes may run the rest sooner, even if this one dies. */
 const MOST_WAITING = 8;
 /** How long unused children are kept, ms. */
 const IDLE_MS = 60_000;
@@ -51,11 +51,9 @@ interface ChildrenOptions {
 }
 
 /**
- * Runs suspects (tasks that have lost a worker) in child processes, one at a time in each: if one kills its process again, it is
- * known which one it was, and nothing else dies with it. Children are reused by one suspect after another. A suspect that would
- * be dead after another loss gets an unused child, so that leftovers of others cannot cause that loss. A suspect that may run
- * beside other tasks does so if it would have to wait long, or has lost another worker while it waited. After such a loss any
- * other suspect runs in its worker when nothing else does, so that none waits forever where workers die before a child has started.
+ * Runs suspects (tasks that have lost a worker) in child processes, one at a time in each: a suspect that kills its process again is known,
+ * and takes nothing else with it. Children are reused; only a suspect that would be dead after another loss gets an unused child, so that
+ * leftovers of others cannot cause that loss. If no child is free in time, a suspect runs in its worker: see suspects.ts.
  */
 export class Children implements Executor {
   readonly #options: ChildrenOptions;
@@ -63,7 +61,7 @@ export class Children implements Executor {
   readonly #all = new Set<Sandbox>();
   readonly #waiting: WaitingSuspect[] = [];
   #starting = 0;
-  /** How often in a row starting one failed. */
+  /** How many starts in a row have failed. */
   #failures = 0;
   #stopped = false;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -78,7 +76,7 @@ export class Children implements Executor {
     return this.#waiting.length < most;
   }
 
-  /** Keeps one child ready, since suspects may arrive. */
+  /** Keeps one child ready for suspects that may arrive. */
   warm(): void {
     if (this.#stopped) return;
     if (this.#all.size === 0) void this.#start();
@@ -143,12 +141,12 @@ export class Children implements Executor {
         if (at >= 0) this.#waiting.splice(at, 1);
         done({ kind: "overdue" });
       });
-      // Only when all that came with it has its slot.
+      // Wait until the tasks that arrived with it have their slots.
       queueMicrotask(() => this.#assign());
     });
   }
 
-  /** Gives children that are ready to those who wait, the first first, and starts as many as are missing. */
+  /** Gives ready children to waiting suspects, in order, and starts as many as are missing. */
   #assign(): void {
     for (const sandbox of [...this.#idle]) if (!sandbox.alive) this.#end(sandbox);
     for (const waiting of [...this.#waiting]) {
@@ -174,7 +172,7 @@ export class Children implements Executor {
     const missing = this.#waiting.filter(needsChild).length;
     while (!this.#stopped && this.#starting < Math.min(MOST_STARTING, missing)) {
       if (this.#all.size >= MOST_CHILDREN) {
-        // One that has been used makes room for a new one; where all are busy, the next to be free is waited for.
+        // A used child makes room for a new one; if all are busy, the suspect waits for the next free one.
         const used = this.#idle.find((sandbox) => !sandbox.unused);
         if (used === undefined) return;
         this.#end(used);
@@ -215,7 +213,7 @@ export class Children implements Executor {
       return;
     }
     this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-    // Not the task's fault at first; but it is not to go on for ever.
+    // At first this is not the task's fault, but it must not go on forever.
     if (this.#failures < MOST_FAILURES) waiting.done({ kind: "later", afterMs: BROKEN_MS });
     else
       waiting.done({
@@ -247,7 +245,7 @@ export class Children implements Executor {
   }
 }
 
-/** How a suspect may run if it has waited for a child in vain. */
+/** How a suspect may run if it has waited too long for a child. */
 function otherwiseOf({ task, settings }: Attempt): Otherwise | undefined {
   if (mayRunBesideOthers(task, settings)) return "beside others";
   return mayRunAlone(task) ? "alone" : undefined;

@@ -6,7 +6,7 @@ import type { Attempt } from "../attempt/attempt.ts";
 export interface Executor {
   /** Runs the handler of an attempt. Never rejects. */
   execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd>;
-  /** Ends what it has started; idempotent. What still runs there ends with it. */
+  /** Ends the threads or processes that it has started, with the handlers in them. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -19,13 +19,13 @@ const GRACE_MS: Readonly<Record<AbortCause, number>> = {
   shutdown: 500,
 };
 
-/** Ends the wait for a handler that is overdue. */
+/** Ends the wait for an overdue handler. */
 export type Leave = () => void;
 
 /**
- * Waits for the end of a handler, which never rejects.
- * @param onOverdue decides for how long an overdue handler is waited for; may return a timer that is cleared at the end. Called again
- *   if its lease is lost after that.
+ * Waits for the end of a handler; never rejects.
+ * @param onOverdue decides how long to wait for an overdue handler; may return a timer,
+ * which is cleared at the end. Called again if the lease is lost after that.
  */
 export function awaitEnd(
   attempt: Attempt,
@@ -54,7 +54,10 @@ export function awaitEnd(
   });
 }
 
-/** Waits until a handler can start; tells at once when its signal fires before, for then nothing has begun. @throws what `ready` throws */
+/**
+ * Waits until a handler can start; returns at once if its signal fires before, since nothing has begun then.
+ * @throws what `ready` throws
+ */
 export function started(attempt: Attempt, ready: Promise<void>): Promise<HandlerEnd | undefined> {
   return new Promise((resolve, reject) => {
     attempt.whenAborted(() => resolve({ kind: "overdue" }));

@@ -8,7 +8,7 @@ import type { Executor } from "./executor.ts";
 import { InProcess, type InProcessParts } from "./in-process.ts";
 import { Threads } from "./threads.ts";
 
-/** What {@link Executors} are made of. */
+/** The options of {@link Executors}. */
 export interface ExecutorsOptions extends InProcessParts {
   readonly handlers: ReadonlyMap<string, Handler>;
   /** Where the handlers' files are; undefined when they were not loaded from files. */
@@ -16,7 +16,9 @@ export interface ExecutorsOptions extends InProcessParts {
   readonly log: Logger;
 }
 
-/** Decides where each attempt runs: in this process, in a thread when its handler asks for that, alone when it is suspect. */
+/**
+ * Decides where each attempt runs: in this process, in a thread if its handler sets `isolate`, apart from others if the task is a suspect.
+ */
 export class Executors {
   readonly #inProcess: Executor;
   readonly #threads = new Map<string, Executor>();
@@ -48,12 +50,12 @@ export class Executors {
 
   /** Where tasks run that are not suspect. */
   #usual(task: Reserved, queue: string): Executor {
-    // Undoing calls the handler whose work it undoes: the id says of which queue, see lua/follow.lua.
+    // An undo calls the handler whose work it undoes; the id says which queue that is, see lua/follow.lua.
     const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
     return this.#threads.get(subject ?? queue) ?? this.#inProcess;
   }
 
-  /** Where suspects of a queue run, tasks that have lost a worker before; undefined where they run as all others do. */
+  /** Where suspects of a queue (tasks that have lost a worker) run; undefined if they run like all others. */
   suspectsOf(queue: string): Children | undefined {
     return isInFiles(queue) ? this.#children : undefined;
   }
@@ -74,7 +76,7 @@ export class Executors {
   }
 }
 
-/** Of the server's own handlers only the one that undoes is made from the files. */
+/** Of the server's own handlers, only that of undos needs the handler files. */
 function isInFiles(queue: string): boolean {
   const own: readonly string[] = Object.values(INTERNAL_QUEUES);
   return queue === INTERNAL_QUEUES.undo || !own.includes(queue);

@@ -3,7 +3,7 @@ import type { ErrorRecord, HandlerEnd } from "../../engine/attempt/attempt-end.t
 import { messageOf } from "../../errors.ts";
 import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
 
-/** An error that another attempt would not solve: an invalid input, or a result that is too large. */
+/** An error that another attempt would not solve, such as an invalid input or a result that is too large. */
 export class PermanentError extends Error {
   override readonly name = "PermanentError";
 }
@@ -11,7 +11,7 @@ export class PermanentError extends Error {
 /** Maximum number of causes of an error that are logged, and their total length. */
 const CAUSES = 5;
 const STACK_LENGTH = 10_000;
-/** Maximum length of a reported message. Like that of a stack, it is beyond what the log shows, which looks for secrets behind its cut. */
+/** Maximum length of a reported message. Longer than what the log shows, since the log also looks for secrets beyond its cut. */
 const MESSAGE_LENGTH = 4000;
 
 /**

@@ -8,13 +8,13 @@ import { perform } from "./perform.ts";
 /** What {@link InProcess} needs. */
 export interface InProcessParts {
   readonly limits: HandlerLimits;
-  /** How long a handler may ignore its signal if its lease is not longer, ms: as long as a running task has when its process stops. */
+  /** How long a handler may ignore its signal if its lease is not longer, ms: as long as a running task may take when its process stops. */
   readonly drainTimeoutMs: number;
-  /** Called when nothing but the end of this process will end a handler that must have ended before its task goes on. */
+  /** Called when only the end of this process can end a handler whose task must wait for that end. */
   readonly onStuck: (attempt: Attempt) => void;
 }
 
-/** Runs handlers in this process. One that ignores its signal cannot be ended, only waited for or left. */
+/** Runs handlers in this process. A handler that ignores its signal cannot be ended here: the task waits for it, or goes on without it. */
 export class InProcess implements Executor {
   readonly #parts: InProcessParts;
 
@@ -49,7 +49,7 @@ export class InProcess implements Executor {
   }
 }
 
-/** Whether a handler may run on while its task does so elsewhere: of a task that was canceled it may not. */
+/** Whether a handler may continue while its task runs elsewhere; the handler of a canceled task may not. */
 function mayBeLeft({ aborted, settings }: Attempt): boolean {
   return aborted === "lease-lost" || (!settings.exclusive && (aborted === "timeout" || aborted === "shutdown"));
 }

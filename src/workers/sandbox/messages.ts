@@ -24,7 +24,7 @@ export type ToSandbox =
   | { readonly type: "reply"; readonly call: number; readonly value: Reply }
   | { readonly type: "reply"; readonly call: number; readonly error: string };
 
-/** What {@link StepStore} answers: the steps, or what became of one. */
+/** The answers of {@link StepStore}: the steps, or the verdict on one. */
 export type StepsReply = Map<string, StoredStep> | null;
 export type Reply = StepsReply | StepVerdict | WriteVerdict;
 

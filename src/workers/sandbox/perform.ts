@@ -30,7 +30,7 @@ export function perform(
   }
 }
 
-/** Waits for an answer, for the steps that are still at work, and until what was written is stored. */
+/** Waits for the handler's answer, for steps that still run, and until its output is stored. */
 async function awaited(pending: unknown, task: Context, maxResultBytes: number): Promise<HandlerEnd> {
   const end = await endOf(pending, task, maxResultBytes);
   const target = notedTarget(task);
@@ -59,7 +59,7 @@ function isThenable(value: unknown): boolean {
 /** The input for the handler: parsed and validated JSON, or bytes. A promise only if the schema is asynchronous. */
 function readInput(handler: Handler, { bytes, mediaType }: Input): unknown {
   if (mediaType !== "application/json") return new Uint8Array(bytes);
-  // From another thread or process they arrive as a plain Uint8Array.
+  // Bytes from another thread or process arrive as a plain Uint8Array.
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const value: unknown = JSON.parse(buffer.toString("utf8"));
   return handler.schema ? validated(handler.schema, value) : value;

@@ -49,7 +49,7 @@ function headersOf(response: Response, empty: boolean): Record<string, string> {
   const kept = keptHeaders(response.headers);
   // A fetched response has a URL, and fetch has decoded its body, so its Content-Encoding no longer applies.
   if (response.url !== "") delete kept["content-encoding"];
-  // In a response to HEAD this is the length of the body that GET would have.
+  // In a response to HEAD, this is the length of the body that GET would return.
   const length = response.headers.get("content-length");
   return empty && length !== null ? { ...kept, "content-length": length } : kept;
 }

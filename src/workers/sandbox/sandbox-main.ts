@@ -118,7 +118,7 @@ if (parentPort && !isMainThread) {
 } else {
   mindTheParent();
   process.on("message", (message) => receive(message as ToSandbox));
-  // Otherwise the process would end without reporting the error, which would count as a loss.
+  // Without this, the process would end without reporting the error, and that would count as a loss.
   process.on("uncaughtException", (error) => {
     // An error without a current run was left behind by an earlier one.
     if (!current) process.exit(1);

@@ -33,7 +33,7 @@ export class Sandbox {
         else resolve();
       };
     });
-    // Handled where it is awaited; if it is not, the sandbox is not used.
+    // The rejection is handled where `ready` is awaited; if nobody awaits it, the sandbox is not used.
     this.ready.catch(() => this.kill());
     void port.gone.then((how) => {
       this.#gone = true;
@@ -100,7 +100,7 @@ export class Sandbox {
     withRequestId(attempt.task.id, () => {
       if (message.type === "done") {
         if (!message.spoiled) return current.done(message.end);
-        // Its handler may run on: it has ended when the sandbox has.
+        // The handler may still run: it has ended only when the sandbox has.
         current.spoiled = message.end;
         void this.kill();
       } else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);

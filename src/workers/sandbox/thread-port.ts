@@ -16,7 +16,7 @@ const { entry, tsx } = require("node:worker_threads").workerData;
 import(entry).catch(async (error) => {
   if (error.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
   (await import(tsx)).register();
-  // By another name, since the failure is cached.
+  // Another specifier, since the failed import is cached.
   await import(entry + "?by-tsx");
 });`;
 
@@ -49,7 +49,7 @@ export function openThread(memoryMb: number): SandboxPort {
   };
 }
 
-/** Its ES module: the CommonJS one looks for its files in the wrong place. */
+/** The ES module of tsx: the CommonJS one looks for its files in the wrong place. */
 function tsxUrl(): string {
   const commonJs = createRequire(import.meta.url).resolve("tsx/esm/api");
   return pathToFileURL(commonJs.replace(/\.cjs$/, ".mjs")).href;

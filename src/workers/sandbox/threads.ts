@@ -28,7 +28,7 @@ export class Threads implements Executor {
     try {
       sandbox = this.#take();
       const end = (await started(attempt, sandbox.ready)) ?? (await sandbox.run(attempt));
-      // Only a thread died, not a process, so the attempt failed.
+      // Only a thread died, not the process, so this is a failed attempt and not a loss.
       return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
     } catch (error) {
       return { kind: "error", error: errorRecord(new Error(`no thread for the handler: ${messageOf(error)}`)) };
