@@ -29,7 +29,7 @@ import { Submitter } from "./submission/submit.ts";
 import { Tasks } from "./tasks.ts";
 import { Notices } from "./watching/notices.ts";
 
-/** What an engine needs. */
+/** The dependencies of an engine. */
 export interface EngineParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
@@ -53,7 +53,7 @@ export class Engine {
   readonly keys: Keys;
   readonly pubsub: PubSub;
   readonly metrics: Metrics;
-  /** What this process is told of tasks. */
+  /** Notices of changes of tasks. */
   readonly notices: Notices;
   readonly tasks: Tasks;
   readonly queues: Queues;
@@ -67,7 +67,7 @@ export class Engine {
   readonly steps: StepRecords;
   /** What their handlers write. */
   readonly outputs: Outputs;
-  /** How the queues stood in the last hour. */
+  /** The state of the queues in the last hour. */
   readonly histories: Histories;
   /** A sample of the estimates, to be compared with the actual starts. */
   readonly sample = new Sample();
@@ -106,7 +106,7 @@ export class Engine {
       accepted: ({ id, options: { delayMs, deadlineMs } }, { index, snapshot, turn }) => {
         if (deadlineMs !== null) maintenance.noteDue(homes.of(id), deadlineMs);
         if (delayMs > 0) maintenance.noteDue(homes.of(id), delayMs);
-        // What waits for its key depends on the outcome of others, which is no measure of estimates.
+        // Tasks that wait for their keys depend on the ends of others, which says nothing about the accuracy of estimates.
         else if (!turn?.ends) this.sample.offer(id, turn ? turn.before : index, snapshot);
       },
     });

@@ -23,7 +23,7 @@ import type { Reservations } from "./reservation/reserve.ts";
 import type { Rests } from "./reservation/rests.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
 
-/** What the verbs on leases need. */
+/** The dependencies of {@link Leases}. */
 export interface LeasesParts {
   readonly keys: Keys;
   readonly homes: Homes;
@@ -62,8 +62,8 @@ export class Leases {
   }
 
   /**
-   * Opens a connection on which reservations of a queue wait for work; undefined if they cannot, since more than the line decides:
-   * other partitions, or whether the target of a gateway is up.
+   * Opens a connection on which reservations of a queue wait for work; undefined if they cannot wait, since not only the line decides:
+   * there are other partitions, or the target of a gateway may be down.
    */
   async openStandby(queue: string): Promise<Standby | undefined> {
     const { keys, settings, openStandby } = this.#parts;
@@ -92,7 +92,7 @@ export class Leases {
     return this.#parts.batched.renew({ ...lease, leaseMs, asTaken: true });
   }
 
-  /** Keeps how far a running task is. */
+  /** Stores the progress of a running task. */
   progress({ id, fence }: Lease, percent: number, message: string): Promise<"ok" | "stale"> {
     return this.#parts.batched.progress({ id, fence, progress: `${percent} ${message}` });
   }

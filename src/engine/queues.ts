@@ -6,10 +6,10 @@ import { finishedOf } from "./reading/finished.ts";
 import { type Page, type PageRequest, pageOf } from "./reading/page.ts";
 import type { QueueSettings } from "./settings.ts";
 
-/** Processes register the queues of their handlers every thirty seconds; one that none has registered for so long is orphaned, ms. */
+/** Processes register the queues of their handlers every thirty seconds; a queue that none has registered for this long is orphaned, ms. */
 const ORPHANED_MS = 60_000;
 
-/** What the verbs on queues need. */
+/** The dependencies of {@link Queues}. */
 export interface QueuesParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
@@ -38,7 +38,7 @@ export class Queues {
     return this.own.get(queue) ?? { ...this.#parts.fallback, queue };
   }
 
-  /** The names of all: those with a handler here, then by name those of other processes and those without a handler in any. */
+  /** The names of all queues: first those with a handler here, then the others by name, with or without a handler in another process. */
   get names(): string[] {
     return [...this.own.keys(), ...[...this.#parts.others().keys()].sort()];
   }

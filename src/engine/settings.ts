@@ -4,7 +4,7 @@ import { isGateway } from "../handler/gateway/gateway.ts";
 import { isInternalQueue } from "../handler/internal-queues.ts";
 import type { Retention } from "../store/verbs/scripts.ts";
 
-/** The settings of a queue: from its handler, else from the environment. */
+/** The settings of a queue: from its handler, otherwise from the environment. */
 export interface QueueSettings {
   readonly queue: string;
   /** Slots in each worker process. */
@@ -17,7 +17,7 @@ export interface QueueSettings {
   readonly maxLost: number;
   /** Most starts in each span, over all workers. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
-  /** It is a gateway: it rests while its target is down. */
+  /** Whether it is a gateway, which rests while its target is down. */
   readonly rests: boolean;
   /** How long a new task should wait at most; undefined if the handler does not say. */
   readonly targetWaitMs: number | undefined;
@@ -25,7 +25,7 @@ export interface QueueSettings {
   readonly keyedConcurrency: number | undefined;
   /** The handler has undos. */
   readonly undo: boolean;
-  /** What follows an attempt must not begin before its handler has ended: its undo, the next task of its key. */
+  /** Whether the undo of a task, or the next task of its key, must wait until its handler has ended. */
   readonly exclusive: boolean;
   readonly resultTtlMs: number;
   readonly tombstoneTtlMs: number;
@@ -34,10 +34,10 @@ export interface QueueSettings {
   readonly maxWaiting: number;
 }
 
-/** A number that no count reaches and that Lua can read. */
+/** A number that no count reaches, and that Lua represents exactly. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
-/** Most dead tasks kept for a queue; beyond that the oldest are deleted. */
+/** Maximum number of dead tasks kept for a queue; beyond that the oldest are deleted. */
 export const DEAD_CAP = 10_000;
 
 /** How long the finished tasks of a queue are kept. */

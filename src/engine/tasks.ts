@@ -21,7 +21,7 @@ import { update } from "./submission/update.ts";
 import type { Notices } from "./watching/notices.ts";
 import { Wait } from "./watching/wait.ts";
 
-/** What the verbs on tasks need. */
+/** The dependencies of {@link Tasks}. */
 export interface TasksParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
@@ -36,7 +36,7 @@ export interface TasksParts {
   settings(queue: string): QueueSettings;
 }
 
-/** What callers do with a task. */
+/** The verbs of callers. */
 export class Tasks {
   readonly #parts: TasksParts;
 
@@ -46,7 +46,7 @@ export class Tasks {
 
   /**
    * Stores a task and puts it in line, or returns why not. Submissions of one turn of the event loop are sent together.
-   * @param listen this process is notified of its end, even if the task exists already: for a {@link wait} that has begun
+   * @param listen notify this process of the end, even if the task already exists: for a {@link wait} that has begun
    * @param trace the trace that goes with it, known only once a span has begun: copying the submission would cost more than the span
    * @throws PaihaoError store-unavailable (it may have been stored anyway: submit again under the same id), store-full
    */
@@ -82,14 +82,14 @@ export class Tasks {
     return this.#parts.inspector.inspect(id, options);
   }
 
-  /** What few callers want to know of a task; null if it is unknown. @throws PaihaoError store-unavailable */
+  /** Details of a task that few callers need; null if it is unknown. @throws PaihaoError store-unavailable */
   record(id: string): Promise<TaskRecord | null> {
     const { scripts, keys, homes } = this.#parts;
     const read = (partition: number) => scripts.record(keys.tag(partition), id);
     return homes.at(id, read, (record) => record === null);
   }
 
-  /** Begins to listen for the end of a task, which is to be submitted after that, with `listen`. The caller must stop it. */
+  /** Begins to listen for the end of a task that is then submitted with `listen`. The caller must stop the wait. */
   wait(task: Pick<Submission, "id" | "queue">): Wait {
     return new Wait(task, this.#parts.inspector, this.#parts.notices);
   }
@@ -102,7 +102,7 @@ export class Tasks {
     return await homes.at(id, read, (value) => value === null);
   }
 
-  /** The same, the rest of a long one being read only as it is taken. */
+  /** The same, but the rest of a long input is read only as it is taken. */
   async inputInPieces({ id, input, inputBytes }: Pick<Reserved, "id" | "input" | "inputBytes">): Promise<Body | null> {
     if (input) return { body: input };
     const { values, homes } = this.#parts;
@@ -111,7 +111,7 @@ export class Tasks {
     return begun && { body: begun.start, rest: begun.rest };
   }
 
-  /** Cancels a task, or deletes the result of a finished one; only the one or the other, if that is said. */
+  /** Cancels a task, or deletes the result of a finished one; with `only`, one of the two. */
   cancel(id: string, queue: string, only?: Cancellation["only"]): Promise<CancelVerdict> {
     const { batched, settings } = this.#parts;
     return batched.cancel({ id, call: newCall(), only, ...retentionOf(settings(queue)) });

@@ -9,7 +9,7 @@ import type { LibraryOptions } from "./library/library.ts";
 import { storeError } from "./verbs/script.ts";
 import { type RefusedCommand, scriptsOf } from "./verbs/scripts.ts";
 
-/** What is examined. */
+/** What {@link missingAccess} examines. */
 interface AccessParts {
   readonly connection: Connection;
   readonly keys: Keys;
@@ -27,7 +27,7 @@ export async function missingAccess({ connection, keys, config }: AccessParts): 
   const sharded = isCluster(connection);
   const tag = keys.tag(0);
   const examined = nodesOf(connection).run(tag, async (node) => {
-    // Unlike the others it takes a refusal for an answer, and looks for no other server.
+    // Unlike other connections, this one treats a refusal as an answer, and does not look for another server.
     const own = node.duplicate({ lazyConnect: true, retryStrategy: () => null, reconnectOnError: () => false });
     own.on("error", () => undefined);
     try {
@@ -36,7 +36,7 @@ export async function missingAccess({ connection, keys, config }: AccessParts): 
         ...(await runsScripts(own, tag, { sharded, strictResultTtl })),
         ...(rateLimit ? await counts(own, tag) : []),
         ...(await confirms(own, durability)),
-        // Last: after it the connection takes no other commands.
+        // Last, since afterwards the connection accepts no other commands.
         ...(await subscribes(own, keys, sharded)),
       ];
     } finally {
@@ -50,7 +50,7 @@ export async function missingAccess({ connection, keys, config }: AccessParts): 
 }
 
 async function runsScripts(node: Redis, tag: string, options: LibraryOptions): Promise<readonly RefusedCommand[]> {
-  // Whatever else they are answered, also by a server that is full but has the library: the probe needs it.
+  // Any other answer counts as allowed, also from a server that is full but has the library: the probe needs it.
   const refused = [
     ...(await allowed("FUNCTION|LIST", () => node.function("LIST", "LIBRARYNAME", NO_LIBRARY))),
     ...(await allowed("FUNCTION|DELETE", () => node.function("DELETE", NO_LIBRARY))),
@@ -61,7 +61,7 @@ async function runsScripts(node: Redis, tag: string, options: LibraryOptions): P
   return [...refused, ...(await scriptsOf(node, options).probe(tag, options.sharded ? "SPUBLISH" : "PUBLISH"))];
 }
 
-/** Whether a command may be run; what it comes to is no matter. @throws Error of the connection, while it breaks */
+/** Whether the user may run a command; its answer does not matter. @throws Error of the connection, while it breaks */
 async function allowed(command: string, run: () => Promise<unknown>): Promise<RefusedCommand[]> {
   try {
     return await tried(command, run);
@@ -87,7 +87,7 @@ function subscribes(node: Redis, keys: Keys, sharded: boolean): Promise<RefusedC
     : tried("SUBSCRIBE", () => node.subscribe(channel));
 }
 
-/** With nothing to wait for. */
+/** Calls the command with nothing to wait for. */
 async function confirms(node: Redis, durability: Durability): Promise<RefusedCommand[]> {
   if (durability === "memory") return [];
   if (durability === "fsync") return await tried("WAITAOF", () => node.call("WAITAOF", 0, 0, 1));
@@ -114,7 +114,7 @@ const isDenied = (said: string): boolean => /\bNOPERM\b/.test(said);
 function sentenceOf(refused: readonly RefusedCommand[], keys: Keys): string | undefined {
   if (refused.length === 0) return undefined;
   const start = `{${keys.prefix}:`;
-  // A command that is allowed, but on other keys or channels.
+  // A command that is allowed, but not on our keys or channels.
   const [channels, others] = split(refused, /channel/i);
   const [ofKeys, commands] = split(others, /\bkeys?\b/i);
   const may = [
@@ -128,7 +128,7 @@ function sentenceOf(refused: readonly RefusedCommand[], keys: Keys): string | un
     ...(channels.length > 0 ? [`&${start}*`] : []),
   ];
   const allow = [...new Set(rights)].map((right) => (/[{&~|]/.test(right) ? `'${right}'` : right)).join(" ");
-  return `the store's user may not ${may.join(", nor ")}; allow it: ACL SETUSER … ${allow} (docs/security.md has all that it needs)`;
+  return `the store's user may not ${may.join(", nor ")}; allow it: ACL SETUSER … ${allow} (docs/security.md lists all rights that it needs)`;
 }
 
 const namesOf = (refused: readonly RefusedCommand[]): string =>

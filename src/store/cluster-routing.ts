@@ -26,9 +26,8 @@ const PAUSE_MS = { first: 20, most: 200 } as const;
 const MOVED = /^MOVED \d+ (\S*)$/;
 
 /**
- * Errors of a cluster, and of ioredis, while the cluster changes: retried until the deadline. ASK is included on purpose. It
- * means that a slot is being moved key by key. A script that followed it would find only half of its partition on the new node.
- * Instead the partition pauses until the whole slot has moved, and nothing is lost.
+ * Errors of a cluster, and of ioredis, while the cluster changes: retried until the deadline. ASK is one of them on purpose: a script that
+ * followed it would find only half of its partition on the new node (docs/adr/0002).
  */
 const CHANGING =
   /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|READONLY)|Connection is closed|Stream isn't writeable|timed out|Socket (timeout|closed)|^(connect|read|write) E|ECONN|EPIPE|ETIMEDOUT|no node has|non local key|cluster is down/i;

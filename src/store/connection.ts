@@ -42,7 +42,7 @@ export type Connection = Redis | Cluster;
 /** Whether a connection is to a cluster. */
 export const isCluster = (connection: Connection): connection is Cluster => connection instanceof Cluster;
 
-/** A connection to each server that has keys: the one server, or the known masters of a cluster. */
+/** A connection to each server with keys: the single server, or the known masters of a cluster. */
 export const mastersOf = (connection: Connection): readonly Redis[] =>
   isCluster(connection) ? connection.nodes("master") : [connection];
 
@@ -111,7 +111,7 @@ interface Purpose {
   readonly name: string;
   /** Command timeout; default {@link CONNECTION_DEFAULTS}.commandMs. */
   readonly commandMs?: number;
-  /** Whether it is used for subscriptions: in a cluster, each refresh of the slot table then costs more. Default: false. */
+  /** Whether it is used for subscriptions, which make each refresh of the slot table of a cluster more expensive. Default: false. */
   readonly subscriber?: boolean;
 }
 

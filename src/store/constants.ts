@@ -17,13 +17,13 @@ export const SHARED = {
   undoQueue: INTERNAL_QUEUES.undo,
   /** The latest outcomes that are kept of a queue. */
   mostFinished: 1000,
-  /** Of the name of a worker, the last bytes are in the record of a task. */
+  /** How many bytes from the end of a worker's name are in the record of a task. */
   workerBytes: 20,
   /** The interval of a rate bucket and of a sample of a queue's history, ms. */
   bucketMs: 10_000,
   /** The samples that are kept of a queue: an hour. */
   mostSamples: 360,
-  /** What the channel of a queue's work says if a request that waits for work is told of it as well, see standby.ts. */
+  /** The message on the channel of a queue's work if a waiting request gets the work as well, see standby.ts. */
   passedOn: "p",
   /** Who asked for the cancel of a running task: its caller, or its deadline. */
   cancelByCaller: "1",
@@ -35,13 +35,13 @@ export const SHARED = {
   shortestForecastBlock: SHORTEST_BLOCK,
   /** The statistics of service times in a queue's hash, as Lua's struct library packs them: mean, variance, samples, total. */
   serviceFormat: "<dddd",
-  /** The least weight of a new service time in the mean, so that a mean of many still follows changes. */
+  /** The minimum weight of a new service time in the mean, so that a mean of many still follows changes. */
   leastWeight: 0.03,
-  /** The same of a block of as many tasks as the shortest has, in the slow mean, which follows only a change that lasts. */
+  /** The minimum weight of a shortest block in the slow mean, which follows only lasting changes. */
   leastSlowWeight: 1 / 32,
-  /** After so many consecutive failures of its target a queue rests. */
+  /** After this many consecutive failures of its target, a queue rests. */
   restFailures: 5,
-  /** When the first probe of a resting queue may start, ms; the time doubles with each that fails. */
+  /** When the first probe of a resting queue may start, ms; the time doubles with each failed probe. */
   firstProbeMs: 1000,
   longestProbeMs: 60_000,
   /** An input up to this length is in the task's hash, so that it costs no key of its own. */
@@ -50,8 +50,8 @@ export const SHARED = {
   inlineResultBytes: 256,
   /** The most processes that a task's record names as listeners, so that the names stay below 64 bytes. */
   mostListeners: 6,
-  /** Stands in its place where more listen: the channel of all processes that listen to any task. */
+  /** Replaces the names if more processes listen: the channel of all processes that listen to any task. */
   everyone: "*",
-  /** A longer result is not told with a task's end: whoever listens reads it. */
+  /** A longer result is not part of the notice of a task's end: listeners read it. */
   noticeBytes: 4096,
 } as const;

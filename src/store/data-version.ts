@@ -1,12 +1,12 @@
 /**
- * The version of what this release keeps in the store: keys, fields, and what they contain. Every change of it that a process of an
- * earlier or later release could misread raises `written`, and both ways are then decided on purpose:
+ * The version of the data that this release stores: keys, fields, and their content. Every change that a process of an earlier or later
+ * release could misread raises `written`; then decide about both directions:
  *
- * - `oldestRead`: the oldest version whose data this release can go on with. Raise it when the code for older data is removed.
+ * - `oldestRead`: the oldest version whose data this release can read. Raise it when the code for older data is removed.
  * - `oldestBeside`: the oldest version whose processes can work on data of this release, beside it or after a rollback. Raise it to
  *   `written` if they would misread it: then an upgrade needs all processes to be stopped, which docs/upgrading.md and the changelog say.
  *
- * test/upgrade runs the previous release beside this one on one store, and shows whether these numbers are true.
+ * test/upgrade runs the previous release beside this one on one store, and shows whether these numbers are right.
  */
 export const DATA_VERSION = { written: 1, oldestRead: 1, oldestBeside: 1 } as const;
 
@@ -17,7 +17,7 @@ export interface DataVersions {
   readonly oldestBeside: number;
 }
 
-/** What the store says of its data. */
+/** The version that is stored with the data. */
 interface StoredVersion {
   readonly version: number;
   /** The oldest version whose processes can work on it. */
@@ -33,8 +33,7 @@ export function readStoredVersion(text: string): StoredVersion {
 }
 
 /**
- * What a store says as long as a restore into it has not ended: data of a version that no release knows, so that none of them starts on
- * it, whatever its age.
+ * The version of a store while a restore into it has not ended: no release knows it, so that none starts on the store.
  */
 export const RESTORING = `${2 ** 31} ${2 ** 31} of-an-unfinished-restore`;
 

@@ -33,8 +33,8 @@ export class Confirmation {
 
   /**
    * Whether everything written through a connection, and replied to, has reached the level.
-   * @throws PaihaoError store-unavailable, also if the connection was lost meanwhile, since it may now lead to another server
-   *   than the one that was written to
+   * @throws PaihaoError store-unavailable, also if the connection was lost in between, since it may now lead to another server than the one
+   * that was written to
    */
   async confirm(node: Redis): Promise<boolean> {
     if (this.#level === "memory") return true;
@@ -90,7 +90,7 @@ export class Confirmation {
   }
 }
 
-/** Whether every replica that is connected has it; a replica that joins later copies what is there then. */
+/** Whether every connected replica has it; a replica that joins later copies everything. */
 async function onAllReplicas(node: Redis): Promise<boolean> {
   const [, , replicas] = (await node.role()) as [role: string, offset: number, replicas: readonly unknown[]];
   return replicas.length > 0 && (await node.wait(replicas.length, WAIT_MS)) >= replicas.length;
@@ -105,7 +105,7 @@ export async function checkDurability(connection: Connection, level: Durability,
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major < FSYNC_SINCE[0] || (major === FSYNC_SINCE[0] && minor < FSYNC_SINCE[1])) {
     throw new StartError(
-      `DURABILITY is fsync, but the store has version ${version}; expected ${FSYNC_SINCE.join(".")} or later, which can tell when a write is on disk`,
+      `DURABILITY is fsync, but the store has version ${version}; expected ${FSYNC_SINCE.join(".")} or later, which can say when a write is on disk`,
     );
   }
   for (const node of mastersOf(connection)) {
@@ -117,8 +117,7 @@ export async function checkDurability(connection: Connection, level: Durability,
 }
 
 /**
- * Why no submission can be confirmed at the configured level now, as far as the servers say; undefined if it can, in a cluster by at least
- * one of them.
+ * Why no submission can be confirmed at the configured level now, according to the servers; undefined if at least one master can.
  */
 export async function durabilityProblem(connection: Connection, level: Durability): Promise<string | undefined> {
   if (level === "memory") return undefined;

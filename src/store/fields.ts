@@ -1,4 +1,7 @@
-/** A longer input has a digest, and is stored in parts or under a key of its own: as one field it would prevent Redis's compact encoding. */
+/**
+ * A longer input has a digest, and is stored in parts or under a Redis key of its own: one long field would prevent Redis's compact
+ * encoding.
+ */
 export const INLINE_BYTES = 64;
 
 /**
@@ -12,7 +15,7 @@ export const TASK_FIELDS = {
   created: ["c", "created, ms"],
   revision: ["v", "how often its input was replaced; default 0"],
   input: ["i", "input, up to INLINE_BYTES"],
-  digest: ["h", "digest of a longer input, which is in the fields that follow or a key of its own"],
+  digest: ["h", "digest of a longer input, which is in the next fields or under a key of its own"],
   input1: ["I", "a longer input, see lua/input.lua: the first 64 bytes"],
   input2: ["I2", "the next 64, and so on"],
   input3: ["I3", ""],
@@ -26,16 +29,16 @@ export const TASK_FIELDS = {
   place: ["o", "of a scheduled task, its class as a score"],
   extra: [
     "+",
-    "the same as its key as long as it has nothing else that is rare; 1 once it has had any of the fields that few tasks have: all but those of a plain task that runs once and succeeds. Without it they need not be read",
+    "1 once the task has had any rare field (one that a plain task which runs once and succeeds does not have); its line key if that is its only rare field. If absent, the rare fields need not be read",
   ],
   lost: ["l", "workers lost while its handler ran; default 0"],
   unbegun: [
     "n",
-    "fence of the reservation whose handler has yet to begin, as its worker will report: until then no loss counts",
+    "fence of the reservation whose handler has not begun yet; its worker will report the begin, and until then no loss counts",
   ],
   unbegunReleases: [
     "N",
-    "how often it was reserved and released since its last loss though its handler had not begun; default 0",
+    "how often it was reserved and released since its last loss without its handler having begun; default 0",
   ],
   progress: ["p", "progress: percent, a space, message"],
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
@@ -43,19 +46,19 @@ export const TASK_FIELDS = {
   before: ["B", 'in a fair line, "place id" of the task of its key that joined before it'],
   home: [
     "H",
-    "of an id whose task is in another partition, that partition; the record has only queue and caller beside it",
+    "a pointer: the partition of a task that is not in that of its id; such a record has only queue and caller besides",
   ],
   key: ["K", 'in a keyed line, "arrival key", see lua/keyed.lua'],
   answers: ["V", "the answers to the last calls that changed it, newest first, see lua/answers.lua"],
   listeners: ["t", "the processes that are notified of its changes, see lua/notices.lua; default none"],
-  webhook: ["W", "URL that is told of its end"],
-  undo: ["U", "1 when what it has done can be undone"],
-  stepBytes: ["S", "bytes of its steps, once it has some"],
+  webhook: ["W", "URL that gets an event at its end"],
+  undo: ["U", "1 if its handler has an undo"],
+  stepBytes: ["S", "bytes of its steps, if any"],
   output: [
     "T",
     'bytes of what its handler has written; then, of the last calls of output.lua, newest first, "call=values stored"',
   ],
-  restarts: ["J", "how often it was taken back after it had been started; default 0"],
+  restarts: ["J", "how often it was taken back after it had started; default 0"],
   undoing: [
     "Y",
     "of a dead task, the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence",
@@ -68,8 +71,8 @@ export const TASK_FIELDS = {
   result4: ["R4", ""],
   ended: ["e", "ended, ms"],
   expires: ["x", "expiry of the result, ms"],
-  destroyed: ["g", "1 when the result was destroyed"],
-  errorCode: ["y", "error code of a failed task; of a canceled one SHARED.deadlinePassed, if that is why"],
+  destroyed: ["g", "1 if the result was deleted"],
+  errorCode: ["y", "error code of a failed task; SHARED.deadlinePassed for a task that its deadline canceled"],
   errors: ["E", "last errors, JSON array, newest first, truncated"],
   past: ["P", "the attempts that did not end it, newest first, see lua/past.lua; default none"],
 } as const;
@@ -82,16 +85,16 @@ export const QUEUE_FIELDS = {
     "r:",
     'with a worker and lane behind it, its last reservation: "reservation, fence of the first id, ids"; so that it can be answered again',
   ],
-  paused: ["paused", "1 when no work is to be taken"],
+  paused: ["paused", "1 while the queue is paused"],
   failures: ["failures", "the latest consecutive failures of its target, see lua/breaker.lua"],
   rest: ["rest", "while it rests: since when, until the next probe, how many failed, why"],
-  probe: ["probe", "until when the present probe counts, ms, and which request took it"],
+  probe: ["probe", "until when the current probe counts, ms, and which request took it"],
   restEnded: ["restEnded", "the probe that ended the last rest"],
   service: [
     "service",
     "exponentially weighted mean (ms) and variance (ms²) of the service times, how many there were, their total (ms): SHARED.serviceFormat",
   ],
-  foretold: ["foretold", "what was foretold of the blocks of tasks that go on, see lua/forecast.lua"],
+  foretold: ["foretold", "the forecasts for blocks of tasks that have not ended, see lua/forecast.lua"],
   forecast: [
     "forecast",
     "slow mean of the service time, and how far both means were off as forecasts, see lua/forecast.lua",
@@ -104,12 +107,9 @@ export const QUEUE_FIELDS = {
   dead: ["dead", "tasks that died"],
   answers: ["V", "how many dead tasks the last calls of dead.lua deleted, newest first, see lua/answers.lua"],
   handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
-  virtual: ["virtual", "of a fair line, with the class behind it: the place of what was taken last, see lua/fair.lua"],
-  room: [
-    "room",
-    "of a fair line, with the class behind it: the start at which newcomers find room when many have come",
-  ],
+  virtual: ["virtual", "of a fair line, followed by the class: the place of the task taken last, see lua/fair.lua"],
+  room: ["room", "of a fair line, followed by the class: the start that newcomers get when there are many line keys"],
   keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/keyed.lua"],
-  rekey: ["rekey", "from which score on it has yet to be decided who may start, since the limit was changed"],
+  rekey: ["rekey", "the score from which it is still to be decided which tasks may start, after a change of the limit"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;

@@ -21,13 +21,13 @@ export const KEYS = {
   shareEnds: [
     "z:<queue>",
     "zset",
-    "its members: score = class·2^45 + the virtual time that ends what is kept of the key",
+    "its line keys: score = class·2^45 + the virtual time at which a line key is deleted",
   ],
   startable: ["p:<queue>", "zset", "of a keyed queue, the waiting tasks that may start: score as in the line"],
   keyLine: [
     "pk:<queue> <key>",
     "zset",
-    "of a keyed queue, the tasks that wait for a key or hold it: scores see lua/keyed.lua",
+    "of a keyed queue, the tasks that wait for a line key or hold it: scores see lua/keyed.lua",
   ],
   history: [
     "hs:<queue>",
@@ -41,7 +41,7 @@ export const KEYS = {
   about: [
     "ab:<worker>",
     "string",
-    "what a worker tells of itself: its time to live (ms), JSON; in partition 0 only; PX",
+    "what a worker reports about itself: its time to live (ms), JSON; in partition 0 only; PX",
   ],
   request: [
     "m:<queue> …",
@@ -64,7 +64,7 @@ export const KEYS = {
   moved: [
     "moved",
     "zset",
-    "the ids whose tasks are in another partition, see verbs/pointer.lua: score = when that is checked, ms",
+    "the pointers: ids whose tasks are in another partition, see verbs/pointer.lua: score = when each is checked, ms",
   ],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
@@ -74,11 +74,11 @@ export const KEYS = {
     'version of the data: "version oldest release", see data-version.ts; in partition 0 only',
   ],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
-  probe: ["probe", "string", "what a start tries commands on, see verbs/probe.lua: gone at once"],
+  probe: ["probe", "string", "on which a start tries commands, see verbs/probe.lua; deleted at once"],
   ticked: [
     "ticked",
     "hash",
-    "when a tick last ran, the grace after a gap, and the last jumps of the clock: see lua/grace.lua and setback.lua; the lease of each queue; and who has sampled which interval",
+    "when a tick last ran, the grace after a gap, and the last jumps of the clock: see lua/grace.lua and setback.lua; the lease of each queue; and which process has sampled which interval",
   ],
   work: [
     "n:<queue>",
@@ -104,7 +104,7 @@ export type Index = (typeof INDEXES)[number];
 /** The values of a task that may be large and are then read outside scripts. */
 export type LargeValue = "result" | "input";
 
-/** How each kind of key begins, after the partition's tag: "w:", "queues". */
+/** The start of each kind of Redis key, after the partition's tag: "w:", "queues". */
 export const START = Object.fromEntries(
   Object.entries(KEYS).map(([kind, [form]]) => [kind, form.replace(/<.*/, "")]),
 ) as Readonly<Record<keyof typeof KEYS, string>>;
@@ -159,7 +159,7 @@ export class Keys {
     return `${tag}${START[index]}${queue}`;
   }
 
-  /** How the keys of a kind in one partition begin. */
+  /** The start of the keys of a kind in one partition. */
   start(tag: string, kind: keyof typeof KEYS): string {
     return tag + START[kind];
   }

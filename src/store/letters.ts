@@ -4,9 +4,9 @@ import type { State } from "../task.ts";
 export const RATE_LETTERS = {
   accepted: "a",
   finished: "z",
-  /** Of those that finished, the failed. */
+  /** Finished tasks that failed. */
   failed: "e",
-  /** They have left their slots, but not as finished: to be run again, or canceled. */
+  /** Tasks that left their slots without finishing: they run again, or were canceled. */
   returned: "b",
 } as const;
 

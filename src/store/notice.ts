@@ -1,30 +1,30 @@
 import type { Outcome } from "../task.ts";
 import { STATE_LETTERS, stateOf, TASK_NOTICES } from "./letters.ts";
 
-/** How a task has ended, as much of it as its end tells. Times are ms of Redis's clock. */
+/** How a task has ended, as far as the notice of its end says. Times are ms of Redis's clock. */
 export interface NoticedEnd {
   readonly state: Outcome;
   readonly finishedMs: number;
   readonly expiresMs: number;
   readonly attempts: number;
-  /** The stored form of its result; null where it has none. */
+  /** The stored form of its result; null if it has none. */
   readonly result: Buffer | null;
 }
 
-/** What a process is told of a task: that it has changed, or how it has ended. */
+/** A notice to a process: a task has changed, or how it has ended. */
 export interface Notice {
   readonly id: string;
-  /** Whether it has ended, or its result was destroyed. */
+  /** Whether it has ended, or its result was deleted. */
   readonly ended: boolean;
-  /** Whether all that has happened is that its handler has written something. */
+  /** Whether the only change is new output of its handler. */
   readonly output: boolean;
-  /** Null where it has to be looked at: nothing more was told. */
+  /** Null if the task has to be read: the notice says no more. */
   readonly end: NoticedEnd | null;
 }
 
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
-/** Letters that tell of an end without being that of an outcome. */
+/** Letters that announce an end without being that of an outcome. */
 const ENDS: ReadonlySet<string> = new Set([
   STATE_LETTERS.succeeded,
   STATE_LETTERS.failed,
@@ -37,7 +37,7 @@ export function* noticesOf(message: Buffer): Iterable<Notice> {
   for (let at = 0; at < message.length; ) {
     const space = message.indexOf(SPACE, at);
     const length = space < 0 ? Number.NaN : Number(message.toString("latin1", at, space));
-    // What no script of ours has written is left alone: whoever listens also looks.
+    // Ignores messages that are not from our scripts: listeners also poll.
     if (!Number.isInteger(length) || length <= 0) return;
     at = space + 1 + length;
     yield noticeOf(message.subarray(space + 1, at));

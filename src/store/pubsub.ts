@@ -17,7 +17,7 @@ interface Channel {
  */
 export class PubSub {
   readonly #connection: Connection;
-  /** Each channel belongs to the shard of its partition, and messages stay within that shard. */
+  /** Whether each channel belongs to the shard of its partition, so that messages stay within that shard. */
   readonly #sharded: boolean;
   readonly #channels = new ChurnMap<string, Channel>();
 
@@ -28,7 +28,7 @@ export class PubSub {
       for (const listener of this.#channels.get(channel.toString())?.listeners ?? []) listener(message);
     });
     if (this.#sharded) {
-      // After a change of the shards, their new connections have the same subscriptions.
+      // After a change of the shards, the new connections have the same subscriptions, but messages may have been missed.
       subscriber.on("subscribersReady", () => this.#missed());
       subscriber.on("refresh", () => this.#retry());
     } else {

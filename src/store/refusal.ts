@@ -1,6 +1,6 @@
 import { reasonOf } from "../errors.ts";
 
-/** What a server of the store says when it answers but does not do what it is asked, and what that means to an operator. */
+/** Errors of a server that answers but refuses a command, and what they mean to an operator. */
 const REFUSALS: readonly (readonly [pattern: RegExp, meaning: string])[] = [
   [
     /\bMISCONF\b/,
@@ -8,7 +8,7 @@ const REFUSALS: readonly (readonly [pattern: RegExp, meaning: string])[] = [
   ],
   [
     /\bNOREPLICAS\b/,
-    "the store refuses writes: it has fewer connected replicas than its min-replicas-to-write asks for",
+    "the store refuses writes: it has fewer connected replicas than its min-replicas-to-write requires",
   ],
   [/\bREADONLY\b/, "the store refuses writes: it is a replica; name its master, or use sentinels"],
   [/\bOOM command not allowed\b/, "the store refuses writes: its memory is full, see its maxmemory"],
@@ -16,7 +16,7 @@ const REFUSALS: readonly (readonly [pattern: RegExp, meaning: string])[] = [
 
 /**
  * Why the store refuses writes, in words for an operator; undefined if it has refused nothing, e.g. since it could not be reached.
- * @param thrown the answer of the store, or an error that was made of it
+ * @param thrown the answer of the store, or an error made from it
  */
 export function refusalOf(thrown: unknown): string | undefined {
   const said = reasonOf(thrown);

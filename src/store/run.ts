@@ -2,13 +2,13 @@ import { SHARED } from "./constants.ts";
 
 const FENCES_A_MS = 10 ** SHARED.fenceDigits;
 
-/** What readers need of the last run of a task. */
+/** The facts about the last run of a task. */
 interface Run {
   /** How many attempts have begun. */
   readonly attempts: number;
   /** When the last one began; null if none has, or if it was handed back. */
   readonly startedMs: number | null;
-  /** The end of the name of its worker; "" if none has it, or had it last. */
+  /** The end of the name of its worker; "" if it has none and had none last. */
   readonly worker: string;
 }
 
@@ -19,7 +19,7 @@ export function runOf(run: string): Run {
   return { attempts: Number(attempts) || 0, startedMs: Number.isFinite(startedMs) ? startedMs : null, worker };
 }
 
-/** What the record of a task has of the name of its worker. */
+/** The part of a worker's name that the record of a task has. */
 export function workerEnd(worker: string): string {
   return Buffer.from(worker).subarray(-SHARED.workerBytes).toString();
 }

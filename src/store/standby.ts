@@ -7,9 +7,9 @@ import type { Keys } from "./keys.ts";
 import { readInfo } from "./servers/check-server.ts";
 import type { Reservation, ReservedPart, Scripts } from "./verbs/scripts.ts";
 
-/** Pause between two attempts to end a wait, ms: the first may have overtaken it on its way to the store. */
+/** Pause between two attempts to end a wait, ms: an attempt may arrive before the request that it ends. */
 const AGAIN_MS = 20;
-/** How often a new connection is tried after one was given up, ms. */
+/** How often a new connection is tried after one was abandoned, ms. */
 const REOPEN_MS = 5000;
 
 /** Errors of a store that does not let its user call a command. */
@@ -27,8 +27,8 @@ interface StandbyParts {
 }
 
 /**
- * Opens a {@link Standby} of a queue in partition 0; undefined if the store is a cluster, cannot be reached, or does not let its
- * user do what that needs. Workers then learn of work by messages, as they also do while requests do not wait.
+ * Opens a {@link Standby} for a queue in partition 0; undefined if the store is a cluster, cannot be reached, or does not allow the
+ * commands. Workers then learn of work by messages, as they also do while requests do not wait.
  */
 export async function openStandby(queue: string, parts: StandbyParts): Promise<Standby | undefined> {
   const { log, commands } = parts;
@@ -41,10 +41,10 @@ export async function openStandby(queue: string, parts: StandbyParts): Promise<S
   }
 }
 
-/** What the store calls a connection. */
+/** The identity of a connection in the store. */
 interface Client {
   readonly id: number;
-  /** That of the server since it started: after that it gives the same ids to others. */
+  /** The run id of the server: after a restart it gives the same client ids to others. */
   readonly run: string | undefined;
 }
 
@@ -67,7 +67,7 @@ async function openOwn(parts: StandbyParts, commands: Redis): Promise<Own> {
   try {
     if (isCluster(redis)) throw new Error("the store is a cluster");
     const client = await clientOf(redis);
-    // Whether it may be used: nothing waits yet.
+    // Checks that the command is allowed; nothing waits yet.
     await commands.client("UNBLOCK", client.id);
     return { redis, client };
   } catch (error) {
@@ -77,11 +77,11 @@ async function openOwn(parts: StandbyParts, commands: Redis): Promise<Own> {
 }
 
 /**
- * Requests of an idle worker that wait in the store for work. Redis takes the commands of a connection one after the other: a
- * reservation that is sent behind BZPOPMIN runs as soon as a submission adds to the empty line. So the worker need not be told of
- * the work before it asks for it, which saves a round trip.
+ * Requests of an idle worker that wait in the store for work. Redis runs the commands of a connection one after the other, so a reservation
+ * sent after BZPOPMIN runs as soon as a submission adds to the empty line. This saves the round trip of a worker that gets a message first
+ * and then asks.
  *
- * A process that stands still is given tasks for as long as its last request waits, at most.
+ * A process that stands still may be given tasks for as long as its last request waits.
  */
 export class Standby {
   readonly #queue: string;
@@ -93,14 +93,14 @@ export class Standby {
   #reserve: Scripts["reserve"];
   /** What the store calls the connection; undefined while it is unknown. */
   #client: Client | undefined;
-  /** The last one that was known. */
+  /** The last known identity. */
   #lastClient: Client;
   /** When the last request on it has waited long enough, monotonic ms. */
   #waitsUntil = 0;
   #waiting = false;
   #refused = false;
   #cutting: Promise<void> | undefined;
-  /** It was given up, and another one is tried from time to time. */
+  /** Set once the connection was abandoned; another one is tried from time to time. */
   #reopening: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -133,22 +133,22 @@ export class Standby {
   }
 
   /**
-   * Gives the connection up, since it is lost and does not come back: then none of its requests can run any more, and they may be sent on
-   * another one. A new connection is tried from time to time.
+   * Abandons a connection that is lost and does not come back, so that none of its requests can still run and they may be sent on another
+   * one. A new connection is tried from time to time.
    * @throws Error if the store cannot be reached at all
    */
   async abandon(): Promise<void> {
     const { commands, log } = this.#parts;
-    // It must not send its requests again if it comes back after all.
+    // It must not send its requests again if it comes back.
     this.#own.disconnect();
     this.#client = undefined;
     const { id, run } = this.#lastClient;
     try {
-      // On a server that has started since, or on another one, the id is that of somebody else, and nothing waits.
+      // On a restarted or another server, the id belongs to another client, and nothing waits.
       if ((await runOf(commands)) === run) await commands.client("KILL", "ID", id);
     } catch (error) {
       if (!REFUSED.test(messageOf(error))) throw error;
-      // Its user may not end connections: what waits there ends by itself.
+      // The user may not end connections: the wait ends by itself.
       await delay(Math.max(0, this.#waitsUntil - performance.now()));
     }
     if (this.#reopening || this.#closed) return;
@@ -171,7 +171,7 @@ export class Standby {
     return this.#client !== undefined && !this.#refused;
   }
 
-  /** Whether one does. */
+  /** Whether a request waits. */
   get waiting(): boolean {
     return this.#waiting;
   }
@@ -215,7 +215,7 @@ export class Standby {
     }
   }
 
-  /** More is there than was taken: another request that waits is given it. If this fails, a poll finds it. */
+  /** More work is there than was taken: another waiting request gets it. If this fails, a poll finds it. */
   passOn(): void {
     this.#parts.commands.zadd(this.#wake, 0, "1").catch(() => undefined);
   }

@@ -1,7 +1,7 @@
 import type { Outcome } from "../task.ts";
 import { stateOf } from "./letters.ts";
 
-/** What lua/follow.lua notes when a task with a webhook ends: the input of the task that delivers it. */
+/** What lua/follow.lua stores when a task with a webhook ends: the input of the delivery task. */
 export interface StoredTaskEnd {
   readonly id: string;
   /** Letter of its outcome. */
@@ -9,5 +9,5 @@ export interface StoredTaskEnd {
   readonly url: string;
 }
 
-/** The outcome that it notes. */
+/** The outcome in it. */
 export const outcomeOf = (end: StoredTaskEnd): Outcome => stateOf(end.state) as Outcome;

@@ -6,14 +6,14 @@ import { messageOf, StartError } from "../errors.ts";
 
 /**
  * The options of a TLS connection.
- * @throws StartError that names a file that cannot be read or is not what it should be, or a key that is not the certificate's
+ * @throws StartError that names a file that cannot be read or has the wrong content, or a key that does not belong to the certificate
  */
 export function tlsOptions({ ca, cert, key }: TlsFiles): Pick<ConnectionOptions, "ca" | "cert" | "key"> {
   const authorities = read(ca, "a certificate in PEM", (pem) => new X509Certificate(pem));
   const certificate = read(cert, "a certificate in PEM", (pem) => new X509Certificate(pem));
   const own = read(key, "a private key in PEM, without a passphrase", createPrivateKey);
   if (certificate && own && !certificate.parsed.checkPrivateKey(own.parsed)) {
-    throw new StartError(`the key ${key} is not that of the certificate ${cert}`);
+    throw new StartError(`the key ${key} does not belong to the certificate ${cert}`);
   }
   return {
     ...(authorities && { ca: authorities.pem }),

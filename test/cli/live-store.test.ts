@@ -29,7 +29,7 @@ describe("the native store of a server that runs", function () {
     const audited = await run("audit");
     expect(audited.code, audited.stderr).to.equal(0);
     expect(audited.stdout).to.match(/^\d+ tasks and \d+ index entries: everything agrees\n$/);
-    expect(audited.stderr).to.contain(`of the server that runs as process ${server.child.pid}`);
+    expect(audited.stderr).to.contain(`of the server with process id ${server.child.pid}`);
     expect((await run("backup", "backup.gz")).code).to.equal(0);
   });
 

@@ -170,7 +170,7 @@ describe("a Redis Cluster of three masters", () => {
     const [node] = cluster.nodes;
     await expectStartError(
       startServer({ REDIS_URL: `redis://127.0.0.1:${node?.server.port}` }),
-      "is a node of a Redis Cluster; give redis+cluster://",
+      "is a node of a Redis Cluster; use redis+cluster://",
     );
     const refused = expectStartError(serve({ KEY_PREFIX: "other", DURABILITY: "fsync" }), /version 7\.0|append-only/);
     await refused;

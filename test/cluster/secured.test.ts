@@ -114,7 +114,7 @@ describe("a Redis that demands certificates", function () {
     await refused({ ...client, key: "san" }, /san, which REDIS_URL names, is not a private key in PEM/);
     await refused(
       { ...client, key: "server.key" },
-      /the key .*server\.key is not that of the certificate .*client\.crt/,
+      /the key .*server\.key does not belong to the certificate .*client\.crt/,
     );
     await refused({ ca: "ca.crt", cert: "client.crt" }, /certificate and its key belong together/);
   });

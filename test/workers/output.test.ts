@@ -82,7 +82,7 @@ describe("what a handler writes", () => {
     await shop.ended(id, "succeeded");
     expect((await read(id)).map(([, value]) => value)).to.deep.equal(["x".repeat(60), "z"]);
     expect(refused).to.contain("MAX_OUTPUT (100)");
-    const told = shop.log.filter(({ msg }) => String(msg).includes("was not stored"));
+    const told = shop.log.filter(({ msg }) => String(msg).includes("could not store the handler's output"));
     expect(told).to.have.length(1);
   });
 

@@ -32,12 +32,12 @@ export type HandlerEnd = { readonly target?: TargetState } & (
   | { readonly kind: "lost"; readonly how: string }
 );
 
-/** A long input could not be read at the moment: the task is reserved again a little later. */
+/** A long input cannot be read at the moment: the task is reserved again a little later. */
 export const INPUT_UNREAD = { kind: "later", afterMs: 1000, message: "the input could not be read" } as const;
 /** A long input is no longer in the store. */
 export const INPUT_GONE = { kind: "permanent", message: "the input of the task is no longer in the store" } as const;
 
-/** What is done in the store about the end of an attempt. */
+/** What the end of an attempt changes in the store. */
 export type AttemptEnd =
   | { readonly result: Answer }
   | { readonly failure: Failure }

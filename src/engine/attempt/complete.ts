@@ -9,7 +9,7 @@ import type { Homes } from "../partitions/homes.ts";
 import type { QueueSettings } from "../settings.ts";
 import type { Notices } from "../watching/notices.ts";
 
-/** What ending an attempt needs. */
+/** The dependencies of {@link Completions} and failures. */
 export interface EndingParts {
   readonly scripts: Scripts;
   /** On the connection of large values. */
@@ -47,7 +47,7 @@ export class Completions {
     });
   }
 
-  /** Counts the ends, and tells those who listen in this process. */
+  /** Counts the ends, and notifies listeners in this process. */
   #note(items: readonly Completion[], { verdicts, own }: Completed): void {
     const { metrics, notices } = this.#parts;
     metrics.countEndings(items, verdicts);
@@ -55,7 +55,7 @@ export class Completions {
       const item = items[nth];
       if (!item || !notices.has(item.id)) continue;
       const { id, keepMs, result } = item;
-      // A long result is read back in pieces as its callers take it: held here for each, it would wait for the slowest.
+      // A long result is read back in pieces as its callers take it: held in memory, it would wait for the slowest.
       if (result.length > LARGE_DEFAULTS.pieceBytes) {
         notices.tell(id, null);
         continue;
@@ -64,7 +64,7 @@ export class Completions {
       const end = { state: "succeeded", finishedMs, expiresMs: finishedMs + keepMs, attempts, result: stored } as const;
       notices.tell(id, { id, ended: true, output: false, end });
     }
-    // The answer to an earlier call was lost, and the end with it.
+    // The answer to an earlier call was lost, and with it the notice of the end.
     for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.tell(id, null);
   }
 

@@ -59,7 +59,7 @@ export class Failures {
       code: failure.code,
       result,
       ...retentionOf(settings),
-      // A dead task is kept longer than a result, to be inspected and retried.
+      // A dead task is kept longer than a result, so that it can be inspected and retried.
       deadMs: settings.deadTtlMs,
     };
     return this.#parts.homes.at(

@@ -13,7 +13,7 @@ import { newCall } from "../calls/new-call.ts";
 import { ByteBudget } from "../large-values/byte-budget.ts";
 import type { Homes } from "../partitions/homes.ts";
 
-/** Bytes of pages that are read at the same time, and how long a read waits for its turn. */
+/** Maximum bytes of pages that are read at the same time, and how long a read waits for its turn. */
 const READ_BYTES = 8 * 1024 ** 2;
 const READ_PATIENCE_MS = 10_000;
 
@@ -39,9 +39,9 @@ export class Outputs {
   /**
    * Appends values to the output of a running task. The calls of one turn of the event loop travel together.
    * @param values each as JSON
-   * @param options `maxBytes`: of all values of the task; `all`: store all of these or none, else as many as fit; `call`: the same
-   *   in each try of one call, so that it is stored once
-   * @returns how many were stored; "stale" if the task is no longer the worker's
+   * @param options `maxBytes`: of all values of the task; `all`: store all of these or none, else as many as fit; `call`: the same in each
+   * try of one call, so that it is stored once
+   * @returns how many were stored; "stale" if the task no longer belongs to the worker
    * @throws PaihaoError store-unavailable, store-full
    */
   write(
@@ -66,7 +66,7 @@ export class Outputs {
         (partition) => this.#reads.add(partition, { id, from }),
         ({ total }) => total === 0,
       );
-    // However many followers there are, so many pages at most are on their way from the store.
+    // Limits the pages in transit from the store, however many followers there are.
     return this.#budget.spend(OUTPUT_PAGE_BYTES, READ_PATIENCE_MS, read);
   }
 }

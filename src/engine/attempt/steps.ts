@@ -2,7 +2,7 @@ import type { Keys } from "../../store/keys.ts";
 import type { Lease, Scripts, StepVerdict, StoredStep } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 
-/** Most steps that a task may have. */
+/** Maximum number of steps of a task. */
 const MOST_STEPS = 10_000;
 /** The limit for all steps of a task together, as a multiple of the limit for one. */
 const STEPS_ROOM = 4;
@@ -28,7 +28,7 @@ export class StepRecords {
     );
   }
 
-  /** Records that a step that can be undone begins. */
+  /** Records that a step with an undo begins. */
   begin(lease: Lease, name: string, maxBytes: number): Promise<StepVerdict> {
     return this.#at(lease, (tag) => this.#scripts.step.begin(tag, { ...lease, name }, room(maxBytes)));
   }

@@ -6,10 +6,10 @@ interface Entry<Item, Verdict> {
   reject(error: unknown): void;
 }
 
-/** Entries whose verdicts are told together. */
+/** Entries whose verdicts are delivered together. */
 interface Group<Verdict> {
   readonly ends: PromiseSettledResult<Verdict>[];
-  /** Without a verdict yet. */
+  /** How many entries have no verdict yet. */
   left: number;
   resolve(ends: PromiseSettledResult<Verdict>[]): void;
 }
@@ -45,7 +45,7 @@ class GroupEntry<Item, Verdict> implements Entry<Item, Verdict> {
 /** The state of a {@link Batch} for one partition. */
 interface Part<Item, Verdict> {
   gathered: Entry<Item, Verdict>[];
-  /** Calls of another kind in flight, which will be followed by one that takes the gathered items along. */
+  /** Calls of another kind in flight; the call after them carries the gathered items. */
   escorted: number;
 }
 
@@ -55,15 +55,15 @@ export interface BatchOptions<Item, Verdict> {
   send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
   /** Size of an item in a call, bytes; default 0. */
   sizeOf?(item: Item): number;
-  /** How many usual items an item is as much work as for the script; default 1. */
+  /** The work of an item for the script, as a multiple of a usual item; default 1. */
   workOf?(item: Item): number;
   /** The queue of an item, if each further queue makes a call longer. Default: no limit on queues. */
   queueOf?(item: Item): string;
 }
 
-/** Larger calls are split, so that one script does not block Redis, nor one write the socket. */
+/** Larger calls are split, so that a script does not block Redis, nor a write the socket. */
 const BYTES_LIMIT = 4 * 1024 ** 2;
-/** So are calls for more queues than this, since each queue is read for places and estimates. */
+/** Calls for more queues are split too, since each queue is read for places and estimates. */
 const QUEUES_LIMIT = 25;
 
 /** This many items are sent at once if the store is idle: it works on them while the rest of the turn is read. */
@@ -145,7 +145,7 @@ export class Batch<Item, Verdict> {
     }
   }
 
-  /** Up to where the entries from one on fit into one call; at least that one does. */
+  /** The end of the entries that fit into one call from an index on; at least one entry does. */
   #endOfCall(entries: readonly Entry<Item, Verdict>[], from: number): number {
     const { sizeOf, workOf, queueOf } = this.#options;
     const queues = queueOf && new Set<string>();
@@ -163,9 +163,9 @@ export class Batch<Item, Verdict> {
   }
 
   /**
-   * Lets a call of another kind carry the gathered items of a partition, as many as fit in one call. Items gathered while it is
-   * in flight wait for its reply, since the caller will probably make another call then, which carries them. So they cost no
-   * call of their own, and the store processes them while this process handles the reply.
+   * Lets a call of another kind carry the gathered items of a partition, as many as fit in one call. Items gathered while it is in flight
+   * wait for its reply, since the caller's next call will probably carry them. They then cost no call of their own, and the store processes
+   * them while this process handles the reply.
    * @param call gets the items, perhaps none; resolves with their verdicts and its own reply
    * @param onReply called with both before anyone learns of a verdict
    */

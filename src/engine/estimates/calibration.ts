@@ -8,7 +8,7 @@ import { estimate } from "./estimate.ts";
 
 /** One of this many estimates is compared with the actual start. */
 const ONE_IN = 20;
-/** Most estimates remembered at once. */
+/** Maximum number of estimates remembered at once. */
 const REMEMBERED = 500;
 /** How often the actual starts are looked up, ms. */
 const LOOK_MS = 5000;
@@ -37,7 +37,7 @@ export class Sample {
   }
 }
 
-/** What a calibration reads: an engine, or a substitute in tests. */
+/** What a calibration reads from: an engine, or a substitute in tests. */
 interface CalibrationParts {
   readonly tasks: Pick<Inspector, "inspect">;
   readonly metrics: Metrics;
@@ -77,7 +77,7 @@ export class Calibration implements Role {
     const seen = await this.#parts.tasks.inspect(id, { result: false });
     if (seen?.state === "waiting") return;
     sample.given.delete(id);
-    // After a second attempt the start is another one; a canceled task has none.
+    // A second attempt overwrites the start, and a canceled task may have none.
     if (!seen || seen.startedMs === null || seen.attempts > 1 || seen.lost > 0) return;
     // Both are times of the store: this process's clock may differ.
     const waitedMs = seen.startedMs - seen.createdMs;

@@ -3,10 +3,10 @@ import type { State } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { type Forecast, forecastTurnovers } from "./forecast.ts";
 
-/** Shorter times are told to the millisecond, longer ones to a tenth of a second, which is a hundredth of them at most. */
+/** Shorter times are given to the millisecond, longer ones to a tenth of a second, which is at most a hundredth of them. */
 const FINE_BELOW_MS = 10_000;
 
-/** A time in seconds, as it is told. */
+/** A time in seconds, as callers see it. */
 function seconds(ms: number): number {
   const step = ms < FINE_BELOW_MS ? 1 : 100;
   return (Math.round(ms / step) * step) / 1000;
@@ -14,9 +14,8 @@ function seconds(ms: number): number {
 
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
- * have become free; forecast.ts computes when. Null if unknown: the queue is paused or rests, has no
- * live worker, or no history yet. In a keyed line those count that may start; and one that waits for its key starts when those of
- * its key before it have ended.
+ * have become free; forecast.ts computes when. Null if unknown: the queue is paused or rests, has no live worker, or no history yet. In a
+ * keyed line only tasks that may start count; a task that waits for its key starts when those of its key before it have ended.
  */
 export function estimate(
   snapshot: QueueSnapshot,
@@ -27,7 +26,7 @@ export function estimate(
   if (task.state === "running") return { seconds: 0, low: 0, high: 0, basis: "running", samples };
   if (task.state === "scheduled" || task.state === "retrying") {
     if (task.dueMs === undefined || task.dueMs === null) return null;
-    // It joins the line when it is due; the line at that time is unknown, so only the earliest start is certain.
+    // The task joins the line when it is due; the line at that time is unknown, so only the earliest start is certain.
     const dueInMs = Math.max(0, task.dueMs - nowMs);
     const line = snapshot.startable ?? snapshot.waiting;
     const behind = estimate(snapshot, { state: "waiting", index: line }, nowMs);
@@ -44,7 +43,7 @@ export function estimate(
   const service = { meanMs, variance, samples, misses, slowMeanMs, slowMisses };
   const forecasts: Forecast[] = [];
   if (turnovers > 0) forecasts.push(forecastTurnovers({ turnovers, slots, agesMs, ...service }));
-  // Those of its key that go before, as if each ended with its first attempt; how long the present ones have been running is unknown.
+  // The tasks of its key that go first, as if each ended with its first attempt; how long the current ones have been running is unknown.
   const atOnce = Math.min(task.turn?.limit ?? slots, slots);
   if (ends > 0) forecasts.push(forecastTurnovers({ turnovers: ends, slots: atOnce, agesMs: [], ...service }));
   return {

@@ -138,8 +138,8 @@ function together({ turnovers, slots, agesMs }: Busy, service: Service): Turnove
 }
 
 /**
- * The mean service time of the tasks in front, and its mean square error, ms². The mean of the latest tasks follows a change, the
- * slow one is not led astray by chance: the better forecast of the two, over as many tasks, has the greater weight.
+ * The mean service time of the tasks in front, and its mean square error, ms². The mean of the latest tasks follows a change, while the
+ * slow mean is less affected by chance: whichever has been the better forecast over as many tasks has the greater weight.
  */
 function believedMean(busy: Busy): { readonly meanMs: number; readonly error: number } {
   const { meanMs, slowMeanMs, misses, slowMisses, samples } = busy;
@@ -156,8 +156,8 @@ function believedMean(busy: Busy): { readonly meanMs: number; readonly error: nu
 }
 
 /**
- * Mean square error of a mean service time as a forecast for the tasks in front: how well it is known, from so many samples, and
- * what it has drifted over as many tasks in the past, beyond the chance that is in every block of them. ms².
+ * Mean square error of a mean service time as a forecast for the tasks in front: how well that number of samples determines it, and how far
+ * it has drifted over as many tasks in the past, beyond the chance in each block of tasks. ms².
  */
 function meanError(
   { turnovers, samples }: Busy,

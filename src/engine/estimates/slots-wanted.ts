@@ -12,7 +12,7 @@ type QueueFacts = Pick<QueueRow, "acceptedLastMinute"> & {
 const NEGLIGIBLE = 1e-9;
 
 const MINUTE_MS = 60_000;
-/** Slots that are all busy with what arrives on average have a line that grows whenever more arrives. */
+/** If average arrivals keep all slots busy, the line grows whenever more arrives. */
 const HEADROOM = 1.1;
 
 /**
@@ -27,7 +27,7 @@ export function slotsWanted(
 ): number | null {
   const { waiting, startable = waiting, running, paused, resting, meanMs, samples } = snapshot;
   if (targetWaitMs === undefined || paused || resting) return null;
-  // What waits for its key needs no slot.
+  // Tasks that wait for their keys need no slots.
   const work = startable + running;
   if (meanMs === null || samples === 0) {
     // A free slot starts the first task at once, however long it takes.

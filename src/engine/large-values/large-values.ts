@@ -6,15 +6,15 @@ import { ByteBudget } from "./byte-budget.ts";
 
 /** Limits for reading and writing large values. */
 export const LARGE_DEFAULTS = {
-  /** Most bytes being read from the store at once: it copies each value into its reply in one go. */
+  /** Maximum bytes being read from the store at once: it copies each value into its reply as a whole. */
   inFlightBytes: 32 * 1024 ** 2,
   /** How long a read waits for its turn, ms. */
   patienceMs: 15_000,
   /** Longer values are written on the connection of large values, so that they do not delay renewals and the like. */
   writeBytes: 1024 ** 2,
   /**
-   * A longer result is sent to a caller in pieces of so many bytes, each read when the caller has taken those before it. So much
-   * may wait for each connection: what all take together is limited by their number.
+   * A longer result is sent to a caller in pieces of this many bytes, each read when the caller has taken those before it. At most one or
+   * two pieces wait for each connection, so the number of connections limits the total.
    */
   pieceBytes: 64 * 1024,
 } as const;

@@ -101,7 +101,7 @@ export async function audit(
   return { tasks, entries, disagreeing: [...disagreeing] };
 }
 
-/** The tasks of a partition that are not found by their ids, as these are of another one: see {@link Homes}. */
+/** The tasks of a partition that cannot be found by their ids, which belong to another partition: see {@link Homes}. */
 async function unpointed(
   scripts: Scripts,
   keys: Keys,
@@ -111,12 +111,12 @@ async function unpointed(
   const homeOf = (id: string) => homes.add(keys.partitionOf(id), id);
   const taskOf = async (id: string) =>
     (await scripts.inspect(keys.tag(partition), [{ id, result: false }])).tasks[0] ?? null;
-  // What follows from a task is found with it.
+  // Webhooks and undos are found with their task.
   const elsewhere = ids.filter((id) => !id.includes(":") && keys.partitionOf(id) !== partition);
   const found = await Promise.all(elsewhere.map(homeOf));
   const lost: string[] = [];
   for (const id of elsewhere.filter((_, n) => found[n] !== partition)) {
-    // It may have gone meanwhile, and come again: a task that is there all the time has its pointer all the time.
+    // The task may have been deleted and submitted again: only a task that has existed all the time must have its pointer.
     const task = await taskOf(id);
     if (!task || (await homeOf(id)) === partition) continue;
     const { createdMs } = (await taskOf(id)) ?? {};

@@ -2,12 +2,12 @@ import { BATCH_LIMIT, type Filter } from "../../store/verbs/scripts.ts";
 import type { Engine } from "../engine.ts";
 import type { Page, PageEnd, PageRequest } from "../reading/page.ts";
 
-/** What is done to many tasks. */
+/** An action on many tasks. */
 export type BulkAction = "cancel" | "retry" | "delete";
 
 /** Where the next step begins. */
 export interface BulkPlace extends PageEnd {
-  /** When the first step began, ms, by the store's clock: what came later is left alone, so that the steps end. */
+  /** When the first step began, ms, by the store's clock: later tasks are left alone, so that the steps end. */
   readonly asOfMs: number;
 }
 
@@ -18,21 +18,21 @@ interface BulkStep {
   readonly after: BulkPlace | null;
   /** Only count. */
   readonly dryRun: boolean;
-  /** The score of an entry is when it came: in the lists of dead and finished tasks. */
+  /** Whether the score of an entry is the time when it joined the list: for dead and finished tasks. */
   readonly byTime: boolean;
   page(request: PageRequest): Promise<Page>;
 }
 
-/** What a step has done. */
+/** The result of a step. */
 export interface BulkDone {
   readonly matched: number;
-  /** How many have really changed: the others were in another state by then. */
+  /** How many have changed: the others were in another state by then. */
   readonly done: number;
   readonly looked: number;
   readonly next: BulkPlace | null;
 }
 
-/** One bounded step of doing something to all wanted tasks of a list. @throws PaihaoError store-unavailable */
+/** One bounded step of an action on all matching tasks of a list. @throws PaihaoError store-unavailable */
 export async function bulkStep(
   engine: Pick<Engine, "tasks">,
   { action, queue, filter, after, dryRun, byTime, page }: BulkStep,

@@ -3,13 +3,13 @@ import type { Histories } from "../monitoring/history.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { Tick, Ticked } from "./tick.ts";
 
-/** Called when something of a partition will be due in `delayMs`: a task, its deadline, a lease. */
+/** Called when something in a partition will be due in `delayMs`: a task, its deadline, a lease. */
 type DueListener = (partition: number, delayMs: number) => void;
 
 /** Called when a tick has found waiting tasks in a partition. */
 type WorkListener = (partition: number) => void;
 
-/** What maintenance needs. */
+/** The dependencies of {@link Maintenance}. */
 export interface MaintenanceParts {
   readonly tick: Tick;
   readonly homes: Homes;
@@ -17,7 +17,7 @@ export interface MaintenanceParts {
   readonly metrics: Metrics;
 }
 
-/** What has to be done from time to time, whoever does it. */
+/** Work that some process has to do from time to time. */
 export class Maintenance {
   readonly #parts: MaintenanceParts;
   readonly #dueListeners = new Set<DueListener>();
@@ -34,7 +34,7 @@ export class Maintenance {
     return () => this.#dueListeners.delete(listener);
   }
 
-  /** Tells that something of a partition will be due. */
+  /** Notifies the listeners that something in a partition will be due. */
   readonly noteDue: DueListener = (partition, delayMs) => {
     for (const listener of this.#dueListeners) listener(partition, delayMs);
   };

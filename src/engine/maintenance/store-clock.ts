@@ -5,14 +5,14 @@ const LEAST_JUMP_MS = 100;
 
 /**
  * Compares the clock of a store with the monotonic one of this process, which neither jumps nor counts the time while the machine is
- * suspended. A call takes time, so each gives only bounds of the difference; a jump is told when it exceeds them.
+ * suspended. A call takes time, so each gives only bounds of the difference; a jump is reported when it exceeds them.
  */
 export class StoreClock {
   /** The store's clock minus ours, at least and at most, ms. */
   #bounds: { readonly least: number; readonly most: number } | undefined;
   #jump: ClockJump | undefined;
 
-  /** What is known at a time of `performance.now()`. */
+  /** The reading at a time of `performance.now()`. */
   at(monotonicMs: number): ClockReading {
     return {
       expectedMs: this.#bounds && Math.floor(this.#bounds.least + monotonicMs),
@@ -20,7 +20,7 @@ export class StoreClock {
     };
   }
 
-  /** Notes what the clock said in a call; `told` is the jump that the call has told the store. */
+  /** Notes what the clock said in a call; `told` is the jump that the call has reported to the store. */
   note(
     storeMs: number,
     { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number },

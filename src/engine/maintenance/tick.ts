@@ -7,14 +7,14 @@ import { catalogueResult } from "../attempt/problem.ts";
 import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
 import { StoreClock } from "./store-clock.ts";
 
-/** Most queues in one call. */
+/** Maximum number of queues in one call. */
 const TICK_QUEUES = 50;
 /** How often a process registers its queues and reads those of others, ms. */
 const REGISTER_MS = 30_000;
-/** A queue without tasks that nobody has registered for this long is forgotten, ms. */
+/** A queue without tasks that nobody has registered for this long is deleted, ms. */
 const FORGET_MS = 86_400_000;
 
-/** What a tick has done in a partition. */
+/** The result of a tick in a partition. */
 export interface Ticked extends Report {
   /** The shortest lease of its queues, ms; infinity if it has none. */
   readonly shortestLeaseMs: number;
@@ -31,13 +31,13 @@ export class Tick {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
   readonly #own: readonly OwnQueue[];
-  /** By partition: they may be on servers of their own. */
+  /** By partition, since partitions may be on different servers. */
   readonly #clocks: readonly StoreClock[];
   /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
   readonly #others: { readonly queues: readonly OtherQueue[]; readonly atMs: number }[] = [];
   #silentMs: ReadonlyMap<string, number> = new Map();
   readonly #found: (queue: string) => void;
-  /** Each tick writes something, so that it shows whether the store takes writes at all. */
+  /** Each tick writes something, which shows whether the store takes writes at all. */
   readonly #refusals = new Map<number, string>();
 
   /** @param found is called with the queues of other processes, again and again, before they are maintained */

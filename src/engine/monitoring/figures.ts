@@ -48,7 +48,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
   };
 }
 
-/** A keyed queue is in one partition; in others there may be what was submitted before it was keyed. */
+/** A keyed queue is in one partition; others may have tasks that were submitted before it was keyed. */
 function startableOf(a: QueueSnapshot, b: QueueSnapshot): Pick<QueueSnapshot, "startable"> {
   if (a.startable === undefined && b.startable === undefined) return {};
   return { startable: (a.startable ?? a.waiting) + (b.startable ?? b.waiting) };

@@ -2,16 +2,16 @@ import type { Gauges, StoreNode } from "../../metrics.ts";
 import type { Engine } from "../engine.ts";
 import { slotsWanted } from "../estimates/slots-wanted.ts";
 
-/** What the gauges are read from. */
+/** The sources of the gauges. */
 export interface GaugeSources {
   readonly engine: Engine;
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
-  /** What the servers of the store report of themselves. */
+  /** What the servers of the store report about themselves. */
   nodes(): Promise<readonly StoreNode[]>;
 }
 
-/** Reads the gauges. Never throws: that the store cannot be reached is one of them. */
+/** Reads the gauges. Never throws: one of them says that the store cannot be reached. */
 export async function readGauges({ engine, readiness, nodes }: GaugeSources): Promise<Gauges> {
   const [rows, reasons, storeNodes] = await Promise.all([
     engine.queues.allFigures().catch(() => null),

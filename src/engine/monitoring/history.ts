@@ -3,11 +3,11 @@ import type { Keys } from "../../store/keys.ts";
 import type { Counts, Gauges, Sample, Scripts, Times } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 
-/** Most queues that are sampled in one call: each may read some of the latest outcomes. */
+/** Maximum number of queues that are sampled in one call: each may read some of the latest outcomes. */
 const SAMPLED = 4;
-/** Most queues whose histories are read in one call. */
+/** Maximum number of queues whose histories are read in one call. */
 const READ = 10;
-/** By then an interval has a sample, if anything happened in it: ticks come every second, ms. */
+/** An interval in which something happened has a sample after this time, since ticks come every second, ms. */
 const SETTLED_MS = 3000;
 
 const INTERVAL_S = SHARED.bucketMs / 1000;
@@ -19,9 +19,9 @@ const TIMES = ["serviceP50", "serviceP95", "waitP50", "waitP95"] as const satisf
 export interface Span {
   /** How far back, in intervals of 10 s. */
   readonly intervals: number;
-  /** How many of these make one value. */
+  /** How many intervals make one value. */
   readonly step: number;
-  /** Only what ended later, s since the epoch. */
+  /** Only intervals that ended later, s since the epoch. */
   readonly afterS: number;
 }
 
@@ -37,13 +37,13 @@ export interface History {
   readonly queues: readonly Series[];
 }
 
-/** How queues stood in the last hour, kept in the store: one sample of each interval in which something changed. */
+/** The state of queues in the last hour, kept in the store: one sample of each interval in which something changed. */
 export class Histories {
   readonly #scripts: Pick<Scripts, "sample" | "history">;
   readonly #keys: Keys;
-  /** One process takes the samples of an interval. */
+  /** Identifies this process: one process takes the samples of an interval. */
   readonly #process = newCall();
-  /** What the last call found empty: the partition's tag and the queues. */
+  /** What the last call found empty, by the partition's tag and the queues. */
   readonly #empty = new Set<string>();
 
   constructor(scripts: Pick<Scripts, "sample" | "history">, keys: Keys) {
@@ -52,7 +52,7 @@ export class Histories {
   }
 
   /**
-   * Adds the intervals of a partition that have ended, unless another process does; returns the ms until the present one ends.
+   * Adds the intervals of a partition that have ended, unless another process does; returns the ms until the current one ends.
    * @throws PaihaoError store-unavailable
    */
   async sample(partition: number, queues: readonly string[]): Promise<number> {
@@ -75,8 +75,7 @@ export class Histories {
     let end: number | undefined;
     for (let i = 0; i < queues.length || end === undefined; i += READ) {
       const some = queues.slice(i, i + READ);
-      // More than are wanted: some are of the interval that has not settled, and an older one says how the queue stood until the
-      // first change.
+      // A few more than wanted: some belong to the interval that has not settled, and an older one gives the state until the first change.
       const count = intervals + step + 2;
       const parts = await Promise.all(this.#keys.tags.map((tag) => this.#scripts.history(tag, some, count)));
       end ??= Math.floor((Math.min(...parts.map(({ nowMs }) => nowMs)) - SETTLED_MS) / SHARED.bucketMs / step) * step;
@@ -102,7 +101,7 @@ function ends(first: number, end: number, step: number): number[] {
   return Array.from({ length: count }, (_, n) => (end - (count - 1 - n) * step) * INTERVAL_S);
 }
 
-/** Puts together the samples of all partitions. */
+/** Combines the samples of all partitions. */
 function seriesOf(parts: readonly (readonly Sample[])[], at: readonly number[], step: number): Series {
   const series = {
     ...{ waiting: [] as number[], running: [] as number[], scheduled: [] as number[], dead: [] as number[] },
@@ -110,7 +109,7 @@ function seriesOf(parts: readonly (readonly Sample[])[], at: readonly number[], 
     ...{ serviceP50: [] as (number | null)[], serviceP95: [] as (number | null)[] },
     ...{ waitP50: [] as (number | null)[], waitP95: [] as (number | null)[] },
   };
-  // From the oldest on; what a part has of an interval comes before its beginning.
+  // From the oldest on; the samples of an interval come before its beginning.
   const readers = parts.map((samples) => ({
     samples: samples.toReversed(),
     next: 0,
@@ -134,7 +133,7 @@ function seriesOf(parts: readonly (readonly Sample[])[], at: readonly number[], 
   return series;
 }
 
-/** Of several samples, their mean by how many finished in each: an approximation. */
+/** For several samples, their mean weighted by how many tasks finished in each: an approximation. */
 function percentileOf(samples: readonly Sample[], name: keyof Times): number | null {
   if (samples.length === 0) return null;
   const known = samples.filter(({ times }) => times[name] !== null);

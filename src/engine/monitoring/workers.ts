@@ -4,12 +4,12 @@ import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 import { pageOf } from "../reading/page.ts";
 
-/** Most workers that are read of a queue, and most running tasks. */
+/** Maximum number of workers, and of running tasks, that are read for a queue. */
 const MOST = 200;
-/** Most queues in one call. */
+/** Maximum number of queues in one call. */
 const QUEUES = 10;
 
-/** What a worker tells of itself with its heartbeats. */
+/** What a worker reports about itself with its heartbeats. */
 export interface AboutWorker {
   /** A process of this server, or a program that leases tasks over HTTP. */
   readonly kind: "process" | "remote";
@@ -28,7 +28,7 @@ interface RunningTask {
   readonly attempt: number;
 }
 
-/** A worker, and what it does. */
+/** A worker, and its running tasks. */
 export interface WorkerRow {
   readonly id: string;
   /** Null if it has tasks, but has sent no heartbeat lately; then only the end of its name is known. */
@@ -47,10 +47,10 @@ export class Workers {
   }
 
   /**
-   * Reports to every partition that a worker is alive, with its slots for each queue, since estimates and lost workers are known in
-   * each; what it tells of itself only to the first. Returns the ms since a task of these queues last lost its worker, or infinity.
+   * Reports to every partition that a worker is alive, with its slots for each queue, since estimates and lost workers are kept in each;
+   * what it reports about itself goes only to the first. Returns the ms since a task of these queues last lost its worker, or infinity.
    * @param ttlMs how long this is valid; 0 removes the worker
-   * @param options.again every partition has been told the same before
+   * @param options.again every partition has received the same before
    */
   async heartbeat(
     worker: string,
@@ -68,7 +68,7 @@ export class Workers {
     return Math.min(...sinceLossMs);
   }
 
-  /** The workers of queues, with the tasks that they have: of each queue only so many. @throws PaihaoError store-unavailable */
+  /** The workers of queues, with their tasks, up to a limit for each queue. @throws PaihaoError store-unavailable */
   async list(queues: readonly string[]): Promise<{ workers: readonly WorkerRow[]; truncated: boolean }> {
     const { scripts, keys } = this.#parts;
     const rows = new Map<string, { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number> }>();
@@ -104,7 +104,7 @@ export class Workers {
   }
 }
 
-/** Reads "ttl JSON", of which `leftMs` are left; a program that leases tasks may have told nothing. */
+/** Reads "ttl JSON", of which `leftMs` are left; a program that leases tasks may have reported nothing. */
 function aboutOf(stored: string, nowMs: number, leftMs: number): { about: AboutWorker; seenMs: number | null } {
   const space = stored.indexOf(" ");
   const ttlMs = Number(stored.slice(0, space));

@@ -9,7 +9,7 @@ const SECRET_BYTES = 32;
 /** How often the secret is written again, in case the store was emptied under a running server, ms. */
 const HEAL_MS = 30_000;
 
-/** What a {@link DeploymentSecret} needs. */
+/** The dependencies of a {@link DeploymentSecret}. */
 export interface SecretParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
@@ -56,7 +56,7 @@ export class DeploymentSecret {
       if (stored === this.#value) return;
       this.#value = stored;
       log.warn(
-        "deployment secret: it has changed in the store, which may have been emptied; Idempotency-Keys give new ids",
+        "deployment secret: it has changed in the store, which may have been emptied; Idempotency-Keys now give other ids",
       );
     } catch (error) {
       log.debug({ reason: messageOf(error) }, "deployment secret: could not read it from the store; retrying");

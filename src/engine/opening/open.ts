@@ -21,12 +21,14 @@ import { claimDataVersion, dataVersionProblem } from "./data-version.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
 import { claimPartitions } from "./partition-count.ts";
 
-/** How long a start waits for a store that takes no writes: a failover may be under way. */
+/** How long a start waits for a store that takes no writes, since a failover may be under way. */
 const PATIENCE_MS = 5000;
 const RETRY_MS = 250;
 /** How long readiness waits for the version of the data, ms. */
 const VERSION_MS = 1000;
-/** Queues of a process whose requests for work wait in the store: each has a connection of its own, of which a store may not allow many. */
+/**
+ * Maximum number of queues whose requests for work wait in the store: each needs a connection of its own, and a store may not allow many.
+ */
 const STANDBYS_MOST = 16;
 
 /** An engine with its own connections to a store. */
@@ -34,7 +36,7 @@ export interface OpenedEngine {
   readonly engine: Engine;
   /** Shared by all processes on this store, and by no others. */
   readonly secret: DeploymentSecret;
-  /** Why the store cannot be used; empty if it can. */
+  /** Why the store cannot be used; empty if it can be. */
   readiness(): Promise<readonly string[]>;
   /** What the servers of the store report of themselves. */
   nodes(): Promise<readonly StoreNode[]>;
@@ -72,7 +74,7 @@ export async function openEngine(
     const { durability, strictResultTtl } = config;
     const scripts = scriptsOf(redis, { strictResultTtl });
     await whenUsable({ connection: redis, keys, config }, log);
-    // Before all else: nothing of a version that this release cannot work with is touched.
+    // First of all, so that data of a version that this release cannot work with stays untouched.
     await claimDataVersion(scripts, keys);
     await claimPartitions(scripts, keys);
     secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
@@ -109,7 +111,7 @@ export async function openEngine(
         // In a cluster its partition may be away while the others serve.
         const look = withTimeout(VERSION_MS, dataVersionProblem(redis, keys), () => new Error("no answer in time"));
         const problem = await look.catch(() => undefined);
-        // The same in a cluster: what some partitions refuse, others may take.
+        // The same in a cluster: some partitions may take writes that others refuse.
         const refusals =
           engine.maintenance.refusals.size < keys.partitions ? [] : new Set(engine.maintenance.refusals.values());
         // A process that accepts nothing needs no confirmation.
@@ -122,7 +124,7 @@ export async function openEngine(
     return { engine, secret, readiness, nodes: () => readNodes(redis), close };
   } catch (error) {
     close();
-    // The store has failed since it was tried: no mistake of ours, whose stack would help.
+    // The store has failed since the check; a stack would not help.
     if (error instanceof PaihaoError) throw new StartError(refusalOf(error) ?? reasonOf(error), { cause: error });
     throw error;
   }

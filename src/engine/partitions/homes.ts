@@ -2,34 +2,34 @@ import type { Keys } from "../../store/keys.ts";
 import type { Pointer, Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 
-/** Of how many tasks at most it is remembered that they are not in the partition of their id. */
+/** Maximum number of tasks remembered that are not in the partition of their id. */
 const REMEMBERED = 100_000;
-/** After this time it is first checked whether there is a task where a note says so: its submission has long come to an end, ms. */
+/** When a pointer is first checked for its task, ms: long after its submission must have ended. */
 const CHECK_MS = 600_000;
-/** How often it is checked after that as long as the task has not ended, ms; then once more, when what is left of it goes. */
+/** How often the pointer is checked after that until the task has ended, ms; then once more, when the last of the task is deleted. */
 const NEXT_MS = 3_600_000;
-/** Most submissions whose answers were lost that are remembered. */
+/** Maximum number of remembered submissions whose answers were lost. */
 const DOUBTS_MOST = 10_000;
 
 /** A submission whose answer was lost. */
 interface Doubt {
   readonly pointer: Pointer;
-  /** If it has made the note: what that is forgotten by. */
+  /** The score by which its pointer can be deleted, if it has written one. */
   readonly score: string | undefined;
-  /** On its connection: what is sent there now arrives after it. */
+  /** The scripts on its connection, on which later calls arrive after it. */
   readonly scripts: Scripts;
 }
 
 /**
- * The partitions of tasks: that of their id, but the tasks of a keyed queue are all in that of the queue, since one script must decide
- * about all of a key. The partition of the id then has a note where the task is.
+ * Finds the partition (home) of a task: that of its id, but for a keyed queue that of the queue, since one script must decide about all
+ * tasks of a line key. The partition of the id then has a pointer to the task.
  */
 export class Homes {
   readonly #keys: Keys;
   readonly #scripts: Scripts;
   readonly #notes: Batch<string, number | null>;
   readonly #lifetimes: Batch<string, number>;
-  /** By id; only those that are elsewhere. The latest ones are the last. */
+  /** By id; only tasks that are elsewhere, the latest last. */
   readonly #known = new Map<string, number>();
   readonly #doubts = new Set<Doubt>();
 
@@ -40,13 +40,13 @@ export class Homes {
     this.#lifetimes = new Batch({ send: (partition, ids) => scripts.lifetimes(keys.tag(partition), ids) });
   }
 
-  /** Where a task is, as far as this process knows: {@link at} finds it anyway. */
+  /** Where a task is, as far as this process knows. {@link at} finds it even if this is wrong. */
   of(id: string): number {
     if (this.#known.size === 0) return this.#keys.partitionOf(id);
     return this.#known.get(ownerOf(id)) ?? this.#keys.partitionOf(id);
   }
 
-  /** A task was met in a partition. */
+  /** Remembers in which partition a task was found. */
   note(id: string, partition: number): void {
     if (this.#keys.partitions === 1) return;
     const owner = ownerOf(id);
@@ -66,7 +66,7 @@ export class Homes {
     return home;
   }
 
-  /** The same if the task is not where this process thought, which was not the partition of its id; else null. */
+  /** The same after a miss in a partition other than that of its id; null if it is nowhere else. */
   async findUnless(id: string, partition: number): Promise<number | null> {
     if (partition === this.#keys.partitionOf(id)) return null;
     const home = await this.find(id);
@@ -84,7 +84,7 @@ export class Homes {
   ): Promise<Answer> {
     if (this.#keys.partitions === 1) return call(0);
     const partition = this.of(id);
-    // No async function: this runs for the end of every task.
+    // Not an async function, since this runs for the end of every task.
     return call(partition).then((answer) => (isAbsent(answer) ? this.#elsewhere(id, partition, answer, call) : answer));
   }
 
@@ -98,22 +98,22 @@ export class Homes {
     return home === partition ? answer : await call(home);
   }
 
-  /** A task was refused: the note of its submission is forgotten, unless the id was submitted again meanwhile. */
+  /** A task was refused: deletes the pointer of its submission, unless the id has been submitted again. */
   async refused(id: string, score: string): Promise<void> {
     this.#known.delete(ownerOf(id));
     const tag = this.#keys.tag(this.#keys.partitionOf(id));
-    // What fails here is done by `check`.
+    // If this fails, `check` does it later.
     await this.#scripts.repoint(tag, [{ id, score, nextMs: null }], { limit: 0 }).catch(() => undefined);
   }
 
-  /** It is not known whether a submission was stored: {@link check} finds out. */
+  /** Remembers a submission that may or may not be stored; {@link check} finds out. */
   doubt(doubt: Doubt): void {
     if (this.#doubts.size < DOUBTS_MOST) this.#doubts.add(doubt);
   }
 
   /**
-   * Checks the notes of a partition whose submissions are in doubt, and some that are due, and forgets those without a task. Returns
-   * whether there may be more.
+   * Checks the pointers of doubtful submissions in a partition, and some that are due, and deletes those without a task. Returns whether
+   * there may be more.
    * @throws PaihaoError store-unavailable
    */
   async check(partition: number): Promise<boolean> {
@@ -129,14 +129,14 @@ export class Homes {
     return true;
   }
 
-  /** Makes the notes of a partition agree with what was stored. @throws PaihaoError store-unavailable */
+  /** Makes the pointers of a partition agree with what was stored. @throws PaihaoError store-unavailable */
   async #settleDoubts(partition: number): Promise<void> {
     const doubts = [...this.#doubts].filter(({ pointer }) => this.#keys.partitionOf(pointer.id) === partition);
     for (const doubt of doubts) {
       const { pointer, score, scripts } = doubt;
       const { id, home } = pointer;
       const [leftMs] = await scripts.lifetimes(this.#keys.tag(home), [id]);
-      // The store may have lost the note before it got the task.
+      // The store may have lost the pointer before it got the task.
       if (leftMs !== 0) await this.#scripts.point(this.#keys.tag(partition), [pointer], CHECK_MS);
       else if (score !== undefined) await this.refused(id, score);
       this.#doubts.delete(doubt);
@@ -144,14 +144,16 @@ export class Homes {
   }
 }
 
-/** Notes, in the partitions of their ids, where tasks will be: the calls of one turn of the event loop travel together. */
+/**
+ * Writes pointers to tasks that will be stored, in the partitions of their ids. The calls of one turn of the event loop travel together.
+ */
 export function pointerBatch(scripts: Scripts, keys: Keys) {
   return new Batch({
     send: (partition: number, items: readonly Pointer[]) => scripts.point(keys.tag(partition), items, CHECK_MS),
   });
 }
 
-/** What follows from a task ("<id>:…") is in its partition. */
+/** Webhooks and undos of a task ("<id>:…") are in its partition. */
 function ownerOf(id: string): string {
   const end = id.indexOf(":");
   return end < 0 ? id : id.slice(0, end);

@@ -7,7 +7,7 @@ import { Batch } from "../calls/batch.ts";
 export interface LocalPlace {
   /** Null without a place in line. */
   readonly index: number | null;
-  /** "" if it is not in line: then the other partitions do not matter. */
+  /** "" if it is not in line, so that the other partitions do not matter. */
   readonly score: string;
   readonly snapshot: QueueSnapshot;
 }
@@ -26,8 +26,8 @@ interface Group {
 }
 
 /**
- * Counts the tasks of the other partitions; what is asked in one turn of the event loop is sent together. The place over all partitions is the sum of the tasks before its score in each; of
- * two tasks with the same score, the one in the lower partition is first.
+ * Counts the tasks of the other partitions. Requests of one turn of the event loop are sent together. The place over all partitions is the
+ * sum of the tasks before its score in each; of two tasks with the same score, the one in the lower partition is first.
  */
 export class OtherPartitions {
   readonly #keys: Keys;

@@ -5,8 +5,8 @@ import type { Homes } from "../partitions/homes.ts";
 import type { Page, PageRequest } from "./page.ts";
 
 /**
- * The tasks of a queue that finished last, the newest first, over all partitions. Of those that ended in the same millisecond, the
- * ones of lower partitions come first.
+ * The tasks of a queue that finished last, the newest first, over all partitions. Of tasks that ended in the same millisecond, those of
+ * lower partitions come first.
  */
 export async function finishedOf(
   { scripts, keys, homes }: { readonly scripts: Scripts; readonly keys: Keys; readonly homes: Homes },
@@ -32,7 +32,7 @@ export async function finishedOf(
   };
 }
 
-/** Merges lists of which each has its newest first. */
+/** Merges lists that each have the newest first. */
 function merge(lists: readonly (readonly Entry[])[]): Entry[] {
   const next = lists.map(() => 0);
   const merged: Entry[] = [];

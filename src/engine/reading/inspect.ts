@@ -28,7 +28,7 @@ export interface Inspection {
   readonly lost: number;
   readonly cancelRequested: boolean;
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
-  /** What its state allows, whoever asks. */
+  /** The actions that its state allows to anyone. */
   readonly allowed: readonly TaskAction[];
   readonly createdMs: number;
   /** How often its input was replaced. */
@@ -40,11 +40,11 @@ export interface Inspection {
   readonly dueMs: number | null;
   /** When it is canceled unless it has ended. */
   readonly deadlineMs: number | null;
-  /** It has not started, and its key is at its limit: as many other tasks hold it as may. */
+  /** Whether it waits for its line key: it has not started, and as many other tasks hold the key as may. */
   readonly held: boolean;
   /** Finished, and the result has expired. */
   readonly expired: boolean;
-  /** Finished, and the result was destroyed. */
+  /** Finished, and the result was deleted. */
   readonly destroyed: boolean;
   readonly errorCode: string | null;
   /** Canceled by its deadline. */
@@ -56,7 +56,7 @@ export interface Inspection {
   readonly errors: readonly string[];
 }
 
-/** The end of a task, as much of it as its answer tells. */
+/** The end of a task, with the members that an answer needs. */
 export type TaskEnd = Pick<
   Inspection,
   | "id"
@@ -78,7 +78,7 @@ interface PlacedTask {
   readonly index: number | null;
   readonly snapshot: QueueSnapshot | null;
   readonly nowMs: number;
-  /** Its partition; null if that is not known where it was looked for. */
+  /** Its partition; null if the partition that was asked does not know it. */
   readonly home: number | null;
 }
 
@@ -91,18 +91,18 @@ export interface InspectOptions {
    * yes.
    */
   allowed?(task: Inspection): boolean;
-  /** A longer result is not read, and null. Default: no limit. */
+  /** A longer result is not read, and is null. Default: no limit. */
   readonly mostBytes?: number;
-  /** Of a long result only the beginning is read, and the rest when it is asked for: see {@link Result.rest}. Default: no. */
+  /** Read only the beginning of a long result, and the rest on demand: see {@link Result.rest}. Default: no. */
   readonly inPieces?: boolean;
-  /** Its record is to name this process, which is then told of every change since: see {@link Notices}. Default: no. */
+  /** Add this process to the task's record, so that it is notified of every later change: see {@link Notices}. Default: no. */
   readonly listen?: boolean;
 }
 
-/** How often a task is read again if its result was replaced meanwhile. */
+/** How often a task is read again if its result was replaced in the meantime. */
 const LOOKS = 3;
 
-/** What an inspector needs. */
+/** The dependencies of an inspector. */
 export interface InspectorParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
@@ -151,7 +151,7 @@ export class Inspector {
     }
   }
 
-  /** A long result that is read in pieces; null if it cannot be: it is gone, or its headers alone fill a piece. */
+  /** A long result that is read in pieces; null if it is gone, or its headers alone fill a piece. */
   async #begin(id: string, bytes: number, home: number): Promise<Result | null> {
     const begun = await this.#values.begin("result", id, bytes, home);
     return begun && hasHead(begun.start) ? { ...decodeResult(begun.start), rest: begun.rest } : null;
@@ -161,7 +161,7 @@ export class Inspector {
     const partition = this.#homes.of(look.id);
     const placed = await batch.add(partition, look);
     if (placed.row) return placed;
-    // Unknown where it was thought to be; the partition of its id knows where it is.
+    // It is not where it was expected; the partition of its id knows where it is.
     const home = placed.home ?? (await this.#homes.findUnless(look.id, partition));
     if (home === null) return placed;
     this.#homes.note(look.id, home);

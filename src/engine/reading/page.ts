@@ -2,21 +2,23 @@ import type { Index, Keys } from "../../store/keys.ts";
 import type { Entry, Filter, OrderedPlace, Place, Scripts } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 
-/** The most tasks of a page. */
+/** Maximum number of tasks on a page. */
 const LONGEST = 200;
-/** The most entries of each partition that are looked at for a page of those that are wanted. */
+/** Maximum number of entries of each partition that are read for a filtered page. */
 const MOST_LOOKED_AT = 500;
 
 /** Where a page ends. */
 export interface PageEnd extends Place {
-  /** Of a fair line over several partitions: where it ends in each, since each has an order of its own; null before its first entry. */
+  /**
+   * For a fair line over several partitions: where the page ends in each, since each has an order of its own; null before its first entry.
+   */
   readonly parts?: readonly (Place | null)[];
 }
 
 /** A request for a page. */
 export interface PageRequest {
   readonly queue: string;
-  /** The place behind which the page begins; null for the first page. */
+  /** The place after which the page begins; null for the first page. */
   readonly after: PageEnd | null;
   readonly limit: number;
   /** The highest score that is wanted. Default: any. */
@@ -30,9 +32,9 @@ export interface PageRequest {
 /** Some of the tasks of a list. */
 export interface Page {
   readonly entries: readonly Entry[];
-  /** The place behind which the next page begins, also if this one is empty; null if there are no more. */
+  /** The place after which the next page begins, even if this one is empty; null if there are no more. */
   readonly next: PageEnd | null;
-  /** How many entries were looked at. */
+  /** How many entries were read. */
   readonly looked: number;
   /** The time of the store. */
   readonly nowMs: number;
@@ -43,7 +45,7 @@ interface PartPlace extends OrderedPlace {
   readonly partition: number;
 }
 
-/** The wanted tasks of an index after a given place, over all partitions, in order. The work is bounded, however few are wanted. */
+/** The matching tasks of an index after a given place, over all partitions, in order. The work is bounded, however few match. */
 export async function pageOf(
   { scripts, keys, homes }: { readonly scripts: Pick<Scripts, "page">; readonly keys: Keys; readonly homes: Homes },
   index: Index,
@@ -59,7 +61,7 @@ export async function pageOf(
   const found = parts.flatMap(({ entries }, partition) => entries.map((entry) => ({ ...entry, partition })));
   for (const { id, partition } of found) homes.note(id, partition);
   const lasts = parts.map(({ last }, partition) => last && { ...last, partition });
-  // Behind the place up to which every partition was looked at there may be others that come first.
+  // Later entries cannot be used: partitions that were not read that far may have others that come first.
   const seenTo = lasts
     .filter((last, partition): last is PartPlace => last !== null && parts[partition]?.more === true)
     .reduce<PartPlace | null>((first, last) => (first === null || inOrder(last, first) < 0 ? last : first), null);
@@ -83,7 +85,7 @@ export async function pageOf(
 function inLine(a: PartPlace, b: PartPlace): number {
   const byOrder = Number(a.order) - Number(b.order);
   if (byOrder !== 0) return byOrder;
-  // Where scores are not comparable, the lower partition is first, as when places are counted.
+  // If scores are not comparable, the lower partition is first, as in the count of places.
   if (a.order !== a.score || b.order !== b.score) {
     return a.partition - b.partition || Number(a.score) - Number(b.score) || byId(a, b);
   }

@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import type { Result } from "../../task.ts";
 
-/** A result of this many bytes or more is not included in what tells of an end: it can be collected. */
+/** A result of this many bytes or more is not included in events and webhooks: it can be collected. */
 export const RESULT_LIMIT = 20_000;
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]+\+json)[ \t]*(?:;|$)/i;
 
-/** Whether a result says that it is JSON. */
+/** Whether the type of a result is JSON. */
 export function saysJson({ contentType }: Pick<Result, "contentType">): boolean {
   return contentType !== null && JSON_TYPE.test(contentType);
 }

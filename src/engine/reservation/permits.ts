@@ -26,7 +26,7 @@ export class Permits {
     reserve: (count: number) => Promise<ReservedPart>,
   ): Promise<ReservedPart> {
     const { queue, worker, lane = 0, reservation } = request;
-    // Requests permits only for tasks that may start: others could use them, and the return of one wakes all who wait for one.
+    // Requests permits only for tasks that may start: others could use them, and each returned permit wakes everyone who waits for one.
     const startable = await this.#scripts.startable(this.#keys.tag(partition), queue);
     const count = Math.min(request.count, BATCH_LIMIT, startable);
     if (count === 0) return await reserve(0);
@@ -35,7 +35,7 @@ export class Permits {
     const { permits, pauseMs } = await this.#scripts.permit(home, asked);
     const reserved = await reserve(permits);
     if (permits > 0) {
-      // If this fails, permits count from when they were given, including unused ones.
+      // If this fails, permits count from when they were issued, including unused ones.
       await this.#scripts
         .permit(home, { ...asked, used: reserved.part?.given ?? reserved.tasks.length })
         .catch(() => undefined);

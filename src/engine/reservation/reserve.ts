@@ -6,12 +6,12 @@ import { type QueueSettings, retentionOf } from "../settings.ts";
 import { Permits } from "./permits.ts";
 import type { Rests } from "./rests.ts";
 
-/** What reservations need. */
+/** The dependencies of {@link Reservations}. */
 export interface ReservationParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
   readonly homes: Homes;
-  /** What records call this process where it listens. */
+  /** The name of this process in records, as a listener. */
   readonly process: string;
   readonly rests: Rests;
   readonly completions: Completions;

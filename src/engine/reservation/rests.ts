@@ -29,7 +29,7 @@ export class Rests {
   }
 
   /**
-   * Reserves tasks if the queue does not rest; if it does, one as a probe when it is time for one.
+   * Reserves tasks if the queue does not rest; otherwise one task as a probe, when a probe is due.
    * @param reserve reserves up to the given number; idempotent for the same reservation
    * @throws PaihaoError store-unavailable
    */
@@ -46,7 +46,7 @@ export class Rests {
     if (gate.failures > 0) this.#failing.add(queue);
     else this.#failing.delete(queue);
     if (gate.state === "open") return await reserve(request.count);
-    // Asked for none, the store still answers a repeated request with what it gave before.
+    // Even a request for no tasks gets an answer: if it is a repetition, the tasks that it got before.
     const reserved = await reserve(gate.state === "probe" ? Math.min(1, request.count) : 0);
     if (gate.state === "resting") return { ...reserved, pauseMs: Math.max(reserved.pauseMs, gate.waitMs) };
     const [first] = reserved.tasks;
@@ -55,12 +55,12 @@ export class Rests {
     return reserved;
   }
 
-  /** Whether this process has taken a task as a probe, and has not reported yet what came of it. */
+  /** Whether this process has taken a task as a probe, and has not reported its outcome yet. */
   isProbe(lease: Lease): boolean {
     return this.#requestOf(lease) !== "";
   }
 
-  /** The lease of a probe was renewed, and so is the probe: no other one starts meanwhile. */
+  /** The lease of a probe was renewed: renews the probe as well, so that no other one starts. */
   async renewed(lease: Lease, leaseMs: number): Promise<void> {
     const question = { queue: lease.queue, request: this.#requestOf(lease), leaseMs, verb: "ask" } as const;
     // If this fails, there may be a second probe.
@@ -73,7 +73,7 @@ export class Rests {
   }
 
   /**
-   * Notes what an attempt has shown about the target; undefined if nothing. Idempotent.
+   * Notes what an attempt has shown about the target, if anything. Idempotent.
    * @throws PaihaoError store-unavailable
    */
   async note(lease: Lease, seen: TargetState | undefined): Promise<TargetVerdict> {
@@ -96,7 +96,7 @@ export class Rests {
     return verdict;
   }
 
-  /** A probe has been reported: a late renewal of its lease must not make it one again. */
+  /** A probe has been reported; a late renewal of its lease must not make it a probe again. */
   #forget(queue: string, request: string): void {
     if (this.#probes.get(queue)?.request === request) this.#probes.delete(queue);
   }

@@ -11,9 +11,9 @@ import { Sleep } from "../watching/sleep.ts";
 const LOOK_MS = 2000;
 /** How long the first poll waits for the subscriptions, ms: a partition may be unavailable. */
 const LISTEN_MS = 500;
-/** Pauses before tasks are handed back again to a partition that did not answer, ms: doubled up to the most. */
+/** Pauses between tries to hand tasks back to a partition that did not answer, ms: doubled up to the maximum. */
 const RETRY = { firstMs: 200, mostMs: 5000 } as const;
-/** How long that is tried, ms; after that the leases expire. */
+/** How long this is tried, ms; after that the leases expire. */
 const CLOSING_MS = 60_000;
 
 /** A request for work. */
@@ -66,7 +66,7 @@ export async function takeOrWait(
       const { tasks, pauseMs, again } = await take.look();
       const left = deadlineMs - Date.now();
       if (tasks.length > 0) return { tasks: await withInputs(engine, request, tasks), handBack: () => take.handBack() };
-      // The request was repeated, and had got nothing before: tasks that have arrived since are for this one.
+      // The request is a repetition that had got nothing before: it may take tasks that have arrived since.
       if (again) continue;
       if (left <= 0 || signal.aborted) return { tasks: [], handBack: async () => undefined };
       if (announced) continue;
@@ -78,7 +78,7 @@ export async function takeOrWait(
   }
 }
 
-/** Reads long inputs. A task whose input cannot be read is put off, and one whose input is gone fails. */
+/** Reads long inputs. A task whose input cannot be read is postponed; a task whose input is gone fails. */
 async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonly Reserved[]): Promise<WithInput[]> {
   const read = tasks.map(async (task): Promise<WithInput[]> => {
     const input = await engine.tasks.inputOf(task).catch(() => undefined);
@@ -102,9 +102,9 @@ interface Share extends Part {
 /** The result of polling all partitions once. */
 interface Look {
   readonly tasks: readonly Reserved[];
-  /** How long the rate allows no more starts. */
+  /** For how long the rate allows no more starts, ms. */
   readonly pauseMs: number;
-  /** Nothing, but as decided for an earlier copy of the request: poll again. */
+  /** Nothing was given because an earlier copy of the request had got nothing: poll again. */
   readonly again: boolean;
 }
 
@@ -119,7 +119,7 @@ class Take {
   /** The latest known generation, and the latest that is known to be empty. */
   #generation = 0;
   #after = 0;
-  /** The partitions that did not answer the last call, which may have been carried out. */
+  /** The partitions that did not answer the last call, although they may have carried it out. */
   readonly #silent = new Set<number>();
 
   constructor(engine: Engine, request: TakeRequest) {
@@ -134,7 +134,7 @@ class Take {
     let wanted = this.#request.count;
     let [pauseMs, failure]: [number, unknown] = [0, undefined];
     for (const partition of orderOf(this.#engine.keys, this.#request)) {
-      // With enough tasks, the next partitions still matter for a repeated request, which may have got tasks there.
+      // Even with enough tasks, ask the next partitions for a repeated request, which may have got tasks there.
       if (wanted === 0 && !given.some(({ replayed }) => replayed)) break;
       try {
         const { tasks, part, pauseMs: pause } = await this.#ask(partition, wanted, generation);
@@ -162,7 +162,7 @@ class Take {
     };
   }
 
-  /** If a partition was unavailable when the request was first sent, it may now give tasks that others gave before. */
+  /** If a partition was unavailable when the request was first sent, it may now give tasks although others have given enough. */
   #withoutSurplus(given: readonly Share[]): readonly Share[] {
     const total = given.reduce((sum, part) => sum + part.given, 0);
     if (total <= this.#request.count) return given;
@@ -184,7 +184,7 @@ class Take {
     await Promise.all(this.#engine.keys.tags.map((_, partition) => this.#close(partition)));
   }
 
-  /** Hands back what partitions that did not answer may have reserved, since the worker will not get it. */
+  /** Hands back tasks that silent partitions may have reserved, since the worker will not get them. */
   closeSilent(): void {
     for (const partition of this.#silent) void this.#close(partition);
   }
@@ -217,7 +217,7 @@ class Take {
 
 const isAway = (error: unknown): boolean => error instanceof PaihaoError && error.code === "store-unavailable";
 
-/** The order in which a request polls the partitions: the same for all its copies, another for another request. */
+/** The order in which a request polls the partitions: the same for all its copies, different for other requests. */
 function orderOf(keys: Keys, { worker, reservation }: TakeRequest): number[] {
   const first = keys.partitionOf(`${worker} ${reservation}`);
   return Array.from({ length: keys.partitions }, (_, i) => (first + i) % keys.partitions);

@@ -3,7 +3,7 @@ import { PaihaoError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 
-/** An id that was given to a caller before there is a task. */
+/** An id that a caller got before its task exists. */
 export interface Allocation {
   readonly id: string;
   readonly queue: string;

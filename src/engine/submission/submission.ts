@@ -16,7 +16,7 @@ export interface Submission {
   readonly identity?: string | undefined;
   readonly caller: string | null;
   readonly options: SubmitOptions;
-  /** Whose share of a fair line it takes; undefined in any other line. */
+  /** The share that it takes in a fair line; undefined in any other line. */
   readonly share?: Share | undefined;
   /** Its key in a keyed line, null for none; undefined in any other line. */
   readonly key?: string | null | undefined;

@@ -121,7 +121,7 @@ export class Submitter {
     settings: QueueSettings,
   ): Promise<readonly PromiseSettledResult<SubmissionVerdict>[]> {
     const { partitions } = this.#keys;
-    // Over two connections they would not arrive in their order.
+    // Over two connections they might arrive out of order.
     const large = submissions.some(({ input }) => isLarge(input));
     const spread = this.#partitionsOf(settings);
     const items = submissions.map((submission) => itemOf(submission, settings, spread, { large }));
@@ -163,14 +163,14 @@ export class Submitter {
     return verdict.verdict === "moved" ? await this.#submitMoved(item) : verdict;
   }
 
-  /** The task is of the time when its queue was keyed. */
+  /** The task was submitted when its queue was keyed. */
   async #submitMoved(item: Item): Promise<SubmissionVerdict> {
     const found = await this.#submitTo(await this.#parts.homes.find(item.id), item);
     if (found.verdict === "moved") throw new PaihaoError("store-unavailable");
     return found;
   }
 
-  /** All tasks of a keyed queue are in one partition; that of the id says so before the task is there. */
+  /** All tasks of a keyed queue are in one partition; the partition of the id gets the pointer before the task is stored. */
   #submitKeyed(item: Item): Promise<SubmissionVerdict> {
     const { id, queue, caller, key = "" } = item;
     const { homes } = this.#parts;
@@ -191,7 +191,7 @@ export class Submitter {
       try {
         const submitted = await this.#submitTo(home, item);
         if (score !== undefined && REFUSED.has(submitted.verdict)) await homes.refused(id, score);
-        // The store may have been emptied after it was told where the task will be.
+        // The store may have been emptied after the pointer was written.
         else if (scripts.losses() !== losses) await this.#pointers.add(own, pointer);
         return durable ? submitted : { ...submitted, durable };
       } catch (error) {
@@ -199,14 +199,14 @@ export class Submitter {
         throw error;
       }
     };
-    // Without a key there is no order to be kept.
+    // Without a line key there is no order to keep.
     return key.includes(" ") ? this.#turns.take(`${queue} ${key}`, pointed, submitHome) : submitHome();
   }
 
-  /** The id has a task, in the partition of the id or of another queue: nothing is stored. */
+  /** The id already has a task, in the partition of the id or of another queue: nothing is stored. */
   async #submitTaken(own: number, item: Item): Promise<SubmissionVerdict> {
     const verdict = await this.#submitTo(own, { ...item, limit: 0 });
-    // It has gone meanwhile.
+    // That task has been deleted in the meantime.
     return verdict.verdict === "full" ? await this.#submitKeyed(item) : verdict;
   }
 
@@ -219,7 +219,7 @@ export class Submitter {
   async #submitBelow(partition: number, item: Item, maxIndex: number): Promise<SubmissionVerdict> {
     const withOptions = (own: Partial<SubmitOptions>): Item => ({ ...item, options: { ...item.options, ...own } });
     if (item.share !== undefined) {
-      // Its place in a fair line is known only to its own partition.
+      // Only its own partition knows its place in a fair line.
       const { index } = await this.#add(partition, withOptions({ dryRun: true }));
       return await this.#add(partition, withOptions({ maxIndex: index === null || index <= maxIndex ? null : -1 }));
     }
@@ -239,7 +239,7 @@ export class Submitter {
     return large ? this.#parts.large : this.#parts.scripts;
   }
 
-  /** A submission whose call has failed: it may be stored all the same. */
+  /** A submission whose call has failed may still have been stored. */
   #countRefused(queue: string, error: unknown): void {
     const code = error instanceof PaihaoError ? error.code : "internal";
     const counted = code === "store-unavailable" || code === "store-full" ? code : "internal";
@@ -248,7 +248,7 @@ export class Submitter {
 
   #note(items: readonly SubmitItem[], all: readonly SubmissionVerdict[]): void {
     const { metrics, accepted } = this.#parts;
-    // Mostly they are of one queue and have the same verdict: counting takes longer than comparing.
+    // Most are of one queue and have the same verdict: comparing is cheaper than counting each.
     let alike = 0;
     for (const [i, submitted] of all.entries()) {
       const item = at(items, i);
@@ -264,7 +264,7 @@ export class Submitter {
   }
 }
 
-/** Nothing is stored, and nothing is there. */
+/** Nothing was stored, and no task exists. */
 const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>(["full", "untold", "long"]);
 
 /** The score after all tasks of the same class. */
@@ -284,8 +284,8 @@ function placesOf(
 }
 
 /**
- * The score that gives a task its place among those of other partitions; a task that was not stored would be the last of its
- * class, but in a fair line.
+ * The score that gives a task its place among those of other partitions. A task that was not stored would be the last of its class, except
+ * in a fair line.
  */
 function scoreOf({ verdict, score }: Submitted, item: SubmitItem): string {
   return (verdict === "dry" || verdict === "long") && score === "" ? endOfClass(item) : String(score);

@@ -5,23 +5,23 @@ import type { Keys } from "../../store/keys.ts";
 import { type Notice, noticesOf } from "../../store/notice.ts";
 import type { PubSub } from "../../store/pubsub.ts";
 
-/** Told of a change of a task, or null when notices of it may have been missed. */
+/** Called with each change of a task, or with null when notices may have been missed. */
 export type NoticeListener = (notice: Notice | null) => void;
 
-/** A listening that has begun. */
+/** A subscription to the notices of a task. */
 export interface Listening {
-  /** Resolves when notices arrive; null where they do already. */
+  /** Resolves once notices arrive; null if they already do. */
   readonly ready: Promise<void> | null;
   /** Ends it; idempotent. */
   stop(): void;
 }
 
 /**
- * The notices for this process, which has one channel in each partition: listened to when a first listener needs it, and then kept.
- * Who is told stands in the record of each task (lua/notices.lua). Nothing depends on a notice: whoever listens also looks, slowly.
+ * The notices for this process, which has one channel in each partition, opened for the first listener and then kept. The record of each
+ * task names the processes to notify (lua/notices.lua). Nothing depends on a notice: listeners also poll, slowly.
  */
 export class Notices {
-  /** What records call this process; short, so that several fit. */
+  /** The name of this process in records; short, so that several fit. */
   readonly process: string = randomBytes(6).toString("base64url");
   readonly #keys: Keys;
   readonly #keyed: ReadonlySet<number>;
@@ -30,14 +30,14 @@ export class Notices {
   /** By partition: undefined where nobody has listened yet, null where notices arrive. */
   readonly #opening: (Promise<void> | null | undefined)[] = [];
 
-  /** @param keyed the partitions of keyed queues, whose tasks are not in those of their ids */
+  /** @param keyed the partitions of keyed queues, whose tasks are not in the partitions of their ids */
   constructor(pubsub: PubSub, keys: Keys, keyed: ReadonlySet<number> = new Set()) {
     this.#pubsub = pubsub;
     this.#keyed = keyed;
     this.#keys = keys;
   }
 
-  /** Listens to a task, known or to come; that its record names this process is left to the caller. */
+  /** Listens to an existing or future task. The caller must see to it that the record names this process. */
   listen(id: string, listener: NoticeListener): Listening {
     const partition = this.#keys.partitionOf(id);
     const opening = this.#opened(partition);
@@ -54,14 +54,14 @@ export class Notices {
     return this.#listeners.get(id) !== undefined;
   }
 
-  /** Tells those who listen to its task here. */
+  /** Notifies the listeners of a task in this process. */
   tell(id: string, notice: Notice | null): void {
     const listeners = this.#listeners.get(id);
     if (listeners === undefined) return;
     for (const listener of listeners) listener(notice);
   }
 
-  /** Listens to a partition; null where it does already. */
+  /** Listens to a partition; null if it already does. */
   #opened(partition: number): Promise<void> | null {
     const opening = this.#opening[partition];
     if (opening !== undefined) return opening;
@@ -92,7 +92,7 @@ export class Notices {
     const at = listeners?.indexOf(listener) ?? -1;
     if (!listeners || at < 0) return;
     if (listeners.length === 1) this.#listeners.delete(id);
-    // Another list: one that is being told may leave.
+    // A new list, since listeners may leave while the old one is iterated.
     else this.#listeners.set(id, listeners.toSpliced(at, 1));
   }
 }

@@ -3,7 +3,7 @@ import type { OutputPart } from "../../store/verbs/scripts.ts";
 import type { Engine } from "../engine.ts";
 import type { Listening } from "./notices.ts";
 
-/** Some values of an output that follow one another. */
+/** Consecutive values of an output. */
 export interface OutputPage {
   /** The number of the first one. */
   readonly from: number;
@@ -11,42 +11,42 @@ export interface OutputPage {
   readonly values: readonly string[];
   /** Characters of all of them. */
   readonly length: number;
-  /** A text made of them all, which is kept for the next follower with the same key. */
+  /** A text made from all values, cached for the next follower with the same key. */
   textOf(key: string, make: (values: readonly string[], from: number) => string): string;
 }
 
-/** A following that has begun. */
+/** A follower's subscription to an output. */
 export interface Following {
   readonly feed: OutputFeed;
   /** Ends it; idempotent. */
   stop(): void;
 }
 
-/** How outputs are followed. */
+/** Limits for following outputs. */
 const FEED_DEFAULTS = {
   /** Pause between two passes over the outputs that are followed, ms. */
   passMs: 1000,
-  /** Each is looked at in one of so many passes, whatever is told of it: a notice may be lost. */
+  /** Each output is checked in one of this many passes even without a notice, since a notice may be lost. */
   lookEvery: 3,
-  /** Characters of the pages that are kept for followers who need the same, over all tasks. */
+  /** Characters of the pages cached for followers who need the same, over all tasks. */
   keptLength: 16 * 1024 ** 2,
 } as const;
 
 /**
- * Reads the outputs of tasks for all followers of this process: what several followers of a task want is read once, and nothing is
- * kept for one who is slow. Whoever follows also watches the task (Watchers), so that its record names this process.
+ * Reads the outputs of tasks for all followers of this process: what several followers of a task want is read once, and nothing is buffered
+ * for a slow one. A follower also watches the task (Watchers), so that its record names this process.
  */
 export class OutputFeeds {
   readonly #engine: Pick<Engine, "outputs" | "notices">;
   readonly #onError: (error: unknown) => void;
   readonly #feeds = new Map<string, OutputFeed>();
-  /** Feeds that keep a page, in the order in which they read it, with its length. */
+  /** Feeds with a cached page, in the order in which they read it, with its length. */
   readonly #kept = new Map<OutputFeed, number>();
   #keptLength = 0;
   #passes = 0;
   readonly #loop: Loop;
 
-  /** @param options `onError` is told of looks that failed; they are taken again */
+  /** @param options `onError` is called for failed reads, which are repeated */
   constructor(
     engine: Pick<Engine, "outputs" | "notices">,
     options: { onError?(error: unknown): void; passMs?: number } = {},
@@ -98,7 +98,7 @@ export class OutputFeeds {
     if (this.#feeds.size === 0) this.#loop.stop().catch(this.#onError);
   }
 
-  /** Notes that a feed keeps a page of this length, and has those dropped that were read longest ago. */
+  /** Notes that a feed caches a page of this length, and drops the pages that were read longest ago. */
   #keep(feed: OutputFeed, length: number): void {
     this.#keptLength += length - (this.#kept.get(feed) ?? 0);
     this.#kept.delete(feed);
@@ -137,17 +137,17 @@ export class OutputFeed {
     this.#keep = options.keep;
   }
 
-  /** How many values there are, as far as is known. */
+  /** How many values are known to exist. */
   get total(): number {
     return this.#total;
   }
 
-  /** Drops the page that is kept. */
+  /** Drops the cached page. */
   drop(): void {
     this.#page = undefined;
   }
 
-  /** Values from one on, at least one where there are any. @throws PaihaoError store-unavailable */
+  /** Values from a number on; at least one if there are any. @throws PaihaoError store-unavailable */
   page(from: number): OutputPage | Promise<OutputPage> {
     const kept = this.#page;
     if (kept && kept.from === from) return kept;
@@ -162,7 +162,7 @@ export class OutputFeed {
   }
 
   /**
-   * Looks whether there is more. What was stored before the call is known once the promise resolves.
+   * Checks whether there is more. Values stored before the call are known once the promise resolves.
    * @throws PaihaoError store-unavailable
    */
   refresh(): Promise<void> {
@@ -172,7 +172,7 @@ export class OutputFeed {
       });
       return this.#looking;
     }
-    // A look that has begun may have missed it.
+    // A check that has already begun may have missed it.
     this.#lookingAgain ??= this.#looking
       .catch(() => undefined)
       .then(() => {
@@ -191,7 +191,7 @@ export class OutputFeed {
 
   async #fetch(from: number): Promise<OutputPage> {
     const { total, values } = await this.#read(from);
-    // Fewer than before: another task has the id now, or the store has lost some.
+    // Fewer than before: another task has the id now, or the store has lost values.
     if (total > this.#total || total < from) this.#total = total;
     const page = pageOf(
       from,

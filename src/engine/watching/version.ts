@@ -1,6 +1,6 @@
 import type { Inspection } from "../reading/inspect.ts";
 
-/** What a version is made of. */
+/** The members that a version covers. */
 type VersionFields = Pick<
   Inspection,
   "state" | "index" | "attempts" | "revision" | "cancelRequested" | "progress" | "destroyed" | "expired"

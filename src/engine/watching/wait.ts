@@ -45,7 +45,7 @@ export class Wait {
   outcome(deadlineMs: number, isNew: boolean): Promise<Waited> {
     const { ready } = this.#listening;
     if (!isNew || ready !== null) return this.#look(deadlineMs, ready);
-    // Nearly always the next that is heard of a new task is its end: one promise for that instead of those of the loop.
+    // The next notice of a new task is nearly always its end: one promise for that, instead of those of the loop.
     return new Promise((resolve) => {
       const woken = () => resolve(this.#end ? { end: this.#endOf(this.#end) } : this.#look(deadlineMs, null));
       if (this.#end || this.#changed || this.#left) woken();
@@ -55,7 +55,7 @@ export class Wait {
 
   /** Reads the task, now and whenever it has changed, until it is terminal or the caller need not wait any longer. */
   async #look(deadlineMs: number, ready: Promise<void> | null): Promise<Waited> {
-    // Listens first, then reads: otherwise the end could be missed in between.
+    // Listen first, then read: otherwise the end could be missed in between.
     if (ready !== null) await ready;
     for (let look = true; ; ) {
       if (this.#end) return { end: this.#endOf(this.#end) };
@@ -72,7 +72,7 @@ export class Wait {
     }
   }
 
-  /** The caller waits no longer: the task is read once more. */
+  /** Ends the wait early: the task is read once more. */
   leave(): void {
     this.#left = true;
     this.#sleep.wake();
@@ -86,7 +86,7 @@ export class Wait {
   #endOf({ result, finishedMs, ...end }: NoticedEnd): TaskEnd {
     const { id, queue } = this.#task;
     const stored = result && decodeResult(result);
-    // Of one that its deadline has canceled no facts are told.
+    // The notice of an end by deadline carries no facts, so such an end never gets here.
     const never = { expired: false, destroyed: false, pastDeadline: false };
     return { id, queue, ...end, ...never, nowMs: finishedMs, finishedMs, result: stored };
   }

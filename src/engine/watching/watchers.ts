@@ -4,10 +4,10 @@ import type { Inspection } from "../reading/inspect.ts";
 import type { Listening } from "./notices.ts";
 import { versionOf } from "./version.ts";
 
-/** Told what a task has become; null when it is no longer known. One that throws keeps nobody else from being told. */
+/** Called with the new state of a task; null if it no longer exists. If it throws, the other listeners are still called. */
 export type WatchListener = (seen: Inspection | null) => void;
 
-/** A watch that has begun. */
+/** A watch of a task. */
 export interface Watch {
   /** The task when the watch began; null when it is not known. */
   readonly first: Inspection | null;
@@ -15,35 +15,35 @@ export interface Watch {
   stop(): void;
 }
 
-/** How watching goes on. */
+/** Limits for watching. */
 const WATCH_DEFAULTS = {
-  /** Pause between two looks at all watched places, ms: an index is news at most so often. */
+  /** Pause between two checks of all watched places, ms: index changes are reported at most this often. */
   passMs: 1000,
-  /** Every task is looked at in one of so many passes, whatever is told of it: a notice may be lost. */
+  /** Every task is read in one of this many passes even without a notice, since a notice may be lost. */
   fullEvery: 10,
-  /** Tasks that are looked at together: a pass over many must not hold up Redis for others. */
+  /** Tasks that are read together: a pass over many must not block Redis for others. */
   slice: 1000,
 } as const;
 
-/** What a watcher of tasks may be told. */
+/** The options of {@link Watchers}. */
 export interface WatchersOptions {
-  /** Told of looks that failed; they are taken again with the next pass. */
+  /** Called for failed reads, which are repeated in the next pass. */
   onError?(error: unknown): void;
   /** Default {@link WATCH_DEFAULTS.passMs}. */
   readonly passMs?: number;
 }
 
-/** A task that is watched, however many watch it. */
+/** A watched task, with all its watchers. */
 interface Entry {
   readonly id: string;
-  /** Which of the passes looks at it anyway. */
+  /** Which of the passes reads it even without a notice. */
   readonly pass: number;
   readonly listeners: Set<WatchListener>;
   latest: Inspection | null;
-  /** The number of the look that brought it. */
+  /** The number of the read that it came from. */
   latestLook: number;
   version: string;
-  /** Changed, but not yet successfully looked at. */
+  /** Changed, but not yet read successfully. */
   due: boolean;
   looking: boolean;
   /** Its record names this process, as far as is known. */
@@ -51,16 +51,16 @@ interface Entry {
   readonly listening: Listening;
 }
 
-/** What is watched. */
+/** The part of an engine that watching needs. */
 interface WatchedEngine extends Pick<Engine, "notices"> {
   readonly tasks: Pick<Engine["tasks"], "inspect">;
   readonly queues: Pick<Engine["queues"], "figures">;
 }
 
 /**
- * Watches tasks for all callers of this process. What happens to a task is told by notices; that others before it have
- * started is not, so one pass a second looks at the places of all that wait, and only where their queue has moved. An idle
- * watcher costs no timer. Works as long as anything is watched, and needs neither start nor stop.
+ * Watches tasks for all callers of this process. Notices report what happens to a task, but not that others before it have started: one
+ * pass a second reads the places of waiting tasks whose queues have moved. Without watched tasks it has no timer, so it needs neither start
+ * nor stop.
  */
 export class Watchers {
   readonly #engine: WatchedEngine;
@@ -70,7 +70,7 @@ export class Watchers {
   readonly #passMs: number;
   #passes = 0;
   #opened = 0;
-  /** Looks begun: they are numbered, since the store's clock may be set back. */
+  /** Number of reads begun. Reads are ordered by it, since the store's clock may be set back. */
   #looks = 0;
   /** The figures of each queue at the last pass. */
   #figures = new Map<string, string>();
@@ -93,7 +93,7 @@ export class Watchers {
   }
 
   /**
-   * Begins to watch a task: the listener is told of every change after `first`, and may be told of one twice.
+   * Begins to watch a task: the listener is called for every change after `first`, perhaps twice for one.
    * @throws PaihaoError store-unavailable
    */
   async watch(id: string, listener: WatchListener): Promise<Watch> {
@@ -101,11 +101,11 @@ export class Watchers {
     entry.listeners.add(listener);
     const stop = () => this.#leave(entry, listener);
     try {
-      // First listen, then look: else a change could slip through between.
+      // Listen first, then read: otherwise a change could be missed in between.
       await entry.listening.ready;
       const look = this.#beginLook();
       const seen = await this.#inspect(entry, !entry.listed);
-      // A look for someone else may have overtaken this one.
+      // A read for another watcher may have overtaken this one.
       const overtaken = entry.latestLook > look;
       this.#tell(entry, seen, { look, ofPass: false });
       return { first: overtaken && seen && entry.latest ? entry.latest : seen, stop };
@@ -115,10 +115,10 @@ export class Watchers {
     }
   }
 
-  /** @param list adds this process to the listeners of the task, where its record does not name it */
+  /** @param list adds this process to the listeners of the task if its record does not name it */
   async #inspect(entry: Entry, list: boolean): Promise<Inspection | null> {
     const seen = await this.#engine.tasks.inspect(entry.id, { result: false, listen: list });
-    // Another task may come to have the id: its record names nobody yet.
+    // Another task may get the id later; its record names nobody yet.
     if (list || seen === null) entry.listed = seen !== null;
     return seen;
   }
@@ -158,7 +158,7 @@ export class Watchers {
     this.#loop.stop().catch(this.#onError);
   }
 
-  /** Looks at a task of which something was told; notices that come meanwhile are answered by one more look. */
+  /** Reads a task after a notice; notices that arrive during the read cause one more read. */
   #noticed(entry: Entry): void {
     entry.due = true;
     if (entry.looking) return;
@@ -189,7 +189,7 @@ export class Watchers {
 
   #tell(entry: Entry, seen: Inspection | null, { look, ofPass }: { look: number; ofPass: boolean }): void {
     const { latest } = entry;
-    // Looks that cross each other may come back in another order.
+    // Concurrent reads may return in another order.
     if (seen && look < entry.latestLook) return;
     entry.latestLook = look;
     const version = seen ? versionOf(seen) : "";
@@ -198,7 +198,7 @@ export class Watchers {
       entry.latest = seen;
       return;
     }
-    // A place that has merely moved is news of the next pass.
+    // A changed place alone is reported by the next pass.
     if (!ofPass && seen && latest && versionOf({ ...seen, index: latest.index }) === entry.version) return;
     entry.latest = seen;
     entry.version = version;
@@ -228,13 +228,13 @@ export class Watchers {
     return this.#passMs;
   }
 
-  /** Those of the queues whose figures are others than at the last pass: only there can anyone have moved up. */
+  /** The queues whose figures differ from the last pass: only there can anyone have moved up. */
   async #movedOf(queues: readonly string[]): Promise<ReadonlySet<string>> {
     const figures = new Map<string, string>();
     const rows = await this.#engine.queues.figures(queues);
     for (const [n, queue] of queues.entries()) {
       const row = rows[n];
-      // How long the oldest has waited changes by itself.
+      // The wait of the oldest task changes by itself, so it is left out.
       figures.set(queue, JSON.stringify(row && { ...row, oldestWaitingMs: null }));
     }
     const moved = new Set(queues.filter((queue) => figures.get(queue) !== this.#figures.get(queue)));

@@ -6,7 +6,7 @@ import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../le
 import type { Layout } from "../verbs/codec.ts";
 import * as VERBS from "../verbs/verbs.ts";
 
-/** The modules of `store/lua`, each behind those that it uses. `call.lua` is the table `Call` of all behind it. */
+/** The modules of `store/lua`, each after those that it uses. `call.lua` is the table `Call` for all after it. */
 export const MODULES = [
   ...["number", "call", "run", "input", "result", "answers", "past", "notices"],
   ...["rate", "forecast", "service", "snapshot", "keyed", "fair"],
@@ -15,20 +15,20 @@ export const MODULES = [
 ] as const;
 
 /**
- * The names that all Lua files have in common.
+ * The names that all Lua files share.
  *
  * | name                  | stands for                                           | from              |
  * |-----------------------|------------------------------------------------------|-------------------|
  * | `K.task(call, id)`    | a key or channel: `call.base .. 't:' .. id`          | `KEYS`            |
- * | `P.task`              | what such keys begin with, behind the base: `'t:'`   | `KEYS`            |
+ * | `P.task`              | the start of such keys, after the base: `'t:'`   | `KEYS`            |
  * | `F.state`             | a field of a task: `'s'`                             | `TASK_FIELDS`     |
  * | `Q.paused`            | a field of a queue: `'paused'`                       | `QUEUE_FIELDS`    |
  * | `S.waiting`           | a state: `'w'`                                       | `STATE_LETTERS`   |
  * | `N.progress`          | another notice on a task's channel: `'p'`            | `TASK_NOTICES`    |
  * | `A.cancel`            | before a remembered answer: `'c'`                    | `ANSWER_LETTERS`  |
- * | `R.accepted`          | before the number of a bucket that counts: `'a'`     | `RATE_LETTERS`    |
+ * | `R.accepted`          | before the number of a counting bucket: `'a'`     | `RATE_LETTERS`    |
  * | `C.classSpan`         | a constant: `35184372088832`                         | `SHARED`          |
- * | `Layout.pause.args`   | where a verb has its arguments and the members of its answers, by name: see below | `VERBS` |
+ * | `Layout.pause.args`   | the places of a verb's arguments and of the members of its answers, by name: see below | `VERBS` |
  */
 const TABLES: Readonly<Record<string, Readonly<Record<string, string | number | readonly number[]>>>> = {
   P: START,
@@ -46,11 +46,11 @@ const GLOBALS =
   "redis, cjson, struct, math, string, table, ipairs, pairs, pcall, select, tonumber, tostring, type, unpack";
 
 /**
- * In a library a global is looked up in three tables at each use, and most are not there while it is loaded. So the first call makes them
- * locals of the library. Without that a batch of 32 completions takes 4 % more instructions of Redis, one of renewals 8 %
+ * In a library a global is looked up in three tables at each use, and most do not exist while it is loaded. The first call therefore makes
+ * them locals of the library. Without that a batch of 32 completions takes 4 % more instructions of Redis, one of renewals 8 %
  * (`valgrind --tool=callgrind redis-server`).
  *
- * A verb that has no flag gets a second function without writes: it works where the server takes none.
+ * A verb without a flag gets a second function without writes, which works on a server that takes none.
  */
 const REGISTER = `local register_function = redis.register_function
 local function globals() return ${GLOBALS} end
@@ -67,7 +67,7 @@ local function register(verb, flags, run)
 end
 `;
 
-/** The library but for its first lines: a head of names, then the modules, then the verbs, as they are in the folder of the store. */
+/** The library without its first lines: the tables of names, the modules, then the verbs, from the folder of the store. */
 export function assemble(store: URL): string {
   const read = (file: string): string => readFileSync(new URL(file, store), "utf8");
   const verbs = readdirSync(new URL("verbs/", store))
@@ -99,8 +99,8 @@ function tableOf(name: string, values: (typeof TABLES)[string]): string {
 }
 
 /**
- * Of each list of names where each stands in it, and how many there are: `args = { queue = 1, paused = 2, width = 2 }`. The number of items
- * that come last is `args.count`.
+ * For each list of names, the place of each name, and their number: `args = { queue = 1, paused = 2, width = 2 }`. The number of the items
+ * at the end is `args.count`.
  */
 export function tablesOf({ args = [], ...lists }: Layout): Record<string, Record<string, number>> {
   const all = Object.entries({ args: lists.item ? [...args, "count"] : args, ...lists });
@@ -120,7 +120,7 @@ function layoutOf(verb: string, layout: Layout): string {
   return `  ${verb} = {\n${tables.join("")}  },\n`;
 }
 
-/** Functions that make keys; those of keys of which a partition has only one take no name. */
+/** Functions that make Redis keys; for a key that a partition has only once, without a name. */
 function keyMakers(): string {
   const makers = Object.entries(START).map(([kind, start]) =>
     start.endsWith(":")

@@ -7,11 +7,11 @@ import { type LibraryOptions, libraryText } from "./text.ts";
 
 export type { LibraryOptions };
 
-/** The names of our libraries, for FUNCTION LIST and in full. */
+/** The names of our libraries, as a pattern for FUNCTION LIST and in full. */
 const PATTERN = "paihao_*";
 const OURS = /^paihao_[0-9a-f]{8}$/;
 
-/** Each is made when it is first asked for: all connections use the same. */
+/** Each is made on first use, and shared by all connections. */
 const made = new Map<string, Library>();
 
 /** The library with these options. */
@@ -23,8 +23,8 @@ export function libraryWith({ sharded, strictResultTtl }: LibraryOptions): Libra
 }
 
 /**
- * All that runs in the store, as one library of Redis Functions. The digest of its text is in its names, so that processes of several
- * releases each find their own. Redis replicates and saves it; where it is missing all the same, it is loaded by whoever needs it.
+ * All scripts, as one library of Redis Functions. The digest of its text is in its names, so that processes of several releases each find
+ * their own. Redis replicates and saves it; if it is missing anyway, the caller that needs it loads it.
  */
 export class Library {
   readonly name: string;
@@ -47,7 +47,7 @@ export class Library {
   }
 
   /**
-   * Loads it into a server that does not have it: once for all who ask on a connection while that lasts.
+   * Loads it into a server that does not have it: once for all concurrent callers of a connection.
    * @throws Error that the store answered
    */
   load(node: Redis): Promise<void> {
@@ -63,14 +63,14 @@ export class Library {
     try {
       await node.function("LOAD", this.#text);
     } catch (error) {
-      // Another process was faster. The digest in the name says that it is the same.
+      // Another process was faster. The digest in the name says that the library is the same.
       if (!messageOf(error).includes("already exists")) throw error;
     }
   }
 
   /**
-   * Loads it on every master that does not have it, and removes those of other releases: a process that still needs one loads it again. What
-   * cannot be done now is left to the first call, and to the next start.
+   * Loads it on every master that does not have it, and removes those of other releases: a process that still needs one loads it again. If
+   * that fails, the first call and the next start do it.
    */
   async install(connection: Connection, log: Logger): Promise<void> {
     const settled = await Promise.allSettled(mastersOf(connection).map((node) => this.#install(node)));
@@ -91,7 +91,7 @@ export async function listed(node: Redis): Promise<string[]> {
   return rows.map((row) => String(row[row.indexOf("library_name") + 1]));
 }
 
-/** Removes a library; one that is not there is gone already. @throws Error that the store answered */
+/** Removes a library, if it is still there. @throws Error that the store answered */
 async function remove(node: Redis, name: string): Promise<void> {
   try {
     await node.function("DELETE", name);

@@ -4,11 +4,11 @@ import { SHARED } from "../constants.ts";
 import type { VerbFunctions } from "../verbs/script.ts";
 import { assemble } from "./assemble.ts";
 
-/** What the text depends on. */
+/** The options on which the text depends. */
 export interface LibraryOptions {
   /** Messages stay within a shard: the store is a cluster. */
   readonly sharded: boolean;
-  /** Every result is a key of its own, which the store removes at its time also where it cannot expire a field of a hash. */
+  /** Every result has a Redis key of its own, which expires on time even on a store that cannot expire a field of a hash. */
   readonly strictResultTtl: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface LibraryText {
   readonly functions: ReadonlyMap<string, VerbFunctions>;
 }
 
-/** Where the build has put the library; from source it is assembled. */
+/** The file of the library in the build; from source it is assembled. */
 export const BUILT = "library.lua";
 const DIGEST_LENGTH = 8;
 const REGISTERED = /^register\('(\w+)', \{(.*?)\}/gm;

@@ -1,11 +1,11 @@
--- What the last calls that changed a task, or a queue, were answered: one whose reply was lost is answered the same when it is sent
--- again, whatever has become of the task since. Field V: "token=verdict …", the newest first. A token is a letter for the verb, and
--- behind it the fence, or a word that only this call has.
+-- Remembers the answers to the last calls that changed a task or a queue: a call that is sent again after a lost reply gets the same
+-- answer, whatever has happened to the task since. Field V: "token=verdict …", the newest first. A token is a letter for the verb, followed
+-- by the fence or a word unique to the call.
 local Answers = {}
 
 local MOST = 3
 
--- What a token was answered; nil for nothing. stored: the field.
+-- The answer to a token; nil if there is none. stored: the field.
 function Answers.find(stored, token)
   return stored and string.match(' ' .. stored .. ' ', ' ' .. token .. '=(%S+) ') or nil
 end

@@ -7,7 +7,7 @@ local Breaker = {}
 
 local whole = Number.whole
 
--- The time between two probes: doubles with each that failed.
+-- The time between two probes; doubles with each failed probe.
 function Breaker.interval(probes)
   return math.min(C.longestProbeMs, C.firstProbeMs * 2 ^ math.min(probes, 30))
 end
@@ -17,7 +17,7 @@ function Breaker.write(call, queue, rest)
   redis.call('HSET', K.queue(call, queue), Q.rest, text)
 end
 
--- Reads Q.rest; nil if it is closed. What lies in the future was written before the clock was set back: it counts from now on.
+-- Reads Q.rest; nil if it is closed. A time in the future is from before the clock was set back, and counts from now on.
 function Breaker.rest(call, text)
   local since, next_probe, probes, reason = string.match(text or '', '^(%d+) (%d+) (%d+) (.*)$')
   if not since then return nil end

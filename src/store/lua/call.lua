@@ -1,14 +1,14 @@
--- What belongs to one call of a verb; it is made by the verb, and handed on to every function that needs any of it:
+-- The context of one call of a verb, passed to every function that needs any of it:
 --   base       the partition's tag, with which all its keys begin
 --   now        ms; now_text: the same as text; now_exact: with fractions
---   notices    what is to be told to listening processes, see notices.lua; nil for nothing
---   work       the queues whose workers are to be told of work, see notices.lua; nil for none
---   counts     what is to be counted of queues, see rate.lua; nil for nothing
---   stay       for how long what it ended last stays, see result.lua; nil for nothing
---   keyed      what has been learned and decided about keyed lines, see keyed.lua; nil for nothing
+--   notices    notices for listening processes, see notices.lua; nil for none
+--   work       the queues whose workers get a message of work, see notices.lua; nil for none
+--   counts     counts of queues, see rate.lua; nil for none
+--   stay       how long the task that it ended last is kept, see result.lua; nil for none
+--   keyed      facts and decisions about keyed lines, see keyed.lua; nil for none
 local Call = {}
 
--- Time is Redis's own: no client's clock orders tasks or ends a lease.
+-- The time of Redis: no client's clock orders tasks or ends a lease.
 function Call.new(keys)
   local time = redis.call('TIME')
   local exact = time[1] * 1000 + time[2] / 1000
@@ -31,7 +31,7 @@ function Call.untimed(keys)
   return { base = keys[1], notices = nil, work = nil, counts = nil, keyed = nil }
 end
 
--- The next place in line of a queue: unique, and later than all before even when the clock was set back.
+-- The next place in line of a queue: unique, and later than all earlier ones even if the clock was set back.
 function Call.next_hlc(call, last)
   return math.max(last + 1, math.floor((call.now_exact - C.epochMs) * 16))
 end

@@ -1,15 +1,14 @@
--- Finishes tasks with their results: complete.lua does, and reserve.lua in the same call as it takes the next ones.
+-- Finishes tasks with their results, for complete.lua, and for reserve.lua in the same call that takes the next ones.
 local Completion = {}
 
 local ARGS, GROUP, TASK = Layout.complete.args, Layout.complete.group, Layout.complete.task
 local ID, FENCE, RESULT, WIDTH = TASK.id, TASK.fence, TASK.result, TASK.width
--- A table is looked into at each use of a name in it. What is used of every task is a local of its own, here and in other files.
+-- Each use of a name in a table is a look-up, so names used for every task are locals, here and in other files.
 local STATE, RUN, EXTRA, LISTENERS = F.state, F.run, F.extra, F.listeners
 local RUNNING, SUCCEEDED = S.running, S.succeeded
 local task_key, mark_ended, time_of_fence = K.task, Result.mark_ended, Run.time_of_fence
 
--- Ends a task that has any of the fields that few tasks have. Returns false if its cancel was requested: the result is dropped, and it
--- is canceled.
+-- Ends a task with rare fields. Returns false if its cancel was requested: the result is dropped, and the task is canceled.
 local function complete_rare(call, queue, id, key, result, stay)
   local cancel, webhook, undo, digest, steps, progress, output, deadline, of_key = unpack(redis.call(
     'HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.key
@@ -22,7 +21,7 @@ local function complete_rare(call, queue, id, key, result, stay)
   if digest or steps or progress then
     redis.call('HDEL', key, F.progress)
     if undo then
-      -- What it has done can be undone, when its result is destroyed: its input and steps stay as long.
+      -- Its work can be undone when its result is deleted, so its input and steps are kept as long.
       redis.call('PEXPIRE', K.input(call, id), stay.keep)
       redis.call('PEXPIRE', K.steps(call, id), stay.keep)
     else
@@ -45,7 +44,7 @@ local function complete_one(call, ends, id, fence, result, stay, teller)
   local key = task_key(call, id)
   local state, run, extra, listeners = unpack(redis.call('HMGET', key, STATE, RUN, EXTRA, LISTENERS))
   if not state then return 'unknown' end
-  -- Nearly always the handler began when the fence was given out: the rest need not be read.
+  -- Nearly always the handler began when the fence was issued, and the rest need not be read.
   local begun
   if run and string.find(run, fence .. ' 0 ', 1, true) == 1 then
     begun = time_of_fence(fence)
@@ -54,7 +53,7 @@ local function complete_one(call, ends, id, fence, result, stay, teller)
     if held_under ~= fence then return 'stale' end
     begun = Run.begun(fence, late) or call.now
   end
-  -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
+  -- The same fence, but no longer running: finished before, or handed back by a release or a reclaim.
   if state ~= RUNNING then return (state == SUCCEEDED or state == S.failed or state == S.canceled) and 'already' or 'stale' end
 
   local ids, times = ends.ids, ends.times
@@ -70,7 +69,7 @@ local function complete_one(call, ends, id, fence, result, stay, teller)
     if extra then Keyed.free(call, ends.queue, id, extra) end
   end
   local nth, time = #times + 1, call.now - begun
-  -- The clock may have been set back meanwhile.
+  -- The clock may have been set back in between.
   times[nth] = time > 0 and time or 0
   ends.outcomes[nth] = call.now_text .. ' ' .. id
   if not listeners then return 'done' end
@@ -91,8 +90,8 @@ function Completion.complete(call, args, at, asked, lane)
     local queue, tasks = args[at + GROUP.queue], tonumber(args[at + GROUP.tasks])
     local stay = Result.stay(call, args[at + GROUP.keepMs], args[at + GROUP.tombstoneMs])
     at = at + GROUP.width
-    -- What has ended of a queue: the ids; of those that succeeded the service times, and their entries for Settle.note_finished; and
-    -- how many were canceled.
+    -- The ends of a queue: the ids; for successes the service times, and their entries for Settle.note_finished; and how many were
+    -- canceled.
     local ends = queues[queue]
     if not ends then
       -- With room for the only task of most calls.

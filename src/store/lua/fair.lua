@@ -3,8 +3,8 @@
 -- by 1/weight.
 --
 -- The score of a fair task is class·2^45 + (2·place + 1)/32, place = start (in sixteenths of a task of weight 1)·8192 + turn, below
--- 2^49. The turn orders equal starts by arrival. The odd 1/32 tells it from the score of a plain line: what costs more in a fair
--- line is done only where such a score is seen.
+-- 2^49. The turn orders equal starts by arrival. The odd 1/32 distinguishes it from the score of a plain line: the extra work of a fair
+-- line is done only for such scores.
 --
 -- A member of K.shares and K.shareEnds is "class key". K.shares holds "charge place id": charge, and place and id of its last task in
 -- line. K.shareEnds has the later of both, in the order of classes, so that those are found which the virtual time has passed.
@@ -14,11 +14,11 @@ local whole = Number.whole
 local CLASS = C.classSpan
 local STEPS, TURNS = 16, 8192
 local LAST_STEP = 68719476735
--- Most keys that are forgotten at a time.
+-- Maximum number of line keys deleted at a time.
 local MOST_FORGOTTEN = 500
--- Most keys of a class that are kept beside one for each waiting task, and how many are looked at when there are more.
+-- Maximum number of line keys of a class kept in addition to one for each waiting task, and how many are examined if there are more.
 local MOST_IDLE, LOOKED_AT = 1000, 200
--- Most canceled tasks behind which the last one of a key is sought.
+-- Maximum number of canceled tasks that are skipped to find the last one of a line key.
 local MOST_CANCELED = 100
 
 -- Whether a score is that of a fair line.
@@ -38,7 +38,7 @@ local function start_of(place)
   return math.max(0, math.floor(place / TURNS))
 end
 
--- The virtual time of a class, as the place of what was taken last; -1 before the first.
+-- The virtual time of a class, as the place of the task taken last; -1 before the first.
 local function stored_time(call, queue, class)
   return tonumber(redis.call('HGET', K.queue(call, queue), Q.virtual .. class) or -1)
 end
@@ -48,8 +48,8 @@ local function end_score(class, time)
   return string.format('%.5f', class * CLASS + start_of(time) / STEPS)
 end
 
--- Each partition has virtual times of its own, so that a place in a fair line is told to others as its distance from the virtual time.
--- Scores of other lines are times, and remain as they are.
+-- Each partition has its own virtual times, so other partitions get a place in a fair line as its distance from the virtual time. Scores of
+-- other lines are times, and stay as they are.
 local function shifted(call, queue, score, sign)
   local class = math.floor(score / CLASS)
   local time = tonumber(redis.call('HGET', K.queue(call, queue), Q.virtual .. class) or 0)
@@ -67,7 +67,7 @@ function Fair.own_score(call, queue, score)
   return score % 1 == 0 and score or shifted(call, queue, score, 1)
 end
 
--- How many stand before a newcomer whose key does not wait: it starts at the virtual time, behind all who start then.
+-- How many tasks are before a newcomer whose line key has nothing waiting: it starts at the virtual time, after all that start then.
 function Fair.before_newcomer(call, queue, class)
   local behind = fair_score(class, (start_of(stored_time(call, queue, class)) + 1) * TURNS - 0.5)
   return redis.call('ZCOUNT', K.waiting(call, queue), '-inf', '(' .. behind)
@@ -83,8 +83,8 @@ local function forget_between(call, queue, from, to)
   forget_members(call, queue, redis.call('ZRANGEBYSCORE', K.shareEnds(call, queue), from, to, 'LIMIT', 0, MOST_FORGOTTEN))
 end
 
--- A key that does not wait is kept until the virtual time has passed its charge, which it may not do for long: newcomers start at it.
--- Where there are many of these, those that have to wait the least go.
+-- A line key with nothing waiting is kept until the virtual time has passed its charge, which may take long, since newcomers start at the
+-- virtual time. If there are many such keys, those with the least to wait are deleted.
 local function forget_idle(call, queue, class)
   local ends, line = K.shareEnds(call, queue), K.waiting(call, queue)
   if redis.call('ZCARD', ends) <= MOST_IDLE then return end
@@ -101,7 +101,7 @@ local function forget_idle(call, queue, class)
   forget_members(call, queue, idle)
 end
 
--- Forgets the keys of a fair line where nobody waits.
+-- Deletes the line keys of a fair line in classes where nothing waits.
 local function forget_where_empty(call, queue)
   local first = redis.call('ZRANGE', K.waiting(call, queue), 0, 0, 'WITHSCORES')
   if not first[2] then
@@ -112,7 +112,7 @@ local function forget_where_empty(call, queue)
   end
 end
 
--- What was taken (ids and scores) moves the virtual time on, and the keys are forgotten that it has passed.
+-- Moves the virtual time on by the tasks that were taken (ids and scores), and deletes the line keys that it has passed.
 function Fair.pass(call, queue, entries)
   local taken = {}
   for n = 2, #entries, 2 do
@@ -140,8 +140,8 @@ local function parts_of_share(class, share)
   return 1 / weight, class .. ' ' .. key
 end
 
--- The virtual time of a class, as the place of what was taken last; and, where newcomers of that start have filled its turns, the
--- start at which the next one finds room: all before it are full.
+-- The virtual time of a class, as the place of the task taken last; and, if newcomers have filled the turns of that start, the first start
+-- with room.
 local function virtual_time(call, queue, class)
   local counters, line = K.queue(call, queue), K.waiting(call, queue)
   local now_at, room = unpack(redis.call('HMGET', counters, Q.virtual .. class, Q.room .. class))
@@ -149,12 +149,12 @@ local function virtual_time(call, queue, class)
   local last = redis.call('ZREVRANGEBYSCORE', line, '(' .. whole((class + 1) * CLASS), whole(class * CLASS), 'LIMIT', 0, 1, 'WITHSCORES')
   local last_score = tonumber(last[2])
   if last_score and not Fair.is_fair(last_score) then
-    -- It joined before the line was fair: newcomers stand behind it.
+    -- It joined before the line was fair, so newcomers come after it.
     time = math.max(time, (last_score % CLASS) * STEPS)
     redis.call('HSET', counters, Q.virtual .. class, whole(time))
   elseif not last_score and time > LAST_STEP * TURNS / 2
     and redis.call('EXISTS', line, K.leases(call, queue), K.scheduled(call, queue)) == 0 then
-    -- Half of the span is used up, and nobody is left who could return to a place: time begins again.
+    -- Half of the span is used up, and no task is left that could return to a place, so time begins again.
     redis.call('UNLINK', K.shares(call, queue), K.shareEnds(call, queue))
     redis.call('HDEL', counters, Q.virtual .. class, Q.room .. class)
     return -1, 0
@@ -162,7 +162,7 @@ local function virtual_time(call, queue, class)
   return time, tonumber(room or 0)
 end
 
--- The first turn of a start behind all who wait with it, and behind what was taken last; nil where all are used up.
+-- The first turn of a start after all that wait with it, and after the task taken last; nil if all are used up.
 local function turn_at(call, queue, class, step, time)
   local place = math.max(step * TURNS, start_of(time) == step and time + 1 or 0)
   local below = '(' .. fair_score(class, (step + 1) * TURNS - 0.5)
@@ -172,14 +172,14 @@ local function turn_at(call, queue, class, step, time)
   return place < (step + 1) * TURNS and place or nil
 end
 
--- The first turn of a start; where all are used up, that of the next start with one, which is bisected: many may be full.
+-- The first turn of a start; if all are used up, that of the next start with a free one, found by bisection since many may be full.
 local function free_turn(call, queue, class, step, time, room)
   step = math.min(step, LAST_STEP)
   local place = turn_at(call, queue, class, step, time)
   if place then return place end
   local full, width, free = math.max(step, room - 1), 1
   repeat
-    -- Whoever comes now stands beside the last one.
+    -- From here on, newcomers share the last place.
     if full >= LAST_STEP then return (LAST_STEP + 1) * TURNS - 1 end
     free = math.min(full + width, LAST_STEP)
     place = turn_at(call, queue, class, free, time)
@@ -196,14 +196,14 @@ local function free_turn(call, queue, class, step, time, room)
   return place
 end
 
--- Where a task would stand that joins now; nothing is changed but what is remembered of full starts.
+-- The place of a task that would join now; changes nothing except what is remembered about full starts.
 function Fair.find_place(call, queue, class, share)
   local time, room = virtual_time(call, queue, class)
   local cost, member = parts_of_share(class, share)
   local stored = redis.call('HGET', K.shares(call, queue), member)
   local charge, last_place, last_id = string.match(stored or '', '^(%S+) (%S+) (.+)$')
   local from = math.max(start_of(time) / STEPS, tonumber(charge or 0))
-  -- A charge is a sum of fractions. Behind its own last one, also where canceled tasks have freed what came before that.
+  -- A charge is a sum of fractions. The place must come after the key's last task, even if canceled tasks have freed places before it.
   local step = math.max(math.floor(from * STEPS + 0.000001), start_of(tonumber(last_place or 0)))
   local place = free_turn(call, queue, class, step, time, room)
   return {
@@ -223,7 +223,7 @@ local function keep_share(call, queue, class, member, charge, last)
   redis.call('ZADD', K.shareEnds(call, queue), ends, member)
 end
 
--- Puts a task where Fair.find_place has found room.
+-- Puts a task at the place from Fair.find_place.
 function Fair.join(call, queue, id, found)
   redis.call('ZADD', K.waiting(call, queue), found.score, id)
   keep_share(call, queue, found.class, found.member, found.charge, whole(found.place) .. ' ' .. id)
@@ -241,7 +241,7 @@ function Fair.rejoin(call, queue, id, class, share)
   return found.score
 end
 
--- The last task of the same key before a canceled one that is not canceled itself: "place id", nil for none.
+-- The last task of the same line key before a canceled one that is not canceled itself: "place id", nil for none.
 local function before_canceled(call, share, before)
   for _ = 1, MOST_CANCELED do
     local id = before and string.match(before, '^%S+ (.+)$')
@@ -253,7 +253,7 @@ local function before_canceled(call, share, before)
   return before
 end
 
--- A task leaves the line without having been started: its key is not charged for it. Before it is settled.
+-- A task leaves the line without having started, so its line key is not charged. Call this before it is settled.
 function Fair.leave(call, queue, id)
   local key = K.task(call, id)
   local share, run, before, priority = unpack(redis.call('HMGET', key, F.share, F.run, F.before, F.priority))

@@ -28,8 +28,8 @@ function Filter.name(key, share)
   return key and string.match(key, '^%d+ (.*)$') or share and string.match(share, '^%S+ (.*)$') or ''
 end
 
--- Takes the id and score of an entry, and in a list of finished tasks when its task ended: one that was run again or destroyed since is
--- not wanted. Returns the entry if the task is wanted, else nil; key and run (see run.lua) are "" if it has none.
+-- Takes the id and score of an entry, and in a list of finished tasks when its task ended: a task that has since run again or lost its
+-- result is not wanted. Returns the entry if the task is wanted, else nil; key and run (see run.lua) are "" if it has none.
 function Filter.entry(call, filter, id, score, ended)
   if string.sub(id, 1, #filter.prefix) ~= filter.prefix then return nil end
   local state, caller, created, key, share, run, ended_at, destroyed = unpack(redis.call(

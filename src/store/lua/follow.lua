@@ -1,5 +1,5 @@
--- Work that follows from a task's end has a task of its own, in a queue of the server's own: it is retried, and dies, apart
--- from it. Its id holds a colon, which no caller's can.
+-- Work that follows from a task's end (a webhook, an undo) is a separate task in a queue of the server, with its own retries. Its id has a
+-- colon, which a caller's id cannot have.
 local Follow = {}
 
 local whole = Number.whole
@@ -14,7 +14,7 @@ local function enqueue(call, id, queue, fields)
   Notices.work(call, queue)
 end
 
--- Tells the task's webhook that it has ended.
+-- Queues the delivery of the task's end to its webhook.
 function Follow.tell_webhook(call, id, state, url)
   local fields = { F.input, cjson.encode({ id = id, state = state, url = url }) }
   local trace = redis.call('HGET', K.task(call, id), F.trace)
@@ -28,15 +28,15 @@ function Follow.undo_id(id, queue, called, fence)
   return called == '2' and undo .. ':' .. fence or undo
 end
 
--- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
--- Returns how that one is called: see the field Y in fields.ts.
+-- Queues the undo of a task's work: its steps move to the undoing task, its input is copied there. Returns the form of that task's id: see
+-- the field Y in fields.ts.
 function Follow.undo_work(call, id)
   local key = K.task(call, id)
   local queue, digest, run = unpack(redis.call('HMGET', key, F.queue, F.digest, F.run))
   local fence = Run.parts(run)
   local called = '1'
   local undo = Follow.undo_id(id, queue, called, fence)
-  -- An earlier task had the same id, and what undoes its work is still there.
+  -- An earlier task had the same id, and its undo still exists.
   if redis.call('EXISTS', K.task(call, undo)) == 1 then
     called = '2'
     undo = Follow.undo_id(id, queue, called, fence)
@@ -57,7 +57,7 @@ function Follow.undo_work(call, id)
   end
   enqueue(call, undo, C.undoQueue, fields)
   if digest then
-    -- Without it the undoing fails and becomes a dead letter: a person is to see that.
+    -- Without an input the undo fails and becomes a dead letter, so that a person sees it.
     local input = Input.inline(key) or redis.call('GET', K.input(call, id))
     if input then Input.store(call, undo, K.task(call, undo), input) end
   end

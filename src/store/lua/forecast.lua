@@ -1,5 +1,5 @@
 -- How far the means of a queue's service times were off as forecasts: of the latest, and the slow one, of about the last thousand.
--- At the start of each block of so many tasks the mean of the block is foretold by both means; at its end it is known.
+-- At the start of each block of tasks both means forecast the mean of the block; at its end the real one is known.
 --   Q.foretold  as Lua's struct library packs them: the slow mean; then of each length of block {the mean when it began, the slow mean,
 --               the total of all times (-1 before the first), the mean square errors of the mean and of the slow mean}
 --   Q.forecast  what is read of it elsewhere, as text: the slow mean; then of each length of block both errors
@@ -7,7 +7,7 @@
 local Forecast = {}
 
 local BLOCKS = C.forecastBlocks
--- A new error weighs at least this much, so that a mean of many still follows a change.
+-- The minimum weight of a new error, so that a mean of many still follows a change.
 local LEAST_ERROR_WEIGHT = 0.1
 
 local function packed_format()

@@ -31,15 +31,15 @@ function Grace.note_tick(call, expected, from, to, paused)
     unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to', 'back'))
   local at = tonumber(last_at or now)
   held, graces = tonumber(held or 0), tonumber(graces or 0)
-  -- Where the clock was set back a grace does not last longer than another one would.
+  -- If the clock was set back, a grace lasts no longer than a new one would.
   over = math.min(tonumber(over or 0), now + GRACE_MS)
   local gap = now - at
   local is_gap = gap > math.max(GAP_MS, paused + LATE_MS)
   if from then
-    -- The gap before was this jump.
+    -- The gap was this jump.
     over = 0
   elseif is_gap and graces < MOST_GRACES then
-    -- A grace that the gap has cut short goes on for those for whom it was meant.
+    -- A grace that the gap interrupted goes on for the same leases.
     if over <= at then held = at end
     over, graces = now + GRACE_MS, graces + 1
   elseif is_gap then
@@ -66,7 +66,7 @@ end
 --   lease  for how long it was taken or renewed, ms
 function Grace.begun_anew(call, grace, ended, lease)
   local from, to = grace.jumped_from, grace.jumped_to
-  -- A later time is of before the clock was set back.
+  -- A later time is from before the clock was set back.
   if not to or to > call.now or ended <= from then return nil end
   if ended > to and ended - lease > from then return nil end
   return to + math.max(lease, ended - from)

@@ -1,11 +1,11 @@
--- A long input, of which the record has a digest: in fields of the task's hash that do not cost the hash its compact encoding, or, above
--- C.inlineInputBytes, in a key of its own.
+-- A long input, whose digest is in the record: stored in fields of the task's hash that keep the hash compact, or, above
+-- C.inlineInputBytes, in a Redis key of its own.
 local Input = {}
 
 local PARTS = { F.input1, F.input2, F.input3, F.input4 }
 local PART_BYTES = 64
 
--- Puts its fields and values behind the last of some, and returns which is the last now; or stores it in its key.
+-- Appends its fields and values to a list, and returns the new last index; or stores it in its Redis key.
 function Input.put(call, fields, last, id, input)
   if #input > C.inlineInputBytes then
     redis.call('SET', K.input(call, id), input)
@@ -18,7 +18,7 @@ function Input.put(call, fields, last, id, input)
   return last
 end
 
--- Stores it where there is none.
+-- Stores it if there is none.
 function Input.store(call, id, key, input)
   local fields = {}
   if Input.put(call, fields, 0, id, input) > 0 then redis.call('HSET', key, unpack(fields)) end

@@ -1,28 +1,27 @@
 -- Keyed lines: at most `limit` tasks of a key run at a time, in the order of arrival. Only a queue whose handler is keyed has any of
 -- this.
 --
--- K.waiting has everyone. K.startable has those of them that may start, with the same scores: from it work is taken. K.keyLine is the
--- line of one key. The score of a task there is its arrival·16 + class (+ 8 in a fair line), or -1 if it is marked. The first `limit`
--- members hold the key or may start, and a waiting task is in K.startable if it is one of them, or has no key. A task holds its key while
--- it runs; if the limit is 1, from its start until it has ended or returned to the line without having used up an attempt.
+-- K.waiting has all waiting tasks. K.startable has those of them that may start, with the same scores; work is taken from it. K.keyLine is
+-- the line of one line key. The score of a task there is its arrival·16 + class (+ 8 in a fair line), or -1 if it is marked. The first
+-- `limit` members hold the key or may start, and a waiting task is in K.startable if it is one of them, or has no key. A task holds its key
+-- while it runs; if the limit is 1, from its start until it has ended or returned to the line without having used up an attempt.
 --
 -- A start does not change the line of the key: a member that does not wait holds the key. It is marked when another joins the line before
--- it, and one that holds its key while it waits for another attempt when it is due. Where the limit is not 1, or was not since the queue
--- was last empty, every start is marked, as the releases before did everywhere: they take only who is marked for a holder.
--- So holders are marked, or the first that is not.
+-- it, and one that holds its key while it waits for another attempt when it is due. If the limit is not 1, or was not since the queue was
+-- last empty, every start is marked, as earlier releases always did: they take only marked members for holders. Holders are therefore
+-- marked, or are the first unmarked member.
 --
--- Q.keyed is the limit, with a space behind it where it was changed since the queue was last empty.
+-- Q.keyed is the limit, followed by a space if it was changed since the queue was last empty.
 --
 -- F.key is "arrival name": when it joined the line (hlc; 0 as long as it is scheduled), and the name of the key ("=" or "#" first);
--- the arrival alone if it has none. F.extra is the same as long as the task has nothing else that is rare. What joined before the queue
--- was keyed has no such field, and arrived before all others.
+-- the arrival alone if it has none. F.extra is the same while the task has no other rare field. Tasks that joined before the queue was
+-- keyed have no such field, and count as arrived before all others.
 local Keyed = {}
 
 local NO_KEY = '1'
 
--- What is known and done in one call, of each queue: its limit (false if it is not keyed); whether that was changed; scores and ids of
--- tasks that may start, as long as they are not in K.startable; and whether nobody else could start before, so that free slots wait for
--- them.
+-- The state of each queue in one call: its limit (false if it is not keyed); whether that was changed; scores and ids of tasks that may
+-- start but are not in K.startable yet; and whether no other task could start before, so that free slots wait for them.
 local function state_of(call)
   local state = call.keyed
   if not state then
@@ -32,7 +31,7 @@ local function state_of(call)
   return state
 end
 
--- The limit of a queue; false if it is not keyed. known: what has been read of it; nil to read it.
+-- The limit of a queue; false if it is not keyed. known: the stored limit if it has been read; nil to read it.
 function Keyed.limit(call, queue, known)
   local state = state_of(call)
   if known == nil then
@@ -50,13 +49,13 @@ function Keyed.is_changed(call, queue)
   return state_of(call).changed[queue]
 end
 
--- What is stored of the limit that a queue gets. empty: nothing of it waits, is scheduled or runs.
+-- The stored form of a queue's new limit. empty: no task of it waits, is scheduled or runs.
 function Keyed.stored_limit(call, queue, limit, empty)
   local before = Keyed.limit(call, queue)
   return limit .. (before and not empty and (Keyed.is_changed(call, queue) or before ~= limit) and ' ' or '')
 end
 
--- Arrival and name of the key of a task ("" for none); of the field, or what a submission says ("limit name").
+-- Arrival and name of a task's line key ("" for none), from the field or from a submission ("limit name").
 function Keyed.parts(key)
   return string.match(key or NO_KEY, '^(%d+) ?(.*)$')
 end
@@ -65,7 +64,7 @@ function Keyed.line(call, queue, name)
   return K.keyLine(call, queue) .. ' ' .. name
 end
 
--- Lets a task start that waits in line at a score.
+-- Allows a task that waits in line at a score to start.
 local function open(call, queue, id, score)
   local opening = state_of(call).opening
   local entries = opening[queue]
@@ -77,12 +76,12 @@ local function open(call, queue, id, score)
   entries[length + 1], entries[length + 2] = score, id
 end
 
--- A small sorted set is a list that Redis reads from its beginning for each entry that is added. With an entry that is longer than
--- zset-max-listpack-value it becomes a tree, and remains one until it is empty.
+-- A small sorted set is a list that Redis scans for each added entry. An entry longer than zset-max-listpack-value turns it into a tree
+-- until it is empty.
 local FEW, MANY, LONGEST_LIST = 8, 32, 128
 local LONG_ENTRY = '-----------------------------------------------------------------'
 
--- Puts those into K.startable that may start: before anything else is done with it.
+-- Puts freed tasks into K.startable; call it before any other use of that key.
 function Keyed.open_freed(call)
   local state = call.keyed
   if not state then return end
@@ -99,7 +98,7 @@ function Keyed.open_freed(call)
   end
 end
 
--- At the end of a call: tells workers of tasks that may start now. but: a queue of which they need not be told.
+-- At the end of a call, notifies workers of tasks that may start now. but: a queue for which that is not needed.
 function Keyed.tell_freed(call, but)
   if not call.keyed then return end
   Keyed.open_freed(call)
@@ -108,13 +107,13 @@ function Keyed.tell_freed(call, but)
   end
 end
 
--- Lets the task start that has come to the last place of those that may, if it waits. waits: it is known to do so.
+-- Allows the task at the last place of those that may start to do so, if it waits. waits: it is known to wait.
 local function let_last_start(call, queue, line, limit, waits)
   local last = redis.call('ZRANGE', line, limit - 1, limit - 1, 'WITHSCORES')
   if not last[1] then return end
   local place = tonumber(last[2])
   local class, score = place % 16
-  -- One that is marked may wait for another attempt; and the scores of fair lines are not those of arrival.
+  -- A marked task may wait for another attempt, and the scores of fair lines are not those of arrival.
   if not waits or place < 0 or class >= 8 then
     score = redis.call('ZSCORE', K.waiting(call, queue), last[1])
   else
@@ -128,8 +127,8 @@ function Keyed.place_by_arrival(arrival, score)
   return arrival * 16 + math.floor(score / C.classSpan) + (score % 1 == 0 and 0 or 8)
 end
 
--- A task that has not waited before joins the line of its key, behind all others. Returns how many others are there, of which it waits
--- for all but `limit` - 1; 0 without a key.
+-- A new task joins the line of its line key, after all others. Returns how many others are there; it waits for all but `limit` - 1 of them.
+-- 0 without a line key.
 function Keyed.enter(call, queue, id, name, arrival, score)
   if name == '' then return 0 end
   local line = Keyed.line(call, queue, name)
@@ -137,16 +136,16 @@ function Keyed.enter(call, queue, id, name, arrival, score)
   return redis.call('ZCARD', line) - 1
 end
 
--- How many of a line are marked.
+-- The number of marked members of a line.
 local function marked_in(line)
   return redis.call('ZCOUNT', line, '-inf', '(0')
 end
 
--- Marks those that hold a key and stand behind a task that has joined its line. Returns the rank of the task.
+-- Marks the holders after a task that has joined the line of their line key. Returns the rank of the task.
 local function mark_behind(call, queue, line, id)
   local marked, rank = marked_in(line), redis.call('ZRANK', line, id)
   if rank < marked then return rank end
-  -- The task may have pushed back the last that may hold it.
+  -- The task may have displaced the last one that may hold the key.
   for _, other in ipairs(redis.call('ZRANGE', line, rank + 1, math.max(rank, marked + 1))) do
     if not redis.call('ZSCORE', K.waiting(call, queue), other) then
       redis.call('ZADD', line, -1, other)
@@ -156,14 +155,14 @@ local function mark_behind(call, queue, line, id)
   return rank
 end
 
--- One that is behind the last that may start or hold the key may not start (any more).
+-- A task after the last one that may start or hold the key may not start (any more).
 function Keyed.close_pushed(call, queue, line, limit)
   local pushed = redis.call('ZRANGE', line, limit, limit)
   if pushed[1] then redis.call('ZREM', K.startable(call, queue), pushed[1]) end
 end
 
--- A task has joined the line at a score: it may start, or waits for its key. One that is marked goes on holding it, if that is
--- wanted (holds), and else waits at its place by arrival.
+-- A task has joined the line at a score: it may start, or waits for its line key. A marked task keeps holding it if `holds`, and otherwise
+-- waits at its place by arrival.
 function Keyed.join(call, queue, id, key, score, holds)
   local limit = Keyed.limit(call, queue)
   if not limit then return end
@@ -176,13 +175,13 @@ function Keyed.join(call, queue, id, key, score, holds)
     Keyed.close_pushed(call, queue, line, limit)
     open(call, queue, id, score)
   else
-    -- Others of its key have come before it meanwhile.
+    -- Others of its line key have come before it in the meantime.
     redis.call('ZREM', K.startable(call, queue), id)
     let_last_start(call, queue, line, limit)
   end
 end
 
--- A stored task joins the line behind all others of its key, at a score and an arrival.
+-- A stored task joins the line after all others of its line key, at a score and an arrival.
 function Keyed.rejoin(call, queue, id, key, score, arrival)
   if key then
     key = string.gsub(key, '^%d+', arrival)
@@ -191,7 +190,7 @@ function Keyed.rejoin(call, queue, id, key, score, arrival)
   Keyed.join(call, queue, id, key, score)
 end
 
--- Whether others hold the key of a task that has not started, as many as may.
+-- Whether as many others as allowed hold the line key of a task that has not started.
 function Keyed.is_full(call, queue, id, state, key)
   local limit = Keyed.limit(call, queue)
   local _, name = Keyed.parts(key)
@@ -208,7 +207,7 @@ function Keyed.is_full(call, queue, id, state, key)
   return holders >= limit
 end
 
--- Whether a task that does not wait holds its key, as the line of the key says.
+-- Whether a task that does not wait holds its line key, according to the line of that key.
 function Keyed.is_holder(call, queue, id, key, score)
   local arrival, name = Keyed.parts(key)
   local line = Keyed.line(call, queue, name)
@@ -217,7 +216,7 @@ function Keyed.is_holder(call, queue, id, key, score)
   return stands == Keyed.place_by_arrival(arrival, score) and redis.call('ZRANK', line, id) == marked_in(line)
 end
 
--- What the start of a waiting task depends on: how many that may start come before it, how many tasks of its key must end before, and
+-- What the start of a waiting task depends on: how many tasks that may start come before it, how many of its line key must end first, and
 -- how many of these run at once.
 function Keyed.turn(call, queue, id, key, score)
   local limit = Keyed.limit(call, queue)
@@ -238,7 +237,8 @@ function Keyed.marks_starts(call, queue)
   return Keyed.limit(call, queue) ~= 1 or Keyed.is_changed(call, queue)
 end
 
--- A task that has waited for another attempt joins the line: if it has held its key meanwhile, it goes on until that attempt has ended.
+-- A task that has waited for another attempt joins the line. If it has held its line key while waiting, it holds it until that attempt has
+-- ended.
 function Keyed.keep(call, queue, id, key)
   local _, name = Keyed.parts(key)
   if name ~= '' then redis.call('ZADD', Keyed.line(call, queue, name), 'XX', -1, id) end
@@ -250,7 +250,7 @@ function Keyed.free(call, queue, id, key)
   if not space then return end
   local line, limit = K.keyLine(call, queue) .. string.sub(key, space), Keyed.limit(call, queue)
   if redis.call('ZREM', line, id) == 1 and limit then
-    -- Under a limit of 1 all along the one that may start now has not held the key.
+    -- If the limit was always 1, the task that may start now has not held the key.
     let_last_start(call, queue, line, limit, limit == 1 and not Keyed.is_changed(call, queue))
   end
 end
@@ -261,7 +261,7 @@ function Keyed.leave_line(call, queue, id, name)
   if redis.call('ZREM', line, id) == 1 and limit then let_last_start(call, queue, line, limit) end
 end
 
--- A task leaves the line and that of its key.
+-- A task leaves the line and the line of its line key.
 function Keyed.leave(call, queue, id, key)
   Keyed.open_freed(call)
   redis.call('ZREM', K.startable(call, queue), id)
@@ -272,7 +272,7 @@ end
 -- A task that waits or is scheduled gets another key, "" for none; its place and its arrival stay.
 function Keyed.change(call, queue, id, state, key, name)
   local score = state == S.waiting and redis.call('ZSCORE', K.waiting(call, queue), id)
-  -- Of one that joined before the queue was keyed the place says when.
+  -- For a task that joined before the queue was keyed, its place says when that was.
   key = key or string.format('%.0f', score and math.floor(score % C.classSpan) or 0)
   local arrival, before = Keyed.parts(key)
   if before == name then return end

@@ -1,11 +1,10 @@
--- How a running task returns to the line: handed back by its worker, or after its worker was lost. Its fence stays in its record, so
--- that what the worker still says of it is stale.
+-- How a running task returns to the line: handed back by its worker, or after its worker was lost. Its fence stays in its record, so that
+-- later reports of that worker are stale.
 local Lease = {}
 
 local whole = Number.whole
 
--- A task was reserved whose handler does not begin after all: it has not started, as far as the queue's rate goes, where the queue
--- lies in one partition.
+-- The handler of a reserved task does not begin after all: for the queue's rate it has not started, if the queue is in one partition.
 function Lease.forget_start(call, queue, key)
   local fence, late = Run.parts(redis.call('HGET', key, F.run))
   local at = Run.begun(fence, late)
@@ -22,7 +21,7 @@ local function put_back(call, queue, id, key, fence, attempts, place, of_key)
 end
 
 -- Hands a running task back: it waits again at its old place, and the attempt does not count.
--- Returns "released", or "canceled" where its cancel was requested.
+-- Returns "released", or "canceled" if its cancel was requested.
 function Lease.release(call, queue, id, stay)
   local key = K.task(call, id)
   local cancel, run, of_key = unpack(redis.call('HMGET', key, F.cancel, F.run, F.key))
@@ -52,10 +51,10 @@ function Lease.ends(args, at, of, cap)
   }
 end
 
--- A running task has lost its worker: a loss is counted apart from attempts, and one too many is its end. What counts is a process
--- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted.
+-- A running task has lost its worker. Losses are counted apart from attempts; one too many ends the task. A loss is a process that died
+-- while the handler ran in it: if the worker has not reported the begin yet, nothing is counted.
 --   ends  how its queue ends tasks, see Lease.ends
--- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
+-- Returns what became of it ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.
 function Lease.lose(call, queue, id, ends)
   local key = K.task(call, id)
   local cancel, run, lost, unbegun, restarts, noted, of_key =

@@ -1,4 +1,4 @@
--- What a look at tasks returns, see inspect.lua.
+-- The answers about tasks, see inspect.lua.
 local Look = {}
 
 local LOOK, ANSWER, TASK = Layout.inspect.item, Layout.inspect.answer, Layout.inspect.task
@@ -9,7 +9,7 @@ local INSIDE = 4096
 local QUEUE, STATE, CREATED, EXTRA, RUN = F.queue, F.state, F.created, F.extra, F.run
 local task_key = K.task
 
--- The index of a task, its score, and when it is due; "" for what it does not have.
+-- The index of a task, its score, and when it is due; "" for each that it does not have.
 local function place_of(call, queue, state, id)
   if state == S.waiting then
     local line = K.waiting(call, queue)
@@ -22,8 +22,8 @@ local function place_of(call, queue, state, id)
   return state == S.running and '0' or '', '', ''
 end
 
--- Returns what is found of a task, "" for what it does not have: its facts with a space between, see FACTS in verbs/inspect.ts; of a long result
--- the length, as a number. Of an unknown task "", or its partition if it is in another one.
+-- Returns the facts of a task, separated by spaces, "" for each that it does not have: see FACTS in verbs/inspect.ts; for a long result its
+-- length, as a number. For an unknown task "", or its partition if it is in another one.
 local function look_at(call, args, at, seen)
   local id = args[at + LOOK.id]
   local key = task_key(call, id)
@@ -54,7 +54,7 @@ local function look_at(call, args, at, seen)
     end
     progress, caller = t[8], t[9]
   elseif state == S.waiting or state == S.scheduled then
-    -- Without the rarer fields it has never been out of the line for longer than a release.
+    -- A task without rare fields has never been out of the line for longer than a release.
     facts = '      ' .. place .. '  '
   else
     local t = redis.call('HMGET', key, F.ended, F.expires, F.result)
@@ -63,7 +63,7 @@ local function look_at(call, args, at, seen)
   end
   local result, errors = '', ''
   if expires and args[at + LOOK.result] == '1' then
-    -- One in the hash may still be there when its time is over.
+    -- A result in the hash may still be there after it has expired.
     if (tonumber(expires) or call.now + 1) > call.now then result = Result.read(call, id, key, first, INSIDE) end
     if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
   end
@@ -77,7 +77,7 @@ end
 
 --   layout  of the verb, which has the items of inspect.lua
 function Look.at(call, args, layout)
-  -- The queues that were met.
+  -- The queues found so far.
   local seen = { queues = {}, snapshots = {} }
   local tasks = Call.each(call, args, layout, look_at, seen)
   return { [ANSWER.nowMs] = call.now_text, [ANSWER.snapshots] = seen.snapshots, [ANSWER.tasks] = tasks }

@@ -1,6 +1,6 @@
--- Notices: tells the processes that the record of a task names of what happens to it, each on its channel. They are gathered in
--- call.notices, and go by Notices.send at the end of a call: what it has to say to a process is one message.
--- The field of the record, listeners: names with a space between, '.' before one that is told of ends alone; or C.everyone.
+-- Notices: what happens to a task is published to the processes that its record names, each on its channel. They are gathered in
+-- call.notices and sent by Notices.send at the end of a call, as one message for each process. The field of the record, listeners: names
+-- with a space between, '.' before one that is told of ends alone; or C.everyone.
 local Notices = {}
 
 local function notice(call, listener, text)
@@ -17,20 +17,20 @@ local function notice(call, listener, text)
   of[#of + 1] = #text .. ' ' .. text
 end
 
--- Names a process in the record of a task as a listener; where there are too many, all of them become one.
+-- Adds a process to the listeners in the record of a task; if there are too many, all are replaced by one entry.
 --   entry  the process, '.' before it where it is to be told of ends alone
 function Notices.listen(key, entry)
   local listeners = redis.call('HGET', key, F.listeners)
   local name, names, count = string.gsub(entry, '%.', ''), entry, 1
   for listener in string.gmatch(listeners or '', '%S+') do
     if listener == C.everyone or listener == name or listener == entry then return end
-    -- From now on it is told of everything.
+    -- From now on it gets all notices.
     if listener ~= '.' .. name then names, count = names .. ' ' .. listener, count + 1 end
   end
   redis.call('HSET', key, F.listeners, count > C.mostListeners and C.everyone or names)
 end
 
--- Tells of a change that is no end. Where the caller has not read the listeners (nil, not false), they are read here.
+-- Notifies of a change other than the end. If the caller has not read the listeners (nil, not false), they are read here.
 function Notices.change(call, id, letter, listeners)
   if listeners == nil then listeners = redis.call('HGET', K.task(call, id), F.listeners) end
   if not listeners then return end
@@ -39,7 +39,7 @@ function Notices.change(call, id, letter, listeners)
   end
 end
 
--- Tells of an end, with the result where that is short (nil where there is none).
+-- Notifies of an end, with the result if that is short (nil if there is none).
 --   ended, expires  ms, as text; nil for an end of which there is more to say, so that it is looked at
 --   listeners, run  fields of the record; nil where the caller has not read them
 --   teller  the process that tells its own listeners itself, or nil
@@ -66,18 +66,18 @@ function Notices.ended(call, id, letter, ended, expires, result, listeners, tell
   return by_teller
 end
 
--- Tells of the end of what a finished task had left: to be looked at.
+-- Notifies that the result of a finished task was deleted, so that listeners read the task.
 function Notices.destroyed(call, id)
   local listeners = redis.call('HGET', K.task(call, id), F.listeners)
   for name in string.gmatch(listeners or '', '[^ .]+') do notice(call, name, N.destroyed .. ' ' .. id) end
 end
 
--- Tells the workers of a queue. what: see the channel in keys.ts; nil for work.
+-- Notifies the workers of a queue. what: see the channel in keys.ts; nil for work.
 function Notices.work(call, queue, what)
   redis.call(OPTIONS.publish, K.work(call, queue), what or '')
 end
 
--- Tells them of work at the end of the call, by Notices.send: once, however many tasks return to the line.
+-- Notifies them of work at the end of the call, by Notices.send: once, however many tasks return to the line.
 function Notices.work_at_end(call, queue)
   local work = call.work
   if not work then

@@ -1,5 +1,5 @@
--- What has gone wrong or was given up: the last errors of a task, and its attempts that did not end it. The last attempt of a task that
--- has ended is in the other fields of its record.
+-- The past of a task: its last errors, and the attempts that did not end it. The last attempt of an ended task is in the other fields of
+-- its record.
 local Past = {}
 
 local whole = Number.whole
@@ -17,7 +17,7 @@ function Past.add(key, line)
   redis.call('HSET', key, F.past, table.concat(lines, '\n'), F.extra, '1')
 end
 
--- Notes that the run of a task, a field of its record, is over.
+-- Records that the run of a task, a field of its record, is over.
 --   ended  ms, as text; nil for now
 function Past.note(call, key, run, fate, error, ended)
   local fence, late, attempts, _, worker = Run.parts(run)

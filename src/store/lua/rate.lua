@@ -1,5 +1,5 @@
--- Counts what happens to tasks (R.accepted …) in the ten-second bucket of now. A bucket's number and its count share one
--- value, so that an old one is known as old.
+-- Counts what happens to tasks (R.accepted …) in the ten-second bucket of now. A bucket's number and its count share one value, which shows
+-- when it is old.
 local Rate = {}
 
 local BUCKETS, SHIFT = 7, 16777216
@@ -25,8 +25,8 @@ end
 -- The fields of the queue's hash that are plain numbers.
 local TOTALS = { [Q.lost] = true, [Q.dead] = true }
 
--- Counts n more of a kind, or in a field that is a plain number. That is gathered, as queue, kind and n in one list, and written once at
--- the end of the call, by Rate.write: however many tasks it ends.
+-- Counts n more of a kind, or in a field that is a plain number. Counts are gathered, as queue, kind and n in one list, and written once at
+-- the end of the call, by Rate.write.
 function Rate.count(call, queue, kind, n)
   local counts = call.counts
   if not counts then

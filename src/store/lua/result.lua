@@ -1,5 +1,5 @@
--- The stored form of a result. A short one is in the task's hash, in fields that do not cost the hash its compact encoding; a longer one
--- is a key of its own.
+-- The stored form of a result. A short one is in the task's hash, in fields that keep the hash compact; a longer one has a Redis key of its
+-- own.
 local Result = {}
 
 local whole = Number.whole
@@ -17,16 +17,17 @@ local function can_expire_fields()
   return fields_expire
 end
 
--- A value as it travels in an answer: of one that is longer than `most` only its length, as a number. Copied into an answer, large
--- values would hold up all others; they are fetched one by one, outside of the library. A value that is not there has length 0.
+-- A value for an answer: only its length, as a number, if it is longer than `most`. Copying large values into answers would delay all other
+-- calls; they are read one by one, outside of the library. A value that is not there has length 0.
 function Result.value_or_length(key, most)
   local value = redis.call('GETRANGE', key, 0, most)
   if #value > 0 and #value <= most then return value end
   return redis.call('STRLEN', key)
 end
 
--- For how long what ends now stays: {keep (ms), tombstone, expires and ttl of the record, as text, fields_expire: whether Redis removes fields}.
---   keep  how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
+-- How long a task that ends now is kept: {keep (ms), tombstone, expires and ttl of the record, as text, fields_expire: whether Redis
+-- removes fields}.
+--   keep  how long the result stays, ms; tombstone: how much longer the answer is "expired" instead of "unknown", ms
 function Result.stay(call, keep, tombstone)
   local last = call.stay
   if last and last.keep == tonumber(keep) and last.tombstone == tombstone then return last end
@@ -41,7 +42,7 @@ function Result.stay(call, keep, tombstone)
   return call.stay
 end
 
--- Makes a state terminal, with its result where it has one (else nil).
+-- Makes a state terminal, with its result if it has one (otherwise nil).
 function Result.mark_ended(call, id, key, state, stay, result)
   local length = result and #result
   local is_inline = length and length <= MOST_INLINE

@@ -1,4 +1,4 @@
--- The last run of a task, in one field: "fence late attempts place worker". It is kept when the task has ended.
+-- The last run of a task, in one field: "fence late attempts place worker". It is kept after the task has ended.
 --   fence     of its reservation; the time when it was given out is in it, see Run.next_fence
 --   late      how many ms after that time its handler began; "-" where it was handed back
 --   attempts  attempts begun
@@ -11,7 +11,7 @@ local whole = Number.whole
 local FENCES_A_MS = 10 ^ C.fenceDigits
 local EPOCH_MS = C.epochMs
 
--- The fence after `last`, which never goes back, even where the clock was set back.
+-- The fence after `last`; fences never go back, even if the clock was set back.
 function Run.next_fence(call, last)
   local earliest = (call.now - EPOCH_MS) * FENCES_A_MS
   return last < earliest and earliest or last + 1
@@ -49,7 +49,7 @@ local function parts(run)
 end
 Run.parts = parts
 
--- The same of a running task, or of one to be retried, that must return to its place also where its record cannot be read.
+-- The same for a running or retrying task, which must return to its place even if its record cannot be read.
 --   noted  where that is then; nil for the end of the usual class
 function Run.readable_parts(call, run, noted)
   local fence, late, attempts, place, worker = parts(run)
@@ -57,7 +57,7 @@ function Run.readable_parts(call, run, noted)
   return '0', '-', '1', noted or whole(C.defaultPriority * C.classSpan + Call.next_hlc(call, 0)), ''
 end
 
--- When a run began, ms; nil where it was handed back.
+-- When a run began, ms; nil if it was handed back.
 function Run.begun(fence, late)
   return tonumber(late) and time_of_fence(fence) + late
 end

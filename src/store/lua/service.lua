@@ -1,5 +1,5 @@
--- What ends of tasks change in the hash of their queue: the count of those that finished, and the statistics of service times. It is
--- read and written once in a call, with what else is needed of it.
+-- The changes of a queue's hash when tasks end: the count of finished tasks, and the statistics of service times. Read and written once in
+-- a call, together with the other fields that the call needs.
 --   Q.service  mean and variance of the latest service times (ms), how many there were, and their total
 local Service = {}
 
@@ -7,7 +7,7 @@ local Service = {}
 --   ended  how many tasks
 --   times  the service times of those that succeeded
 --   lane   nil, or the field of a reservation: it is read as well, before it the four fields that reserve.lua needs
--- Returns what was read, and fields and values that are to be written.
+-- Returns what was read, and the fields and values to write.
 function Service.note_ends(call, queue, ended, times, lane)
   local key, rate = K.queue(call, queue), Rate.field(call, R.finished)
   local q, count, service

@@ -1,18 +1,18 @@
--- When the clock is set back, what was to happen after a span of time would wait for as long as the clock was ahead. Ticks bring it
--- forward, some of it in each call: leases, and tasks that wait for another attempt. What callers have asked for at a time of the day
--- (scheduled tasks, deadlines) stays at that time.
+-- When the clock is set back, everything due after a span of time would wait for as long as the clock was ahead. Ticks bring leases and
+-- tasks that wait for another attempt forward, a few in each call. Scheduled tasks and deadlines, which callers have set by the clock, stay
+-- at their times.
 --
--- Fields of K.ticked: 'back' is "from to", what the clock said before and after, ms; and 'back <queue>' is "to leases scheduled": which
--- set-back has been looked at so far, and the cursors in both indexes, "-" at the end.
+-- Fields of K.ticked: 'back' is "from to", what the clock said before and after, ms; and 'back <queue>' is "to leases scheduled": the
+-- set-back handled so far, and the cursors in both indexes, "-" at the end.
 local Setback = {}
 
 local whole = Number.whole
--- A lease may be so long where nobody says how long those of its queue are, ms.
+-- The assumed lease of a queue whose lease is unknown, ms.
 local UNKNOWN_LEASE_MS = 60000
--- So long a set-back is remembered, ms: every queue has been looked at by then.
+-- How long a set-back is remembered, ms: by then every queue has been handled.
 local REMEMBER_MS = 3600000
 
--- The last time that the clock was set back, as {from (ms), to (text)}; nil if there is none to look at. back: the field.
+-- The last set-back of the clock, as {from (ms), to (text)}; nil if there is none to handle. back: the field.
 function Setback.read(call, back)
   local from, to = string.match(back or '', '^(%d+) (%d+)$')
   if not from then return nil end
@@ -43,7 +43,7 @@ local function due_retry(call, id)
   return redis.call('HGET', K.task(call, id), F.state) == S.retrying and call.now or nil
 end
 
--- Brings forward what a queue has, as many entries as the count or a few more. Returns how many it has looked at, and whether that was all.
+-- Brings forward entries of a queue, as many as the count or a few more. Returns how many it has examined, and whether that was all.
 function Setback.pass(call, setback, queue, count)
   local ticked, progress = K.ticked(call), 'back ' .. queue
   local of, leases, scheduled = string.match(redis.call('HGET', ticked, progress) or '', '^(%d+) (%S+) (%S+)$')

@@ -1,13 +1,13 @@
--- Makes a state terminal. The first caller wins: every verb looks at the state before it comes here.
+-- Makes a state terminal. The first caller wins: every verb checks the state before it calls this.
 local Settle = {}
 
--- The list of the latest outcomes is cut when so many more are there.
+-- The list of the latest outcomes is cut when it has this many more.
 local MORE_FINISHED = 100
--- Most dead tasks that leave at a time, where there are too many.
+-- Maximum number of dead tasks that are deleted at a time, if there are too many.
 local MOST_LEAVING = 100
 
--- Notes the latest outcomes of a queue, the newest first: a list of "ended id", ended in ms. What has become of the task since is
--- looked up by its readers.
+-- Notes the latest outcomes of a queue, the newest first: a list of "ended id", ended in ms. Its readers look up what has happened to the
+-- task since.
 function Settle.note_finished(call, queue, entries)
   local key = K.finished(call, queue)
   if redis.call('LPUSH', key, unpack(entries)) > C.mostFinished + MORE_FINISHED then
@@ -15,14 +15,13 @@ function Settle.note_finished(call, queue, entries)
   end
 end
 
--- What a task has written stays as long as its result; of a canceled one nothing can be collected.
+-- The output of a task is kept as long as its result; that of a canceled one cannot be collected.
 local function keep_output(call, id, state, stay)
   local key = K.output(call, id)
   if state == S.canceled then redis.call('UNLINK', key) else redis.call('PEXPIRE', key, stay.keep) end
 end
 
--- Lets go of the steps of a task that has ended. Those that undid another's work stay as long as what became of that: they say what the
--- other had done.
+-- Deletes the steps of a task that has ended. The steps of an undo are kept as long as its result: they show what the other task had done.
 function Settle.leave_steps(call, queue, id, stay)
   local key = K.steps(call, id)
   if queue == C.undoQueue then redis.call('PEXPIRE', key, stay.keep) else redis.call('UNLINK', key) end
@@ -42,7 +41,7 @@ function Settle.finish(call, id, state, stay, result)
   Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
   if is_late then redis.call('HSET', key, F.errorCode, C.deadlinePassed) end
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
-  -- A run says that a worker has had it: what it did is undone. One that never began has nothing to undo.
+  -- A run says that a worker has had the task, so its work is undone. A task that never began has nothing to undo.
   if undo and run then Follow.undo_work(call, id) end
   Input.drop(call, id, key)
   Settle.leave_steps(call, queue, id, stay)
@@ -51,7 +50,7 @@ function Settle.finish(call, id, state, stay, result)
   Notices.ended(call, id, state, not is_late and call.now_text or nil, stay.expires, result)
 end
 
--- Ends a task that is dead: a failed one whose input stays, to be run again. The oldest leave when there are more than cap.
+-- Ends a task as dead: failed, with its input kept so that it can be run again. Beyond cap, the oldest are deleted.
 function Settle.bury(call, queue, id, result, stay, cap)
   local key, dead = K.task(call, id), K.dead(call, queue)
   local webhook, undo, output, deadline, of_key =
@@ -64,7 +63,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
   redis.call('PEXPIRE', K.input(call, id), stay.keep)
   redis.call('PEXPIRE', K.steps(call, id), stay.keep)
   if output then keep_output(call, id, S.failed, stay) end
-  -- As long as the undoing has not begun, a retry of the task takes it back: see dead.lua.
+  -- Until the undo has begun, a retry of the task takes it back: see dead.lua.
   if undo then redis.call('HSET', key, F.undoing, Follow.undo_work(call, id)) end
   if webhook then Follow.tell_webhook(call, id, S.failed, webhook) end
   redis.call('ZADD', dead, call.now_text, id)
@@ -80,7 +79,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
   Notices.ended(call, id, S.failed, call.now_text, stay.expires, result)
 end
 
--- Cancels a task that has not ended: at once, or, while it runs, by a flag that its worker is told of. The first reason stays.
+-- Cancels a task that has not ended: at once, or, while it runs, by a flag of which its worker is notified. The first reason stays.
 --   by  C.cancelByCaller or C.cancelByDeadline
 -- Returns "canceled" or "requested".
 function Settle.cancel(call, id, state, queue, by, stay)
@@ -99,7 +98,7 @@ function Settle.cancel(call, id, state, queue, by, stay)
   return 'canceled'
 end
 
--- Destroys what a finished task has left; its record stays as the tombstone.
+-- Deletes what a finished task has left; its record stays as the tombstone.
 function Settle.destroy(call, id, key)
   Result.drop(call, id, key)
   Input.drop(call, id, key)
@@ -110,7 +109,7 @@ function Settle.destroy(call, id, key)
   Notices.destroyed(call, id)
 end
 
--- Ends a call that may have ended tasks: writes what it has counted, and tells who is to be told.
+-- Finishes a call that may have ended tasks: writes its counts, and sends its notices.
 --   but  see Keyed.tell_freed
 function Settle.close(call, but)
   Rate.write(call)

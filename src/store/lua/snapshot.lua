@@ -1,15 +1,15 @@
--- What a caller needs to know of a queue to estimate its turn: see verbs/snapshot.ts.
+-- The figures of a queue that an estimate needs: see verbs/snapshot.ts.
 --   mean, deviation  of the service time, µs; "" if there is none yet
 --   forecast   see forecast.lua
 --   ages       for how many ms some of the running tasks have been running; only read while every slot is busy
---   startable  how many may start; nothing of a queue that is not keyed
+--   startable  how many may start; left out for a queue that is not keyed
 local Snapshot = {}
 
 local whole = Number.whole
 local SNAPSHOT = Layout.queue.snapshot
 local MOST_AGES = 16
 
--- Reads what it needs of the queue's hash, with further fields behind that; the last of its own is the limit of a keyed queue.
+-- Reads its fields of the queue's hash, followed by further ones; the last of its own is the limit of a keyed queue.
 function Snapshot.read(call, queue, ...)
   return redis.call(
     'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.keyed, ...
@@ -25,7 +25,7 @@ local function ages_of_some(call, leases)
   return ages
 end
 
--- The snapshot from what has been read. startable: nil of a queue that is not keyed.
+-- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   local paused, workers, slots, live_until, service, forecast, rest = unpack(q, 1, 7)
   local mean, deviation, samples = '', '', 0
@@ -38,7 +38,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   local leases = K.leases(call, queue)
   local running = redis.call('ZCARD', leases)
   local is_busy = live and running > 0 and running >= tonumber(slots or 0)
-  -- With room: a table that grows, or is no list from the beginning, costs a submission up to 4 % more.
+  -- Preallocated: a table that grows, or does not start as a list, costs a submission up to 4 % more.
   local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
   snapshot[SNAPSHOT.queue] = queue
   snapshot[SNAPSHOT.paused] = paused or '0'

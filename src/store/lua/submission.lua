@@ -1,4 +1,4 @@
--- Submits the tasks of a group one by one: each may be there already, or have a place or a condition of its own. See submit.lua for what
+-- Submits the tasks of a group one by one: each may already exist, or have a place or a condition of its own. See submit.lua for what
 -- a group, the state of a queue, and a batch are.
 local Submission = {}
 
@@ -8,7 +8,7 @@ Submission.no_options = {}
 local whole = Number.whole
 local CLASS = C.classSpan
 
--- How many stand before a newcomer of a class: behind everything of it and before all classes less urgent. Counted once.
+-- How many tasks are before a newcomer of a class, which comes after its class and before less urgent ones. Counted once.
 --   line, entries  what is stored, and scores and ids of what is still to be put there
 local function newcomer_index(counted, line, entries, class)
   if not counted[class] then
@@ -27,7 +27,7 @@ local function count_newcomer(counted, class)
   end
 end
 
--- Ends of tasks that wait to be told to webhooks; asked once, and only of submissions that have one.
+-- The number of webhook deliveries that wait; read once, and only for submissions with a webhook.
 local function waiting_webhooks(call, batch)
   if not batch.webhooks then
     batch.webhooks = redis.call('ZCARD', K.waiting(call, C.webhookQueue)) + redis.call('ZCARD', K.scheduled(call, C.webhookQueue))
@@ -35,7 +35,7 @@ local function waiting_webhooks(call, batch)
   return batch.webhooks
 end
 
--- Puts those in line that have been gathered.
+-- Puts the gathered tasks in line.
 function Submission.join_line(call, queue, state)
   if not state.entries then return end
   if #state.entries > 0 then redis.call('ZADD', K.waiting(call, queue), unpack(state.entries)) end
@@ -43,11 +43,11 @@ function Submission.join_line(call, queue, state)
   state.entries, state.startable = {}, {}
 end
 
--- A submission brings the limit of its queue: where that has changed, who may start is decided anew by reserve.lua.
+-- A submission carries the limit of its queue: after a change, reserve.lua decides anew which tasks may start.
 local function align_limit(call, queue, state, limit)
   local counters = K.queue(call, queue)
   local empty = state.waiting + state.scheduled == 0 and redis.call('EXISTS', K.leases(call, queue)) == 0
-  -- Without keys, it becomes a plain line again when it has come to an end.
+  -- Without keys, it becomes a plain line again once it is empty.
   if not limit and not empty then return end
   local stored = limit and Keyed.stored_limit(call, queue, limit, empty)
   state.limit = Keyed.limit(call, queue, stored)
@@ -61,14 +61,14 @@ local function align_limit(call, queue, state, limit)
   end
 end
 
--- Puts a field and its value behind the last of some; returns which is the last now.
+-- Appends a field and its value to a list; returns the new last index.
 local function put(fields, last, field, value)
   fields[last + 1], fields[last + 2] = field, value
   return last + 2
 end
 
--- What all tasks of a group have in common, as fields and values, and how many these are. An option that has the name of a field is stored
--- there as it is.
+-- The fields and values that all tasks of a group share, and how many these are. An option with the name of a field is stored there as it
+-- is.
 local function common_fields(call, group)
   local fields, last = { F.queue, group.queue, F.state, group.delay > 0 and S.scheduled or S.waiting, F.created, call.now_text }, 6
   for name, value in pairs(group.options) do
@@ -93,7 +93,7 @@ function Submission.store(call, batch, group, n, key, listener, share, before, a
     last = Input.put(call, fields, last, id, input)
   end
   if listener then last = put(fields, last, F.listeners, listener) end
-  -- The fraction says that it is to join a fair line.
+  -- The fraction says that the task will join a fair line.
   if group.delay > 0 then last = put(fields, last, F.place, whole(group.class * CLASS) .. (share and '.5' or '')) end
   if share then last = put(fields, last, F.share, share) end
   if before then last = put(fields, last, F.before, before) end
@@ -106,12 +106,12 @@ function Submission.store(call, batch, group, n, key, listener, share, before, a
   redis.call('HSET', key, unpack(fields, 1, last))
 end
 
--- The verdict of an id that has a task already.
+-- The verdict for an id that already has a task.
 local function known_verdict(call, batch, group, id, key, input, digest, listener)
   local queue, known_input, media, query, caller, known_digest, state, created = unpack(redis.call(
     'HMGET', key, F.queue, F.input, F.mediaType, F.query, F.caller, F.digest, F.state, F.created
   ))
-  -- It may be of this very call.
+  -- That task may be from this same call.
   for of_name, of_state in pairs(batch.states) do Submission.join_line(call, of_name, of_state) end
   local options = group.options
   local is_callers = (caller or '') == (options.caller or '')
@@ -162,7 +162,7 @@ local function submit_one(call, batch, group, state, n)
     limit = tonumber(limit)
   end
 
-  -- Nearly always it is not there, which EXISTS says for less.
+  -- Nearly always there is no task yet, and EXISTS says so at less cost.
   if not group.options.dryRun and redis.call('EXISTS', key) == 1 then
     return known_verdict(call, batch, group, id, key, input, digest, listener)
   end
@@ -217,14 +217,14 @@ local function submit_one(call, batch, group, state, n)
   return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. (found and told or score) .. ' ' .. call.now_text .. turn
 end
 
--- The entry of the process that is to be told of the end of the nth task of a group; false if there is none.
+-- The listener entry of the process to notify of the end of the nth task of a group; false if there is none.
 function Submission.listener(batch, group, n)
   if not group.listeners then return group.listener end
   local listener = batch.args[group.listeners + n]
   return listener ~= '' and '.' .. listener
 end
 
--- The whole group, in its order.
+-- Submits the whole group, in order.
 function Submission.each(call, batch, group, state)
   if not state.entries then
     state.entries, state.startable, state.before, state.starts, state.opened = {}, {}, {}, {}, 0

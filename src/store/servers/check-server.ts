@@ -21,7 +21,7 @@ export function isSupportedVersion(version: string): boolean {
   return !isNewer(MINIMUM_REDIS, version);
 }
 
-/** A replica that has been silent for longer does not keep up, s: as in Redis' own min-replicas-max-lag. */
+/** A replica that has been silent for longer does not keep up, s; the default of Redis's min-replicas-max-lag. */
 const MOST_LAG_S = 10;
 
 /** Whether `a` has a later major or minor version than `b`. */
@@ -56,7 +56,7 @@ async function checkNode(redis: Redis, ofCluster: boolean): Promise<Omit<ServerR
     throw new StartError("the store does not report its version: its INFO has no redis_version");
   if (info.get("redis_mode") === "sentinel" || info.get("server_mode") === "sentinel") {
     throw new StartError(
-      "the store is a Redis Sentinel, which keeps no data; give redis+sentinel://host:port/master, or the address of the Redis itself",
+      "the store is a Redis Sentinel, which keeps no data; use redis+sentinel://host:port/master, or the address of the Redis itself",
     );
   }
   const valkeyVersion = info.get("valkey_version");
@@ -65,7 +65,7 @@ async function checkNode(redis: Redis, ofCluster: boolean): Promise<Omit<ServerR
   }
   if (!ofCluster && (info.get("cluster_enabled") === "1" || info.get("redis_mode") === "cluster")) {
     throw new StartError(
-      "the store is a node of a Redis Cluster; give redis+cluster://host:port, with some of its nodes",
+      "the store is a node of a Redis Cluster; use redis+cluster://host:port, with some of its nodes",
     );
   }
   return { version: valkeyVersion ?? redisVersion, policy: info.get("maxmemory_policy") ?? "unknown" };
@@ -82,7 +82,7 @@ function policyWarnings(policy: string): string[] {
   ];
 }
 
-/** What the servers of a store report of themselves; only those that say how much memory they use. */
+/** What the servers of a store report about themselves; only those that report their memory. */
 export async function readNodes(connection: Connection): Promise<readonly StoreNode[]> {
   const answers = await Promise.allSettled(mastersOf(connection).map(readNode));
   return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
@@ -104,11 +104,11 @@ async function readNode(redis: Redis): Promise<StoreNode[]> {
   ];
 }
 
-/** What a server says that it could not save; undefined if nothing. */
+/** What a server could not save, according to itself; undefined if nothing. */
 export function persistenceProblem(info: ReadonlyMap<string, string>): string | undefined {
   const isAppending = info.get("aof_enabled") === "1";
   if (isAppending && info.get("aof_last_write_status") === "err") return "the append-only file cannot be written";
-  // A server of which only the append-only file counts may still make snapshots for its replicas.
+  // A server with an append-only file may still make snapshots, for its replicas; those do not count.
   if (info.get("rdb_last_bgsave_status") === "err") return "the last snapshot failed";
   return undefined;
 }
@@ -121,7 +121,7 @@ export function replicasOf(info: ReadonlyMap<string, string>): number {
   }).length;
 }
 
-/** All that a server reports of itself. @throws StartError if this user may not ask */
+/** Everything that a server reports about itself. @throws StartError if this user may not ask */
 export async function readInfo(redis: Redis): Promise<Map<string, string>> {
   let text: string;
   try {
@@ -130,7 +130,7 @@ export async function readInfo(redis: Redis): Promise<Map<string, string>> {
   } catch (error) {
     if (!messageOf(error).startsWith("NOPERM")) throw error;
     throw new StartError(
-      "the store's user may not run INFO, which tells the version; allow it, e.g. ACL SETUSER … +info",
+      "the store's user may not run INFO, which reports the version; allow it, e.g. ACL SETUSER … +info",
     );
   }
   return new Map(

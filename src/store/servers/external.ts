@@ -32,9 +32,12 @@ export async function probeExternal(url: string, log: Logger, patienceMs = PATIE
       const refused = refusalOf(error, place);
       if (refused !== undefined) throw new StartError(refused, { cause: error });
       if (performance.now() + RETRY_MS > deadline) {
-        throw new StartError(`cannot use the store at ${place}: ${reasonOf(error)}; check REDIS_URL and that it runs`, {
-          cause: error,
-        });
+        throw new StartError(
+          `cannot use the store at ${place}: ${reasonOf(error)}; check that it runs and that REDIS_URL is right`,
+          {
+            cause: error,
+          },
+        );
       }
     }
     await delay(RETRY_MS);
@@ -80,7 +83,7 @@ function refusalOf(error: unknown, place: string): string | undefined {
 /** The error for a host name with several addresses contains one error for each, and has no message of its own. */
 function reasonOf(error: unknown): string {
   const [, last] = /^All sentinels are unreachable.*Last error: (.+)/.exec(messageOf(error)) ?? [];
-  // The library does not say why it could not connect to a sentinel or a node.
+  // The library does not say why it could not connect to a sentinel or node.
   if ((last ?? messageOf(error)) === "Connection is closed.") return "there is no answer";
   if (last !== undefined) return `no sentinel can be reached: ${last}`;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join(", ");

@@ -58,7 +58,10 @@ function makeOnce(url: string): Connection {
   return new Redis({ ...options, ...sentinelOptions(address), sentinelRetryStrategy: () => null });
 }
 
-/** Waits until the server has loaded its data and answers PING, be it that it cannot save; logs its progress every few seconds. */
+/**
+ * Waits until the server has loaded its data and answers PING, if only with the error that it cannot save; logs its progress every few
+ * seconds.
+ */
 export async function whenLoaded(redis: Connection, log: Logger, signal?: AbortSignal): Promise<void> {
   let toldAt = performance.now();
   for (;;) {

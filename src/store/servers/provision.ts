@@ -53,7 +53,7 @@ export async function provisionStore(
 }
 
 /**
- * The store for a command that works beside servers: that of the server which uses the data directory, if one does; else as
+ * The store for a command that works while servers run: that of the server that uses the data directory, if there is one; otherwise as
  * {@link provisionStore} provides it.
  * @throws StartError
  */
@@ -70,7 +70,7 @@ export async function attachStore(
     return {
       kind: "native",
       url: socketUrl(socket),
-      description: `store: native, of the server that runs as process ${error.pid}, data in ${config.dataDir}`,
+      description: `store: native, of the server with process id ${error.pid}, data in ${config.dataDir}`,
       stop: async () => {},
     };
   }

@@ -13,7 +13,7 @@ export interface StoreChild {
 /** A store that this process keeps running until it is stopped. */
 export interface ChildStore {
   readonly url: string;
-  /** Which store it is and where its data is. */
+  /** Which store it is, and where its data is. */
   readonly description: string;
   /** Stops it and resolves when it is gone; idempotent. */
   stop(): Promise<void>;
@@ -74,7 +74,7 @@ export class Respawner {
       await delay(Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** failures), undefined, { signal });
       const child = await start(signal);
       this.#child = child;
-      // stop() may have been called while the new process was starting, and then only knew the old one.
+      // stop() may have been called while the new process was starting, when it only knew the old one.
       if (signal.aborted) await child.stop();
       return true;
     } catch (error) {

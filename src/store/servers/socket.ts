@@ -5,18 +5,18 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { messageOf, StartError } from "../../errors.ts";
 
-/** The longest path of a socket that all systems take, in bytes; a longer one would silently be cut off. */
+/** The longest path of a socket that all systems accept, in bytes; a longer path would silently be cut off. */
 const MAX_PATH_BYTES = 103;
 const STICKY = 0o1000;
 const OTHERS_WRITE = 0o002;
-/** What a user namespace shows as the owner of what belongs to users outside of it, such as root. */
+/** The owner that a user namespace shows for files of users outside of it, such as root. */
 const OUTSIDE_UID = 65_534;
 const WINDOWS = process.platform === "win32";
 
 /**
  * Makes the path of a socket for a store, in a new folder that only this user can enter: nobody else can connect to the store, or
  * take its place while it is not running.
- * @throws StartError if there can be no such folder
+ * @throws StartError if no such folder can be made
  */
 export async function makeSocket(): Promise<string> {
   if (WINDOWS) return `//./pipe/paihao-${randomUUID()}`;
@@ -32,7 +32,7 @@ export async function makeSocket(): Promise<string> {
     return path.join(await mkdtemp(folder), "store");
   } catch (error) {
     throw new StartError(
-      `there can be no socket for the store in ${tmpdir()}: ${messageOf(error)}; set TMPDIR to another directory`,
+      `cannot make a socket for the store in ${tmpdir()}: ${messageOf(error)}; set TMPDIR to another directory`,
       { cause: error },
     );
   }

@@ -2,9 +2,9 @@ import { type Index, START } from "../keys.ts";
 import { verb } from "./codec.ts";
 import { list, text } from "./reply.ts";
 
-/** What one call of an audit checks. */
+/** The items that one call of an audit checks. */
 export interface AuditItems {
-  /** The index that is checked; if left out, the tasks. Of the line of a key, `queue` is the queue and the key. */
+  /** The index that is checked; if left out, the tasks. For the line of a line key, `queue` is the queue and the line key. */
   readonly index?:
     | { readonly name: Index | "shares" | "shareEnds" | "startable" | "keyLine"; readonly queue: string }
     | undefined;

@@ -5,7 +5,7 @@ import type { Retention } from "./settle.ts";
 /** A task to cancel. */
 export interface Cancellation extends Call, Retention {
   readonly id: string;
-  /** Leaves a task alone that has ended, or one that has not. Default: neither. */
+  /** Only cancel ("pending"), or only delete ("ended"). Default: both. */
   readonly only?: "pending" | "ended" | undefined;
 }
 

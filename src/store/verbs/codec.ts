@@ -3,28 +3,28 @@ import { list } from "./reply.ts";
 import type { Argument, BytesReply, Reply, Script } from "./script.ts";
 
 /**
- * What a verb takes and answers, by name. The order is written here alone: its Lua reads `args[ARGS.queue]`, with
- * `local ARGS = Layout.pause.args`, of a table that library/assemble.ts makes of this.
+ * The arguments and answers of a verb, by name. Only here is their order: the Lua reads `args[ARGS.queue]`, with `local ARGS =
+ * Layout.pause.args`, a table that library/assemble.ts generates from this.
  */
 export interface Layout {
   /** The arguments of the call. */
   readonly args?: readonly string[];
-  /** Those of each of its items, which come last, behind their number: `args.count`. */
+  /** The arguments of each item; the items come last, after their number: `args.count`. */
   readonly item?: readonly string[];
   /** The members of a list in the answer. */
   readonly [list: string]: readonly string[] | undefined;
 }
 
-/** Something to be written as an argument: what is not there as "", and true as "1". */
+/** A value that is written as an argument: a missing one as "", and true as "1". */
 type Value = Argument | boolean | null | undefined;
 
-/** Names of what can be written of a T, in their order. */
+/** Names of the members of a T that can be written, in order. */
 export type Names<T> = readonly (string & { [Name in keyof T]-?: T[Name] extends Value ? Name : never }[keyof T])[];
 
-/** The names of what a verb takes of a T. */
+/** The members of a T that a verb takes. */
 export const names = <T>(...of: Names<T>): Names<T> => of;
 
-/** A verb as it is called through a connection. */
+/** A verb, called through a connection. */
 export interface Verb<Call> {
   (script: Script, confirmation: Confirmation): Call;
   readonly layout: Layout;
@@ -34,16 +34,16 @@ export function verb<Call>(layout: Layout, on: (script: Script, confirmation: Co
   return Object.assign((...through: Parameters<typeof on>) => on(...through), { layout });
 }
 
-/** What is named of a T, as arguments. */
+/** The named members of a T, as arguments. */
 export const written = <T>(order: Names<T>, of: T): Argument[] => order.map((name) => argumentOf(of[name] as Value));
 
-/** The same of several, behind their number. */
+/** The same for several, after their number. */
 export const counted = <T>(order: Names<T>, items: readonly T[]): Argument[] => [
   items.length,
   ...items.flatMap((item) => written(order, item)),
 ];
 
-/** Calls a verb with several items, which answers a verdict of each. */
+/** Calls a verb with several items; the answer has a verdict for each. */
 export async function each<Verdict extends string, T>(
   script: Script,
   tag: string,
@@ -60,7 +60,7 @@ export function argumentOf(value: Value): Argument {
   return value === true ? "1" : value;
 }
 
-/** The members of a list by their names. */
+/** The members of a list, by name. */
 export function named<Name extends string, R extends Reply | BytesReply>(
   order: readonly Name[],
   reply: R | undefined,

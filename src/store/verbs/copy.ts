@@ -9,18 +9,18 @@ export interface CopiedKey {
   readonly type: "string" | "hash" | "list" | "zset";
   /** 0: never. */
   readonly expiresMs: number;
-  /** Names and values of a hash, and members and scores, in turns; one item of a string. */
+  /** Names and values of a hash, or members and scores, alternating; one item for a string. */
   readonly items: readonly Buffer[];
 }
 
-/** About the most that one call returns; a task that begins below it is returned whole. */
+/** Approximate maximum that one call returns; a task that begins below it is returned whole. */
 const COPY_BYTES = 1024 ** 2;
 
 const COPIED = ["key", "type", "expiresMs", "items"] as const satisfies (keyof CopiedKey)[];
 
 /**
- * Copies tasks with all that belongs to each, of one instant. Returns as many of the first as fit one answer, at least one; of each its
- * keys, the record first, and none if it is unknown.
+ * Copies tasks with everything that belongs to each, as of one instant. Returns as many of the first as fit into one answer, at least one;
+ * for each its Redis keys, the record first, and none if it is unknown.
  */
 export const copy = verb(
   { args: ["bytes"], item: ["id"], copied: COPIED },

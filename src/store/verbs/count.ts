@@ -12,7 +12,7 @@ export interface Question {
 /** Scores of tasks as count.lua takes them. */
 export interface Places {
   readonly text: string;
-  /** How much work it is to count what stands before them: that for a single score is 1. */
+  /** The work of counting what comes before them, as a multiple of that for one score. */
   readonly work: number;
 }
 
@@ -54,12 +54,12 @@ export const count = verb(
     },
 );
 
-/** Roughly: mostly few tasks of other partitions stand in between, and looking for them halves the run again and again. */
+/** An approximation: usually few tasks of other partitions are in between, and each search halves the run. */
 const WORK_OF_CONSECUTIVE = 0.1;
 
 /**
- * Writes scores, none if only the lengths of the lines are asked for. Tasks submitted together have consecutive ones, which are
- * written as one: see count.lua.
+ * Writes scores; none if only the lengths of the lines are wanted. Tasks submitted together have consecutive scores, which are written as
+ * one run: see count.lua.
  */
 export function placesOf(scores: readonly string[]): Places {
   const runs: { readonly first: string; last: number; more: number }[] = [];

@@ -2,8 +2,8 @@ import type { Names } from "./codec.ts";
 import type { Argument } from "./script.ts";
 
 /**
- * Items as arguments of a hot script, behind the number of their groups. Each argument and each element of a reply costs the client more than
- * Redis, so that what consecutive items have in common is sent once, and then how many they are.
+ * Items as arguments of a hot script, after the number of their groups. Each argument and each element of a reply costs the client more
+ * than Redis, so what consecutive items share is sent once, with their number.
  */
 export function grouped<T>(items: readonly T[], head: Names<T>, own: Names<T>): Argument[] {
   const args: Argument[] = [0];

@@ -1,7 +1,7 @@
 import { named, verb } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
 
-/** How a queue stood at the end of an interval, and what happened to it meanwhile, in one partition. */
+/** The state of a queue at the end of an interval, and what happened to it in the interval, in one partition. */
 export interface Sample extends Gauges, Counts {
   /** The beginning of the interval, in intervals since the epoch. */
   readonly interval: number;
@@ -25,7 +25,7 @@ export interface Counts {
   readonly failed: number;
 }
 
-/** Percentiles of those that finished, ms; null if there were none. */
+/** Percentiles of the finished tasks, ms; null if there were none. */
 export interface Times {
   readonly serviceP50: number | null;
   readonly serviceP95: number | null;
@@ -48,7 +48,7 @@ export const history = verb(
 
 /**
  * Adds to the histories of queues, unless another process has begun to in this interval; returns the ms until the interval ends, and
- * whether nothing is in any of the queues: then the next call is told so.
+ * whether all of the queues are empty: the next call passes that on.
  */
 export const sample = verb(
   { args: ["process", "empty"], item: ["queue"], answer: SAMPLED },
@@ -69,7 +69,7 @@ export const sample = verb(
 const NUMBERS = 13;
 const [HYPHEN, SPACE, ZERO] = [0x2d, 0x20, 0x30] as const;
 
-/** Reads them digit by digit: the histories of thousands of queues have millions of numbers. */
+/** Reads the samples digit by digit, since the histories of thousands of queues have millions of numbers. */
 function samplesOf(lines: string): Sample[] {
   const samples: Sample[] = [];
   for (let at = 0; at < lines.length; ) {

@@ -11,7 +11,7 @@ export interface TaskRow {
   readonly queue: string;
   readonly state: State;
   readonly createdMs: number;
-  /** What its state allows, see lua/allowed.lua. */
+  /** The actions that its state allows, see lua/allowed.lua. */
   readonly allowed: readonly TaskAction[];
   /** How many times its input was replaced. */
   readonly revision: number;
@@ -29,7 +29,7 @@ export interface TaskRow {
   readonly score: string;
   readonly dueMs: number | null;
   readonly deadlineMs: number | null;
-  /** As many others hold its key as may. */
+  /** Whether it waits for its line key: as many others hold the key as may. */
   readonly held: boolean;
   /** Of a waiting task in a keyed line. */
   readonly turn: KeyTurn | null;
@@ -46,7 +46,7 @@ export interface Inspected {
   readonly nowMs: number;
   readonly snapshots: readonly QueueSnapshot[];
   readonly tasks: readonly (TaskRow | null)[];
-  /** By the place of a null: the partition of a task that is in another one. */
+  /** By the index of a null: the partition of a task that is in another partition. */
   readonly homes: ReadonlyMap<number, number>;
 }
 
@@ -60,7 +60,7 @@ export interface Look {
 const LOOK = names<Look>("id", "result");
 const ANSWER = ["nowMs", "snapshots", "tasks"] as const;
 const TASK = ["facts", "progress", "caller", "result", "errors", "run"] as const;
-/** The words of its facts: each stands where look.lua writes it. Those of the turn in a keyed line follow. */
+/** The words of its facts, in the order of look.lua. Those of the turn in a keyed line follow. */
 const FACTS = [
   ...([
     "queue",
@@ -94,7 +94,7 @@ export const watch = verb(
       inspected(await script.bytes(tag, [process, ...counted(LOOK, looks)])),
 );
 
-/** For how long tasks are still there, ms: infinity as long as one has not ended, 0 if there is none. */
+/** How long tasks will still exist, ms: infinity for a task that has not ended, 0 for an unknown one. */
 export const lifetimes = verb(
   { item: ["id"] },
   (script) =>

@@ -3,10 +3,10 @@ import { counted, each, names, verb, written } from "./codec.ts";
 import type { Lease } from "./lease.ts";
 import { list, number, text } from "./reply.ts";
 
-/** Most bytes of a page, as output.lua has it; only the last value of one may go beyond. */
+/** Maximum bytes of a page, as in output.lua; only the last value of a page may go beyond. */
 export const OUTPUT_PAGE_BYTES = 16_384;
 
-/** From where the output of a task is read. */
+/** The place from which the output of a task is read. */
 export interface OutputPlace {
   readonly id: string;
   /** The number of the first value, from 0. */
@@ -28,17 +28,17 @@ export interface OutputPart {
   readonly values: readonly OutputValue[];
 }
 
-/** What a handler has written in one go. */
+/** Values that a handler has written together. */
 export interface OutputItem extends Pick<Lease, "id" | "fence">, Call {
   /** Each as JSON. */
   readonly values: readonly string[];
-  /** Most bytes that all values of the task may have together. */
+  /** Maximum size of all values of the task together, bytes. */
   readonly maxBytes: number;
-  /** Store all of these values or none; else as many as fit. */
+  /** Store all of these values or none; otherwise as many as fit. */
   readonly all: boolean;
 }
 
-/** How many of the values were stored, from the first on; or "stale", when the task is no longer the worker's. */
+/** How many of the values were stored, from the first on; or "stale" if the task no longer belongs to the worker. */
 export type Written = number | "stale";
 
 /** The progress of a running task. */
@@ -50,7 +50,7 @@ export interface ProgressReport {
 }
 
 const PLACE = names<OutputPlace>("id", "from");
-/** Behind it come the values, as many as it says. */
+/** The values follow, as many as it says. */
 const OUTPUT = names<Omit<OutputItem, "values"> & { readonly values: number }>(
   ...(["id", "fence", "call", "maxBytes", "all", "values"] as const),
 );

@@ -13,7 +13,7 @@ export interface Place {
 
 /** The same among those of other partitions. */
 export interface OrderedPlace extends Place {
-  /** The score there: in a fair line each partition has scores of its own. */
+  /** The score for comparison: in a fair line each partition has scores of its own. */
   readonly order: string;
 }
 
@@ -25,7 +25,7 @@ export interface Entry extends OrderedPlace {
   readonly run: string;
 }
 
-/** Which tasks of a list are wanted; what is left out may be anything. */
+/** Which tasks of a list are wanted; a member that is left out matches anything. */
 export interface Filter {
   readonly prefix?: string | undefined;
   readonly caller?: string | undefined;
@@ -34,7 +34,7 @@ export interface Filter {
   readonly states?: readonly State[] | undefined;
   /** Created then or earlier, ms. */
   readonly beforeMs?: number | undefined;
-  /** Created so long ago or longer, ms. */
+  /** Created at least this long ago, ms. */
   readonly ageMs?: number | undefined;
 }
 
@@ -44,7 +44,7 @@ interface PageRequest {
   /** The last place of the page before; null for the first page. */
   readonly after: Place | null;
   readonly limit: number;
-  /** The most entries to look at. */
+  /** Maximum number of entries to read. */
   readonly most: number;
   /** The highest score that is wanted. Default: any. */
   readonly lastScore?: number | undefined;
@@ -57,9 +57,9 @@ interface PageRequest {
 export interface PagePart {
   readonly nowMs: number;
   readonly looked: number;
-  /** There are others behind the last that was looked at. */
+  /** Whether there are entries after the last one that was read. */
   readonly more: boolean;
-  /** The last one that was looked at; null if none was. */
+  /** The last entry that was read; null if none was. */
   readonly last: OrderedPlace | null;
   readonly entries: readonly Entry[];
 }
@@ -69,13 +69,13 @@ interface FinishedRequest {
   readonly queue: string;
   /** The last place of the page before; null for the first page. */
   readonly after: Place | null;
-  /** Whether that task is of this partition, and if not, whether tasks here that ended in the same ms come after it. */
+  /** Whether that task is in this partition, and if not, whether tasks here that ended in the same ms come after it. */
   readonly side: "own" | "before" | "after";
   readonly limit: number;
   readonly filter: Filter;
 }
 
-/** What page.lua answers. */
+/** The answer of page.lua. */
 interface FinishedPage {
   /** How many entries come before the page. */
   readonly before: number;
@@ -90,7 +90,7 @@ interface SentFilter extends Omit<Filter, "states"> {
   readonly states: string | undefined;
 }
 interface SentPage extends SentFilter, Omit<PageRequest, "index" | "after" | "filter" | "lastScore"> {
-  /** What its keys begin with. */
+  /** The start of its Redis keys. */
   readonly index: string;
   /** Of the last entry of the page before. */
   readonly score: string | undefined;
@@ -100,9 +100,9 @@ interface SentPage extends SentFilter, Omit<PageRequest, "index" | "after" | "fi
 interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limit"> {
   /** When the last task of the page before ended, ms. */
   readonly ended: string | undefined;
-  /** Of that task; not where it is of another partition. */
+  /** The id of that task; left out if it is in another partition. */
   readonly id: string | undefined;
-  /** What ended in the same ms as a task of another partition comes after it. */
+  /** Whether tasks that ended in the same ms as a task of another partition come after it. */
   readonly same: boolean;
 }
 

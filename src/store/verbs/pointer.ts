@@ -2,7 +2,7 @@ import { counted, named, names, verb } from "./codec.ts";
 import { list, text } from "./reply.ts";
 import { BATCH_LIMIT } from "./script.ts";
 
-/** For so long what was returned to one caller is left to it, ms: after that it has probably gone. */
+/** How long a pointer that was returned to one caller is left to it, ms: after that, the caller has probably gone. */
 const CLAIM_MS = 60_000;
 
 /** A task in another partition than that of its id. */
@@ -17,22 +17,22 @@ export interface Pointer {
 /** The verdict, see pointer.lua, and whether it has the requested durability. */
 export interface Pointed {
   readonly verdict: "new" | "noted" | "taken";
-  /** Of a new one: what it is forgotten by. */
+  /** The score of a new pointer, by which it can be deleted. */
   readonly score: string | undefined;
   readonly durable: boolean;
 }
 
-/** A note of where a task is that must be checked. */
+/** A pointer that must be checked. */
 interface DuePointer {
   readonly id: string;
   readonly score: string;
-  /** The partition of the task; null if the note itself is gone. */
+  /** The partition of the task; null if the pointer itself is gone. */
   readonly home: number | null;
 }
 
 /** The result of a check. */
 interface CheckedPointer extends Pick<DuePointer, "id" | "score"> {
-  /** When it is to be checked again, ms; null if the task has gone. */
+  /** When to check it again, ms; null if the task has gone. */
   readonly nextMs: number | null;
 }
 
@@ -40,7 +40,7 @@ const POINTER = names<Pointer>("id", "queue", "caller", "home");
 const CHECKED = names<CheckedPointer>("id", "score", "nextMs");
 const DUE = ["id", "score", "home"] as const;
 
-/** Notes where tasks will be; whether they are there is first checked after `checkMs`. */
+/** Writes pointers to tasks that will be stored; whether the tasks exist is first checked after `checkMs`. */
 export const point = verb(
   { args: ["checkMs"], item: POINTER },
   (script, confirmation) =>
@@ -54,7 +54,7 @@ export const point = verb(
     },
 );
 
-/** Forgets the notes of tasks that have gone; returns those that are to be checked next, which no other caller gets for a while. */
+/** Deletes the pointers to tasks that have gone; returns those to check next, which no other caller gets for a while. */
 export const repoint = verb(
   { args: ["limit", "claimMs"], item: CHECKED, due: DUE },
   (script) =>
@@ -67,7 +67,7 @@ export const repoint = verb(
     },
 );
 
-/** Finds the partitions of tasks that are not in that of their id; null for each that is, or is unknown. */
+/** Finds the partitions of tasks that are not in the partition of their id; null for all others. */
 export const home = verb(
   { item: ["id"] },
   (script) =>

@@ -1,10 +1,10 @@
 import { named, names, verb } from "./codec.ts";
 import { list, text } from "./reply.ts";
 
-/** A command that the store refuses to its user. */
+/** A command that the store does not allow its user. */
 export interface RefusedCommand {
   readonly command: string;
-  /** What the store said. */
+  /** The error of the store. */
   readonly said: string;
 }
 

@@ -15,7 +15,7 @@ export interface QueueRow {
   /** Of these, how many failed. */
   readonly failedLastMinute: number;
   readonly rest: Rest | null;
-  /** How many stand before a newcomer; in a fair line, before one of usual priority whose key does not wait. */
+  /** How many tasks are before a newcomer; in a fair line, before one of default priority whose line key has nothing waiting. */
   readonly newcomerIndex: number;
 }
 
@@ -39,7 +39,7 @@ export const queue = verb(
       list(await script.text(tag, [queues.length, ...queues])).map(queueRow),
 );
 
-/** How many tasks of a queue may start now, but for its rate. */
+/** How many tasks of a queue may start now, apart from its rate. */
 export const startable = verb(
   { args: ["queue"] },
   (script) =>
@@ -71,7 +71,7 @@ function queueRow(reply: Reply): QueueRow {
   };
 }
 
-/** Reads what lua/breaker.lua writes. */
+/** Reads the state that lua/breaker.lua writes. */
 function restOf(stored: string): Rest | null {
   const [since, nextProbe, _probes, ...reason] = stored.split(" ");
   if (!since) return null;

@@ -3,17 +3,17 @@ import { named, verb } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
 import type { BytesReply } from "./script.ts";
 
-/** The most steps of a record, and the most bytes of an input and of the value of a step that are read. */
+/** Maximum number of steps of a record, and maximum bytes of an input and of a step's value that are read. */
 export const RECORD_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;
 
-/** How an attempt went that did not end its task; see lua/past.lua. */
+/** An attempt that did not end its task; see lua/past.lua. */
 export interface PastAttempt {
-  /** 0 where a dead task was run again, which is no attempt. */
+  /** 0 for the retry of a dead task, which is not an attempt. */
   readonly number: number;
   readonly beganMs: number;
   readonly endedMs: number;
   readonly fate: string;
-  /** "" if it is not known. */
+  /** "" if unknown. */
   readonly worker: string;
   readonly error: string;
 }
@@ -27,11 +27,11 @@ export interface StepRecord {
   readonly undoable: boolean;
   /** Of its value as JSON. */
   readonly bytes: number;
-  /** JSON; null if there is none, or it is longer than is read. */
+  /** JSON; null if there is none, or it is too long to be read. */
   readonly value: string | null;
 }
 
-/** What few callers want to know of a task. */
+/** Details of a task that few callers need. */
 export interface TaskRecord {
   /** The oldest first. */
   readonly past: readonly PastAttempt[];
@@ -44,7 +44,7 @@ export interface TaskRecord {
   /** Its key in a fair or keyed line as it is stored; "" without one. */
   readonly key: string;
   readonly webhook: string;
-  /** The task that undoes its work; "" if none does. */
+  /** The task that undoes its work; "" if there is none. */
   readonly undo: string;
   readonly stepCount: number;
   readonly steps: readonly StepRecord[];
@@ -56,7 +56,7 @@ const SUBMITTED = ["priority", "mediaType", "query", "key", "webhook", "input"] 
 const ANSWER = [...SUBMITTED, "past", "run", "undo", "stepCount", "steps"] as const;
 const STEP = ["name", "stored", "length"] as const;
 
-/** Reads what few callers want to know of a task; null if it is unknown. */
+/** Reads details of a task that few callers need; null if it is unknown. */
 export const record = verb(
   { args: ["id", "steps", "bytes", "stepBytes"], answer: ANSWER, step: STEP },
   (script) =>

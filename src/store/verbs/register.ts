@@ -7,9 +7,9 @@ export interface OwnQueue extends TickQueue {
   readonly leaseMs: number;
 }
 
-/** What any process needs to maintain a queue. */
+/** The facts that any process needs to maintain a queue. */
 export interface RegisteredQueue extends Omit<TickQueue, "problem"> {
-  /** Null where nobody has said. */
+  /** Null if no process has registered it. */
   readonly leaseMs: number | null;
   /** How long ago a process with a handler for it last registered it, ms. */
   readonly silentMs: number;

@@ -20,7 +20,7 @@ export interface Reservation {
   readonly worker: string;
   /** A worker has at most one request for a queue underway in each lane: 0 by default, or 1. */
   readonly lane?: number;
-  /** Instead of a lane: the request is remembered on its own, however many are underway. */
+  /** Instead of a lane: the request is remembered separately, however many are underway. */
   readonly copy?: RequestCopy;
   /** Unique to this request; if it is sent again before another one in its lane, the reply has the same tasks. */
   readonly reservation: string;
@@ -55,12 +55,12 @@ export interface Reserved {
   readonly trace: string;
 }
 
-/** What a partition decided for such a request. */
+/** The decision of a partition for such a request. */
 export interface Part {
   readonly generation: number;
   /** How many tasks it gave, even if they are no longer held. */
   readonly given: number;
-  /** It was decided for an earlier copy. */
+  /** Whether it was decided for an earlier copy. */
   readonly replayed: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface ReservedPart extends Completed {
   /** How long the rate allows no more starts. */
   readonly pauseMs: number;
 
-  /** Null unless the request is remembered on its own. */
+  /** Null unless the request is remembered separately. */
   readonly part: Part | null;
 }
 
@@ -81,7 +81,7 @@ const PATIENCE_MS = 500;
 
 /** A request as it is sent. */
 interface SentRequest extends Pick<Reservation, "queue" | "worker" | "reservation" | "count" | "leaseMs"> {
-  /** The lane, "0" or "1"; or, of a request that is remembered on its own, "holder generation after". */
+  /** The lane, "0" or "1"; or, for a request that is remembered separately, "holder generation after". */
   readonly lane: string;
   /** 0 for any number. */
   readonly max: number;
@@ -98,7 +98,7 @@ const REQUEST = names<SentRequest>(
   ...(["max", "perMs", "suspectLeaseMs"] as const),
 );
 const ANSWER = ["tasks", "waiting", "pauseMs", "verdicts", "part"] as const;
-/** What stands behind a task that has any of these. */
+/** Members that follow a task that has any of them. */
 const RARE = ["mediaType", "query", "caller", "trace"] as const;
 const RETURNED = names<Returned>(
   ...(["queue", "worker", "reservation", "holder", "generation", "leaseMs", "keepMs", "tombstoneMs"] as const),
@@ -134,7 +134,7 @@ export const reserve = verb(
     },
 );
 
-/** Hands back what a request took that is remembered by itself; "shared" when another sender of it may have been told of it. */
+/** Hands back the tasks of a request that is remembered separately; "shared" if another copy of it may have got them. */
 export const unreserve = verb(
   { args: RETURNED },
   (script) =>
@@ -146,7 +146,7 @@ export const unreserve = verb(
       text(await script.text(tag, written(RETURNED, { ...request, holder, generation }))) as "handed-back" | "shared",
 );
 
-/** Reads the tasks that reserve.lua answers: of each its facts and its input, and four more where the facts say so. */
+/** Reads the tasks in the answer of reserve.lua: for each its facts and its input, and four more members if the facts say so. */
 function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
   const tasks: Reserved[] = [];
   for (let at = 0; at < reply.length; at += 2) {
@@ -176,7 +176,7 @@ function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
   return tasks;
 }
 
-/** Reads the part of a request that is remembered on its own. */
+/** Reads the part of a request that is remembered separately. */
 function partOf(reply: string): Part {
   const [generation, given, replayed] = reply.split(" ");
   return { generation: Number(generation), given: Number(given), replayed: replayed === "1" };

@@ -16,13 +16,13 @@ export const BATCH_LIMIT = 100;
 export interface VerbFunctions {
   readonly name: string;
   /**
-   * The same without writes; only of a verb that needs room to write and that a server refuses as a whole when it takes no writes, though
-   * there may be nothing to write, e.g. for a submission that is stored already.
+   * The same without writes; only for a verb that may have nothing to write, such as a repeated submission, and that a server without room
+   * would otherwise refuse as a whole.
    */
   readonly reading?: string;
 }
 
-/** Where the functions are, see library/library.ts. */
+/** The library with the functions, see library/library.ts. */
 interface Library {
   functionsOf(verb: string): VerbFunctions;
   load(node: Redis): Promise<void>;
@@ -34,7 +34,7 @@ interface Served {
   readonly node: Redis;
 }
 
-/** One Lua file: a function of the library, which is loaded if the server does not have it (yet, or any more). */
+/** One verb: a function of the library, which is loaded if the server does not have it (yet, or any more). */
 export class Script {
   readonly #nodes: Nodes;
   readonly #library: Library;
@@ -72,7 +72,9 @@ export class Script {
     return this.#run(tag, patienceMs, (node) => this.#on<BytesReply>(node, tag, args, null));
   }
 
-  /** Like `text`, for a call that writes nothing: on a server that takes no writes as well. @throws PaihaoError, see {@link storeError} */
+  /**
+   * Like `text`, for a call that writes nothing; works also on a server that takes no writes. @throws PaihaoError, see {@link storeError}
+   */
   reading(tag: string, args: readonly Argument[]): Promise<Reply> {
     return this.#run(tag, undefined, (node) => this.#on<Reply>(node, tag, args, "utf8", this.#reading));
   }
@@ -97,7 +99,7 @@ export class Script {
     return call(name).catch((error: unknown) => {
       if (isUnknownFunction(error)) return this.#loaded(node, () => call(name));
       if (this.#reading === undefined || refusalOf(error) === undefined) throw error;
-      // What is refused may have nothing to write, e.g. since it was done before.
+      // A refused call may have nothing to write, e.g. because it is a repetition.
       return call(this.#reading).catch(() => {
         throw error;
       });
@@ -105,8 +107,8 @@ export class Script {
   }
 
   /**
-   * Loads the library, and calls; again if it has gone in between. The call does not wait for the answer to the first, so that hardly anything
-   * comes between them.
+   * Loads the library, and calls; again if it was removed in between. The call does not wait for the answer to the load, so that hardly
+   * anything can come between them.
    */
   async #loaded<T>(node: Redis, call: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + CONNECTION_DEFAULTS.commandMs;

@@ -47,7 +47,7 @@ export type Scripts = {
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
   /** A part of such a key; null if the key does not have that many bytes in all. @throws PaihaoError, see {@link storeError} */
   readonly piece: (tag: string, key: string, part: Part) => Promise<Buffer | null>;
-  /** How often the connection to a server was lost, which may have lost everything as well. */
+  /** How often the connection to a server was lost; the server may have lost its data, too. */
   readonly losses: () => number;
 };
 
@@ -59,7 +59,9 @@ interface Part {
   readonly of: number;
 }
 
-/** What of the library is not as usual. Whether results are keys of their own: see {@link Config.strictResultTtl}. */
+/**
+ * Options of the library that differ from the default. Whether results have Redis keys of their own: see {@link Config.strictResultTtl}.
+ */
 type UsedLibrary = Partial<LibraryOptions>;
 
 interface ScriptsOptions extends UsedLibrary {
@@ -107,7 +109,7 @@ export function scriptsOf(connection: Connection, options: ScriptsOptions = {}):
     const [total, part] = await read(tag, (node) =>
       Promise.all([node.strlen(key), node.getrangeBuffer(key, from, from + bytes - 1)]),
     );
-    // A copy: what the client of the store returns is a view of a block that may be many times as long.
+    // A copy, since the client of the store returns a view of a block that may be many times as long.
     return total === of ? Buffer.from(part) : null;
   };
   let losses = 0;

@@ -7,11 +7,11 @@ export interface QueueSnapshot {
   readonly queue: string;
   readonly waiting: number;
   readonly scheduled: number;
-  /** How many of the waiting tasks may start; left out if the queue is not keyed: then all. */
+  /** How many of the waiting tasks may start; left out if the queue is not keyed, since then all may. */
   readonly startable?: number;
   readonly running: number;
   readonly paused: boolean;
-  /** Its target is down; of several partitions only one knows. */
+  /** Whether its target is down; only one of several partitions knows. */
   readonly resting: boolean;
   readonly workers: number;
   /** Slots of all live workers. */
@@ -41,7 +41,7 @@ export interface KeyTurn {
   readonly limit: number;
 }
 
-/** Reads what lua/keyed.lua tells; null if there is nothing. */
+/** Reads the words of lua/keyed.lua; null if there are none. */
 export function keyTurn(words: readonly string[]): KeyTurn | null {
   const [before, ends, limit] = words;
   if (limit === undefined) return null;
@@ -50,7 +50,7 @@ export function keyTurn(words: readonly string[]): KeyTurn | null {
 
 const QUEUE = ["queue", "paused", "resting"] as const;
 const COUNTS = ["waiting", "scheduled", "running", "workers", "slots"] as const;
-/** Those of the service times, µs; how long some tasks have been running; and of a keyed queue, how many may start. */
+/** Statistics of the service times, µs; how long some tasks have been running; and for a keyed queue, how many may start. */
 const TIMES = ["mean", "deviation", "samples", "forecast", "ages", "startable"] as const;
 export const SNAPSHOT = [...QUEUE, ...COUNTS, ...TIMES] as const;
 

@@ -20,10 +20,10 @@ interface StepRoom {
   readonly bytes: number;
 }
 
-/** What step.lua is to do. */
+/** A call of step.lua. */
 interface StepCall extends Partial<StepRoom>, Pick<Lease, "id" | "fence"> {
   readonly verb: "read" | "begin" | "keep" | "undone";
-  /** Of the step; to read, the cursor of the page, "0" for the first. */
+  /** The name of the step; for reading, the cursor of the page, "0" for the first. */
   readonly name: string;
   readonly value?: string;
   readonly undo?: boolean;

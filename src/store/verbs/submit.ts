@@ -80,7 +80,7 @@ const OPTIONS = [...NAMES, ...BESIDE];
  */
 const GROUP = ["queue", "limit", "listener", "options", "tasks", "lists"] as const;
 
-/** Behind that come the ids of all tasks of the group, the inputs of all, and of all what is sent if one of them has it. */
+/** Then come the ids of all tasks of the group, all inputs, and the lists below if one of the tasks has such a value. */
 const OWN = { digests: "digest", shares: "share", keys: "key", traces: "trace", listeners: "listener" } as const;
 const OWN_LISTS = Object.entries(OWN) as [keyof typeof OWN, (typeof OWN)[keyof typeof OWN]][];
 
@@ -98,7 +98,7 @@ export const submit = verb(
     },
 );
 
-/** Each argument and each element of a reply costs the client more than Redis: what consecutive tasks have in common is sent once. */
+/** Each argument and each element of a reply costs the client more than Redis: what consecutive tasks share is sent once. */
 function submitArguments(items: readonly SubmitItem[]): Argument[] {
   const args: Argument[] = [0];
   let groups = 0;

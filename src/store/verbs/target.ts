@@ -4,11 +4,11 @@ import { number, text } from "./reply.ts";
 /** Asks whether work may be taken from a queue that may rest. */
 interface GateQuestion {
   readonly queue: string;
-  /** Unique to a request for tasks of one partition; "" for one that must not probe. */
+  /** Unique to a request for tasks of one partition; "" for a request that must not probe. */
   readonly request: string;
-  /** How long a probe counts without another word. */
+  /** How long a probe counts without a renewal. */
   readonly leaseMs: number;
-  /** `return`: the request takes no task after all. */
+  /** `return`: the request has not taken a task after all. */
   readonly verb: "ask" | "return";
 }
 
@@ -25,15 +25,15 @@ interface TargetReport {
   readonly queue: string;
   /** Of the attempt; unique in the queue. */
   readonly reference: string;
-  /** `unclear`: there was no answer, which only counts for a probe. */
+  /** `unclear`: there was no answer, which counts only for a probe. */
   readonly state: "up" | "down" | "unclear";
   /** Why it counts as down. */
   readonly reason: string;
-  /** The request that took the task as a probe, "" if it is none. */
+  /** The request that took the task as a probe; "" if it is not a probe. */
   readonly request: string;
 }
 
-/** `began` and `ended` are said to one attempt only, which says so in the log. */
+/** Only one attempt gets `began` or `ended`, and logs it. */
 export type TargetVerdict = "open" | "began" | "resting" | "ended";
 
 const QUESTION = names<GateQuestion>("queue", "request", "leaseMs", "verb");

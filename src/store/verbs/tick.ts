@@ -3,12 +3,12 @@ import { list, number, optional, text } from "./reply.ts";
 import type { Reply } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
-/** A queue that time is to be applied to, with what its lost tasks are given. */
+/** A queue of a tick, with what its lost tasks get. */
 export interface TickQueue extends Retention {
   readonly queue: string;
   readonly maxLost: number;
   readonly deadMs: number;
-  /** Stored form of the answer of a task that dies of lost workers. */
+  /** Stored form of the result of a task that is dead because of lost workers. */
   readonly problem: string | Buffer;
 }
 
@@ -28,7 +28,7 @@ interface LateTask {
   readonly verdict: "canceled" | "requested";
 }
 
-/** A jump of the store's clock: what it said before and after, ms. */
+/** A jump of the store's clock: its times before and after, ms. */
 export interface ClockJump {
   readonly fromMs: number;
   readonly toMs: number;
@@ -36,13 +36,13 @@ export interface ClockJump {
 
 /** What a process knows of the store's clock. */
 export interface ClockReading {
-  /** What it says at least; undefined if the process has not seen it before. */
+  /** The earliest time that it can show; undefined if the process has not read it before. */
   readonly expectedMs: number | undefined;
   /** A jump forward since the last tick. */
   readonly jump: ClockJump | undefined;
 }
 
-/** What a tick has done. */
+/** The result of a tick. */
 export interface Ticked {
   readonly promoted: number;
   /** Milliseconds until something is due; null when nothing is. */
@@ -55,7 +55,7 @@ export interface Ticked {
   readonly waiting: readonly string[];
 }
 
-/** How much one tick may do, and when it comes. */
+/** Limits of one tick, and its timing. */
 interface TickLimits {
   readonly limit: number;
   readonly deadCap: number;
@@ -63,7 +63,7 @@ interface TickLimits {
   readonly pausedMs?: number;
 }
 
-/** What the process says of the clock and of itself. */
+/** What the process reports about the clock and itself. */
 interface TickArguments extends Required<TickLimits> {
   readonly expectedMs: number | undefined;
   readonly fromMs: number | undefined;
@@ -76,7 +76,7 @@ const ANSWER = ["promoted", "nextMs", "lost", "late", "nowMs", "held", "waiting"
 const LOST = names<LostTask>("queue", "id", "worker", "losses", "fate");
 const LATE = names<LateTask>("queue", "id", "verdict");
 
-/** Does what time does to queues. */
+/** Applies the passage of time to queues. */
 export const tick = verb(
   { args: ARGS, item: QUEUE, answer: ANSWER, lost: LOST, late: LATE },
   (script) =>

@@ -5,7 +5,7 @@ import type { SubmitItem } from "./submit.ts";
 
 /** The new input of a task. */
 interface Replacement extends Call, Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query" | "key"> {
-  /** Only where it has been replaced so often before; left out: any number. */
+  /** Replace only if it has been replaced this often before; left out: any number. */
   readonly revision?: number | undefined;
 }
 

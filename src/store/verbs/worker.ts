@@ -8,9 +8,9 @@ const PATIENCE_MS = 500;
 interface Heartbeat {
   readonly worker: string;
   readonly ttlMs: number;
-  /** What it tells of itself; "" to tell nothing in this partition. */
+  /** What it reports about itself; "" for nothing in this partition. */
   readonly about: string;
-  /** Whether it has said the same before, which costs less. */
+  /** Whether it has reported the same before, which costs less. */
   readonly again: boolean;
 }
 
@@ -21,12 +21,12 @@ interface WorkerSlots {
   readonly slots: number;
 }
 
-/** What a live worker has told of itself. */
+/** What a live worker has reported about itself. */
 interface WorkerAbout {
   readonly worker: string;
-  /** "" if it has told nothing. */
+  /** "" if it has reported nothing. */
   readonly about: string;
-  /** For how long that holds, ms. */
+  /** How long the report is valid, ms. */
   readonly leftMs: number;
 }
 

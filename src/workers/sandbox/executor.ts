@@ -24,8 +24,8 @@ export type Leave = () => void;
 
 /**
  * Waits for the end of a handler; never rejects.
- * @param onOverdue decides how long to wait for an overdue handler; may return a timer,
- * which is cleared at the end. Called again if the lease is lost after that.
+ * @param onOverdue decides how long to wait for an overdue handler; may return a timer, which is cleared at the end. Called again if the
+ * lease is lost after that.
  */
 export function awaitEnd(
   attempt: Attempt,

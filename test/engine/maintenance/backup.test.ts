@@ -172,8 +172,8 @@ describe("a backup", function () {
       [gzipSync(text.slice(0, text.lastIndexOf('{"keys"'))), "is cut off"],
       [gzipSync(text.replace('"first"', '"worst"')), "was altered"],
       [gzipSync(text.replace("paihao-backup-1", "paihao-backup-2")), "has the form paihao-backup-2"],
-      [gzipSync("REDIS0011"), "is no backup"],
-      ["REDIS0011", "is no backup"],
+      [gzipSync("REDIS0011"), "is not a backup"],
+      ["REDIS0011", "is not a backup"],
       ["", "is cut off"],
     ];
     for (const [content, reason] of cases) {

@@ -57,7 +57,7 @@ describe("the secret of a deployment", () => {
     parts.connection.emit("ready");
     await eventually(() => secret.value === "of another process");
     expect(messages).to.include(
-      "deployment secret: it has changed in the store, which may have been emptied; Idempotency-Keys give new ids",
+      "deployment secret: it has changed in the store, which may have been emptied; Idempotency-Keys now give other ids",
     );
     expect(JSON.stringify(messages)).not.to.contain("of another process");
   });

@@ -57,6 +57,6 @@ describe("the socket of a store", () => {
 
   it("is not made in a directory that does not exist", async () => {
     process.env.TMPDIR = path.join(dir, "none");
-    await expectStartError(makeSocket(), /there can be no socket for the store in .*none: ENOENT/);
+    await expectStartError(makeSocket(), /cannot make a socket for the store in .*none: ENOENT/);
   });
 });

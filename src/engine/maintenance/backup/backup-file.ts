@@ -8,29 +8,29 @@ import { createGunzip, createGzip } from "node:zlib";
 import { messageOf, StartError } from "../../../errors.ts";
 import type { CopiedKey } from "../../../store/verbs/scripts.ts";
 
-/** How a backup begins. */
+/** The first line of a backup. */
 export interface BackupHeader {
   readonly format: typeof FORMAT;
   /** The release that wrote it. */
   readonly release: string;
-  /** What the store said of its data, see data-version.ts; empty if nothing. */
+  /** The version of the data in the store, see data-version.ts; empty if there was none. */
   readonly data: string;
   readonly prefix: string;
   readonly partitions: number;
-  /** When it was begun, ms. */
+  /** When the backup began, ms. */
   readonly at: number;
   /** The version of the store. */
   readonly store: string;
 }
 
-/** A key, or a part of one, of a partition. */
+/** A Redis key of a partition, or a part of one. */
 export interface BackupPart extends CopiedKey {
   readonly partition: number;
-  /** 0 for the first part of a key, whose former content it replaces; of a string the byte at which the part begins. */
+  /** 0 for the first part of a key, which replaces its former content; for a string, the byte at which the part begins. */
   readonly from: number;
 }
 
-/** How much a backup has. */
+/** The size of a backup. */
 export interface BackupCounts {
   readonly keys: number;
   readonly tasks: number;
@@ -40,9 +40,9 @@ export const FORMAT = "paihao-backup-1";
 
 /**
  * Writes a backup: lines of JSON, compressed with gzip. The first is the header, the last has the counts and the SHA-256 of all lines before it.
- * Bytes are written as the characters U+0000 to U+00FF. The file has its name only once it is whole, and can be read by this user alone.
+ * Bytes are written as the characters U+0000 to U+00FF. The file gets its name only once it is complete, and only this user can read it.
  * @param file `-`: standard output
- * @throws StartError if it cannot be written; then there is no file, and one that was there before is as it was
+ * @throws StartError if it cannot be written; then there is no new file, and an existing one is unchanged
  */
 export async function writeBackup(
   file: string,
@@ -83,7 +83,7 @@ export async function writeBackup(
   return counts;
 }
 
-/** A backup that has been read to its end: it is whole and unaltered. */
+/** A backup that has been read to its end: it is complete and unaltered. */
 export interface CheckedBackup {
   readonly header: BackupHeader;
   readonly counts: BackupCounts;
@@ -91,7 +91,7 @@ export interface CheckedBackup {
   parts(): AsyncIterable<BackupPart>;
 }
 
-/** Reads a backup to its end. @throws StartError if it cannot be read, is none, or was cut off or altered */
+/** Reads a backup to its end. @throws StartError if it cannot be read, is not a backup, or was cut off or altered */
 export async function checkBackup(file: string): Promise<CheckedBackup> {
   const hash = createHash("sha256");
   let header: BackupHeader | undefined;
@@ -150,12 +150,14 @@ function headerOf(file: string, line: string): BackupHeader {
   if (header?.format === FORMAT) return header;
   const { format } = header ?? {};
   if (typeof format !== "string" || !(format as string).startsWith("paihao-backup-")) throw notABackup(file);
-  throw new StartError(`${file} has the form ${format}, and this release reads ${FORMAT}; use the one that wrote it`);
+  throw new StartError(
+    `${file} has the form ${format}, and this release reads ${FORMAT}; use the release that wrote it`,
+  );
 }
 
-const notABackup = (file: string) => new StartError(`${file} is no backup of paihao; nothing was changed`);
+const notABackup = (file: string) => new StartError(`${file} is not a backup of paihao; nothing was changed`);
 const altered = (file: string) =>
-  new StartError(`${file} was altered since it was written: its checksum is another; nothing was changed`);
+  new StartError(`${file} was altered after it was written: its checksum differs; nothing was changed`);
 
 function parsed(line: string): unknown {
   try {

@@ -7,7 +7,7 @@ import type { BackupPart } from "./backup-file.ts";
 /** Longer values are divided. */
 const PART_BYTES = 1024 ** 2;
 const PAGE = 1000;
-/** Of one instant with their task, see copy.lua. */
+/** Copied at the same instant as their task, see copy.lua. */
 const OF_TASKS = [
   "task",
   "input",
@@ -19,7 +19,7 @@ const OF_TASKS = [
   "startable",
   "keyLine",
 ] as const;
-/** Of processes that are not there any more when it is restored. */
+/** Keys of processes that no longer exist when the backup is restored. */
 const OF_PROCESSES = ["workers", "slots", "about", "wake", "probe", "sender"] as const;
 /** The version is in the header of a backup. */
 const LEFT_OUT: ReadonlySet<string> = new Set([...OF_TASKS, ...OF_PROCESSES, "version"]);
@@ -27,8 +27,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([...OF_TASKS, ...OF_PROCESSES, "ve
 /**
  * Everything of a deployment. Each task is of one instant, with its input, result and places; the store as a whole is not:
  *
- * - What follows from a task (its webhook, its undo) comes after all tasks, and its task again with it: none is missing that an ended task
- *   has left behind.
+ * - Webhooks and undos come after all tasks, each with its task again, so that none is missing that an ended task has left behind.
  * - Queues come after their tasks: no place and no fence of a task is later than the last one that its queue knows of.
  */
 export async function* copyStore(connection: Connection, scripts: Scripts, keys: Keys): AsyncIterable<BackupPart> {
@@ -55,14 +54,14 @@ const idsOf = (names: readonly string[]): string[] => names.map((name) => name.s
 
 const KINDS = Object.keys(KEYS) as (keyof typeof KEYS)[];
 
-/** The kind of a key; empty for one that this release does not know. */
+/** The kind of a Redis key; empty if this release does not know it. */
 function kindOf(name: string): string {
   const isOf = (kind: keyof typeof KEYS) =>
     START[kind].endsWith(":") ? name.startsWith(START[kind]) : name === START[kind];
   return KINDS.find(isOf) ?? "";
 }
 
-/** The names of keys that begin so, without the tags of their partitions. */
+/** The names of keys with this start, without the tags of their partitions. */
 async function* pagesOf(
   connection: Connection,
   keys: Keys,
@@ -101,7 +100,7 @@ async function* tasksOf(
   }
 }
 
-/** A key that belongs to no task, as it is found page by page: what changes meanwhile may be in it or not. */
+/** A Redis key that belongs to no task, read page by page: concurrent changes may be in it or not. */
 async function* partsOfKey(node: Redis, tag: string, partition: number, name: string): AsyncIterable<BackupPart> {
   const key = tag + name;
   const [type, left, [seconds = 0, micros = 0]] = await Promise.all([node.type(key), node.pttl(key), node.time()]);
@@ -126,7 +125,7 @@ async function* partsOfKey(node: Redis, tag: string, partition: number, name: st
   }
 }
 
-/** In parts of a bounded length, except for lists, whose lengths are limited, and single values of a hash. */
+/** Splits into parts of a bounded length, except lists, whose lengths are limited anyway, and single values of a hash. */
 function* divided(partition: number, part: CopiedKey, from: number): Iterable<BackupPart> {
   if (part.type === "list") return yield { ...part, partition, from };
   if (part.type === "string") {

@@ -16,10 +16,10 @@ import { type BackupCounts, type BackupPart, type CheckedBackup, checkBackup } f
 export interface RestoreRequest {
   readonly url: string;
   readonly prefix: string;
-  /** What the servers that will run on it are configured with. */
+  /** The PARTITIONS of the servers that will run on it. */
   readonly partitions: number;
   readonly file: string;
-  /** Delete what the deployment has; otherwise it must be empty. */
+  /** Delete existing data of the deployment; otherwise it must be empty. */
   readonly replace: boolean;
 }
 
@@ -28,16 +28,16 @@ export interface RestoreReport {
   readonly counts: BackupCounts;
   /** Keys of the backup whose time has passed since. */
   readonly expired: number;
-  /** The index check after it, which has healed what it found. */
+  /** The check of the index after the restore, which has repaired what it found. */
   readonly check: AuditReport;
 }
 
-/** What is sent to the store at once. */
+/** How much is sent to the store at once. */
 const BATCH = { parts: 1000, bytes: 1024 ** 2 } as const;
 
 /**
  * Restores a backup over a connection of its own, after it has been read to its end. Until it has ended no server starts on the deployment;
- * if it is interrupted, the next restore begins anew.
+ * after an interruption the next restore starts from the beginning.
  * @param onPart called for each part that is written
  * @throws StartError if the backup, the store or the deployment is not suitable; then nothing was changed
  */
@@ -75,7 +75,7 @@ function checkFit({ header }: CheckedBackup, { file, prefix, partitions }: Resto
   }
 }
 
-/** @throws StartError if processes use the deployment, or it has something that is not to be replaced */
+/** @throws StartError if processes use the deployment, or it has data that must not be replaced */
 async function makeRoom(redis: Connection, keys: Keys, replace: boolean): Promise<void> {
   const { prefix } = keys;
   if (await isInUse(redis, prefix)) {
@@ -98,12 +98,12 @@ async function makeRoom(redis: Connection, keys: Keys, replace: boolean): Promis
   }
 }
 
-/** Whether a process listens to the deployment: each worker does, and each server with callers that wait. */
+/** Whether a process listens on the deployment's channels: each worker does, and each server with waiting callers. */
 async function isInUse(redis: Connection, prefix: string): Promise<boolean> {
   const nodes = isCluster(redis) ? redis.nodes("all") : [redis];
   const pattern = `{${prefix}:*`;
   const listened = nodes.map(async (node) => {
-    // Messages stay within a shard in a cluster since Redis 7; an older one does not know of it.
+    // In a cluster, messages stay within a shard since Redis 7; older servers do not know the command.
     const sharded = isCluster(redis) ? node.call("PUBSUB", "SHARDCHANNELS", pattern).catch(() => []) : [];
     const [all, ofShard] = await Promise.all([node.pubsub("CHANNELS", pattern), sharded]);
     return [...(all as unknown[]), ...(ofShard as unknown[])].length > 0;
@@ -162,14 +162,14 @@ async function writeParts(
   return expired;
 }
 
-/** Writes parts in their order. It may be done twice, since a connection sends again what was not answered. */
+/** Writes parts in their order. Must be repeatable, since a connection sends unanswered commands again. */
 async function write(node: Redis, tag: string, parts: readonly BackupPart[]): Promise<void> {
   let values = node.pipeline();
   const times = node.pipeline();
   for (const part of parts) {
     const key = tag + part.key;
     const [value = Buffer.alloc(0)] = part.items;
-    // A task that was copied again, with what follows from it, may have less than before.
+    // A task that was copied again, with its webhook or undo, may have less data than before.
     if (part.from === 0 && part.key.startsWith(START.task)) {
       const id = part.key.slice(START.task.length);
       values.unlink(...[START.input, START.result, START.steps, START.output].map((start) => tag + start + id));
@@ -184,7 +184,7 @@ async function write(node: Redis, tag: string, parts: readonly BackupPart[]): Pr
       if (part.type === "list") {
         check(await values.exec());
         values = node.pipeline();
-        // Its values would be there twice if it was sent again in part: a transaction is sent again as a whole, or fails.
+        // A repetition in part would add its values twice: a transaction is repeated as a whole, or fails.
         check(
           await node
             .multi()
@@ -201,7 +201,7 @@ async function write(node: Redis, tag: string, parts: readonly BackupPart[]): Pr
   await expireFields(node, tag, parts);
 }
 
-/** A short result leaves the record of its task at its own time, where the store can do that: see lua/result.lua. */
+/** A short result in the record of its task expires separately if the store supports that: see lua/result.lua. */
 async function expireFields(node: Redis, tag: string, parts: readonly BackupPart[]): Promise<void> {
   const { result, result2, result3, result4, expires } = TASK_FIELDS;
   const fields = [result, result2, result3, result4].map(([short]) => short);

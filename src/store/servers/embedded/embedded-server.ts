@@ -42,7 +42,7 @@ const valkey = new ValkeyWasm(socketPath, {
 });
 
 try {
-  // One that was killed has left it behind.
+  // A killed process may have left it behind.
   rmSync(socketPath, { force: true });
   await valkey.start();
   const socket = net.connect(socketPath);

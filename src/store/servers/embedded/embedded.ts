@@ -84,7 +84,7 @@ async function startEmbeddedChild(socket: string, options: Required<EmbeddedStor
   });
   const stop = async () => {
     if (server.connected) server.disconnect();
-    // If a script blocks it, it does not notice.
+    // It does not react while a script blocks it.
     const late = setTimeout(() => server.kill("SIGKILL"), EXIT_MS);
     await gone;
     clearTimeout(late);
@@ -101,14 +101,14 @@ async function startEmbeddedChild(socket: string, options: Required<EmbeddedStor
 
 function forkServer(socket: string, beatMs: number): ChildProcess {
   const extension = extname(fileURLToPath(import.meta.url));
-  // TypeScript needs the loader of this process; compiled code needs none of its flags.
+  // TypeScript needs the loader of this process; compiled code needs no flags.
   const loader = extension === ".ts" ? inheritedFlags() : [];
   return fork(fileURLToPath(new URL(`./embedded-server${extension}`, import.meta.url)), [socket, String(beatMs)], {
     // WASI is experimental in Node, which warns about it at every start.
     execArgv: [...loader, "--no-warnings"],
     // A process group of its own: Ctrl-C in the terminal must reach only the parent, which drains before it stops the store.
     detached: true,
-    // Standard output is Valkey's own log, which is not needed.
+    // Standard output is Valkey's own log, which nobody needs.
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
 }

@@ -21,7 +21,7 @@ interface ValkeyExports {
   rk_next_timeout_ms(): number;
 }
 
-/** Valkey insists on a port; where it listens is decided in `#listen`. */
+/** Valkey requires a port; `#listen` decides where it listens. */
 const PORT = 6379;
 /** Constants of the Valkey build: the first descriptor of a socket, and the bits of event masks. */
 const FIRST_FD = 4096;
@@ -35,7 +35,7 @@ const MAX_TURNS = 64;
 /** One client's connection as Valkey sees it. */
 interface Connection {
   readonly socket: net.Socket;
-  /** Received data that was not read yet; the first `offset` bytes of the first chunk are consumed. */
+  /** Received data that Valkey has not read yet; the first `offset` bytes of the first chunk are consumed. */
   readonly chunks: Buffer[];
   offset: number;
   ended: boolean;

@@ -137,6 +137,6 @@ function inUse(dir: string, pid: number, file = ""): DirectoryInUseError {
   const doubt = file.endsWith(`-${UNKNOWN_BIRTH}`) ? `, or, if that is another program, remove ${file} there` : "";
   return new DirectoryInUseError(
     pid,
-    `the data directory ${dir} is in use by process ${pid}; stop that, or set DATA_DIR to another directory${doubt}`,
+    `the data directory ${dir} is in use by process ${pid}; stop it, or set DATA_DIR to another directory${doubt}`,
   );
 }

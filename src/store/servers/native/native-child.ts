@@ -21,12 +21,11 @@ const LOG_MAX_BYTES = 1024 ** 2;
 const LOG_TAIL_LINES = 5;
 
 /**
- * Runs the server and stops it when standard input ends, which the system closes however the parent dies. It starts the server
- * only after the parent has written its lock and then a line. Only the server keeps descriptor 3, which thus closes when it is
- * gone, even if the wrapper was killed before. The wrapper ignores signals to the whole process group, since it must stay alive to
- * stop the server. TERM is repeated until it works, since the server inherits the ignored signals while it starts. Input is read by
- * the shell itself, so that no process is left over. If the parent is gone (the wrapper then has another one), the wrapper removes
- * the folder of the socket, which the server has left empty.
+ * Runs the server and stops it when standard input ends, which the system closes however the parent dies. It starts the server only after
+ * the parent has written its lock and then a line. Only the server keeps descriptor 3, so that it closes when the server is gone, even if
+ * the wrapper was killed before. The wrapper ignores signals to the process group, since it must stay alive to stop the server. It repeats
+ * TERM until it works, since the server inherits the ignored signals while it starts. If the parent is gone, it removes the folder of the
+ * socket.
  */
 const WRAPPER = `
 trap '' INT TERM HUP
