@@ -18,8 +18,10 @@ import { View } from "./view.js";
 
 /** Lines of the charts that have a line for each queue. */
 const MOST_LINES = 4;
-/** More rows than any screen shows are drawn at first, and with each frame from then on so many times as many. */
-const ROWS = { first: 60, growth: 4 };
+/** More rows than any screen shows are drawn at first, and so many more with each frame from then on. */
+const ROWS = { first: 60, more: 400 };
+/** Another last hour comes to so many rows at a time, so long after each other, ms: each time the whole table is laid out anew. */
+const HOUR_STEP_MS = 100;
 /** No row is lower, px. */
 const LEAST_ROW = 30;
 
@@ -57,24 +59,17 @@ function Queues({ queues, past }) {
   const series = useMemo(() => new Map(past?.queues.map((each) => [each.name, each])), [past]);
   // What is not drawn yet comes with the next frames, from the top on: all at once would stop the page for seconds.
   useEffect(() => {
-    if (drawn < queues.length) requestAnimationFrame(() => setDrawn(drawn * ROWS.growth));
+    if (drawn < queues.length) requestAnimationFrame(() => setDrawn(drawn + ROWS.more));
   }, [drawn, queues.length]);
 
   const users = queues.filter((queue) => !queue.own);
   const own = queues.filter((queue) => queue.own);
   const isOwnShown = isOwnChosen ?? own.some((queue) => queue.dead > 0 || queue.paused);
+  /** @param {Queue} queue @param {number} place */
+  const rowOf = (queue, place) => html`
+    <${QueueRow} key=${queue.name} queue=${queue} place=${place} series=${series.get(queue.name)} desk=${desk} />`;
   /** @param {readonly Queue[]} shown @param {string} caption */
-  const listed = (shown, caption) =>
-    table(
-      caption,
-      COLUMNS,
-      shown
-        .slice(0, drawn)
-        .map(
-          (queue) =>
-            html`<${QueueRow} key=${queue.name} queue=${queue} series=${series.get(queue.name)} desk=${desk} />`,
-        ),
-    );
+  const listed = (shown, caption) => table(caption, COLUMNS, shown.slice(0, drawn).map(rowOf));
   return html`
     <div class="head"><h1>Queues</h1><p class="summary">${summary(users)}</p></div>
     ${past && html`<div class="charts">${charts(past)}</div>`}
@@ -96,11 +91,16 @@ function Queues({ queues, past }) {
 }
 
 /**
- * That of a queue in which nothing has changed costs nothing to draw again.
- * @param {{ queue: Queue, series: Series | undefined, desk: import("../desk.js").Desk }} props
+ * That of a queue in which nothing has changed costs nothing to draw again. Another last hour comes step by step too.
+ * @param {{ queue: Queue, place: number, series: Series | undefined, desk: import("../desk.js").Desk }} props
  */
-function QueueRow({ queue, series, desk }) {
-  return useMemo(() => row(queue.name, COLUMNS, cells(queue, series, desk)), [JSON.stringify(queue), series]);
+function QueueRow({ queue, place, series, desk }) {
+  const [shown, setShown] = useState(series);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(series), Math.floor(place / ROWS.more) * HOUR_STEP_MS);
+    return () => clearTimeout(timer);
+  }, [series]);
+  return useMemo(() => row(queue.name, COLUMNS, cells(queue, shown, desk)), [JSON.stringify(queue), shown]);
 }
 
 /**
