@@ -4,6 +4,7 @@ import { Calibration } from "./engine/estimates/calibration.ts";
 import { readGauges } from "./engine/monitoring/gauges.ts";
 import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
+import { extraHandlers, webhookBodyOf } from "./extras.ts";
 import type { Handler } from "./handler/define.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
@@ -11,7 +12,6 @@ import { OpenStreams } from "./http/live/open-streams.ts";
 import { openSecurity } from "./http/security/security.ts";
 import { HttpServer } from "./http/server/server.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/task/documents/monitor-document.ts";
-import { isPrediction, predictionJson } from "./http/task/documents/prediction.ts";
 import type { Logger } from "./log.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
 import { provisionStore } from "./store/servers/provision.ts";
@@ -21,7 +21,6 @@ import { packageVersion } from "./version.ts";
 import { deliverer } from "./webhooks/delivery.ts";
 import { checkTarget } from "./webhooks/target.ts";
 import { Ticker } from "./workers/ticker.ts";
-import { undoHandler } from "./workers/undo.ts";
 import { Worker } from "./workers/worker.ts";
 
 /** A server that has started. */
@@ -69,7 +68,6 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
   const given = parts.handlers;
   const handlersDir = given === undefined ? (config.handlersDir ?? shippedHandlersDir) : undefined;
   const handlers = given ?? (await loadHandlers(config.handlersDir ?? shippedHandlersDir));
-  const undoing = undoHandler(handlers);
   const guard = new AddressGuard(config.webhookAllow, { plainHttp: "listed" });
   const signer = config.urlSigningKey === undefined ? undefined : new LinkSigner(config.urlSigningKey, config.urlTtlMs);
   const stopping = new AbortController();
@@ -95,10 +93,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       look: (id) => engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
       describe: (seen) =>
         monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
-      otherBody: (seen) =>
-        config.replicate && isPrediction(seen.id) ? predictionJson(seen, { signature: signer?.sign(seen) }) : undefined,
+      otherBody: (seen) => webhookBodyOf(seen, config, signer),
     });
-    const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));
+    const ownHandlers = new Map([...extraHandlers(handlers), delivering].map((handler) => [handler.queue, handler]));
     const all = new Map([...handlers, ...ownHandlers]);
     const { engine, secret, readiness, nodes, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);

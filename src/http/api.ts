@@ -1,11 +1,12 @@
+import type { Config } from "../config/config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
-/** What the routes need. */
-export interface Api {
+/** What the routes need, the settings of the server among it. */
+export interface Api extends Config {
   readonly engine: Engine;
   readonly handlers: ReadonlyMap<string, Handler>;
   /** The server's own handlers: their queues can be watched and managed, but not submitted to. */
@@ -13,17 +14,6 @@ export interface Api {
   readonly log: Logger;
   /** Undefined if nothing is traced. */
   readonly tracing: Tracing | undefined;
-  readonly maxBodyBytes: number;
-  readonly maxResultBytes: number;
-  readonly maxOutputBytes: number;
-  /** Longest time that a synchronous request waits, ms. */
-  readonly syncLimitMs: number;
-  /** Status for a pending result, unless the request asks for another. */
-  readonly pendingStatus: 404 | 202;
-  /** Origins of pages that may show a task in a frame, or `*`. */
-  readonly embedOrigins: readonly string[];
-  /** Whether the dialect of Replicate's API is served. */
-  readonly replicate: boolean;
   /**
    * Fires when the server begins to stop: event streams end, so that their clients reconnect elsewhere; requests are still
    * answered.

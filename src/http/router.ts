@@ -2,9 +2,8 @@ import Router from "@koa/router";
 import type { Middleware } from "koa";
 import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
+import { extraEndpoints } from "./extras.ts";
 import { LiveTasks } from "./live/live-tasks.ts";
-import { allocationEndpoints } from "./routes/dialects/allocations.ts";
-import { predictionEndpoints } from "./routes/dialects/predictions.ts";
 import { leaseEndpoints } from "./routes/leases/leases.ts";
 import { workerEndpoints } from "./routes/leases/workers.ts";
 import { bulkEndpoints } from "./routes/queues/bulk.ts";
@@ -16,10 +15,8 @@ import { accessEndpoints } from "./routes/service/access.ts";
 import { healthEndpoints } from "./routes/service/health.ts";
 import { metricsEndpoints } from "./routes/service/metrics.ts";
 import { openApiEndpoints } from "./routes/service/openapi.ts";
-import { pageEndpoints } from "./routes/service/pages.ts";
 import { problemEndpoints } from "./routes/service/problems.ts";
 import { batchEndpoints } from "./routes/submit/batches.ts";
-import { gatewayEndpoints } from "./routes/submit/gateway.ts";
 import { submitEndpoints } from "./routes/submit/submit.ts";
 import { collectEndpoints } from "./routes/tasks/collect.ts";
 import { eventEndpoints } from "./routes/tasks/events.ts";
@@ -51,16 +48,13 @@ export function apiEndpoints(api: Api): Partial<Endpoints<RouteName>> {
     ...lineEndpoints(api),
     ...bulkEndpoints(api),
     ...deadEndpoints(api),
-    ...allocationEndpoints(api),
-    ...(api.replicate && predictionEndpoints(api)),
     ...workerEndpoints(api),
     ...leaseEndpoints(api),
-    ...gatewayEndpoints(api),
     ...healthEndpoints(api),
     ...metricsEndpoints(api),
     ...openApiEndpoints(api),
     ...problemEndpoints,
-    ...pageEndpoints(),
+    ...extraEndpoints(api),
   };
 }
 

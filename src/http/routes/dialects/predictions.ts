@@ -38,7 +38,8 @@ const body = z.looseObject({
  */
 export function predictionEndpoints(
   api: Api,
-): Endpoints<"predict" | "predictWithModel" | "getPrediction" | "cancelPrediction"> {
+): Partial<Endpoints<"predict" | "predictWithModel" | "getPrediction" | "cancelPrediction">> {
+  if (!api.replicate) return {};
   return {
     predict: (ctx) => predict(ctx, api),
     predictWithModel: (ctx) => predict(ctx, api, String(ctx.params.name)),
