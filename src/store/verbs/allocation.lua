@@ -1,12 +1,12 @@
--- Ids that are kept for tasks to come. They count towards the most that may wait in their queue.
+-- Ids that are kept for future tasks. They count towards the limit of waiting tasks of their queue.
 
 local whole = Number.whole
--- Most ids that are forgotten in one call, as their time is over.
+-- Maximum number of expired ids that are deleted in one call.
 local FORGET = 100
 local ALLOCATION, ANSWER = Layout.allocate.args, Layout.allocate.answer
 
--- Keeps an id. Returns the verdict "kept", also when it was with the same value, "taken" when it is with another or a task has it, or
--- "full" with the counts.
+-- Keeps an id. Returns the verdict "kept", also if it was already kept with the same value; "taken" if it is kept with another value or a
+-- task has it; or "full" with the counts.
 register('allocate', {}, function(keys, args)
   local call, id, value, queue = Call.new(keys), args[ALLOCATION.id], args[ALLOCATION.value], args[ALLOCATION.queue]
   local ttl = tonumber(args[ALLOCATION.ttlMs])
@@ -27,17 +27,17 @@ register('allocate', {}, function(keys, args)
   redis.call('SET', K.allocation(call, id), value, 'PX', ttl)
   redis.call('ZADD', handed, until_ms, id)
   redis.call('PEXPIREAT', handed, until_ms)
-  -- Submissions look at the ids only where this says that there may be some.
+  -- Submissions check the ids only if this says that there may be some.
   redis.call('HSET', K.queue(call, queue), Q.handedUntil, until_ms)
   return { [ANSWER.verdict] = 'kept' }
 end)
 
--- Looks up what is remembered with an id. Returns the value, or "" when the id is not allocated or its time is over.
+-- Looks up the value stored with an id. Returns the value, or "" if the id is not allocated or has expired.
 register('allocation', { 'no-writes' }, function(keys, args)
   return redis.call('GET', K.allocation(Call.untimed(keys), args[Layout.allocation.args.id])) or ''
 end)
 
--- Gives an id back: its task has come, or never will. Returns nothing.
+-- Releases an id: its task was submitted, or never will be. Returns nothing.
 register('deallocate', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.untimed(keys), Layout.deallocate.args
   redis.call('UNLINK', K.allocation(call, args[ARGS.id]))

@@ -1,6 +1,6 @@
--- Checks tasks against the indexes of their queues, and heals what disagrees where that is asked for: a task belongs in exactly
--- the one index that its state names, and an entry belongs to a task; a key of a fair line is in both of its tables; and in a keyed line
--- those may start that keyed.lua says.
+-- Checks tasks against the indexes of their queues, and repairs disagreements if asked to: a task belongs in exactly
+-- the one index that its state names, and an entry belongs to a task; a line key of a fair line is in both of its tables; and in a keyed
+-- line the tasks that may start are those of keyed.lua.
 
 local whole = Number.whole
 local ARGS = Layout.audit.args
@@ -8,7 +8,7 @@ local ARGS = Layout.audit.args
 local HOME = { [S.waiting] = P.waiting, [S.scheduled] = P.scheduled, [S.retrying] = P.scheduled, [S.running] = P.leases }
 local INDEXES = { P.waiting, P.scheduled, P.leases, P.dead }
 
--- Puts a task into the line that it is missing from: its place is lost with its entry, so that it joins at the end.
+-- Puts a task into the line from which it is missing: its place is lost with its entry, so it joins at the end.
 local function enter_line(call, id, queue, class, share, of_key)
   local counters = K.queue(call, queue)
   local hlc = Call.next_hlc(call, tonumber(redis.call('HGET', counters, Q.hlc) or 0))
@@ -22,18 +22,18 @@ local function enter_line(call, id, queue, class, share, of_key)
   Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
 end
 
--- Puts a task into another index that it is missing from. Due now: a lease is reclaimed, and a task of unknown time does not wait longer.
+-- Puts a task into another index from which it is missing, due now: a lease is reclaimed, and a task of unknown time does not wait longer.
 local function enter_index(call, id, queue, class, state, run)
   if state == S.running then
     local end_of_class = whole(class * C.classSpan + Call.next_hlc(call, 0))
     local fence, late, attempts, place, worker = Run.readable_parts(call, run, end_of_class)
-    -- No worker was lost, but an entry of the store: that is a release.
+    -- An entry of the store was lost, not a worker, so this is a release.
     redis.call('HSET', K.task(call, id), F.run, Run.text(fence, late, attempts, place, worker), F.unbegun, fence, F.extra, '1')
   end
   redis.call('ZADD', call.base .. HOME[state] .. queue, call.now_text, id)
 end
 
--- Whether reserve.lua has yet to decide whether a task may start that waits at a score: the limit of its queue has changed.
+-- Whether reserve.lua still has to decide if a task that waits at a score may start, since the limit of its queue has changed.
 local function is_undecided(call, queue, score)
   local from = redis.call('HGET', K.queue(call, queue), Q.rekey)
   if not from then return false end
@@ -42,7 +42,7 @@ local function is_undecided(call, queue, score)
   return from == '-inf' or score >= tonumber(from)
 end
 
--- Whether a waiting task stands where it should in the line of its key, and may start where it should.
+-- Whether a waiting task is in its place in the line of its line key, and may start if it should.
 local function agrees_waiting(call, heal, id, queue, limit, of_key)
   local arrival, name = Keyed.parts(of_key)
   local line = Keyed.line(call, queue, name)
@@ -60,7 +60,7 @@ local function agrees_waiting(call, heal, id, queue, limit, of_key)
   return agrees
 end
 
--- The same of a task in any state.
+-- The same for a task in any state.
 local function agrees_with_key(call, heal, id, queue, state, of_key, run)
   Keyed.open_freed(call)
   local limit = Keyed.limit(call, queue)
@@ -69,7 +69,8 @@ local function agrees_with_key(call, heal, id, queue, state, of_key, run)
   local _, name = Keyed.parts(of_key)
   if name == '' then return true end
   local line, agrees = Keyed.line(call, queue, name), true
-  -- One that waits for another attempt holds its key or not by the limit under which the last one ended: only that it was changed is known.
+  -- A task that waits for another attempt holds its line key or not, depending on the limit under which the last attempt ended; only the
+  -- fact of a change is known.
   if state == S.running or (state == S.retrying and limit == 1 and not Keyed.is_changed(call, queue)) then
     local _, _, _, place = Run.parts(run)
     agrees = Keyed.is_holder(call, queue, id, of_key, tonumber(place) or 0)
@@ -107,7 +108,7 @@ local function check_task(call, heal, _, _, id)
       if heal then redis.call('ZREM', key, id) end
     end
   end
-  -- A running task whose cancel is requested may have been canceled by its deadline already.
+  -- For a running task with a requested cancel, the deadline may already have been handled.
   if home and deadline and not cancel and not redis.call('ZSCORE', K.deadlines(call, queue), id) then
     agrees = false
     if heal then redis.call('ZADD', K.deadlines(call, queue), deadline, id) end
@@ -124,7 +125,7 @@ local function check_entry(call, heal, of, index_queue, id)
   return belongs
 end
 
--- One that may start waits, and one in the line of a key waits for it or holds it; where it is and how is checked with its task.
+-- A task that may start waits, and a task in the line of a line key waits for it or holds it; its exact place is checked with the task.
 local function check_start(call, heal, of, index_queue, id)
   local index = call.base .. of .. index_queue
   if not redis.call('ZSCORE', index, id) then return true end
@@ -144,11 +145,11 @@ local function check_member(call, heal, of, index_queue, id)
   return belongs
 end
 
--- Without both entries a key is as one that has not waited.
+-- A line key without both entries counts as one that has not waited.
 local function check_share(call, heal, _, queue, member)
   local shares, ends = K.shares(call, queue), K.shareEnds(call, queue)
   local kept, found = redis.call('HEXISTS', shares, member) == 1, redis.call('ZSCORE', ends, member)
-  -- Without any it has been forgotten meanwhile.
+  -- Without any entry it has been deleted in the meantime.
   if (kept and found) or (not kept and not found) then return true end
   if heal then
     redis.call('HDEL', shares, member)
@@ -166,8 +167,8 @@ local CHECKS = {
 }
 
 -- `of` is what the keys of tasks begin with, or those of the index whose entries are checked against their tasks, or of the table of a fair
--- line whose keys are checked against the other one, or of the line of a key. An entry that has left since it was read is passed over.
--- Returns the ids of those that disagreed.
+-- line whose keys are checked against the other one, or of the line of a key. An entry that has left since it was read is skipped. Returns
+-- the ids that disagreed.
 register('audit', {}, function(keys, args)
   local call, of, queue, heal = Call.new(keys), args[ARGS.of], args[ARGS.queue], args[ARGS.heal] == '1'
   local check, wrong = CHECKS[of] or check_entry, {}

@@ -1,10 +1,10 @@
--- Cancels tasks; of a finished one it destroys the result.
+-- Cancels tasks; deletes the result of a finished one.
 
 local TASK = Layout.cancel.item
 
 local function destroy(call, queue, id, key, state, undo)
   redis.call('ZREM', K.dead(call, queue), id)
-  -- Of a failed task it was undone when it failed.
+  -- The work of a failed task was undone when it failed.
   if undo and state == S.succeeded then Follow.undo_work(call, id) end
   Settle.destroy(call, id, key)
 end
@@ -32,7 +32,7 @@ local function cancel(call, args, at)
   return verdict
 end
 
--- Returns a verdict of each: "canceled" (it has left the line), "requested" (it is running: its worker is told), "destroyed", "already"
+-- Returns a verdict of each: "canceled" (it has left the line), "requested" (it is running: its worker is notified), "destroyed", "already"
 -- (canceled, expired or destroyed by another call), "left" (alone), "unknown".
 register('cancel', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)

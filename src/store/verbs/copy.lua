@@ -1,11 +1,11 @@
--- Copies tasks with all that belongs to each, of one instant: its record, input, result, steps and output, and its places in the
+-- Copies tasks with everything that belongs to each, as of one instant: its record, input, result, steps and output, and its places in the
 -- indexes.
 
 local whole = Number.whole
 local ARGS, COPIED = Layout.copy.args, Layout.copy.copied
 
--- Of a string its content is the string itself; else the names and values of a hash or the members and scores of a sorted set in turns, or
--- the values of a list.
+-- The content of a string is the string itself; otherwise the names and values of a hash or the members and scores of a sorted set,
+-- alternating, or the values of a list.
 local function part(call, key, kind, expires, content)
   local name = string.sub(key, #call.base + 1)
   return { [COPIED.key] = name, [COPIED.type] = kind, [COPIED.expiresMs] = expires, [COPIED.items] = content }
@@ -22,7 +22,7 @@ local function add(call, parts, key, kind, content)
   return bytes
 end
 
--- Adds its place in an index. An entry has no time of its own.
+-- Adds its place in an index. An entry has no expiry of its own.
 local function add_entry(call, parts, key, id)
   local score = redis.call('ZSCORE', key, id)
   if score then parts[#parts + 1] = part(call, key, 'zset', '0', { id, score }) end
@@ -48,7 +48,7 @@ local function copy(call, id)
   return parts, bytes
 end
 
--- Returns the parts of each task, in this order; nothing for an unknown task. Fewer than asked for if they became too long: behind so many
+-- Returns the parts of each task, in this order; nothing for an unknown task. Fewer than requested if they became too long: after that many
 -- bytes no further task is begun.
 register('copy', { 'no-writes' }, function(keys, args)
   local call, most, all_bytes = Call.new(keys), tonumber(args[ARGS.bytes]), 0

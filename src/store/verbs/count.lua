@@ -1,14 +1,14 @@
--- Counts, for tasks of other partitions, how many of this one stand before them in the same queue, and how long the line is.
+-- Counts, for tasks of other partitions, how many tasks of this partition are before them in the same queue, and how long the line is.
 
 local whole = Number.whole
 local QUESTION = Layout.count.item
 
 local function count_before(line, score)
-  -- Where nobody waits nobody stands before anyone.
+  -- In an empty line, no task is before another.
   return line.waiting == 0 and 0 or redis.call('ZCOUNT', line.key, '-inf', line.sign .. score)
 end
 
--- Each score without a fraction is that of one task only, and fair lines are those that have others.
+-- Each score without a fraction belongs to one task only; scores with a fraction occur in fair lines.
 local function is_unique(call, line)
   if line.unique == nil then line.unique = redis.call('EXISTS', K.shares(call, line.queue)) == 0 end
   return line.unique

@@ -1,4 +1,4 @@
--- Dead tasks: they are run again, or forgotten.
+-- Dead tasks: runs them again, or deletes them.
 
 local whole = Number.whole
 local RETRY, FORGET = Layout.retry.item, Layout.forget.args
@@ -10,7 +10,7 @@ local function take_back(call, id, undo)
   redis.call('HDEL', K.task(call, id), F.undoing)
 end
 
--- What has ended the task is one of its attempts now.
+-- The attempt that ended the task becomes one of its past attempts.
 local function note_end(call, key, run)
   local ended, errors = unpack(redis.call('HMGET', key, F.ended, F.errors))
   local readable, texts = pcall(cjson.decode, errors or '[]')
@@ -18,14 +18,14 @@ local function note_end(call, key, run)
   Past.add(key, '0 ' .. call.now_text .. ' ' .. call.now_text .. ' retried - ')
 end
 
--- Takes from the record what is only of a task that has ended.
+-- Removes the fields of the record that only ended tasks have.
 local function revive(call, id, key)
   redis.call('HDEL', key, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.deadline)
   redis.call('HSET', key, F.state, S.waiting)
   redis.call('PERSIST', key)
   redis.call('PERSIST', K.input(call, id))
   redis.call('PERSIST', K.steps(call, id))
-  -- If what it had written has gone with its result, none of it counts any more.
+  -- If its output has expired with its result, that no longer counts towards the limit.
   if redis.call('PERSIST', K.output(call, id)) == 0 then redis.call('HDEL', key, F.output) end
   redis.call('HINCRBY', key, F.restarts, 1)
   Result.drop(call, id, key)
@@ -45,7 +45,7 @@ local function join_line(call, id, queue, priority, share, of_key)
   Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
 end
 
--- woken: the queues whose workers are to be told.
+-- woken: the queues whose workers must be notified.
 local function retry(call, args, at, woken)
   local id, word = args[at + RETRY.id], args[at + RETRY.call]
   local key = K.task(call, id)
@@ -58,7 +58,7 @@ local function retry(call, args, at, woken)
   if refusal then return refusal end
 
   note_end(call, key, run)
-  -- A run says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
+  -- A run says that a worker has had the task: while its work stands, a cancel undoes it, and its input is kept.
   if undo then
     take_back(call, id, undo)
     redis.call('HSET', key, F.run, Run.handed_back((Run.parts(run)), 0))
@@ -86,8 +86,7 @@ register('retry', {}, function(keys, args)
   return verdicts
 end)
 
--- Forgets dead tasks, the oldest first: what they hold is destroyed. Returns how many were forgotten; as many as the limit when there may be
--- more.
+-- Deletes dead tasks with all they hold, the oldest first. Returns how many were deleted; as many as the limit if there may be more.
 register('forget', { 'allow-oom' }, function(keys, args)
   local call, queue = Call.new(keys), args[FORGET.queue]
   local limit, word = tonumber(args[FORGET.limit]), args[FORGET.call]

@@ -1,23 +1,23 @@
--- What the processes of a deployment have in common, in partition 0. Tiny, and needed to drain: it is written at the memory limit too.
+-- Facts that the processes of a deployment share, in partition 0. Tiny, and needed to drain, so it is written even at the memory limit.
 
 local VERSION = Layout.version.args
 
--- Writes the number of partitions at the first start. Returns the number that is written: this one, or that of the first start.
+-- Writes the number of partitions at the first start. Returns the stored number: this one, or that of the first start.
 register('claim', { 'allow-oom' }, function(keys, args)
   local key = K.partitions(Call.untimed(keys))
   redis.call('SET', key, args[Layout.claim.args.partitions], 'NX')
   return redis.call('GET', key)
 end)
 
--- Writes the deployment's secret where there is none. Returns the secret that is written: this one, or that of whoever came first.
+-- Writes the deployment's secret if there is none. Returns the stored secret: this one, or that of the first process.
 register('secret', { 'allow-oom' }, function(keys, args)
   local key = K.secret(Call.untimed(keys))
   redis.call('SET', key, args[Layout.secret.args.proposal], 'NX')
   return redis.call('GET', key)
 end)
 
--- Writes the version of the data at the first start, and a later one at the first start of a release that writes it and can go on with
--- what is there. Returns what is stored: the version, the oldest one beside it, the release. If this release cannot work with it, nothing
+-- Writes the version of the data at the first start, and a later one at the first start of a release that writes it and can read the
+-- existing data. Returns what is stored: the version, the oldest one beside it, the release. If this release cannot work with it, nothing
 -- has changed.
 register('version', { 'allow-oom' }, function(keys, args)
   local call, written, oldest_read = Call.untimed(keys), tonumber(args[VERSION.written]), tonumber(args[VERSION.oldestRead])

@@ -1,4 +1,4 @@
--- Ends attempts that did not succeed: another one later, or the task's end.
+-- Ends attempts that did not succeed: schedules another attempt, or ends the task.
 
 local whole = Number.whole
 local FAILURE = Layout.fail.item
@@ -56,7 +56,7 @@ end
 
 -- Its kinds: "retry": an attempt is used up; "later": it is not; "give-up": failed for good, an answer and not a fault. Returns a verdict of
 -- each: "retrying", "failed", "dead", "canceled" (cancel was requested), "already" (it ended otherwise under this fence), "stale", "unknown".
--- The same attempt failed again is answered the same.
+-- A repetition for the same attempt gets the same answer.
 register('fail', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.fail, fail, tonumber(args[Layout.fail.args.deadCap]))

@@ -1,13 +1,13 @@
--- The histories of queues: how they stood at the end of each interval, and what happened to them in it. A sample is "interval waiting
+-- The histories of queues: their state at the end of each interval, and what happened in it. A sample is "interval waiting
 -- running scheduled dead accepted started finished failed", then the 50th and 95th percentile of service times, and of waits, ms, a hyphen
 -- for none. The interval is the time of its beginning, in intervals.
 
 local whole = Number.whole
--- The history of a queue that does not change is kept for so long, ms.
+-- How long the history of a queue that does not change is kept, ms.
 local KEEP_MS = 2 * C.mostSamples * C.bucketMs
--- Of so many of the latest outcomes at most it is looked up how long they took.
+-- For at most this many of the latest outcomes, the times are looked up.
 local MOST_LOOKED_AT = 64
--- A place in a plain line says when the task joined it. After a burst that may be ahead of the clock: so much, in ms, is no delay.
+-- A place in a plain line says when the task joined it. After a burst it may be ahead of the clock: less than this, in ms, is not a delay.
 local LEAST_DELAY_MS = 2000
 -- The kinds of events that are counted.
 local KINDS = { R.accepted, R.finished, R.failed, R.returned }
@@ -20,7 +20,7 @@ local function percentiles(times)
   return whole(times[math.ceil(count * 0.5)]) .. ' ' .. whole(times[math.ceil(count * 0.95)])
 end
 
--- When a task joined the line from which it was taken: a scheduled one later than it was created.
+-- When a task joined the line from which it was taken; for a scheduled task, later than its creation.
 local function joined_at(created, place)
   local score = tonumber(place)
   if not score or Fair.is_fair(score) then return created end
@@ -45,7 +45,7 @@ local function percentiles_of(call, queue, from, span)
   local key = K.finished(call, queue)
   local length = redis.call('LLEN', key)
   local first, last = first_before(key, length, from + span), first_before(key, length, from)
-  -- So many have ended since that the list has none of that interval: then the latest.
+  -- So many have ended since that the list has none of that interval: use the latest.
   if first == last then first, last = 0, length end
   local services, waits = {}, {}
   local step = math.max(1, (last - first) / MOST_LOOKED_AT)
@@ -77,7 +77,7 @@ local function read_counts(call, queue)
   end
 end
 
--- What makes up how a queue stands.
+-- The indexes that make up the state of a queue.
 local function indexes_of(call, queue)
   return { K.waiting(call, queue), K.leases(call, queue), K.scheduled(call, queue), K.dead(call, queue) }
 end
@@ -116,10 +116,10 @@ local function sample(call, queue, this, empty, before_empty)
   local after, had = table.concat(gauges, ' '), tonumber(running or 0)
   for bucket = math.max(last + 1, this - Rate.BUCKETS + 1), this - 1 do
     local accepted, finished, failed, returned = count(1, bucket), count(2, bucket), count(3, bucket), count(4, bucket)
-    -- How it stood at the end of an interval of which nobody took a sample is not known: as before.
+    -- The state at the end of an interval without a sample is unknown: take that of the one before.
     local stood, ran = before, had
     if bucket == this - 1 then stood, ran = after, gauges[2] end
-    -- What has left the slots, or is in them now, has started.
+    -- Tasks that have left the slots, or are in them now, have started.
     local started = math.max(0, ran - had + finished + returned)
     if stood ~= before or accepted + started + finished + failed > 0 then
       local times = finished > 0 and percentiles_of(call, queue, bucket * C.bucketMs, C.bucketMs) or '- - - -'
@@ -134,7 +134,7 @@ end
 
 -- Adds samples of the intervals that have ended since the last call. Any number of processes may call it at any time: each interval gets
 -- one sample, or none if nothing has changed. The first process to call in an interval takes its samples; if it stops half-way, the next
--- interval makes up for that. Returns the ms until the present interval ends, and 1 where nothing is in any of the queues, else 0.
+-- interval makes up for that. Returns the ms until the current interval ends, and 1 if all of the queues are empty, else 0.
 register('sample', { 'allow-oom' }, function(keys, args)
   local call, ARGS, ANSWER = Call.new(keys), Layout.sample.args, Layout.sample.answer
   local process, was_empty, queues = args[ARGS.process], args[ARGS.empty] == '1', { unpack(args, ARGS.count + 1) }
@@ -152,7 +152,7 @@ register('sample', { 'allow-oom' }, function(keys, args)
   return { [ANSWER.endsMs] = whole((this + 1) * C.bucketMs - call.now), [ANSWER.empty] = empty and 1 or 0 }
 end)
 
--- Returns the latest samples of each queue, a line each, the newest first: a text costs a client much less than as many replies.
+-- Returns the latest samples of each queue, one per line, the newest first: a text costs a client much less than that many replies.
 register('history', { 'no-writes' }, function(keys, args)
   local call, ARGS, ANSWER = Call.new(keys), Layout.history.args, Layout.history.answer
   local last, histories = tonumber(args[ARGS.most]) - 1, {}

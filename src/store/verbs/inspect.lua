@@ -1,11 +1,11 @@
--- Looks at tasks: each one's state, its place in line and the line itself, all of the same instant.
+-- Reads tasks: the state of each, its place in line and the line itself, all as of the same instant.
 
--- Returns a snapshot of each queue, and of each task what look.lua finds.
+-- Returns a snapshot of each queue, and for each task the answer of look.lua.
 register('inspect', { 'no-writes' }, function(keys, args)
   return Look.at(Call.new(keys), args, Layout.inspect)
 end)
 
--- The same, and names a process in their records: it is told of what happens to them from now on. Returns the same.
+-- The same, and adds a process to the listeners in their records, so that it gets notices from now on. Returns the same.
 register('watch', { 'allow-oom' }, function(keys, args)
   local call, ARGS, LOOK = Call.new(keys), Layout.watch.args, Layout.watch.item
   for n = 0, tonumber(args[ARGS.count]) - 1 do
@@ -19,7 +19,7 @@ local function lifetime(call, args, at)
   return redis.call('PTTL', K.task(call, args[at + Layout.lifetimes.item.id]))
 end
 
--- Returns of each task the ms until its record goes, as Redis says it: -1 as long as it has not ended, -2 if there is none.
+-- Returns for each task the ms until its record expires, as Redis says it: -1 until it has ended, -2 if there is none.
 register('lifetimes', { 'no-writes' }, function(keys, args)
   return Call.each(Call.untimed(keys), args, Layout.lifetimes, lifetime)
 end)

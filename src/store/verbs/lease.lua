@@ -1,4 +1,4 @@
--- What a worker says of the leases that it has: that a handler begins, that it goes on, that the task is handed back, that its process died.
+-- Reports of a worker about its leases: a handler begins, goes on, its task is handed back, its process died.
 
 local whole = Number.whole
 local STATE, RUN, CANCEL, LEASE, RUNNING, task_key = F.state, F.run, F.cancel, F.lease, S.running, K.task
@@ -20,9 +20,9 @@ local function begin(call, args, at)
   return 'ok'
 end
 
--- Notes that handlers begin: of tasks that have lost a worker before, where the worker said at the reservation that it reports this. A loss
--- before that is none, see Lease.lose. Returns a verdict of each: "ok", "cancel" or "deadline" (it is not to begin: the task is to be given
--- up), "stale" (no longer the worker's).
+-- Records that handlers begin, for tasks that have lost a worker before, if the worker said at the reservation that it would report this.
+-- An earlier loss does not count, see Lease.lose. Returns a verdict for each: "ok", "cancel" or "deadline" (it must not begin: the task
+-- must be given up), "stale" (it no longer belongs to the worker).
 register('begin', { 'allow-oom' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.begin, begin)
 end)
@@ -36,8 +36,8 @@ local function renew(call, args, at)
   return (cancel == C.cancelByDeadline and 'deadline ' or cancel and 'cancel ' or 'ok ') .. lease
 end
 
--- Prolongs leases. Returns a verdict of each: "ok", "cancel" or "deadline" (prolonged, but the task is to be given up, by a caller or by its
--- deadline) with a space and the lease, ms; "stale" (no longer the worker's).
+-- Prolongs leases. Returns a verdict of each: "ok", "cancel" or "deadline" (prolonged, but the task must be given up, because of a caller
+-- or its deadline) with a space and the lease, ms; "stale" (it no longer belongs to the worker).
 register('renew', { 'allow-oom' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.renew, renew)
 end)
@@ -58,7 +58,7 @@ local function release(call, args, at)
 end
 
 -- Hands tasks back: each waits again at its old place, and the attempt does not count. Returns a verdict of each: "released", "canceled"
--- (cancel was requested), "stale". The same attempt handed back again is answered the same.
+-- (cancel was requested), "stale". A repetition for the same attempt gets the same answer.
 register('release', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.release, release)
@@ -81,8 +81,8 @@ local function lose(call, args, at, cap)
 end
 
 -- Reports tasks whose process died under them while the worker lives: the losses count at once, not when the lease ends. Returns a verdict
--- of each: "waiting", "released" (its handler had not begun: no loss is counted), "dead", "canceled", "stale". The same attempt reported
--- again is answered the same.
+-- of each: "waiting", "released" (its handler had not begun: no loss is counted), "dead", "canceled", "stale". A repetition for the same
+-- attempt gets the same answer.
 register('lose', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.lose, lose, tonumber(args[Layout.lose.args.deadCap]))

@@ -1,9 +1,9 @@
--- What handlers say while they run: values for the output of their tasks, and how far they are.
+-- Reports of running handlers: values for the output of their tasks, and their progress.
 
 local PLACE, OUTPUT, PROGRESS = Layout.output.item, Layout.write.item, Layout.progress.item
 -- Bytes after which a page ends.
 local PAGE = 16384
--- Values that are read at once: few at first, as they may be long.
+-- Values that are read at once: few at first, since they may be long.
 local FEW, MANY = 4, 256
 
 local function read_page(call, args, at)
@@ -20,13 +20,13 @@ local function read_page(call, args, at)
   return page
 end
 
--- Reads output, of each task a page from a place on. Returns of each how many values there are, and behind that those of the page, as they
--- are stored: "run attempt JSON".
+-- Reads output: for each task a page from a place on. Returns for each how many values there are, then those of the page, as they are
+-- stored: "run attempt JSON".
 register('output', { 'no-writes' }, function(keys, args)
   return Call.each(Call.untimed(keys), args, Layout.output, read_page)
 end)
 
--- Of so many calls the answers are remembered: several requests of one worker may be underway.
+-- The number of calls whose answers are remembered, since several requests of one worker may be underway.
 local ANSWERS = 3
 
 local function write(call, args, at, values)
@@ -61,8 +61,8 @@ local function write(call, args, at, values)
   return tostring(#entries)
 end
 
--- Appends values to output. Returns of each task "stale", or how many of its values were stored: what did not fit and all behind it is
--- refused. The same call sent again is answered the same.
+-- Appends values to output. Returns for each task "stale", or how many of its values were stored: the first that does not fit and all after
+-- it are refused. A repeated call gets the same answer.
 register('write', {}, function(keys, args)
   local call, verdicts, at = Call.untimed(keys), {}, Layout.write.args.count
   for n = 1, tonumber(args[at]) do
@@ -85,7 +85,7 @@ local function keep(call, args, at)
   return 'ok'
 end
 
--- Keeps how far running tasks are. Returns a verdict of each: "ok" or "stale".
+-- Stores the progress of running tasks. Returns a verdict for each: "ok" or "stale".
 register('progress', { 'allow-oom' }, function(keys, args)
   local call = Call.untimed(keys)
   local verdicts = Call.each(call, args, Layout.progress, keep)

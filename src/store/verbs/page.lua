@@ -1,11 +1,11 @@
--- Pages of lists of tasks: of those in an index of a queue, and of those that finished last.
+-- Pages of lists of tasks: of an index of a queue, and of the tasks that finished last.
 
 local PAGE, PART, PLACE = Layout.page.args, Layout.page.answer, Layout.page.last
 local FINISHED, FINISHED_PART = Layout.finished.args, Layout.finished.answer
 -- Entries that are read at a time.
 local CHUNK = 200
 
--- Whether id a stands behind id b of the same score: by bytes, as Redis sorts; Lua would compare by the server's locale.
+-- Whether id a comes after id b of the same score: by bytes, as Redis sorts; Lua would compare by the server's locale.
 local function is_behind(a, b)
   for n = 1, math.min(#a, #b) do
     local x, y = string.byte(a, n), string.byte(b, n)
@@ -14,7 +14,7 @@ local function is_behind(a, b)
   return #a > #b
 end
 
--- The rank of the first entry behind a place, whose own one may have left. Any number may have the same score.
+-- The rank of the first entry after a place, whose own entry may have left. Any number may have the same score.
 local function rank_behind(key, score, id)
   local low, high = redis.call('ZCOUNT', key, '-inf', '(' .. score), redis.call('ZCOUNT', key, '-inf', score)
   while low < high do
@@ -25,7 +25,7 @@ local function rank_behind(key, score, id)
 end
 
 -- The tasks of an index that are wanted, in the order of their scores and, where these are equal, of their ids; or in reverse. Returns,
--- beside the page, how many entries it has looked at, "1" if there are others behind them, and the last of them. The order of an entry is
+-- besides the page, how many entries it has read, "1" if there are others after them, and the last of them. The order of an entry is
 -- its score for comparing with other partitions, see Fair.told_score.
 register('page', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
@@ -36,7 +36,7 @@ register('page', { 'no-writes' }, function(keys, args)
     return index == P.waiting and Fair.told_score(call, queue, entry_score) or entry_score
   end
 
-  -- What is left lies behind the first `rank` entries, or, newest first, before the entry of rank `length`.
+  -- The rest comes after the first `rank` entries, or, newest first, before the entry of rank `length`.
   local rank, length = 0, redis.call('ZCOUNT', key, '-inf', args[PAGE.lastScore])
   if id ~= '' then
     local behind = rank_behind(key, score, id)
@@ -71,7 +71,7 @@ register('page', { 'no-writes' }, function(keys, args)
   }
 end)
 
--- Where the page begins. The last task of the page before may have left the list meanwhile.
+-- The start of the page. The last task of the page before may have left the list in the meantime.
 local function first_of_page(entries, ended, id, same)
   if ended == '' then return 1 end
   if id ~= '' then
@@ -87,8 +87,8 @@ local function first_of_page(entries, ended, id, same)
   return #entries + 1
 end
 
--- The tasks that finished last, the newest first. Returns, beside the page, how many entries of this partition come before it, and how
--- many it has looked at. What has gone from the store, was destroyed, or was run again since is left out.
+-- The tasks that finished last, the newest first. Returns, besides the page, how many entries of this partition come before it, and how
+-- many it has read. Tasks that have left the store, lost their result, or run again since are left out.
 register('finished', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
   local queue, ended, id, limit = args[FINISHED.queue], args[FINISHED.ended], args[FINISHED.id], tonumber(args[FINISHED.limit])

@@ -1,12 +1,12 @@
 -- Permits to start tasks of a queue that lies in several partitions, in the one that keeps its rate.
 
 local whole = Number.whole
--- Most permits that are corrected in one call where the clock was set back.
+-- Maximum number of permits that are corrected in one call after the clock was set back.
 local CORRECT = 1000
 local ARGS, ANSWER = Layout.permit.args, Layout.permit.answer
 
--- Permits as many starts as may be within the span that ends now. The same request asked again has the permits that it had. Returns how
--- many it has, and for how many ms the rate allows no more.
+-- Permits as many starts as the rate allows within the span that ends now. A repeated request keeps its permits. Returns how many it has,
+-- and for how many ms the rate allows no more.
 register('permit', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local queue, request, count = args[ARGS.queue], args[ARGS.request], tonumber(args[ARGS.count])
@@ -14,7 +14,7 @@ register('permit', { 'allow-oom' }, function(keys, args)
   local permits = K.permits(call, queue)
 
   redis.call('ZREMRANGEBYSCORE', permits, '-inf', whole(call.now - span))
-  -- What stands in the future was before the clock was set back.
+  -- Entries in the future are from before the clock was set back.
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', permits, '(' .. call.now_text, '+inf', 'LIMIT', 0, CORRECT)) do
     redis.call('ZADD', permits, call.now_text, member)
   end
@@ -30,7 +30,7 @@ register('permit', { 'allow-oom' }, function(keys, args)
         redis.call('ZREM', permits, request .. ' ' .. n)
       end
     end
-    -- Others may have been refused meanwhile.
+    -- Others may have been refused in the meantime.
     if full and has > used then Notices.work(call, queue) end
     has = used
   elseif has == 0 then

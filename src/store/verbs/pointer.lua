@@ -1,5 +1,5 @@
--- Where tasks are that are not in the partition of their ids: all tasks of a keyed queue are in one partition. That is noted in the
--- partition of the ids, before they are submitted to the other: so an id has at most one task, and is found by its id alone.
+-- Pointers to tasks that are not in the partition of their ids: all tasks of a keyed queue are in one partition. A pointer is written in
+-- the partition of the id before the task is submitted to the other. An id therefore has at most one task, which is found by its id alone.
 
 local whole = Number.whole
 local POINT, REPOINT, HOME = Layout.point, Layout.repoint, Layout.home
@@ -16,19 +16,19 @@ local function point(call, args, at, check)
     return 'new ' .. whole(check)
   end
   if known_queue ~= queue or known_home ~= home then return 'taken' end
-  -- With another score: whoever was first must not forget it now.
+  -- With another score, so that the first caller does not delete it now.
   redis.call('ZADD', moved, whole(math.max(check, 1 + (redis.call('ZSCORE', moved, id) or 0))), id)
   return 'noted'
 end
 
--- Notes where tasks will be. Returns a verdict of each: "new" and the score that `repoint` forgets it by, as long as nobody has noted it
--- again; "noted" where it has been before; "taken": the id has a task here, or one of another queue.
+-- Writes pointers to tasks that will be stored. Returns a verdict for each: "new" and the score by which `repoint` deletes it, unless it
+-- has been written again; "noted" if there already was one; "taken": the id has a task here, or one of another queue.
 register('point', {}, function(keys, args)
   local call = Call.new(keys)
   return Call.each(call, args, POINT, point, call.now + tonumber(args[POINT.args.checkMs]))
 end)
 
--- Where the score has changed meanwhile the id is in use again, or another caller checks it.
+-- If the score has changed in the meantime, the id is in use again, or another caller checks it.
 local function note_check(call, args, at)
   local id, next_check = args[at + CHECKED.id], args[at + CHECKED.nextMs]
   local moved, key = K.moved(call), K.task(call, id)
@@ -41,7 +41,7 @@ local function note_check(call, args, at)
   end
 end
 
--- Forgets where tasks are that have gone. Returns, as lists, of which tasks that is to be checked now.
+-- Deletes pointers to tasks that have gone. Returns, as lists, the pointers to check now.
 register('repoint', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.new(keys), REPOINT.args
   Call.each(call, args, REPOINT, note_check)
@@ -59,7 +59,7 @@ local function home(call, args, at)
   return redis.call('HGET', K.task(call, args[at + HOME.item.id]), F.home) or ''
 end
 
--- Returns the partition of each task that is not in that of its id; "" where it is in this one, or unknown.
+-- Returns the partition of each task that is not in that of its id; "" if it is in this one, or unknown.
 register('home', { 'no-writes' }, function(keys, args)
   return Call.each(Call.untimed(keys), args, HOME, home)
 end)

@@ -1,9 +1,9 @@
 -- Tries every command that the library uses on a key of its own, which it removes: the store's user may not be allowed some of them, and
--- a call that is stopped half-way has changed something. Tiny, and needed to drain: it works at the memory limit too.
+-- a call that is stopped half-way has changed something. Tiny, and needed to drain, so it works even at the memory limit.
 
 local REFUSED = Layout.probe.refused
 
--- Returns of each command that was refused for lack of a right its name, and what Redis said. If it takes no writes: its error.
+-- Returns, for each command that was refused for lack of a right, its name and the error of Redis. If Redis takes no writes: its error.
 register('probe', { 'allow-oom' }, function(keys, args)
   local call, publish = Call.untimed(keys), args[Layout.probe.args.publish]
   local key = K.probe(call)
@@ -63,7 +63,7 @@ register('probe', { 'allow-oom' }, function(keys, args)
   for _, try in ipairs(tries) do
     local reply = redis.pcall(unpack(try))
     local fault = type(reply) == 'table' and reply.err or ''
-    -- Where calls are not refused as a whole.
+    -- On servers that do not refuse calls as a whole.
     if string.find(fault, 'MISCONF') or string.find(fault, 'NOREPLICAS') or string.find(fault, 'READONLY') then
       return reply
     end

@@ -1,13 +1,13 @@
--- Queues: how they stand, and whether work is taken from them.
+-- Queues: their figures, and whether work is taken from them.
 
 local whole = Number.whole
 local QUEUE, FIGURES = Layout.queue.item, Layout.queue.figures
 
 local function last_minute(call, key, kind)
   local bucket, total = Rate.bucket(call), 0
-  -- How much of the oldest bucket lies within the minute.
+  -- The share of the oldest bucket that lies within the minute.
   local share = 1 - call.now % C.bucketMs / C.bucketMs
-  -- Later buckets are of before the clock was set back.
+  -- Later buckets are from before the clock was set back.
   for _, value in ipairs(redis.call('HMGET', key, unpack(Rate.fields(kind)))) do
     total = total + Rate.between(value, bucket - 5, bucket) + share * Rate.between(value, bucket - 6, bucket - 6)
   end
@@ -31,17 +31,17 @@ local function figures(call, args, at)
     [FIGURES.failed] = last_minute(call, key, R.failed),
     -- See breaker.lua.
     [FIGURES.rest] = redis.call('HGET', key, Q.rest) or '',
-    -- How many of a fair line would stand before a newcomer whose key does not wait.
+    -- How many tasks of a fair line would be before a newcomer whose line key has nothing waiting.
     [FIGURES.newcomer] = first[2] and Fair.is_fair(first[2]) and Fair.before_newcomer(call, queue, C.defaultPriority) or '',
   }
 end
 
--- Returns the figures of each queue: "" for what it does not have.
+-- Returns the figures of each queue; "" for those that it does not have.
 register('queue', { 'no-writes' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.queue, figures)
 end)
 
--- Returns how many tasks may start now, but for the rate: all that wait, in a keyed queue those of them that wait for no other; none
+-- Returns how many tasks may start now, apart from the rate: all that wait, or in a keyed queue those that wait for no other task; none
 -- while the queue is paused.
 register('startable', { 'no-writes' }, function(keys, args)
   local call, queue = Call.untimed(keys), args[Layout.startable.args.queue]
@@ -50,7 +50,7 @@ register('startable', { 'no-writes' }, function(keys, args)
   return redis.call('ZCARD', keyed and K.startable(call, queue) or K.waiting(call, queue))
 end)
 
--- Stops or starts the taking of work from a queue. What runs goes on. Returns nothing.
+-- Pauses or resumes a queue. Running tasks go on. Returns nothing.
 register('pause', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.untimed(keys), Layout.pause.args
   local queue = args[ARGS.queue]

@@ -1,4 +1,4 @@
--- What few callers want to know of a task, in addition to what inspect.lua returns.
+-- Details of a task that few callers need, in addition to those of inspect.lua.
 
 local ARGS, ANSWER, STEP = Layout.record.args, Layout.record.answer, Layout.record.step
 
@@ -24,7 +24,7 @@ local function read_steps(key, most, step_bytes)
   return length, steps
 end
 
--- Returns "" for what it does not have, the length of a longer input; of an unknown task "" alone.
+-- Returns "" for each member that it does not have, and only the length of a longer input; for an unknown task "" alone.
 register('record', { 'no-writes' }, function(keys, args)
   local call, id, bytes = Call.untimed(keys), args[ARGS.id], tonumber(args[ARGS.bytes])
   local key = K.task(call, id)
@@ -34,7 +34,7 @@ register('record', { 'no-writes' }, function(keys, args)
   if not queue then return '' end
 
   local undo = undoable and find_undo(call, id, queue, run) or ''
-  -- The steps have gone to the task that undoes them.
+  -- The steps have moved to the task that undoes them.
   local of = redis.call('EXISTS', K.steps(call, id)) == 0 and undo ~= '' and undo or id
   local length, steps = read_steps(K.steps(call, of), tonumber(args[ARGS.steps]), tonumber(args[ARGS.stepBytes]))
   local given = input or Input.inline(key) or Result.value_or_length(K.input(call, id), bytes)

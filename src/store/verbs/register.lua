@@ -1,10 +1,10 @@
--- Keeps the names of all queues there are, with what time does to their tasks, so that any process can look after a queue whose
--- handler no process has any more.
+-- Keeps the names of all queues, with the settings that ticks need, so that any process can maintain a queue whose handler no process has
+-- any more.
 
 local whole = Number.whole
 local ARGS, OWN, REGISTERED = Layout.register.args, Layout.register.item, Layout.register.registered
 
--- Notes the queues of a process. Returns the lease of each, by the field that has it.
+-- Registers the queues of a process. Returns the lease of each, by its field.
 local function note(call, args)
   local own, fields, leases, count = {}, {}, {}, tonumber(args[ARGS.count])
   for n = 1, count do
@@ -27,8 +27,8 @@ local function holds_tasks(call, queue)
   return redis.call('EXISTS', K.waiting(call, queue), K.scheduled(call, queue), K.leases(call, queue), K.dead(call, queue)) > 0
 end
 
--- Returns the queues, this process's own among them, as lists, the lease "" where it is unknown; nothing where they are not asked for. One
--- that nobody has a handler for and that holds no tasks is forgotten after a time.
+-- Returns the queues, this process's own among them, as lists, the lease "" where it is unknown; nothing if they are not requested. A queue
+-- without a handler and without tasks is deleted after a time.
 register('register', { 'allow-oom' }, function(keys, args)
   local call, forget_after = Call.new(keys), tonumber(args[ARGS.forgetMs])
   local leases = note(call, args)

@@ -1,19 +1,19 @@
--- Takes the first waiting tasks of a queue for a worker, each under a lease and a fence; or hands them back again.
--- The same reservation sent again is answered with the same tasks, so that a lost reply loses no work.
+-- Takes the first waiting tasks of a queue for a worker, each under a lease and a fence; or hands them back again. A repeated reservation
+-- gets the same tasks, so that a lost reply loses no work.
 
 local REQUEST, ANSWER, RARE, RETURNED = Layout.reserve.args, Layout.reserve.answer, Layout.reserve.rare, Layout.unreserve.args
 local whole = Number.whole
 
--- Most bytes of an input that travels in the answer.
+-- Maximum bytes of an input in the answer.
 local INSIDE = 16384
--- Of how many tasks at most it is decided anew in one call whether they may start.
+-- Maximum number of tasks for which one call decides anew whether they may start.
 local REKEYED = 200
 local STATE, INPUT, CREATED, EXTRA, LISTENERS, RUN = F.state, F.input, F.created, F.extra, F.listeners, F.run
 local WAITING, RUNNING = S.waiting, S.running
 local task_key, new_run = K.task, Run.new
 
--- A request is what was asked for, and what becomes of it: `tasks` and `told`, the list of tasks in the answer and its length; `writes`,
--- fields and values for the queue's hash, which is read and written once; `part`, of a request that is remembered by itself.
+-- A request with its outcome: `tasks` and `told`, the list of tasks in the answer and its length; `writes`, fields and values for the
+-- queue's hash, which is read and written once; `part`, for a request that is remembered separately.
 local function read_request(args)
   local worker, lane, rate, suspect_lease = args[REQUEST.worker], args[REQUEST.lane], args[REQUEST.max], args[REQUEST.suspectLeaseMs]
   local request = {
@@ -32,7 +32,7 @@ local function read_request(args)
     writes = nil,
     part = '',
   }
-  -- Either its lane is given, or it is remembered by itself.
+  -- It either has a lane, or is remembered separately.
   if not request.lane then
     local holder, generation, after = string.match(lane, '^(%S+) (%d+) (%d+)$')
     request.holder, request.generation, request.after = holder, tonumber(generation), tonumber(after)
@@ -46,9 +46,9 @@ local function write(request, field, value)
   writes[length + 1], writes[length + 2] = field, value
 end
 
--- Hands out a task: "id fence attempt lost created" and its input join the list in the answer; "lost" is "lost/unbegun" where it was handed
--- out in vain since its last loss, so often. Where it has anything rare the first ends in " +" and that comes behind, "" for what it does not
--- have.
+-- Hands out a task: "id fence attempt lost created" and its input join the list in the answer; "lost" is "lost/unbegun" if it was reserved
+-- that often since its last loss without its handler having begun. If it has rare members, the first string ends in " +" and they follow,
+-- "" for each that it does not have.
 local function hand(call, request, id, fence, attempts, lost, created, input, media, query, caller, trace)
   if lost and request.suspect_lease then
     local unbegun = redis.call('HGET', K.task(call, id), F.unbegunReleases)
@@ -66,10 +66,10 @@ local function hand(call, request, id, fence, attempts, lost, created, input, me
   request.told = told + 2
 end
 
--- Writes what is left to be written, tells who is to be told, and returns the answer.
+-- Writes the pending changes, sends the notices, and returns the answer.
 local function answer(call, request, waiting, pause, verdicts)
   if #request.writes > 0 then redis.call('HSET', K.queue(call, request.queue), unpack(request.writes)) end
-  -- Whoever asks need not be told of what it has taken, or is told of in the answer.
+  -- The caller needs no notice of tasks that it has taken, or that the answer mentions.
   Settle.close(call, waiting == 0 and request.queue)
   local reply = { nil, nil, nil, nil, nil }
   reply[ANSWER.tasks], reply[ANSWER.waiting], reply[ANSWER.pauseMs] = request.tasks, waiting, pause == 0 and 0 or whole(pause)
@@ -77,7 +77,7 @@ local function answer(call, request, waiting, pause, verdicts)
   return reply
 end
 
--- What this reservation was given before: its first fence, and its ids; nothing if it is new.
+-- The tasks that this reservation got before: their first fence, and their ids; nothing if it is new.
 local function recall(call, request, last)
   if request.holder then
     local generation, given, first, ids = Reservation.recall_part(
@@ -92,7 +92,7 @@ local function recall(call, request, last)
   end
 end
 
--- Hands out once more what it was given, as far as it is still held. The fences of one reservation follow one another.
+-- Returns its earlier tasks again, if they are still held. The fences of one reservation are consecutive.
 local function hand_again(call, request, first, ids)
   local nth = tonumber(first)
   for id in string.gmatch(ids, '%S+') do
@@ -100,10 +100,10 @@ local function hand_again(call, request, first, ids)
       'HMGET', K.task(call, id), F.state, F.run, F.unbegun, F.input, F.lost, F.created, F.mediaType, F.query, F.caller, F.trace
     ))
     local fence, _, attempts = Run.parts(run)
-    -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
+    -- A task that was lost and taken again in the meantime, even by this worker in another lane, has another fence.
     if state == S.running and fence == whole(nth) then
       hand(call, request, id, fence, attempts, lost, created, input, media, query, caller, trace)
-      -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
+      -- The worker counts the lease from this answer, but much of the first lease has passed while the reply was lost.
       local lease = unbegun == fence and request.suspect_lease or request.lease
       redis.call('ZADD', K.leases(call, request.queue), whole(call.now + lease), id)
     end
@@ -111,7 +111,7 @@ local function hand_again(call, request, first, ids)
   end
 end
 
--- Remembers what it was given: the first fence and the ids; nil and none for nothing.
+-- Remembers its tasks: the first fence and the ids; nil and none for nothing.
 local function remember(call, request, first, ids)
   if request.holder then
     request.part = whole(request.generation) .. ' ' .. #ids .. ' 0'
@@ -123,8 +123,8 @@ local function remember(call, request, first, ids)
   end
 end
 
--- Who may start has yet to be decided of the tasks in line from a score on, as the limit for each key has changed: of some of them in
--- each call. Returns before which score it is decided now, nil if of all.
+-- After a change of the limit for each line key, decides which tasks in line from a score on may start, some of them in each call. Returns
+-- the score up to which this is decided now, nil if for all.
 local function rekey(call, queue, from)
   local line, counters = K.waiting(call, queue), K.queue(call, queue)
   local some = redis.call('ZRANGEBYSCORE', line, from, '+inf', 'WITHSCORES', 'LIMIT', 0, REKEYED)
@@ -146,7 +146,7 @@ end
 local function allowed_by_rate(call, request)
   local starts, rate, span, now = K.starts(call, request.queue), request.rate, request.span, call.now
   if tonumber(redis.call('LINDEX', starts, 0) or 0) > now then
-    -- The clock was set back: what has started counts from now on, and not for as long as the clock was ahead.
+    -- The clock was set back: starts count from now on, instead of for as long as the clock was ahead.
     local times = redis.call('LRANGE', starts, 0, rate - 1)
     redis.call('DEL', starts)
     for _, time in ipairs(times) do redis.call('RPUSH', starts, whole(math.min(tonumber(time), now))) end
@@ -192,7 +192,7 @@ end
 -- Starts the tasks of some entries. Returns how many there were: the task of an entry may be gone or not waiting (memory evicted, a key
 -- deleted by hand), which must not block the line.
 --   last_fence  of the queue
---   marks       whether the line of its key has to show that a task has started
+--   marks       whether a start must be marked in the line of its line key
 local function start(call, request, entries, last_fence, marks)
   local queue, suspect_lease = request.queue, request.suspect_lease
   local fence, first_fence, count = last_fence, nil, 0
@@ -203,7 +203,7 @@ local function start(call, request, entries, last_fence, marks)
     local key = task_key(call, id)
     local state, input, created, extra, listeners = unpack(redis.call('HMGET', key, STATE, INPUT, CREATED, EXTRA, LISTENERS))
     if state == WAITING then
-      -- Behind the first each is one more than the one before.
+      -- After the first, each fence is one more than the one before.
       fence = first_fence and fence + 1 or Run.next_fence(call, fence)
       first_fence = first_fence or fence
       count = count + 1
@@ -221,7 +221,7 @@ local function start(call, request, entries, last_fence, marks)
         Keyed.mark_holder(call, queue, id, extra)
       end
       redis.call('HSET', key, STATE, RUNNING, RUN, new_run(call, fence, fence_text, attempts, score, worker_end))
-      -- Whoever renews over HTTP need not say again for how long.
+      -- A worker over HTTP can renew without repeating the length.
       if holder then redis.call('HSET', key, F.lease, request.lease) end
       if lost and suspect_lease then
         redis.call('HSET', key, F.unbegun, fence_text)
@@ -243,14 +243,14 @@ local function start(call, request, entries, last_fence, marks)
   return count
 end
 
--- Returns, beside the tasks, how many still wait (in a keyed queue, how many that may start), -1 while the queue is paused; for how many ms the
--- rate allows no more; the verdicts on the tasks that the process has finished meanwhile, see complete.lua: they cost no call of their own; and
--- of a request that is remembered by itself "generation given replayed".
+-- Returns, besides the tasks, how many still wait (in a keyed queue, how many that may start), -1 while the queue is paused; for how many
+-- ms the rate allows no more; the verdicts on the completions that travelled with it, see complete.lua; and for a request that is
+-- remembered separately "generation given replayed".
 register('reserve', { 'allow-oom' }, function(keys, args)
   local call, request = Call.new(keys), read_request(args)
   local queue, counters = request.queue, K.queue(call, request.queue)
 
-  -- Finishes first what the worker has finished: that reads and writes the same hash.
+  -- First the completions of the worker, which read and write the same hash.
   local verdicts, q, writes = Completion.complete(call, args, REQUEST.width, queue, request.lane or Q.paused)
   if not q then
     q, writes = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey, request.lane or Q.paused), {}
@@ -271,7 +271,7 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   local keyed = limit and Keyed.limit(call, queue, limit)
   local startable = keyed and K.startable(call, queue) or K.waiting(call, queue)
   local undecided = rekey_from and rekey(call, queue, rekey_from) or nil
-  -- What completions have freed may start too.
+  -- Tasks that the completions have freed may start too.
   Keyed.open_freed(call)
   local count, pause = request.count, 0
   if request.rate then
@@ -290,9 +290,9 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   return answer(call, request, undecided and math.max(1, left) or left, pause, verdicts)
 end)
 
--- Hands back what a request for work took that is remembered by itself, where nobody has been told of it. If it is sent again it is given
--- nothing here, but for a later generation (see reservation.lua), of which the holder knows the latest. Returns "handed-back", also where there
--- was nothing, or "shared" when another sender of the request may have been told of it.
+-- Hands back the tasks of a request that is remembered separately, if no other sender may have got them. If the request is sent again, it
+-- gets nothing here, except for a later generation (see reservation.lua); the holder knows the latest. Returns "handed-back", also if there
+-- was nothing, or "shared" if another sender of the request may have got the tasks.
 register('unreserve', { 'allow-oom' }, function(keys, args)
   local call, queue, worker, reservation = Call.new(keys), args[RETURNED.queue], args[RETURNED.worker], args[RETURNED.reservation]
   local holder, generation, lease = args[RETURNED.holder], tonumber(args[RETURNED.generation]), tonumber(args[RETURNED.leaseMs])

@@ -1,16 +1,16 @@
--- The durable steps of a running task: reads them, notes that one begins, keeps the value of one, notes that one is undone.
--- At the memory limit too: only a task that can go on makes room.
+-- The durable steps of a running task: reads them, records that one begins, stores the value of one, records that one is undone. Works even
+-- at the memory limit: only a task that can go on makes room.
 --
 -- A step is stored as its number in the order of beginning, a letter ("i" when it can be undone, "u" when it has been, else
 -- none), a space, and its value as JSON, which is empty until it is known.
 
 local ARGS, ANSWER = Layout.step.args, Layout.step.answer
--- A page of steps: all at once would hold up Redis for long.
+-- Steps of one page: all at once would block Redis for long.
 local PAGE = 200
 
 -- The verbs: "read", "begin" (a step that can be undone), "keep", "undone". Returns the verdict "ok"; when reading, also the cursor of the
--- next page ("0" after the last), and the page: names and steps in turns; "stale" when the task is no longer the worker's; "canceled" or
--- "deadline" when a step is not to begin because cancel was requested; "many" or "large" when there is no room for the step.
+-- next page ("0" after the last), and the page: names and steps alternating; "stale" if the task no longer belongs to the worker;
+-- "canceled" or "deadline" if a step must not begin because a cancel was requested; "many" or "large" when there is no room for the step.
 register('step', { 'allow-oom' }, function(keys, args)
   local call = Call.untimed(keys)
   local id, verb, name = args[ARGS.id], args[ARGS.verb], args[ARGS.name]

@@ -8,8 +8,8 @@ local function gate_of(state, wait, failures)
   return { [GATE.state] = state, [GATE.waitMs] = wait, [GATE.failures] = failures }
 end
 
--- Asks whether work may be taken. One request at a time may take a task as a probe. Asked again by the same request, the probe counts for
--- as long again. Returns the state: "open" (to requests: work may be taken), "probe" (the request may take one task) or "resting"; for how
+-- Asks whether work may be taken. One request at a time may take a task as a probe. A repetition by the same request renews the probe.
+-- Returns the state: "open" (to requests: work may be taken), "probe" (the request may take one task) or "resting"; for how
 -- many ms nobody may probe; and how many consecutive failures there have been.
 register('gate', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
@@ -26,7 +26,7 @@ register('gate', { 'allow-oom' }, function(keys, args)
     if prober == request then redis.call('HDEL', key, Q.probe) end
     return gate_of('resting', '0', failures_text)
   end
-  -- Where the clock was set back, the shorter time is kept.
+  -- If the clock was set back, the shorter time is kept.
   Breaker.write(call, queue, rest)
   local wait = rest.next - call.now
   if prober and prober ~= request and left > 0 then
@@ -57,9 +57,9 @@ local function end_probe(call, queue, rest, reference, state, reason)
   redis.call('HDEL', key, Q.probe)
 end
 
--- Notes what an attempt has shown about the target: that it is up, down (it cannot be reached or says so), or unclear (no answer; only a
--- probe has failed by that). Returns "open", "began" (the queue rests from now on), "resting" or "ended". The same attempt noted again is
--- answered the same.
+-- Records what an attempt has shown about the target: it is up, down (it cannot be reached or says so), or unclear (no answer, which is a
+-- failure only for a probe). Returns "open", "began" (the queue rests from now on), "resting" or "ended". A repetition for the same attempt
+-- gets the same answer.
 register('target', { 'allow-oom' }, function(keys, args)
   local call, queue, reference = Call.new(keys), args[REPORT.queue], args[REPORT.reference]
   local state, reason, request = args[REPORT.state], args[REPORT.reason], args[REPORT.request]

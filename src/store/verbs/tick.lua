@@ -1,13 +1,12 @@
--- What time does to a queue: tasks past their deadline are canceled, due tasks join the line, tasks of lost workers return to it, old
--- dead letters leave. Any number of processes may call it at any time.
+-- Applies the passage of time to queues: cancels tasks past their deadline, lets due tasks join the line, returns tasks of lost workers to
+-- it, deletes old dead letters. Any number of processes may call it at any time.
 
 local ARGS, QUEUE, ANSWER = Layout.tick.args, Layout.tick.item, Layout.tick.answer
 local LOST, LATE = Layout.tick.lost, Layout.tick.late
 local whole = Number.whole
 
--- A pass is what one call has left to do and has done: {left, to_forward: what is left of the limit, however many queues there are, so
--- that no call holds up Redis for long; soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; grace;
--- setback}.
+-- A pass is the state of one call: {left, to_forward: what is left of the limit over all queues, so that no call blocks Redis for long;
+-- soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; grace; setback}.
 
 local function consider(pass, due)
   if due and (not pass.soonest or due < pass.soonest) then pass.soonest = due end
@@ -18,7 +17,7 @@ local function first_score(key)
   return first[2] and tonumber(first[2])
 end
 
--- The first entries of an index up to a score, as many as are left of the limit, and their scores.
+-- The first entries of an index up to a score, as many as the limit still allows, and their scores.
 local function due_in(pass, key, score)
   local some, ids, scores = redis.call('ZRANGEBYSCORE', key, '-inf', score, 'WITHSCORES', 'LIMIT', 0, pass.left), {}, {}
   for n = 1, #some, 2 do ids[#ids + 1], scores[#scores + 1] = some[n], tonumber(some[n + 1]) end
@@ -38,7 +37,7 @@ local function pass_deadlines(call, pass, args, at)
     redis.call('ZREM', deadlines, id)
     local state, deadline = unpack(redis.call('HMGET', K.task(call, id), F.state, F.deadline))
     local pending = state == S.waiting or state == S.scheduled or state == S.retrying or state == S.running
-    -- The entry of a task that has gone from the store must not cancel a later one of the same id.
+    -- The entry of a task that has left the store must not cancel a later task with the same id.
     if pending and deadline and tonumber(deadline) <= call.now then
       local verdict = Settle.cancel(call, id, state, queue, C.cancelByDeadline, stay)
       pass.late[#pass.late + 1] = { [LATE.queue] = queue, [LATE.id] = id, [LATE.verdict] = verdict }
@@ -50,8 +49,8 @@ end
 -- A due task joins the line. Returns the last place in line.
 local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, hlc)
   local _, _, _, score = Run.readable_parts(call, run, place)
-  -- A scheduled task joins at the end of its class; a retrying one has stood in line before and keeps its place, but for
-  -- a webhook's: a receiver that hangs must not come before those that answer, again and again.
+  -- A scheduled task joins at the end of its class; a retrying one keeps its old place, except a webhook, so that a receiver that hangs
+  -- does not repeatedly come before those that answer.
   if state == S.scheduled or queue == C.webhookQueue then
     hlc = Call.next_hlc(call, hlc)
     score = whole(math.floor(tonumber(place or score) / C.classSpan) * C.classSpan + hlc)
@@ -95,7 +94,7 @@ local function promote(call, pass, queue)
   Notices.work(call, queue)
 end
 
--- Takes tasks back whose leases have ended: their workers are lost.
+-- Takes back tasks whose leases have ended: their workers are lost.
 local function reclaim(call, pass, queue, ends)
   local leases = K.leases(call, queue)
   local expired, ends_at = due_in(pass, leases, whole(pass.grace.ended_by))
@@ -125,12 +124,12 @@ local function consider_queue(call, pass, queue, has_deadlines)
   if has_deadlines then consider(pass, first_score(K.deadlines(call, queue))) end
   local lease_end, grace = first_score(K.leases(call, queue)), pass.grace
   if lease_end then pass.held = 1 end
-  -- Whose lease has ended during a grace is lost at its end.
+  -- A lease that ended during a grace is lost at the end of the grace.
   if lease_end and lease_end > grace.ended_by then lease_end = math.max(lease_end, grace.next) end
   consider(pass, lease_end)
 end
 
--- What time does to a queue, but for its deadlines.
+-- Everything except deadlines.
 local function pass_time(call, pass, args, at, cap, has_deadlines)
   local queue, ends = args[at + QUEUE.queue], Lease.ends(args, at, QUEUE, cap)
   if pass.setback and pass.to_forward > 0 then
@@ -140,15 +139,14 @@ local function pass_time(call, pass, args, at, cap, has_deadlines)
   end
   promote(call, pass, queue)
   reclaim(call, pass, queue, ends)
-  -- What a dead letter holds has ended with its TTL; here its entry goes.
+  -- The data of a dead letter has expired with its TTL; this removes its entry.
   local old = due_in(pass, K.dead(call, queue), whole(call.now - ends.dead))
   if #old > 0 then redis.call('ZREM', K.dead(call, queue), unpack(old)) end
   consider_queue(call, pass, queue, has_deadlines)
 end
 
--- Behind which places in the arguments those queues are on which time may have an effect, another one the first each time, so that a long
--- one keeps none waiting; and the queues in which tasks wait. Most ticks find nothing at all: one command tells. In others most queues
--- have nothing.
+-- The places in the arguments of the queues that may have something due, starting with another one each time, so that a long queue delays
+-- no other; and the queues in which tasks wait. Most ticks find nothing at all, as one command shows.
 local function queues_to_pass(call, args, setback)
   local count, first, width = tonumber(args[ARGS.count]), ARGS.count, QUEUE.width
   local keys, places, waiting = {}, {}, {}
@@ -169,8 +167,8 @@ local function queues_to_pass(call, args, setback)
 end
 
 -- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for none; 0 when the limit was reached);
--- of each task that lost its worker what became of it ("released": its handler had not begun, no loss is counted), and of each whose
--- deadline has passed the verdict ("requested": it is running, its worker is told); what the clock says, ms; 1 if any lease is held, else
+-- for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each whose deadline has
+-- passed the verdict ("requested": it is running, its worker is notified); the time of the clock, ms; 1 if any lease is held, else
 -- 0; and the queues in which tasks wait. The limit is of tasks in one call, over all queues, and of those that are brought forward.
 register('tick', { 'allow-oom' }, function(keys, args)
   local call, limit, cap = Call.new(keys), tonumber(args[ARGS.limit]), tonumber(args[ARGS.deadCap])
@@ -188,7 +186,7 @@ register('tick', { 'allow-oom' }, function(keys, args)
     setback = Setback.read(call, grace.back),
   }
   local places, waiting = queues_to_pass(call, args, pass.setback)
-  -- Before all else: what is canceled neither joins the line nor returns to it.
+  -- First of all, so that canceled tasks neither join the line nor return to it.
   local has_deadlines = {}
   for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args, at) end
   for _, at in ipairs(places) do pass_time(call, pass, args, at, cap, has_deadlines[at]) end

@@ -1,4 +1,5 @@
--- Replaces the input of a task that has not begun; it keeps its place, in a keyed line also behind those of its new key that came before it.
+-- Replaces the input of a task that has not begun. It keeps its place; in a keyed line it comes after tasks of its new line key that were
+-- before it.
 
 local ARGS = Layout.update.args
 
@@ -36,7 +37,7 @@ register('update', {}, function(keys, args)
   Answers.note(key, answers, A.update .. word, 'updated')
   redis.call('HINCRBY', key, F.revision, 1)
   redis.call('HSET', key, F.extra, '1')
-  -- Those that a dead task kept until it was retried.
+  -- Steps that a dead task kept until it was retried.
   redis.call('UNLINK', K.steps(call, id))
   Notices.change(call, id, state)
   Notices.send(call)

@@ -1,13 +1,13 @@
--- Workers say that they live and how many slots they give each queue; those are forgotten that have not said so in time.
+-- Workers report that they live and how many slots each queue has; workers that have not reported in time are deleted.
 
 local whole = Number.whole
--- Most workers that are forgotten of a queue in one call; and no worker is believed to live for longer without a word, ms, which
--- matters where the clock was set back.
+-- Maximum number of workers of a queue that are deleted in one call; and the longest time for which a silent worker counts as live, ms,
+-- which matters after the clock was set back.
 local FORGET_MOST, LONGEST_MS = 100, 300000
 local HEARTBEAT, WORKERS = Layout.heartbeat, Layout.workers
 local ANSWER, SLOTS, ABOUT = WORKERS.answer, WORKERS.slots, WORKERS.about
 
--- Forgets a worker of a queue. Returns how many workers, and how many slots, that was.
+-- Deletes a worker of a queue. Returns how many workers, and how many slots, that was.
 local function forget(call, queue, worker)
   if redis.call('ZREM', K.workers(call, queue), worker) == 0 then return 0, 0 end
   local slots = tonumber(redis.call('HGET', K.slots(call, queue), worker) or 0)
@@ -16,7 +16,7 @@ local function forget(call, queue, worker)
   return 1, slots
 end
 
--- When the last worker counts as gone, ms. None is believed to live for too long.
+-- When the last worker counts as gone, ms, within the longest time above.
 local function live_until(call, live)
   local last = redis.call('ZREVRANGE', live, 0, 0, 'WITHSCORES')
   local until_when, latest = tonumber(last[2] or 0), call.now + LONGEST_MS
@@ -27,12 +27,12 @@ local function live_until(call, live)
   return latest
 end
 
--- Whether it is enough to say when the heartbeat of a worker that has said the same before ends: nothing else has changed.
+-- Whether only the expiry of the heartbeat of a worker must be updated, since nothing else has changed.
 --   workers, until_when  what the queue's hash has of all
 local function only_goes_on(call, queue, worker, ttl, workers, until_when)
   local live, ends = K.workers(call, queue), call.now + ttl
   if redis.call('ZADD', live, 'XX', 'CH', whole(ends), worker) == 0 then return false end
-  -- Where it is alone, there is nobody to forget.
+  -- If it is the only one, no other has to be deleted.
   if workers ~= '1' and redis.call('ZRANGEBYSCORE', live, '-inf', call.now_text, 'LIMIT', 0, 1)[1] then return false end
   until_when = tonumber(until_when or 0)
   if until_when > call.now + LONGEST_MS then return false end
@@ -49,7 +49,7 @@ local function beat(call, args, at, worker)
     unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt, Q.workers, Q.liveUntil))
   if again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return tonumber(lost_at) end
   local workers = redis.call('ZCARD', live)
-  -- Their sum is kept, so that nobody has to look at them all.
+  -- The sum is stored, so that readers do not have to add them all up.
   local total = workers > 0 and tonumber(all_slots or 0) or 0
   if workers == 0 then redis.call('DEL', slots_of) end
 
