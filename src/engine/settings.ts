@@ -1,37 +1,29 @@
 import type { Config } from "../config/config.ts";
-import { HANDLER_DEFAULTS, type Handler } from "../handler/define.ts";
+import type { Handler } from "../handler/define.ts";
 import { isGateway } from "../handler/gateway/gateway.ts";
 import { isInternalQueue } from "../handler/internal-queues.ts";
+import { HANDLER_DEFAULTS } from "../handler/options.ts";
 import type { Retention } from "../store/verbs/scripts.ts";
 
+/** What the environment says of every queue, unless its handler does. */
+type Defaults = Pick<
+  Config,
+  "concurrency" | "attempts" | "leaseMs" | "resultTtlMs" | "tombstoneTtlMs" | "deadTtlMs" | "maxWaiting"
+>;
+
 /** The settings of a queue: from its handler, otherwise from the environment. */
-export interface QueueSettings {
-  readonly queue: string;
-  /** Slots in each worker process. */
-  readonly concurrency: number;
-  readonly attempts: number;
-  readonly leaseMs: number;
-  /** Undefined: no limit, as long as the lease is renewed. */
-  readonly timeoutMs: number | undefined;
-  readonly backoff: { readonly baseMs: number; readonly maxMs: number };
+export interface QueueSettings
+  extends Readonly<Defaults>,
+    Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs"> {
   readonly maxLost: number;
-  /** Most starts in each span, over all workers. */
-  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   /** Whether it is a gateway, which rests while its target is down. */
   readonly rests: boolean;
-  /** How long a new task should wait at most; undefined if the handler does not say. */
-  readonly targetWaitMs: number | undefined;
   /** How many tasks of one key run at once; undefined if the line is not keyed. */
   readonly keyedConcurrency: number | undefined;
   /** The handler has undos. */
   readonly undo: boolean;
   /** Whether the undo of a task, or the next task of its key, must wait until its handler has ended. */
   readonly exclusive: boolean;
-  readonly resultTtlMs: number;
-  readonly tombstoneTtlMs: number;
-  readonly deadTtlMs: number;
-  /** Most waiting and scheduled tasks. */
-  readonly maxWaiting: number;
 }
 
 /** A number that no count reaches, and that Lua represents exactly. */
@@ -44,11 +36,6 @@ export const DEAD_CAP = 10_000;
 export function retentionOf(settings: QueueSettings): Retention {
   return { keepMs: settings.resultTtlMs, tombstoneMs: settings.tombstoneTtlMs };
 }
-
-type Defaults = Pick<
-  Config,
-  "concurrency" | "attempts" | "leaseMs" | "resultTtlMs" | "tombstoneTtlMs" | "deadTtlMs" | "maxWaiting"
->;
 
 /** The settings of a handler's queue. */
 export function settingsOf(handler: Handler, config: Defaults): QueueSettings {

@@ -1,8 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import { z } from "zod";
 import { defineHandler, type HandlerOptions, isHandler } from "../../src/handler/define.ts";
 import { consumesType, inputJsonSchema } from "../../src/handler/input.ts";
+import { OPTIONS } from "../../src/handler/options.ts";
 import { undoOf } from "../../src/handler/undos.ts";
+import { ROOT } from "../../testbed/root.ts";
 import { taskContext } from "../handlers/context.ts";
 
 const run = () => null;
@@ -97,6 +101,24 @@ describe("defineHandler", () => {
       expect(() => define(options as Partial<HandlerOptions<unknown>>), message).to.throw(TypeError, message);
     }
     expect(() => define({ attempts: 0 })).to.throw('handler of queue "q": ');
+  });
+
+  it("has the options of docs/handlers.md, with their defaults", () => {
+    const guide = readFileSync(join(ROOT, "docs/handlers.md"), "utf8");
+    const [, table = ""] = /\| option \| default \| \|\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(guide) ?? [];
+    // A row may be of several options.
+    const rows = table
+      .trimEnd()
+      .split("\n")
+      .map((row) => row.split(" | ").map((cell) => cell.replace(/^\| /, "")));
+    const told = rows.flatMap(([names = "", defaults = ""]) => {
+      const all = defaults.split(", ");
+      return names.split(", ").map((name, i): [string, string] => [name.replaceAll("`", ""), all[i] ?? ""]);
+    });
+    const optional = Object.entries(OPTIONS).filter(([, { fallback }]) => fallback !== null);
+    expect(Object.fromEntries(told)).to.deep.equal(
+      Object.fromEntries(optional.map(([name, { fallback }]) => [name, fallback])),
+    );
   });
 
   it("accepts every valid queue name", () => {

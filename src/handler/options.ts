@@ -1,0 +1,218 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { type Duration, durationWithin, LONGEST_MS, LONGEST_TIMER_MS, parseDuration } from "../config/duration.ts";
+import { isQueueName } from "../task.ts";
+import type { SubmittedTask, TaskContext } from "./task-context.ts";
+import type { Undos } from "./undos.ts";
+
+/** How a line is shared out, see {@link HandlerOptions.fair}. */
+export interface FairOptions<I = unknown> {
+  /** The key of a task: at most 256 bytes. Called with the validated input when the task is submitted, so it must be fast. */
+  by: (input: I, task: SubmittedTask) => string;
+  /** The share of a key, from 0.001 to 1000; default 1, also for what is no positive number. */
+  weight?: (key: string) => number;
+}
+
+/** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
+export type HandlerResult = Response | Uint8Array | unknown;
+
+/** Which tasks may not run beside each other, see {@link HandlerOptions.keyed}. */
+export interface KeyedOptions<I = unknown> {
+  /**
+   * The key of a task: at most 256 bytes; null for none, so that it waits for no other. Called with the validated input when the task
+   * is submitted, so it must be fast.
+   */
+  by: (input: I, task: SubmittedTask) => string | null;
+  /** How many tasks of one key may run at once, over all workers; default 1. */
+  concurrency?: number;
+}
+
+/** The options of {@link defineHandler}. Only `queue` and `run` are required. */
+export interface HandlerOptions<I, R = HandlerResult, Q extends string = string, In = I> {
+  /** Name of the queue: `a–z 0–9 . _ -`, 1–64 characters. */
+  queue: Q;
+  /** Any Standard Schema; without one, any JSON is accepted. Not used for inputs that are bytes. */
+  input?: StandardSchemaV1<In, I>;
+  /** Media types accepted; for others than JSON the input is a Uint8Array. Default `["application/json"]`. */
+  consumes?: readonly string[];
+  /** Longest time of one attempt; default: no limit. */
+  timeout?: Duration;
+  /** Attempts before the task is dead; default ATTEMPTS. */
+  attempts?: number;
+  /** Delay before attempt n + 1: `base`·2^(n−1), at most `max`, half of it random. Default 1 s and 1 m. */
+  backoff?: { base?: Duration; max?: Duration };
+  /** How long a task stays with a silent worker, at least 1 s; default LEASE. */
+  lease?: Duration;
+  /** How long the result is kept; default RESULT_TTL. */
+  resultTtl?: Duration;
+  /** How long after that the answer is "expired" instead of "unknown"; default TOMBSTONE_TTL. */
+  tombstoneTtl?: Duration;
+  /** Tasks run at once in each worker process; default CONCURRENCY. 0: none, the work is leased over HTTP. */
+  concurrency?: number;
+  /** How many workers a task may lose; one more and it is dead. Default 3. */
+  maxLost?: number;
+  /** Most tasks that may start in each span, over all workers; default: no limit. */
+  rate?: { max: number; per: Duration };
+  /**
+   * Shares the line out among keys in proportion to their weights, instead of strictly by arrival. `true`: among callers (API
+   * keys; without them, addresses).
+   */
+  fair?: boolean | FairOptions<I>;
+  /**
+   * Runs the tasks of one key one after the other, in the order of submission, also through retries; others pass them. With a
+   * `concurrency` above 1, so many at once.
+   */
+  keyed?: KeyedOptions<I>;
+  /** How long a new task should wait at most; for autoscaling: the queue's `slotsWanted` says how many slots that takes. */
+  targetWait?: Duration;
+  /**
+   * Runs the handler in a thread of its own, for CPU-bound work: leases are still renewed meanwhile, and the thread is
+   * terminated if it continues for 2 s after its signal fired. `memoryMb` limits its heap (default 1024). Only for handlers in
+   * files.
+   */
+  isolate?: boolean | { memoryMb: number };
+  run(input: I, task: TaskContext): Promise<R> | R;
+  /** How to undo what the task did if it fails, is canceled, or its result is destroyed. */
+  undo?: Undos<I>;
+}
+
+/** Defaults of options that the environment does not set. */
+export const HANDLER_DEFAULTS = {
+  backoffBaseMs: 1000,
+  backoffMaxMs: 60_000,
+  maxLost: 3,
+  isolateMemoryMb: 1024,
+} as const;
+
+/** Makes the error for the value of an option, or of one of its members. */
+type Refuse = (value: unknown, expected: string, member?: string) => TypeError;
+
+type Options = HandlerOptions<unknown>;
+
+/** The store remembers at most this many starts of a queue. */
+const RATE_MOST = 10_000;
+
+/** Most tasks of one key that run at once. */
+const MOST_OF_A_KEY = 10_000;
+
+const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
+
+/**
+ * Every option: its name in a handler, its default as docs/handlers.md shows it (null: it is required), how it is read, and the names below
+ * it. What a handler has of it follows from this; {@link HandlerOptions} is written out, since editors show its comments.
+ */
+export const OPTIONS = {
+  queue: option("queue", null, (given: string, refuse) => {
+    if (typeof given === "string" && isQueueName(given)) return given;
+    throw refuse(given, "1–64 characters of a–z 0–9 . _ -, the first a letter or digit");
+  }),
+  run: option("run", null, (given: Options["run"], refuse) => {
+    if (typeof given !== "function") throw refuse(given, "a function");
+    return given;
+  }),
+  input: option("schema", "any JSON", (given: Options["input"], refuse) => {
+    if (given === undefined || typeof given?.["~standard"]?.validate === "function") return given;
+    throw refuse(given, "a Standard Schema, such as z.object({…}) of zod");
+  }),
+  consumes: option("consumes", '`["application/json"]`', (given: Options["consumes"], refuse): readonly string[] => {
+    const ranges = given ?? ["application/json"];
+    const lower = Array.isArray(ranges) ? ranges.map((range) => String(range).toLowerCase()) : [];
+    if (lower.length > 0 && lower.every((range) => MEDIA_RANGE.test(range))) return lower;
+    throw refuse(given, 'media types such as ["application/json"] or ["image/*"]');
+  }),
+  timeout: option("timeoutMs", "none", duration(1, LONGEST_TIMER_MS)),
+  attempts: option("attempts", "`ATTEMPTS`", count(1)),
+  backoff: option("backoff", "1 s doubling to 1 m", readBackoff, ["base", "max"]),
+  lease: option("leaseMs", "`LEASE`", duration(1000, LONGEST_TIMER_MS)),
+  resultTtl: option("resultTtlMs", "`RESULT_TTL`", duration()),
+  tombstoneTtl: option("tombstoneTtlMs", "`TOMBSTONE_TTL`", duration()),
+  concurrency: option("concurrency", "`CONCURRENCY`", count(0)),
+  maxLost: option("maxLost", String(HANDLER_DEFAULTS.maxLost), count(0)),
+  rate: option("rate", "none", readRate, ["max", "per"]),
+  fair: option("fair", "false", readFair, ["by", "weight"]),
+  keyed: option("keyed", "none", readKeyed, ["by", "concurrency"]),
+  targetWait: option("targetWaitMs", "none", duration()),
+  isolate: option("isolate", "false", readIsolate, ["memoryMb"]),
+  // The names below are those of steps.
+  undo: option("undo", "none", readUndo),
+} as const satisfies { readonly [Name in keyof Options]-?: { read(given: Options[Name], refuse: Refuse): unknown } };
+
+/** What a handler has of its options: durations in ms, and omitted ones undefined. */
+export type ReadOptions = {
+  readonly [Name in keyof typeof OPTIONS as (typeof OPTIONS)[Name]["as"]]: ReturnType<(typeof OPTIONS)[Name]["read"]>;
+};
+
+function option<As extends string, Given, Read>(
+  as: As,
+  fallback: string | null,
+  read: (given: Given, refuse: Refuse) => Read,
+  members: readonly string[] = [],
+) {
+  return { as, fallback, read, members };
+}
+
+function duration(minMs = 1, maxMs = LONGEST_MS) {
+  return (given: Duration | undefined, refuse: Refuse, member = ""): number | undefined => {
+    const ms = given === undefined ? undefined : parseDuration(given);
+    if (given === undefined || (ms !== undefined && ms >= minMs && ms <= maxMs)) return ms;
+    throw refuse(given, durationWithin(minMs, maxMs), member);
+  };
+}
+
+function count(min: number, max = 1_000_000) {
+  return (given: number | undefined, refuse: Refuse, member = ""): number | undefined => {
+    if (given === undefined || (Number.isInteger(given) && given >= min && given <= max)) return given;
+    throw refuse(given, `a whole number from ${min} to ${max}`, member);
+  };
+}
+
+function readBackoff(given: Options["backoff"], refuse: Refuse) {
+  const baseMs = duration()(given?.base, refuse, ".base") ?? HANDLER_DEFAULTS.backoffBaseMs;
+  const maxMs = duration()(given?.max, refuse, ".max") ?? HANDLER_DEFAULTS.backoffMaxMs;
+  return { baseMs, maxMs: Math.max(baseMs, maxMs) };
+}
+
+function readRate(given: Options["rate"], refuse: Refuse) {
+  if (!given) return undefined;
+  const max = count(1, RATE_MOST)(given.max, refuse, ".max") ?? 1;
+  return { max, perMs: duration()(given.per, refuse, ".per") ?? 1000 };
+}
+
+/** `caller`: among callers. Undefined: by arrival. */
+function readFair(given: Options["fair"], refuse: Refuse): "caller" | FairOptions | undefined {
+  if (given === undefined || given === false) return undefined;
+  if (given === true) return "caller";
+  if (typeof given?.by !== "function") {
+    throw refuse(given, "true, false or { by: (input, task) => key, weight?: (key) => number }");
+  }
+  const { by, weight } = given;
+  if (weight !== undefined && typeof weight !== "function") throw refuse(weight, "a function of the key", ".weight");
+  return { by, ...(weight && { weight }) };
+}
+
+/** Undefined: no task waits for others. */
+function readKeyed(given: Options["keyed"], refuse: Refuse): Required<KeyedOptions> | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given?.by !== "function") throw refuse(given, "{ by: (input, task) => key or null, concurrency?: 1 }");
+  return { by: given.by, concurrency: count(1, MOST_OF_A_KEY)(given.concurrency, refuse, ".concurrency") ?? 1 };
+}
+
+function readIsolate(given: Options["isolate"], refuse: Refuse) {
+  if (given === undefined || given === false) return undefined;
+  if (given === true) return { memoryMb: HANDLER_DEFAULTS.isolateMemoryMb };
+  if (typeof given !== "object" || given === null) throw refuse(given, "true, false or { memoryMb }");
+  return { memoryMb: count(16)(given.memoryMb, refuse, ".memoryMb") ?? HANDLER_DEFAULTS.isolateMemoryMb };
+}
+
+/** Undefined: nothing can be undone. */
+function readUndo(given: Options["undo"], refuse: Refuse): Undos | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== "object" || given === null) {
+    const form = '{ book: (booking, { input, task }) => …, "*": ({ input, task, steps }) => … }';
+    throw refuse(given, `an object of functions by the name of the step: ${form}`);
+  }
+  const named = Object.entries(given).filter(([, undo]) => undo !== undefined);
+  for (const [name, undo] of named) {
+    if (typeof undo !== "function") throw refuse(undo, "a function", `[${JSON.stringify(name)}]`);
+  }
+  return named.length === 0 ? undefined : (Object.freeze(Object.fromEntries(named)) as Undos);
+}
