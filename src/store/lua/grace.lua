@@ -1,6 +1,6 @@
--- While no tick runs (the store stands still, or every process is away), no lease can be renewed either: the leases that end
--- meanwhile say nothing of their workers. After such a gap they are left alone for a grace, so that renewals come first.
--- A tick comes every second at the latest, or after the pause that its process has made on purpose where nothing ran: a longer one is a gap.
+-- While no tick runs (the store stands still, or every process is away), no lease can be renewed either, so the leases that end in that
+-- time say nothing about their workers. After such a gap they get a grace, so that renewals come first. A tick comes every second at the
+-- latest, or after the planned pause of its process if nothing ran; a longer pause is a gap.
 --
 -- If the clock jumps forward, or the machine was suspended, leases end before their time although ticks go on. Each process compares
 -- the clock with its own, which does not jump, and the leases that were held before a jump begin anew after it.
@@ -8,21 +8,21 @@ local Grace = {}
 
 local whole = Number.whole
 local GAP_MS, GRACE_MS = 1500, 2000
--- How much later than after its pause a tick may come, ms.
+-- How much later than planned a tick may come, ms.
 local LATE_MS = 500
--- Where every tick is late, so many gaps in a row have a grace; after that, what has expired is lost.
+-- If every tick is late, this many gaps in a row get a grace; after that, expired leases are lost.
 local MOST_GRACES = 10
--- So often at most it is noted that a tick ran.
+-- How often it is recorded at most that a tick ran, ms.
 local NOTE_MS = 200
--- Where the clock is set back by less, nothing has to be brought forward: see setback.lua.
+-- If the clock is set back by less, nothing has to be brought forward: see setback.lua.
 local LEAST_BACK_MS = 1000
 
--- Notes that a tick runs.
---   expected  what the clock says at least, by that of the process; nil if it has not seen the clock before
+-- Records that a tick runs.
+--   expected  the earliest time that the clock can show, by that of the process; nil if it has not seen the clock before
 --   from, to  a jump that the process has noticed since its last tick, ms; nil if none
---   paused    the pause that the process has made on purpose since its last tick, ms; 0 for the usual one
+--   paused    the pause that the process has planned since its last tick, ms; 0 for the usual one
 -- Returns {ended_by, next, jumped_from, jumped_to, back}: until when leases must have ended to count as lost now, and when that changes;
--- what the clock said before and after its last jump forward, nil if there was none, all ms; and when it was last set back: see
+-- the times before and after the last jump forward of the clock, nil if there was none, all ms; and when it was last set back: see
 -- Setback.read.
 function Grace.note_tick(call, expected, from, to, paused)
   local key, now = K.ticked(call), call.now

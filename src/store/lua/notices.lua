@@ -1,6 +1,6 @@
 -- Notices: what happens to a task is published to the processes that its record names, each on its channel. They are gathered in
 -- call.notices and sent by Notices.send at the end of a call, as one message for each process. The field of the record, listeners: names
--- with a space between, '.' before one that is told of ends alone; or C.everyone.
+-- with a space between, '.' before one that gets only ends; or C.everyone.
 local Notices = {}
 
 local function notice(call, listener, text)
@@ -18,7 +18,7 @@ local function notice(call, listener, text)
 end
 
 -- Adds a process to the listeners in the record of a task; if there are too many, all are replaced by one entry.
---   entry  the process, '.' before it where it is to be told of ends alone
+--   entry  the process, with '.' before it if it gets only ends
 function Notices.listen(key, entry)
   local listeners = redis.call('HGET', key, F.listeners)
   local name, names, count = string.gsub(entry, '%.', ''), entry, 1
@@ -40,10 +40,10 @@ function Notices.change(call, id, letter, listeners)
 end
 
 -- Notifies of an end, with the result if that is short (nil if there is none).
---   ended, expires  ms, as text; nil for an end of which there is more to say, so that it is looked at
---   listeners, run  fields of the record; nil where the caller has not read them
+--   ended, expires  ms, as text; nil for an end with further facts, so that listeners read the task
+--   listeners, run  fields of the record; nil if the caller has not read them
 --   teller  the process that tells its own listeners itself, or nil
--- Returns the attempts where the record names the teller, else nil.
+-- Returns the attempts if the record names the teller, else nil.
 function Notices.ended(call, id, letter, ended, expires, result, listeners, teller, run)
   if listeners == nil then listeners = redis.call('HGET', K.task(call, id), F.listeners) end
   if not listeners then return end

@@ -4,11 +4,11 @@ local Number = {}
 local HALF, HUNDRED = 100000000, 100
 local LAST_DIGITS = '00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748'
   .. '49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697' .. '9899'
--- The last number that was written, without its last two digits: a cache.
+-- A cache: the last number that was written, without its last two digits.
 local known_hundreds, known_text
 
 -- A whole number as text. In two halves, each of which fits 32 bits, as '%.0f' takes longer and '%d' is cut in the embedded store. Places,
--- fences and times of a call follow one another, so that mostly only the last two digits are new: without the cache a batch of 32 takes
+-- fences and times of a call follow one another, so usually only the last two digits are new: without the cache a batch of 32 takes
 -- 3 % (submit) to 10 % (renew) more instructions of Redis (valgrind --tool=callgrind redis-server).
 function Number.whole(number)
   if number % 1 ~= 0 or number <= -HALF then return string.format('%.0f', number) end

@@ -1,11 +1,11 @@
--- What a request for work was given, so that it is given the same when it is sent again.
+-- Remembers the tasks that a request for work got, so that it gets the same when it is sent again.
 --
--- A worker has two lanes in each queue, and in each of them one request underway: the last one of each is remembered in the queue's hash.
+-- A worker has two lanes in each queue, and one request underway in each: the last one of each is remembered in the queue's hash.
 --
--- A request that may be sent again while it is underway and through other processes is remembered by itself, in each partition: what
--- a partition gave is its part. A part is decided once, and stays as it is for all who send the request, be it nothing. One who has seen
--- that no partition gave anything asks for the next generation of parts. Stored as "holder generation given first-fence id …" for as
--- long as the lease; if it is nothing, at most for as long as a copy of the request may still come.
+-- A request that may be sent again while it is underway, and through other processes, is remembered separately in each partition: the tasks
+-- that a partition gave are its part. A part is decided once, and is the same for all senders of the request, even if it is empty. A sender
+-- that has got nothing from any partition asks for the next generation of parts. Stored as "holder generation given first-fence id …" for
+-- as long as the lease; an empty part at most for as long as a copy of the request may still come.
 local Reservation = {}
 
 local whole = Number.whole
@@ -42,7 +42,7 @@ function Reservation.keep_part(call, queue, worker, reservation, holder, generat
 end
 
 -- Looks up the part.
---   holder      who asks: one of those who send the request
+--   holder      who asks: one of the senders of the request
 --   generation  that this partition is to decide; 0 for the next, where no other partition has named one yet
 --   after       the last generation of which whoever asks knows that it is empty
 -- Returns the generation, and where the part has been decided how many it gave, its first fence and its ids.
@@ -50,12 +50,12 @@ function Reservation.recall_part(call, queue, worker, reservation, holder, gener
   local key = part_key(call, queue, worker, reservation)
   local of, stored, given, first, ids = read_part(key)
   stored = tonumber(stored or 0)
-  -- What it gave is told whatever generation is asked for: nobody asks for a later one on purpose.
+  -- A part with tasks is returned for any requested generation: nobody asks for a later one on purpose.
   local decided = of and (given ~= '0' or (generation == 0 and stored > after) or (generation > 0 and stored >= generation))
   if not decided then
     return generation > 0 and generation or math.max(stored + 1, after + 1, call.now)
   end
-  -- Who is not alone in asking must not hand it back: another may have been told of it.
+  -- If several senders ask, none may hand the tasks back, since another may have got them.
   if of ~= holder then of = '*' end
   write_part(key, of .. ' ' .. whole(stored) .. ' ' .. given .. ' ' .. first .. ' ', ids, lease)
   return stored, tonumber(given), tonumber(first), ids

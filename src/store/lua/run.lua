@@ -1,8 +1,8 @@
 -- The last run of a task, in one field: "fence late attempts place worker". It is kept after the task has ended.
 --   fence     of its reservation; the time when it was given out is in it, see Run.next_fence
---   late      how many ms after that time its handler began; "-" where it was handed back
+--   late      how many ms after that time its handler began; "-" if it was handed back
 --   attempts  attempts begun
---   place     in line: its score there, to which a release or a loss returns it; "-" where it has returned
+--   place     in line: its score there, to which a release or a loss returns it; "-" once it has returned
 --   worker    the end of the name of its worker, for the report of a loss
 -- All of it is about 64 bytes at most, see TASK_FIELDS in fields.ts.
 local Run = {}
@@ -43,7 +43,7 @@ function Run.handed_back(fence, attempts)
   return fence .. ' - ' .. whole(math.max(0, attempts - 1)) .. ' -'
 end
 
--- Returns fence, late, attempts, place ("-" where it has none) and worker; nothing of a task that was never reserved.
+-- Returns fence, late, attempts, place ("-" where it has none) and worker; nothing for a task that was never reserved.
 local function parts(run)
   return string.match(run or '', '^(%d+) (%S+) (%d+) (%S+) ?(.*)$')
 end
