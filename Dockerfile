@@ -8,7 +8,7 @@ FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json README.md ./
 COPY scripts ./scripts
 COPY src ./src
 COPY docs ./docs
@@ -31,7 +31,6 @@ COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 # The server shows them at /docs.
 COPY docs ./docs
-COPY llms.txt ./
 # Handler files mounted at /app/handlers (HANDLERS=/app/handlers) resolve "paihao" and its packages from here. TypeScript is
 # read by Node itself, which leaves out the types.
 COPY package.json LICENSE ./

@@ -10,7 +10,8 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { installed } from "../src/http/pages/assets.ts";
-import { documentFiles } from "../src/http/pages/docs/documents.ts";
+import { documentFiles, INDEX, README } from "../src/http/pages/docs/documents.ts";
+import { llmsOf } from "../src/http/pages/docs/llms.ts";
 import { htmlOf } from "../src/http/pages/docs/markdown.ts";
 import { assemble } from "../src/store/library/assemble.ts";
 import { BUILT } from "../src/store/library/text.ts";
@@ -54,6 +55,8 @@ const GUIDE = "http/pages/docs/guide.html";
 const COMMAND = "cli/paihao";
 /** Files of packages of this length or more are compressed: one is a quarter of what users would download. */
 const COMPRESSED_FROM = 100_000;
+/** Settings of compilers, which are not shipped. */
+const SETTINGS = "src/tsconfig.json";
 /** Remembers in dist which sources it was made from. */
 const STAMP = ".built-from";
 
@@ -69,7 +72,7 @@ export function build(root: string): string {
   if (readIfThere(join(dist, STAMP)) === stamp) return "build: dist is up to date";
 
   if (!sources.includes(`${COMMAND}.ts`)) throw new BuildError(`src/${COMMAND}.ts is missing, the package's command`);
-  const assets = sources.filter((path) => extname(path) !== ".ts");
+  const assets = sources.filter((path) => extname(path) !== ".ts" && basename(path) !== basename(SETTINGS));
   for (const path of assets) {
     const folder = ASSETS[extname(path)];
     if (folder === undefined || !path.startsWith(folder)) {
@@ -97,7 +100,7 @@ export function build(root: string): string {
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   const others = copied.length + shipped.length;
-  return `build: ${sources.length - assets.length} TypeScript files compiled, ${others} ${others === 1 ? "asset" : "assets"} copied to dist in ${seconds} s`;
+  return `build: ${sources.filter((path) => extname(path) === ".ts").length} TypeScript files compiled, ${others} ${others === 1 ? "asset" : "assets"} copied to dist in ${seconds} s`;
 }
 
 function writeLibrary(store: string, to: string): void {
@@ -111,6 +114,7 @@ function writeGuides(folder: string): void {
     if (!name.endsWith(".md")) continue;
     fs.writeFileSync(join(folder, name.replace(/md$/, "html")), htmlOf(fs.readFileSync(source, "utf8")));
   }
+  fs.writeFileSync(join(folder, "llms.txt"), llmsOf(fs.readFileSync(README, "utf8"), fs.readFileSync(INDEX, "utf8")));
 }
 
 function copy(from: string, to: string): void {
@@ -129,7 +133,7 @@ function ship(from: URL, to: string): void {
 /** Changes with every file that is added, removed, renamed or written; needs no file to be read. */
 function fingerprint(root: string, sources: readonly string[]): string {
   const hash = createHash("sha256");
-  const settings = ["package.json", "tsconfig.json", "tsconfig.build.json"];
+  const settings = ["package.json", "tsconfig.json"];
   const docs = fs.existsSync(join(root, "docs")) ? filesIn(join(root, "docs")) : [];
   const inputs = [...settings, ...sources.map((path) => `src/${path}`), ...docs.map((path) => `docs/${path}`)];
   for (const path of inputs) {
@@ -144,7 +148,7 @@ function compile(root: string, outDir: string): void {
   if (!fs.existsSync(tsc)) {
     throw new BuildError("dist is not up to date and TypeScript is not installed; run `npm ci` without --omit=dev");
   }
-  const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", outDir], {
+  const run = spawnSync(process.execPath, [tsc, "-p", SETTINGS, "--outDir", outDir], {
     cwd: root,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],

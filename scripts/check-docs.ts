@@ -7,7 +7,6 @@ import { dirname, join, relative } from "node:path";
 import { anchorOf } from "../src/http/pages/docs/anchor.ts";
 import { ROOT } from "../testbed/root.ts";
 import { filesIn } from "./files.ts";
-import { LLMS_FILE, llmsText } from "./llms.ts";
 
 const COMPANIONS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 /** A file or folder of the checkout; in ARCHITECTURE.md those of src go without that prefix. */
@@ -108,7 +107,6 @@ for (const document of [...near]) for (const target of targetsOf(document)) near
 for (const guide of docs.filter((path) => /^docs\/[\w-]+\.md$/.test(path) && !near.has(path))) {
   faults.push(`README.md: ${guide} is more than two clicks away`);
 }
-if (readFileSync(LLMS_FILE, "utf8") !== llmsText()) faults.push("llms.txt: not what `npm run docs:llms` writes");
 
 const scripts = Object.keys(JSON.parse(read("package.json")).scripts);
 const shown = [...read("CONTRIBUTING.md").matchAll(/`npm (?:run ([\w:]+)|(start|test)\b)/g)];

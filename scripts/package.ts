@@ -26,7 +26,6 @@ const TOP = [
   "ARCHITECTURE.md",
   "CHANGELOG.md",
   "CONTRIBUTING.md",
-  "llms.txt",
 ];
 
 /** What the package is made of, see scripts/sbom.ts. */
@@ -37,8 +36,8 @@ const LIBRARY = "dist/store/library/library.lua";
 /** What is wrong with the files of a package. */
 function faultsOf({ files }: Packed): string[] {
   const has = new Set(files);
-  // The Lua files are in one, see scripts/build.ts.
-  const assets = filesIn(join(ROOT, "src")).filter((path) => ![".ts", ".lua"].includes(extname(path)));
+  // The Lua files are in one, and the settings of compilers stay here, see scripts/build.ts.
+  const assets = filesIn(join(ROOT, "src")).filter((path) => ![".ts", ".lua", ".json"].includes(extname(path)));
   const entries: unknown[] = [];
   JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"), (key, value) => {
     if (["types", "default", "paihao"].includes(key) && typeof value === "string") entries.push(posix.normalize(value));

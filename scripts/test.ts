@@ -89,8 +89,11 @@ const SAY_MS = 15_000;
 const CHECKS: readonly { name: string; command: readonly string[] /** Its figures. */; shows?: boolean }[] = [
   { name: "lint, format and floors", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
   { name: "types", command: [join(BIN, "tsc"), "--noEmit"] },
-  { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "tsconfig.pages.json"] },
-  { name: "no unused exports, files or dependencies", command: [join(BIN, "knip"), "--no-progress"] },
+  { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "src/http/pages"] },
+  {
+    name: "no unused exports, files or dependencies",
+    command: ["npm", "run", "--silent", "check:exports", "--", "--no-progress"],
+  },
   { name: "Lua", command: ["npm", "run", "--silent", "check:lua"], shows: true },
   { name: "docs", command: ["npm", "run", "--silent", "check:docs"], shows: true },
   { name: "client", command: ["npm", "run", "--silent", "check:client"], shows: true },

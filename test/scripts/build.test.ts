@@ -27,7 +27,7 @@ describe("the build", () => {
 
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), "paihao-build-"));
-    for (const file of ["package.json", "tsconfig.json", "tsconfig.build.json"])
+    for (const file of ["package.json", "tsconfig.json", "src/tsconfig.json"])
       cpSync(join(ROOT, file), join(root, file));
     symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
     put("src/cli/paihao.ts", '#!/usr/bin/env node\nimport { name } from "../name.ts";\nprocess.stdout.write(name);\n');

@@ -30,7 +30,7 @@ describe("the floors", () => {
   before(function () {
     this.timeout(60_000);
     dir = mkdtempSync(join(tmpdir(), "paihao-floors-"));
-    for (const file of ["biome.json", "process.grit", ".gitignore"]) cpSync(join(ROOT, file), join(dir, file));
+    for (const file of ["biome.json", "scripts/process.grit", ".gitignore"]) cpSync(join(ROOT, file), join(dir, file));
     const put = (file: string, code: string) => {
       mkdirSync(dirname(join(dir, "src", file)), { recursive: true });
       writeFileSync(join(dir, "src", file), `${code}\n`);

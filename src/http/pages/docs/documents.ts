@@ -5,11 +5,11 @@ import { basename } from "node:path";
 const ROOT = new URL("../../../../", import.meta.url);
 const DOCS = new URL("docs/", ROOT);
 
-/** What tells programs which documents there are. */
-export const LLMS = new URL("llms.txt", ROOT);
+/** What a visitor of the project reads first; not there in an image. */
+export const README = new URL("README.md", ROOT);
 
-/** The index of all documents, and the name under which it is served. */
-const INDEX = { file: "README.md", as: "guides" } as const;
+/** The index of all documents. */
+export const INDEX = new URL("README.md", DOCS);
 
 let files: ReadonlyMap<string, URL> | undefined;
 
@@ -25,5 +25,5 @@ export function documentFiles(): ReadonlyMap<string, URL> {
 
 /** The name under which the file of a path is served. */
 export function servedAs(path: string): string {
-  return path === INDEX.file ? `${INDEX.as}.md` : basename(path);
+  return path === "README.md" ? "guides.md" : basename(path);
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { documentFiles, LLMS } from "./documents.ts";
+import { documentFiles, INDEX, README } from "./documents.ts";
 
 /** Where the build puts the documents as HTML. */
 const BUILT = new URL("guides/", import.meta.url);
@@ -28,12 +28,9 @@ export async function guideOf(name: string): Promise<Guide | undefined> {
   return guide;
 }
 
-/** llms.txt with the documents that are served here. */
-export function llmsText(): string {
-  const lines = readFileSync(LLMS, "utf8").split("\n");
-  return lines
-    .filter((line) => !/^- \[/.test(line) || /\]\(docs\/[\w-]+\.md\)/.test(line))
-    .join("\n")
-    .replaceAll("](docs/", "](/docs/")
-    .replaceAll(/\[([^[\]]+)\]\((?!\/)[^()]*\)/g, "$1");
+/** The text of /llms.txt. */
+export async function llmsText(): Promise<string> {
+  const built = new URL("llms.txt", BUILT);
+  if (existsSync(built)) return readFileSync(built, "utf8");
+  return (await import("./llms.ts")).llmsOf(readFileSync(README, "utf8"), readFileSync(INDEX, "utf8"));
 }

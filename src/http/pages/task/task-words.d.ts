@@ -1,4 +1,4 @@
-/** The types of task-words.js for the server; tsconfig.pages.json checks the file itself. */
+/** The types of task-words.js for the server; the tsconfig.json of the pages checks the file itself. */
 import type { Task } from "../../../wire/task.ts";
 
 export function hasEnded(state: string): boolean;

@@ -25,8 +25,8 @@ export function pageEndpoints(): Endpoints<PageRoute> {
       if (guide) replyGuide(ctx, name, guide);
       else reply(ctx, assetOf("docs", name));
     },
-    llms: (ctx) => {
-      llms ??= makeAsset("text/plain; charset=utf-8", Buffer.from(llmsText()));
+    llms: async (ctx) => {
+      llms ??= makeAsset("text/plain; charset=utf-8", Buffer.from(await llmsText()));
       replyAsset(ctx, llms);
     },
     pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
