@@ -1,3 +1,5 @@
+import { varied } from "./backoff.ts";
+
 /**
  * The interface of every recurring role. Both calls are idempotent; `stop` is safe before `start` and resolves once all work
  * has ended.
@@ -76,7 +78,7 @@ export class Loop implements Role {
   async #once(): Promise<void> {
     // The tick must not begin before #turn is set: otherwise a wake from inside it would start a second turn.
     await undefined;
-    const usual = this.#options.intervalMs * (0.8 + 0.4 * Math.random());
+    const usual = varied(this.#options.intervalMs);
     let delayMs = usual;
     if (this.#running) {
       try {

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import path from "node:path";
+import { backoffMs } from "../backoff.ts";
 import type { Config } from "../config/config.ts";
 import type { ServerRole } from "../config/variables.ts";
 import { messageOf, StartError } from "../errors.ts";
@@ -20,7 +21,7 @@ import {
 import { FleetMetrics, type Measured } from "./fleet-metrics.ts";
 
 /** Pauses before a member that died is started again; once it has lived for `healthyMs`, the first pause applies again. */
-const RESTART = { firstMs: 250, mostMs: 10_000, healthyMs: 30_000 } as const;
+const RESTART = { baseMs: 250, maxMs: 10_000, healthyMs: 30_000 } as const;
 /** A member that has not exited this long after its drain timeout is killed. A worker may need 10 s for its tasks to settle. */
 const GRACE_MS = 15_000;
 
@@ -243,8 +244,8 @@ class Member implements Measured {
   }
 
   #again(): void {
-    const pauseMs = Math.min(RESTART.firstMs * 2 ** this.#deaths, RESTART.mostMs);
     this.#deaths += 1;
+    const pauseMs = backoffMs(RESTART, this.#deaths);
     this.#timer = setTimeout(() => {
       this.start().then(
         () => this.#log.info("the process is running again"),

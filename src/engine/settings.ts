@@ -60,13 +60,3 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     maxWaiting: config.maxWaiting,
   };
 }
-
-/**
- * Milliseconds before the attempt after `attempt` (from 1): base·2^(attempt−1) up to max, half of it random, so that tasks that
- * failed together are not retried together.
- * @param chance in [0, 1)
- */
-export function backoffMs(backoff: QueueSettings["backoff"], attempt: number, chance: number): number {
-  const full = Math.min(backoff.maxMs, backoff.baseMs * 2 ** Math.min(attempt - 1, 30));
-  return Math.round(full / 2 + (full / 2) * chance);
-}

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Cluster, Command, type Redis } from "ioredis";
+import { backoffMs } from "../backoff.ts";
 import { messageOf } from "../errors.ts";
 import { withTimeout } from "../net/with-timeout.ts";
 import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./connection.ts";
@@ -20,7 +21,7 @@ export function nodesOf(connection: Connection): Nodes {
 }
 
 /** Pauses between retries while a cluster is changing, ms. */
-const PAUSE_MS = { first: 20, most: 200 } as const;
+const PAUSE_MS = { baseMs: 25, maxMs: 250 } as const;
 
 /** The error of a node that no longer has the slot. */
 const MOVED = /^MOVED \d+ (\S*)$/;
@@ -65,7 +66,7 @@ class ClusterNodes implements Nodes {
 
   /** Retries until the deadline (on the clock of `performance.now()`). */
   async #again<T>(tag: string, command: (node: Redis) => Promise<T>, first: unknown, deadline: number): Promise<T> {
-    let pauseMs: number = PAUSE_MS.first;
+    let attempt = 0;
     let followed = false;
     for (let failed = first; ; ) {
       if (!CHANGING.test(messageOf(failed))) throw failed;
@@ -75,8 +76,8 @@ class ClusterNodes implements Nodes {
       followed = node !== undefined;
       if (!node) {
         // Jitter, so that calls waiting for the same change do not all retry at the same moment.
-        await delay(pauseMs * (0.5 + Math.random()));
-        pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most);
+        attempt += 1;
+        await delay(backoffMs(PAUSE_MS, attempt, Math.random()));
         node = this.#owner(tag);
       }
       const leftMs = deadline - performance.now();

@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { backoffMs } from "../backoff.ts";
 import { type Endpoint, parseRedisUrl, type RedisAddress } from "../config/redis-url.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
@@ -53,7 +54,7 @@ export function onLoss(connection: Connection, listener: () => void): void {
   connection.on("+node", (node: Redis) => node.on("close", listener));
 }
 
-const backoff = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 10), CONNECTION_DEFAULTS.retryMs);
+const backoff = (attempt: number): number => backoffMs({ baseMs: 100, maxMs: CONNECTION_DEFAULTS.retryMs }, attempt);
 
 function options(name: string, commandMs: number) {
   return {

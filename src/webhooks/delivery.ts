@@ -50,7 +50,7 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
     concurrency: CONCURRENCY,
     attempts: ATTEMPTS,
     // Only for our own errors; after an error of the receiver, the schedule decides.
-    backoff: { base: SCHEDULE.firstMs, max: SCHEDULE.longestMs },
+    backoff: { base: SCHEDULE.baseMs, max: SCHEDULE.maxMs },
     // It only records that the event was delivered.
     resultTtl: "1m",
     tombstoneTtl: 1,

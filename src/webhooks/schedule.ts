@@ -1,10 +1,10 @@
+import { backoffMs, varied } from "../backoff.ts";
+
 /** When a failed delivery is retried. */
 export const SCHEDULE = {
   /** Pause before the second attempt; each further one is twice as long. */
-  firstMs: 3_000,
-  longestMs: 3 * 3_600_000,
-  /** Random variation of each pause, so that deliveries that failed together are not retried together. */
-  spread: 0.2,
+  baseMs: 3_000,
+  maxMs: 3 * 3_600_000,
   /** A receiver may be unreachable for at least this long before the event is dead. */
   spanMs: 24 * 3_600_000,
   /** The longest Retry-After that is honoured. */
@@ -12,13 +12,11 @@ export const SCHEDULE = {
 } as const;
 
 /**
- * Milliseconds between a failed attempt (from 1) and the next.
+ * Milliseconds between a failed attempt (from 1) and the next, varied so that deliveries that failed together come apart.
  * @param chance in [0, 1)
  */
 export function pauseMs(attempt: number, chance: number): number {
-  const { firstMs, longestMs, spread } = SCHEDULE;
-  const full = Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30));
-  return Math.round(full * (1 - spread + 2 * spread * chance));
+  return Math.round(varied(backoffMs(SCHEDULE, attempt), chance));
 }
 
 /** The fewest attempts whose pauses cover the whole span even if each is as short as possible. */

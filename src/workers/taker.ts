@@ -1,3 +1,4 @@
+import { varied } from "../backoff.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
@@ -201,7 +202,7 @@ export class Taker implements Role {
     if (this.#canWait()) return STANDBY_AFTER_MS;
     // No event says when requests can wait in the store again, so poll.
     const polls = this.#standby?.usable === false || this.#parts.slots.left.some((left) => left > 0);
-    return polls ? POLL_MS * (0.8 + 0.4 * Math.random()) : undefined;
+    return polls ? varied(POLL_MS) : undefined;
   }
 
   /**

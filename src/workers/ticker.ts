@@ -1,3 +1,4 @@
+import { varied } from "../backoff.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Ticked } from "../engine/maintenance/tick.ts";
 import { reasonOf } from "../errors.ts";
@@ -11,8 +12,6 @@ const TICK_MS = 1000;
 const IDLE = { tickMs: 5000, afterMs: 10_000 } as const;
 /** Such a pause is at most this share of the shortest lease, so that the next tick knows of a lease before it can end. */
 const IDLE_LEASE_SHARE = 0.4;
-/** Pauses differ by this share, so that processes do not run in step. */
-const SPREAD = 0.2;
 /** Shortest pause between two ticks while more is due than one tick handles, ms. */
 const LEAST_MS = 5;
 /** Pause between two checks of pointers while none is due, ms. */
@@ -90,8 +89,8 @@ export class Ticker implements Role {
       if (ticked === undefined || ticked.held || ticked.lost.length > 0) busyAtMs = nowMs;
       const isIdle = ticked !== undefined && nowMs - busyAtMs >= IDLE.afterMs;
       const idleMs = isIdle ? Math.min(IDLE.tickMs, ticked.shortestLeaseMs * IDLE_LEASE_SHARE) : 0;
-      pausedMs = idleMs > TICK_MS ? idleMs * (1 + SPREAD) : 0;
-      const usualMs = Math.max(TICK_MS, idleMs) * (1 - SPREAD + 2 * SPREAD * Math.random());
+      pausedMs = idleMs > TICK_MS ? varied(idleMs, 1) : 0;
+      const usualMs = varied(Math.max(TICK_MS, idleMs));
       return Math.min(usualMs, Math.max(LEAST_MS, ticked?.nextMs ?? usualMs));
     };
   }

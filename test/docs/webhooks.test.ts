@@ -61,8 +61,10 @@ describe("docs/webhooks.md", () => {
   it("states the actual limits and schedule", () => {
     const totalMs = (chance: number) =>
       Array.from({ length: ATTEMPTS - 1 }, (_, i) => pauseMs(i + 1, chance)).reduce((sum, ms) => sum + ms, 0);
-    expect(prose).to.include(`The first retry comes after about ${SCHEDULE.firstMs / 1000} seconds`);
-    expect(prose).to.include(`up to ${SCHEDULE.longestMs / HOUR_MS} hours, each ± ${SCHEDULE.spread * 100} %`);
+    expect(prose).to.include(`The first retry comes after about ${SCHEDULE.baseMs / 1000} seconds`);
+    expect(prose).to.include(
+      `up to ${SCHEDULE.maxMs / HOUR_MS} hours, each ± ${Math.round(100 - (100 * pauseMs(1, 0)) / pauseMs(1, 0.5))} %`,
+    );
     expect(prose).to.include(`${ATTEMPTS} attempts over at least a day`);
     const [least, most] = [Math.floor(totalMs(0) / HOUR_MS), Math.ceil(totalMs(1) / HOUR_MS)];
     expect(prose).to.include(`(${least} to ${most} hours)`);

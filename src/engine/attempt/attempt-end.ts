@@ -1,7 +1,8 @@
+import { backoffMs } from "../../backoff.ts";
 import type { TargetState } from "../../handler/gateway/target-state.ts";
 import type { Problem } from "../../handler/intents.ts";
 import type { Answer } from "../../task.ts";
-import { backoffMs, type QueueSettings } from "../settings.ts";
+import type { QueueSettings } from "../settings.ts";
 import type { Failure } from "./fail.ts";
 import { catalogueResult, problemResult } from "./problem.ts";
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../backoff.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Part, Reserved } from "../../store/verbs/scripts.ts";
@@ -12,7 +13,7 @@ const LOOK_MS = 2000;
 /** How long the first poll waits for the subscriptions, ms: a partition may be unavailable. */
 const LISTEN_MS = 500;
 /** Pauses between tries to hand tasks back to a partition that did not answer, ms: doubled up to the maximum. */
-const RETRY = { firstMs: 200, mostMs: 5000 } as const;
+const RETRY = { baseMs: 200, maxMs: 5000 } as const;
 /** How long this is tried, ms; after that the leases expire. */
 const CLOSING_MS = 60_000;
 
@@ -194,8 +195,8 @@ class Take {
     if (await this.#unreserve(partition)) return;
     const untilMs = Date.now() + Math.min(this.#request.leaseMs, CLOSING_MS);
     const retry = async () => {
-      for (let pauseMs: number = RETRY.firstMs; Date.now() < untilMs; pauseMs = Math.min(pauseMs * 2, RETRY.mostMs)) {
-        await sleep(pauseMs, undefined, { ref: false });
+      for (let attempt = 1; Date.now() < untilMs; attempt += 1) {
+        await sleep(backoffMs(RETRY, attempt), undefined, { ref: false });
         if (await this.#unreserve(partition)) return;
       }
     };

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { backoffMs } from "../../backoff.ts";
 import { type Duration, parseDuration } from "../../config/duration.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { defineHandler, type FairOptions, type Handler, type KeyedOptions } from "../define.ts";
@@ -18,7 +19,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]
 const DOWN = 503;
 
 /** How a 429 with Retry-After is put off; after this many times it becomes the result. */
-const PUT_OFF = { times: 100, leastMs: 1000, leastGrowsToMs: 60_000, mostMs: 3_600_000 } as const;
+const PUT_OFF = { times: 100, least: { baseMs: 1000, maxMs: 60_000 }, mostMs: 3_600_000 } as const;
 const TIMEOUT_MS = 30_000;
 /** How much longer the timeout of the task is than that of the gateway's request, ms. */
 const TIMEOUT_GRACE_MS = 5000;
@@ -148,8 +149,7 @@ async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Er
   for (let n = 0; askedMs !== undefined && n < PUT_OFF.times; n += 1) {
     if (!(await isFirst(task, `put off ${n}`))) continue;
     // Not at once, even for `Retry-After: 0`, which would only give another 429.
-    const leastMs = Math.min(PUT_OFF.leastMs * 2 ** n, PUT_OFF.leastGrowsToMs);
-    return retryLater(Math.max(askedMs, leastMs));
+    return retryLater(Math.max(askedMs, backoffMs(PUT_OFF.least, n + 1)));
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "../../backoff.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 
@@ -27,7 +28,7 @@ export interface RespawnerOptions {
   readonly log: Logger;
 }
 
-const BACKOFF = { firstMs: 100, maxMs: 5_000 } as const;
+const BACKOFF = { baseMs: 100, maxMs: 5_000 } as const;
 /** A process that lived this long is not in a crash loop: it is restarted without a pause. */
 const STEADY_MS = 30_000;
 
@@ -54,24 +55,24 @@ export class Respawner {
   async #run(): Promise<void> {
     const { log, consequence } = this.#options;
     const { signal } = this.#stopping;
-    let failures = 0;
+    let attempts = 0;
     for (;;) {
       const startedAt = performance.now();
       const how = await this.#child.gone;
       if (signal.aborted) return;
-      if (performance.now() - startedAt > STEADY_MS) failures = 0;
+      if (performance.now() - startedAt > STEADY_MS) attempts = 0;
       log.error({ how }, `the store ended unexpectedly (${how}); restarting it: ${consequence}`);
-      while (!(await this.#revive(failures++))) if (signal.aborted) return;
+      while (!(await this.#revive(++attempts))) if (signal.aborted) return;
       log.warn("the store is running again");
     }
   }
 
   /** Tries once to restart the process; returns whether it runs. */
-  async #revive(failures: number): Promise<boolean> {
+  async #revive(attempt: number): Promise<boolean> {
     const { log, start } = this.#options;
     const { signal } = this.#stopping;
     try {
-      await delay(Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** failures), undefined, { signal });
+      await delay(backoffMs(BACKOFF, attempt), undefined, { signal });
       const child = await start(signal);
       this.#child = child;
       // stop() may have been called while the new process was starting, when it only knew the old one.

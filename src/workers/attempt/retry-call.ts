@@ -1,7 +1,8 @@
+import { backoffMs } from "../../backoff.ts";
 import { PaihaoError } from "../../errors.ts";
 
 /** Pauses between two tries, ms. */
-const PAUSE_MS = { first: 100, most: 2000 } as const;
+const PAUSE_MS = { baseMs: 100, maxMs: 2000 } as const;
 /** How many refusals for other reasons than being unreachable are tolerated. */
 const MOST_REFUSALS = 5;
 
@@ -15,7 +16,7 @@ export interface RetryOptions {
 
 /**
  * Repeats a call to the store until it succeeds, since the store may be unreachable for a while. The attempts of a task are another
- * matter: `backoffMs` in engine/settings.ts.
+ * matter: engine/attempt/attempt-end.ts.
  * @throws the last error if the call no longer matters, or if the store refuses it for another reason
  */
 export function retryCall<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
@@ -30,11 +31,11 @@ export async function retryFailedCall<T>(
 ): Promise<T> {
   let refusals = 0;
   let failed = first;
-  for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most)) {
+  for (let attempt = 1; ; attempt += 1) {
     if (!(failed instanceof PaihaoError) || failed.code === "internal") refusals += 1;
     if (done() || refusals === MOST_REFUSALS) throw failed;
     onFailure(failed);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await new Promise((resolve) => setTimeout(resolve, backoffMs(PAUSE_MS, attempt)));
     try {
       return await call();
     } catch (error) {
