@@ -1,7 +1,16 @@
 import { PaihaoError } from "../../errors.ts";
+import { withTimeout } from "../../net/with-timeout.ts";
 
-/** A caller waiting for room. */
-interface Waiter {
+/** Room in a budget, or the wait for it. */
+export interface Claim {
+  /** Whether there is room. */
+  readonly granted: boolean;
+  /** Gives the room back, or no longer waits for it; idempotent. */
+  release(): void;
+}
+
+interface Waiter extends Claim {
+  granted: boolean;
   readonly bytes: number;
   go(): void;
 }
@@ -12,12 +21,25 @@ interface Waiter {
  */
 export class ByteBudget {
   readonly #most: number;
-  readonly #line: Waiter[] = [];
+  readonly #line = new Set<Waiter>();
   #inFlight = 0;
 
   /** @param mostBytes limit of the bytes in flight */
   constructor(mostBytes: number) {
     this.#most = mostBytes;
+  }
+
+  /** Claims room for so many bytes; `go` is called when there is some, if there is none now. */
+  claim(bytes: number, go: () => void): Claim {
+    const claim: Waiter = {
+      granted: false,
+      bytes: Math.min(bytes, this.#most),
+      go,
+      release: () => this.#release(claim),
+    };
+    this.#line.add(claim);
+    this.#admit(claim);
+    return claim;
   }
 
   /**
@@ -26,40 +48,32 @@ export class ByteBudget {
    * @throws PaihaoError store-unavailable if there was no room in that time; what the work throws
    */
   async spend<T>(bytes: number, patienceMs: number, work: () => Promise<T>): Promise<T> {
-    const taken = Math.min(bytes, this.#most);
-    if (this.#line.length > 0 || this.#inFlight + taken > this.#most) await this.#wait(taken, patienceMs);
-    else this.#inFlight += taken;
+    let go = (): void => undefined;
+    const claim = this.claim(bytes, () => go());
+    const late = () => new PaihaoError("store-unavailable", "Too many large values are being read; try again.");
     try {
+      if (!claim.granted) await withTimeout(patienceMs, new Promise<void>((resolve) => (go = resolve)), late);
       return await work();
     } finally {
-      this.#inFlight -= taken;
-      this.#admit();
+      claim.release();
     }
   }
 
-  #wait(bytes: number, patienceMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiting: Waiter = {
-        bytes,
-        go: () => {
-          clearTimeout(timer);
-          resolve();
-        },
-      };
-      const timer = setTimeout(() => {
-        this.#line.splice(this.#line.indexOf(waiting), 1);
-        reject(new PaihaoError("store-unavailable", "Too many large values are being read; try again."));
-        this.#admit();
-      }, patienceMs);
-      this.#line.push(waiting);
-    });
+  #release(claim: Waiter): void {
+    if (claim.granted) this.#inFlight -= claim.bytes;
+    claim.granted = false;
+    this.#line.delete(claim);
+    this.#admit();
   }
 
-  #admit(): void {
-    for (let next = this.#line[0]; next && this.#inFlight + next.bytes <= this.#most; next = this.#line[0]) {
-      this.#line.shift();
-      this.#inFlight += next.bytes;
-      next.go();
+  /** @param newcomer is told by its claim alone */
+  #admit(newcomer?: Waiter): void {
+    for (const claim of this.#line) {
+      if (this.#inFlight + claim.bytes > this.#most) return;
+      this.#line.delete(claim);
+      this.#inFlight += claim.bytes;
+      claim.granted = true;
+      if (claim !== newcomer) claim.go();
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { ByteBudget } from "../../engine/large-values/byte-budget.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
 import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts";
@@ -6,10 +7,12 @@ import type { Api } from "../api.ts";
 import { responseOf } from "../server/response.ts";
 import { EventStreams } from "./event-streams.ts";
 import type { FollowedTask } from "./followed-task.ts";
-import { HeldOutput } from "./held-output.ts";
 import type { OutputSource } from "./output-pump.ts";
 import { type OutputReader, OutputReaders } from "./output-readers.ts";
 import { TaskEvents } from "./task-events.ts";
+
+/** Most characters of long pages that wait in a process for readers to take them, over all readers. */
+const MOST_HELD = 64 * 1024 ** 2;
 
 /** Everything that is sent of tasks while they go on. */
 export class LiveTasks {
@@ -26,7 +29,7 @@ export class LiveTasks {
       onError: (error) =>
         api.log.debug({ err: error }, "output: could not read what tasks have written; trying again later"),
     });
-    this.#source = { feeds, held: new HeldOutput() };
+    this.#source = { feeds, held: new ByteBudget(MOST_HELD) };
     this.#streams = new EventStreams(api.stopping);
     this.#readers = new OutputReaders(api.stopping);
   }

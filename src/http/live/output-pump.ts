@@ -1,5 +1,5 @@
+import type { ByteBudget, Claim } from "../../engine/large-values/byte-budget.ts";
 import type { OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
-import type { Claim, HeldOutput } from "./held-output.ts";
 
 /** A page up to this many characters is sent without asking for room: what these hold is limited by the number of connections. */
 const SHORT_PAGE = 64 * 1024;
@@ -7,7 +7,8 @@ const SHORT_PAGE = 64 * 1024;
 /** What all readers of outputs share. */
 export interface OutputSource {
   readonly feeds: OutputFeeds;
-  readonly held: HeldOutput;
+  /** What long pages hold in this process, in characters, until their readers have taken them. */
+  readonly held: ByteBudget;
 }
 
 /** Where output goes. */
@@ -33,7 +34,7 @@ export class OutputPump {
   /** There may be more than the run under way has seen. */
   #again = false;
   #stopped = false;
-  readonly #held: HeldOutput;
+  readonly #held: ByteBudget;
   /** The room for the page that the reader is to take next, or is taking. */
   #claim: Claim | undefined;
   /** The number behind the last value to send, once that is known. */

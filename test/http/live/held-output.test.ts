@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { ByteBudget } from "../../../src/engine/large-values/byte-budget.ts";
 import type { OutputFeeds, OutputPage } from "../../../src/engine/watching/output-feeds.ts";
-import { HeldOutput } from "../../../src/http/live/held-output.ts";
 import { OutputPump } from "../../../src/http/live/output-pump.ts";
 
 const MIB = 1024 ** 2;
@@ -14,7 +14,7 @@ function outputOf(total: number, length: number): OutputFeeds {
 
 describe("what a process holds of output for slow readers", () => {
   /** A reader that takes nothing until it is told to. */
-  const slowReader = (held: HeldOutput, output: OutputFeeds) => {
+  const slowReader = (held: ByteBudget, output: OutputFeeds) => {
     const reader = { sent: 0, ended: false };
     const pump = new OutputPump({ feeds: output, held }, "a", 0, {
       write: () => {
@@ -36,7 +36,7 @@ describe("what a process holds of output for slow readers", () => {
   };
 
   it("is limited over all of them: further ones wait for their turn, and everyone gets everything", async () => {
-    const held = new HeldOutput(4 * MIB);
+    const held = new ByteBudget(4 * MIB);
     const output = outputOf(2, MIB);
     const readers = Array.from({ length: 100 }, () => slowReader(held, output));
     await turns();
@@ -58,7 +58,7 @@ describe("what a process holds of output for slow readers", () => {
   });
 
   it("does not hold up short pages, nor a page that is longer than all of the room", async () => {
-    const held = new HeldOutput(MIB);
+    const held = new ByteBudget(MIB);
     const [long, longer] = [slowReader(held, outputOf(1, MIB)), slowReader(held, outputOf(1, 3 * MIB))];
     const short = slowReader(held, outputOf(1, 1000));
     await turns();
@@ -69,7 +69,7 @@ describe("what a process holds of output for slow readers", () => {
   });
 
   it("passes over a reader that has gone while it waited", async () => {
-    const held = new HeldOutput(MIB);
+    const held = new ByteBudget(MIB);
     const [first, gone, last] = [0, 1, 2].map(() => slowReader(held, outputOf(1, MIB)));
     await turns();
     gone?.pump.stop();
