@@ -1,5 +1,5 @@
 /** Pauses between tries: the first, and the longest. */
-export interface Backoff {
+interface Backoff {
   readonly baseMs: number;
   readonly maxMs: number;
 }

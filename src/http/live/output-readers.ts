@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { LONGEST_TIMER_MS } from "../../config/duration.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { isOutcome } from "../../task.ts";
 import type { FollowedTask } from "./followed-task.ts";
@@ -91,9 +92,6 @@ export class OutputReader {
     if (!this.#limited) this.#res.destroy();
   }
 }
-
-/** The most that a timer of Node counts. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function lines(values: readonly string[]): string {
   return `${values.join("\n")}\n`;
