@@ -3,11 +3,11 @@ import { RESULT_BYTES } from "../client/figures.ts";
 import { pathTo } from "../client/follow.ts";
 import { outcomeOf, type Problem, taskError } from "../client/problem.ts";
 import type { Status } from "../client/status.ts";
+import { isJsonType } from "../engine/reading/result-json.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import { ask, type NamedTask } from "./server.ts";
 import { note, plainLines, printData, printJson, printJsonText } from "./terminal/print.ts";
 
-const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\b/i;
 const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
 
 /**
@@ -22,9 +22,9 @@ export async function printResult(
   const result = await collect(task, { json, signal });
   const type = result.type ?? "";
   if (json) printJsonText(asJson(type, result.bytes));
-  else if (!process.stdout.isTTY) process.stdout.write(JSON_TYPE.test(type) ? endingLine(result.bytes) : result.bytes);
+  else if (!process.stdout.isTTY) process.stdout.write(isJsonType(type) ? endingLine(result.bytes) : result.bytes);
   else if (result.bytes.length === 0) note("done; the task has an empty result");
-  else if (JSON_TYPE.test(type)) printData(indented(textOf(result.bytes)));
+  else if (isJsonType(type)) printData(indented(textOf(result.bytes)));
   else if (TEXT_TYPE.test(type)) printData(plainLines(textOf(result.bytes)));
   else
     note(
@@ -71,7 +71,7 @@ const endingLine = (bytes: Buffer): Buffer =>
 function asJson(type: string, bytes: Buffer): string {
   if (bytes.length === 0) return "null";
   // As it was sent: parsing might change a number.
-  if (JSON_TYPE.test(type)) return textOf(bytes).trim();
+  if (isJsonType(type)) return textOf(bytes).trim();
   return JSON.stringify(TEXT_TYPE.test(type) ? textOf(bytes) : { contentType: type, base64: bytes.toString("base64") });
 }
 

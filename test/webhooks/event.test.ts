@@ -44,6 +44,8 @@ describe("the body of an event", () => {
   it("has the result in its data if that is JSON", () => {
     expect(withResult(jsonResult('{"sum":3}')).data.result).to.deep.equal({ sum: 3 });
     expect(withResult(jsonResult("[1]", "application/geo+json; charset=utf-8")).data.result).to.deep.equal([1]);
+    expect(withResult(jsonResult("[1]", "model/gltf+json")).data.result).to.deep.equal([1]);
+    expect(withResult(jsonResult("[1]", "application/json-seq")).data).not.to.have.property("result");
     expect(withResult(jsonResult("null")).data).to.have.property("result", null);
   });
 

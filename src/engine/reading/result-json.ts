@@ -4,17 +4,17 @@ import type { Result } from "../../task.ts";
 /** A result of this many bytes or more is not included in events and webhooks: it can be collected. */
 export const RESULT_LIMIT = 20_000;
 
-const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]+\+json)[ \t]*(?:;|$)/i;
+const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+\+json)[ \t]*(?:;|$)/i;
 
-/** Whether the type of a result is JSON. */
-export function saysJson({ contentType }: Pick<Result, "contentType">): boolean {
-  return contentType !== null && JSON_TYPE.test(contentType);
+/** Whether a content type says JSON: `application/json`, or any with the suffix `+json` (RFC 6839 §3.1). */
+export function isJsonType(type: string | null): boolean {
+  return type !== null && JSON_TYPE.test(type);
 }
 
 /** The text of a result that is JSON and shorter than a limit, by default {@link RESULT_LIMIT}; otherwise undefined. */
 export function resultJson(result: Result, limit = RESULT_LIMIT): string | undefined {
   const { body } = result;
-  if (!saysJson(result) || body.length >= limit || !isUtf8(body)) return;
+  if (!isJsonType(result.contentType) || body.length >= limit || !isUtf8(body)) return;
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
   try {
     JSON.parse(text);

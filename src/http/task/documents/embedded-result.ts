@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { resultJson, saysJson } from "../../../engine/reading/result-json.ts";
+import { isJsonType, resultJson } from "../../../engine/reading/result-json.ts";
 import type { Result } from "../../../task.ts";
 import type { Api } from "../../api.ts";
 import { setBody } from "../result-body.ts";
@@ -35,7 +35,7 @@ export async function replyEmbedding(
 
 /** Whether a result is JSON, which the body of a handler's Response need not be. A long one is only kept until that is known. */
 async function isJson({ engine }: Pick<Api, "engine">, id: string, result: Result): Promise<boolean> {
-  if (!saysJson(result)) return false;
+  if (!isJsonType(result.contentType)) return false;
   const whole = result.rest ? (await engine.tasks.inspect(id, { result: true }))?.result : result;
   return !!whole && resultJson(whole, Number.POSITIVE_INFINITY) !== undefined;
 }

@@ -1,4 +1,5 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
+import { isJsonType } from "../../../engine/reading/result-json.ts";
 import { runOf } from "../../../store/run.ts";
 import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../../store/verbs/scripts.ts";
 import { isOutcome } from "../../../task.ts";
@@ -69,7 +70,7 @@ export function shown(mediaType: string, bytes: Uint8Array | null, length: numbe
   };
   if (bytes === null || known.truncated) return known;
   const text = Buffer.from(bytes).toString("utf8");
-  if (type === "application/json" || type.endsWith("+json")) return { ...known, json: jsonOf(text) };
+  if (isJsonType(mediaType)) return { ...known, json: jsonOf(text) };
   return type.startsWith("text/") || type === "application/x-ndjson" ? { ...known, text } : known;
 }
 
