@@ -1,5 +1,5 @@
 import type { Inspection } from "../engine/reading/inspect.ts";
-import { resultJson } from "../engine/reading/result-json.ts";
+import { beforeMember, resultJson } from "../engine/reading/result-json.ts";
 import type { Outcome } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 
@@ -33,6 +33,5 @@ export function eventBody(
   }
   const event = JSON.stringify({ ...head, data: describe(seen) });
   const json = seen.result && resultJson(seen.result);
-  // Inserted as text: parsing and serializing it might change a number.
-  return json ? `${event.slice(0, -"}}".length)},"result":${json}}}` : event;
+  return json ? `${beforeMember(event.slice(0, -1), "result")}${json}}}` : event;
 }

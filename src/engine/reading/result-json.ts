@@ -11,6 +11,14 @@ export function isJsonType(type: string | null): boolean {
   return type !== null && JSON_TYPE.test(type);
 }
 
+/**
+ * The JSON of an object, not an empty one, up to the value of another member. For values that are JSON already: parsing and serializing
+ * them might change a number.
+ */
+export function beforeMember(object: string, name: string): string {
+  return `${object.slice(0, -1)},${JSON.stringify(name)}:`;
+}
+
 /** The text of a result that is JSON and shorter than a limit, by default {@link RESULT_LIMIT}; otherwise undefined. */
 export function resultJson(result: Result, limit = RESULT_LIMIT): string | undefined {
   const { body } = result;

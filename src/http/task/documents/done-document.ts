@@ -1,5 +1,5 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { resultJson } from "../../../engine/reading/result-json.ts";
+import { beforeMember, resultJson } from "../../../engine/reading/result-json.ts";
 import { outcomeProblem } from "../reply.ts";
 
 /**
@@ -14,7 +14,5 @@ export function doneDocument(seen: Inspection, document: string): string {
   const problem = isLong ? null : outcomeProblem(seen);
   const json = problem ? JSON.stringify(problem.document) : seen.result && resultJson(seen.result);
   if (!json) return document;
-  // Inserted as text: parsing and serializing it might change a number.
-  const member = `"${problem ? "problem" : "result"}":${json.replace(/[\r\n]+/g, " ")}`;
-  return `${document.slice(0, -1)},${member}}`;
+  return `${beforeMember(document, problem ? "problem" : "result")}${json.replace(/[\r\n]+/g, " ")}}`;
 }

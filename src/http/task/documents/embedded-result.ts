@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { isJsonType, resultJson } from "../../../engine/reading/result-json.ts";
+import { beforeMember, isJsonType, resultJson } from "../../../engine/reading/result-json.ts";
 import type { Result } from "../../../task.ts";
 import type { Api } from "../../api.ts";
 import { setBody } from "../result-body.ts";
@@ -15,8 +15,7 @@ interface EmbeddingDocument {
 }
 
 /**
- * Answers with a document that has the result of a task in it, if that is JSON. It is inserted as text: parsing and serializing it
- * might change a number.
+ * Answers with a document that has the result of a task in it, if that is JSON.
  * @param seen the task, with its result, perhaps in pieces
  */
 export async function replyEmbedding(
@@ -29,7 +28,7 @@ export async function replyEmbedding(
   const { result } = seen;
   if (result.body.length === 0) ctx.body = JSON.stringify({ ...document, [member]: null });
   else if (await isJson(api, seen.id, result)) {
-    setBody(ctx, result, `${JSON.stringify(document).slice(0, -1)},${JSON.stringify(member)}:`, "}");
+    setBody(ctx, result, beforeMember(JSON.stringify(document), member), "}");
   } else ctx.body = JSON.stringify({ ...document, ...otherwise });
 }
 

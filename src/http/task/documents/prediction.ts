@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { resultJson } from "../../../engine/reading/result-json.ts";
+import { beforeMember, resultJson } from "../../../engine/reading/result-json.ts";
 import type { Result, State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Prediction } from "../../../wire/prediction.ts";
@@ -95,6 +95,5 @@ export function predictionJson(seen: Inspection, view: PredictionView = {}): str
   const isThere = seen.state === "succeeded" && !seen.destroyed && !seen.expired;
   const output = !isThere || seen.result?.body.length === 0 ? "null" : JSON.stringify(href);
   const json = isThere && seen.result ? resultJson(seen.result, Number.POSITIVE_INFINITY) : undefined;
-  // Inserted as text: parsing and serializing it might change a number.
-  return `${JSON.stringify(document).slice(0, -1)},"output":${json ?? output}}`;
+  return `${beforeMember(JSON.stringify(document), "output")}${json ?? output}}`;
 }
