@@ -6,7 +6,7 @@ export const DURATION_HELP = "30s, 5m, 1h or seconds";
 
 /** Reads a duration; unlike in settings, a bare number counts seconds, as with `sleep`. Returns ms. */
 export function readDuration(value: string): number {
-  const ms = parseDuration(/^\d+(\.\d+)?$/.test(value) ? `${value}s` : value);
+  const ms = parseDuration(value, "s");
   if (ms === undefined) throw new InvalidArgumentError(`expected ${DURATION_HELP}.`);
   return ms;
 }

@@ -23,15 +23,18 @@ function formatDuration(ms: number): string {
   return `${ms / (UNITS[unit] ?? 1)}${unit}`;
 }
 
-/** Reads a duration; returns whole milliseconds ≥ 0, or undefined if it is invalid. */
-export function parseDuration(value: Duration): number | undefined {
+/**
+ * Reads a duration; returns whole milliseconds ≥ 0, or undefined if it is invalid.
+ * @param bare the unit of digits without one
+ */
+export function parseDuration(value: Duration, bare: "ms" | "s" = "ms"): number | undefined {
   let ms: number;
   if (typeof value === "number") {
     ms = value;
   } else {
     const match = FORM.exec(value.trim());
     if (!match) return undefined;
-    ms = Number(match[1]) * (UNITS[match[2] ?? "ms"] ?? 1);
+    ms = Number(match[1]) * (UNITS[match[2] ?? bare] ?? 1);
   }
   return ms >= 0 && Number.isSafeInteger(Math.round(ms)) ? Math.round(ms) : undefined;
 }

@@ -22,6 +22,11 @@ describe("a duration", () => {
     expect(parseDuration("0.4")).to.equal(0);
   });
 
+  it("may take digits without a unit for seconds", () => {
+    expect(parseDuration("1.5", "s")).to.equal(1500);
+    expect(parseDuration("2m", "s")).to.equal(120_000);
+  });
+
   it("is milliseconds, rounded, if it is a number", () => {
     expect(parseDuration(1500)).to.equal(1500);
     expect(parseDuration(0.6)).to.equal(1);

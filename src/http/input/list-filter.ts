@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { parseDuration } from "../../config/duration.ts";
 import { nameOf } from "../../engine/submission/submission.ts";
 import type { Filter } from "../../store/verbs/scripts.ts";
 import { STATES, type State } from "../../task.ts";
@@ -49,9 +50,6 @@ export function filterOf({ idPrefix, caller, key, state, olderThan }: AskedFilte
   return Object.values(filter).every((value) => value === undefined) ? undefined : filter;
 }
 
-const AGE = /^(\d{1,9}(?:\.\d{1,3})?)([smhd]?)$/;
-const UNIT_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
 const inState = (states: readonly State[]) => choice("state", "Only tasks in this state.", states);
 
 /** The query parameters of a filter. */
@@ -77,8 +75,8 @@ export const FILTER_PARAMETERS = {
     ),
     expected: "seconds, or a time such as 90s, 5m, 2h or 3d",
     read(age: string): number | undefined {
-      const [, number, unit = ""] = AGE.exec(age) ?? [];
-      return number === undefined ? undefined : Number(number) * (UNIT_S[unit] ?? 1);
+      const ms = parseDuration(age, "s");
+      return ms === undefined ? undefined : ms / 1000;
     },
   },
 } as const;
