@@ -3,7 +3,7 @@ import { RESULT_BYTES } from "../client/figures.ts";
 import { pathTo } from "../client/follow.ts";
 import { outcomeOf, type Problem, taskError } from "../client/problem.ts";
 import type { Status } from "../client/status.ts";
-import { isJsonType } from "../engine/reading/result-json.ts";
+import { isJsonType } from "../json-type.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import { ask, type NamedTask } from "./server.ts";
 import { note, plainLines, printData, printJson, printJsonText } from "./terminal/print.ts";

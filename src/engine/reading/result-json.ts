@@ -1,15 +1,9 @@
 import { isUtf8 } from "node:buffer";
+import { isJsonType } from "../../json-type.ts";
 import type { Result } from "../../task.ts";
 
 /** A result of this many bytes or more is not included in events and webhooks: it can be collected. */
 export const RESULT_LIMIT = 20_000;
-
-const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+\+json)[ \t]*(?:;|$)/i;
-
-/** Whether a content type says JSON: `application/json`, or any with the suffix `+json` (RFC 6839 §3.1). */
-export function isJsonType(type: string | null): boolean {
-  return type !== null && JSON_TYPE.test(type);
-}
 
 /**
  * The JSON of an object, not an empty one, up to the value of another member. For values that are JSON already: parsing and serializing

@@ -1,5 +1,5 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { isJsonType } from "../../../engine/reading/result-json.ts";
+import { isJsonType } from "../../../json-type.ts";
 import { runOf } from "../../../store/run.ts";
 import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../../store/verbs/scripts.ts";
 import { isOutcome } from "../../../task.ts";
