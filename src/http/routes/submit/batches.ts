@@ -97,7 +97,9 @@ function checkType(ctx: Context, handler: Handler): void {
       extensions: { accepts: [NDJSON] },
     });
   if (!consumesType(handler, "application/json")) {
-    throw refuse(`The queue ${handler.queue} accepts ${handler.consumes.join(", ")}: a batch is JSON, a value a line.`);
+    throw refuse(
+      `The queue ${handler.queue} accepts ${handler.consumes.join(", ")}; a batch is sent as JSON, one value per line.`,
+    );
   }
   if (!/^application\/x-ndjson[ \t]*(;|$)/i.test(ctx.get("Content-Type"))) throw refuse(`A batch is ${NDJSON}.`);
   refuseCoding(ctx.req);

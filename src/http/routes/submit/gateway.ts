@@ -32,7 +32,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
   const queue: string = ctx.params.queue ?? "";
   const handler = handlerOf(api, queue);
   if (!isGateway(handler))
-    throw new PaihaoError("unknown-queue", "The queue is no gateway.", { extensions: { queue } });
+    throw new PaihaoError("unknown-queue", "The queue is not a gateway.", { extensions: { queue } });
   const method = handler.gateway.methods.find((m) => m === ctx.method);
   if (!method) {
     throw new PaihaoError("method-not-allowed", undefined, { headers: { Allow: handler.gateway.methods.join(", ") } });

@@ -80,7 +80,7 @@ describe("the form of a queue and its JSON (in Chromium, else left out)", functi
     await list().fill("[1, 2]");
     await page.getByLabel("size").pressSequentially("1e");
     await change("As JSON");
-    await trouble.getByText("size: this is no number").waitFor();
+    await trouble.getByText("size: this is not a number").waitFor();
     await page.getByLabel("size").fill("1e2");
     await change("As JSON");
     expect(JSON.parse(await json().inputValue())).to.deep.equal({ list: [1, 2], size: 100 });

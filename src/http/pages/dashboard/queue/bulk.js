@@ -109,7 +109,7 @@ export function useBulk(list, queue) {
       title: `${words.verb} ${what}?`,
       body: html`<p>All ${list} tasks of ${queue.name}${matching(list)}. ${CONSEQUENCES[action]}</p>`,
       submit: `${words.verb} ${what}`,
-      otherwise: "Leave them",
+      otherwise: "Do nothing",
       isGrave: true,
     });
     if (!isSure) return null;

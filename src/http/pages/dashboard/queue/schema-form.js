@@ -198,7 +198,7 @@ export function formValue(schema, form, before) {
   const data = new FormData(form);
   for (const control of form.elements) {
     if (control instanceof HTMLInputElement && control.validity.badInput && control.name.startsWith("["))
-      throw new FieldError(JSON.parse(control.name), "this is no number");
+      throw new FieldError(JSON.parse(control.name), "this is not a number");
   }
   return changed(fieldsOf(schema, before), before, data) ?? {};
 }

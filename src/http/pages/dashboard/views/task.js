@@ -73,7 +73,7 @@ function Shown({ known }) {
 const missingTask = (id, reason) =>
   nothingThere(
     "No such task",
-    html`There is nothing under the id <code>${id}</code>. ${reason} An id has to be complete; the list of a queue can be filtered by how ids begin.`,
+    html`There is nothing under the id <code>${id}</code>. ${reason.replace(/\.?$/, ".")} Enter the complete id; the list of a queue can be filtered by how ids begin.`,
   );
 
 /** What matters most of a task in its state. @param {Timeline} known */
@@ -84,7 +84,7 @@ function hero({ task, dueAt }) {
     return html`
       <span class="big">${task.index === null ? "waiting" : `Place ${count(task.index + 1)}`}</span>
       <span class="hint">of ${count(task.waiting)} waiting; ${count(task.running)} running before them</span>
-      <span>${task.eta ? `Starts in ${eta(task.eta)}` : "It is not known when it starts."}</span>
+      <span>${task.eta ? `Starts in ${eta(task.eta)}` : "Start time not known yet"}</span>
       ${task.held && html`<span class="warn">It waits for a task of the same key to end.</span>`}`;
   if (task.state === "running")
     return [what, progress(task), startedAt && `for ${duration(Math.round(secondsSince(startedAt)))}`];
