@@ -68,7 +68,8 @@ export class ModelTransitions extends ModelTasks {
     if (state !== "succeeded") this.undo(task);
     if (state !== "succeeded" || !task.undoable) {
       task.inputKept = false;
-      task.steps.clear();
+      // The steps of an undo are kept as long as its result: they show what the other task had done.
+      if (task.queue !== UNDO_QUEUE) task.steps.clear();
     }
     if (task.webhook) this.told.push({ id: task.id, state });
     return "canceled";
