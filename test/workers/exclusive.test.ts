@@ -159,7 +159,7 @@ describe("a handler that ignores its signal", function () {
     await shop.engine.tasks.cancel(id, "jobs");
     await worker.stuck;
     expect(await shop.engine.metrics.exposition()).to.contain('paihao_handlers_stuck_total{queue="jobs"} 1');
-    const lines = shop.log.filter(({ msg }) => String(msg).includes("ignoring its signal"));
+    const lines = shop.log.filter(({ msg }) => String(msg).includes("ignores its signal"));
     expect(lines.map(({ level, requestId, queue }) => ({ level, requestId, queue }))).to.deep.equal([
       { level: 50, requestId: id, queue: "jobs" },
     ]);

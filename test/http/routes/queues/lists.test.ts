@@ -96,7 +96,9 @@ describe("the lists of a queue over HTTP, for an operator", () => {
   });
 
   it("are looked through for a filter much further than a page is long", async () => {
-    const body = Array.from({ length: 1100 }, (_, n) => JSON.stringify({ id: `p-${n}`, input: { width: 1 } }));
+    // Those of one millisecond are listed by their ids.
+    const ids = Array.from({ length: 1100 }, (_, n) => `p-${String(n).padStart(4, "0")}`);
+    const body = ids.map((id) => JSON.stringify({ id, input: { width: 1 } }));
     const headers = { ...keys.as("ann"), "Content-Type": "application/x-ndjson" };
     const path = "/v1/queues/checked/batches?envelope=true&delay=600";
     await server.send(path, { method: "POST", headers, body: body.join("\n") });
