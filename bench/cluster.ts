@@ -1,4 +1,4 @@
-import { startCluster } from "../testbed/redis-cluster.ts";
+import { startCluster } from "../test/shared/redis-cluster.ts";
 import type { Bench } from "./harness/bench.ts";
 import { compare } from "./harness/judge.ts";
 import { cpuSecondsOf } from "./harness/process.ts";

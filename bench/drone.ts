@@ -1,5 +1,5 @@
 import path from "node:path";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 import type { Bench } from "./harness/bench.ts";
 import { micros, milliseconds } from "./harness/judge.ts";
 import type { LoadPlan } from "./harness/load.ts";

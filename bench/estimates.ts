@@ -1,5 +1,5 @@
 import { forecastTurnovers } from "../src/engine/estimates/forecast.ts";
-import { ARRIVALS, simulateLine, WORKLOADS, type WorkloadName } from "../testbed/line-simulation.ts";
+import { ARRIVALS, simulateLine, WORKLOADS, type WorkloadName } from "../test/shared/line-simulation.ts";
 import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { startCallable } from "./harness/rpc.ts";
 import { openStore } from "./harness/store.ts";

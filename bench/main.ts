@@ -1,7 +1,7 @@
 /** `npm run bench -- --help` says what there is. */
 import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { runUnderNode } from "../testbed/node-release.ts";
+import { runUnderNode } from "../test/shared/node-release.ts";
 import { accept } from "./accept.ts";
 import { anatomy } from "./anatomy.ts";
 import { cluster } from "./cluster.ts";

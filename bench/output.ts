@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { Lease } from "../src/store/verbs/scripts.ts";
-import { submissionOf } from "../testbed/submission.ts";
+import { submissionOf } from "../test/shared/submission.ts";
 import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { type BuiltEngine, openBuiltEngine } from "./harness/built.ts";
 import { bodyOf } from "./harness/load.ts";

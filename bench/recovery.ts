@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isOutcome } from "../src/task.ts";
-import { submissionOf } from "../testbed/submission.ts";
+import { submissionOf } from "../test/shared/submission.ts";
 import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { type BuiltEngine, openBuiltEngine } from "./harness/built.ts";
 import { type ServerSubject, startPaihao } from "./harness/process.ts";

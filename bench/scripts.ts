@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Completion, Reserved, Scripts, SubmitItem } from "../src/store/verbs/scripts.ts";
-import { submitItemOf } from "../testbed/submission.ts";
+import { submitItemOf } from "../test/shared/submission.ts";
 import type { Bench, BenchOptions, Figure, Target } from "./harness/bench.ts";
 import { built } from "./harness/built.ts";
 import { commandCosts, ScriptCosts } from "./harness/commandstats.ts";

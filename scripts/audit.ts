@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 import { sbom } from "./runtime-packages.ts";
 import { NONE, type Totals, totalsLine } from "./totals.ts";
 

@@ -5,13 +5,13 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { anchorOf } from "../src/http/pages/docs/anchor.ts";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 import { filesIn } from "./files.ts";
 
 const COMPANIONS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 /** A file or folder of the checkout; in ARCHITECTURE.md those of src go without that prefix. */
 const PATH = /(?<![\w/.:-])((?:[\w.-]+\/)+[\w-]*(?:\.[\w-]+)*)/g;
-const TOP = ["src", "test", "scripts", "bench", "testbed", "docs", "examples", ".ci"];
+const TOP = ["src", "test", "scripts", "bench", "docs", "examples", ".ci"];
 const IN_SRC = new Set(
   readdirSync(join(ROOT, "src"), { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : [])),
 );

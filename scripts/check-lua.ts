@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { assemble, MODULES, moduleName, tablesOf } from "../src/store/library/assemble.ts";
 import * as VERBS from "../src/store/verbs/verbs.ts";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 
 const DIR = new URL("../src/store/", import.meta.url);
 const faults: string[] = [];

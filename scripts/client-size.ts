@@ -5,7 +5,7 @@
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import packageJson from "../package.json" with { type: "json" };
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 import { build as compile } from "./build.ts";
 
 const MOST_BYTES = 6000;

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { DEPLOY_TOOLS } from "../testbed/deploy-tools.ts";
+import { DEPLOY_TOOLS } from "../test/shared/deploy-tools.ts";
 
 /** Exact versions, so that a check does not change by itself. */
 const PACKAGES = {

@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SECTIONS } from "../src/config/variables.ts";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 
 /** Where the file is. */
 export const ENV_FILE = join(ROOT, ".env.example");

@@ -13,9 +13,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
-import { withDefaults } from "../testbed/compose-defaults.ts";
-import { reservePort } from "../testbed/ports.ts";
-import { ROOT } from "../testbed/root.ts";
+import { withDefaults } from "../test/shared/compose-defaults.ts";
+import { reservePort } from "../test/shared/ports.ts";
+import { ROOT } from "../test/shared/root.ts";
 import { environmentOf, type Instruction, reachesBuilder, readDockerfile, type Stage } from "./dockerfile.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 

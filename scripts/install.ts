@@ -10,9 +10,9 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../src/errors.ts";
-import { eventually } from "../testbed/eventually.ts";
-import { reservePort } from "../testbed/ports.ts";
-import { ROOT } from "../testbed/root.ts";
+import { eventually } from "../test/shared/eventually.ts";
+import { reservePort } from "../test/shared/ports.ts";
+import { ROOT } from "../test/shared/root.ts";
 import { megabytes, pack, run } from "./packed.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { manifests } from "../testbed/manifests.ts";
-import { ROOT } from "../testbed/root.ts";
+import { manifests } from "../test/shared/manifests.ts";
+import { ROOT } from "../test/shared/root.ts";
 
 for (const [file, text] of Object.entries(manifests())) writeFileSync(join(ROOT, "deploy/kubernetes", file), text);

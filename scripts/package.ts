@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, extname, join, posix } from "node:path";
 import { messageOf } from "../src/errors.ts";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 import { filesIn } from "./files.ts";
 import { megabytes, type Packed, pack, run } from "./packed.ts";
 

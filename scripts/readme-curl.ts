@@ -10,10 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VARIABLES } from "../src/config/variables.ts";
 import { messageOf } from "../src/errors.ts";
-import { eventually } from "../testbed/eventually.ts";
-import { reservePort } from "../testbed/ports.ts";
-import { ROOT } from "../testbed/root.ts";
-import { commandsIn, runCommands, type ShownCommand } from "../testbed/shown-commands.ts";
+import { eventually } from "../test/shared/eventually.ts";
+import { reservePort } from "../test/shared/ports.ts";
+import { ROOT } from "../test/shared/root.ts";
+import { commandsIn, runCommands, type ShownCommand } from "../test/shared/shown-commands.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 
 const LIMITS = { startMs: 60_000, stopMs: 40_000 } as const;

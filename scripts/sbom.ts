@@ -3,7 +3,7 @@
  * `npm publish` put it into the package as dist/sbom.cdx.json.
  */
 import { writeFileSync } from "node:fs";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 import { sbom } from "./runtime-packages.ts";
 
 const text = `${JSON.stringify(sbom(ROOT))}\n`;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 import type { Outcome, Progress } from "./mocha-reporter.ts";
 import { failureLines, NONE, type Totals } from "./totals.ts";
 

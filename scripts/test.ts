@@ -17,7 +17,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { messageOf } from "../src/errors.ts";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "../test/shared/root.ts";
 import { build } from "./build.ts";
 import { filesIn } from "./files.ts";
 import { type Part, type PartEnd, type RunningPart, type Store, startPart } from "./test-part.ts";

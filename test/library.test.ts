@@ -3,12 +3,12 @@ import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { defineHandler, type StartOptions, start } from "paihao";
 import { VARIABLES } from "../src/config/variables.ts";
-import { eventually } from "../testbed/eventually.ts";
-import { ROOT } from "../testbed/root.ts";
 import { recordingLog } from "./helpers/recording-log.ts";
 import { expectStartError } from "./helpers/start-error.ts";
 import { storeUrl, uniquePrefix } from "./helpers/store/run-store.ts";
 import { removeKeys } from "./helpers/store/scan.ts";
+import { eventually } from "./shared/eventually.ts";
+import { ROOT } from "./shared/root.ts";
 
 const greet = defineHandler<{ name: string }>({
   queue: "greet",

@@ -24,7 +24,7 @@ import { redaction } from "../src/redact.ts";
 import { traceOf } from "../src/telemetry/trace-context.ts";
 import { urgencyOf } from "../src/wire/priority.ts";
 import { readSubmitOptions } from "../src/wire/submit-options.ts";
-import { ROOT } from "../testbed/root.ts";
+import { ROOT } from "./shared/root.ts";
 
 /** Where a quadratic reader takes much longer than a linear one needs, and a quarter of it. */
 const LONG = 16_000;

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import path from "node:path";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../../test/shared/root.ts";
 
 /** What a figure depends on beside the code. */
 export interface Machine {

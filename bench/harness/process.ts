@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../../test/shared/root.ts";
 
 /** Linux counts the time of a process in hundredths of a second. */
 const TICKS_PER_SECOND = 100;

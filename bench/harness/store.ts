@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { startRedis } from "../../testbed/redis-server.ts";
+import { startRedis } from "../../test/shared/redis-server.ts";
 import { cpuSecondsOf } from "./process.ts";
 
 /** A Redis of the bench's own. */

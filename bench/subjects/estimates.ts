@@ -1,9 +1,9 @@
 /** Workers whose tasks sleep for as long as a workload says, and what was told of their starts: `estimates URL`. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Eta } from "../../src/wire/task.ts";
-import { MEAN, WORKLOADS, type WorkloadName } from "../../testbed/line-simulation.ts";
-import { randomOf } from "../../testbed/random.ts";
-import { submissionOf } from "../../testbed/submission.ts";
+import { MEAN, WORKLOADS, type WorkloadName } from "../../test/shared/line-simulation.ts";
+import { randomOf } from "../../test/shared/random.ts";
+import { submissionOf } from "../../test/shared/submission.ts";
 import { type BuiltEngine, built, openBuiltEngine } from "../harness/built.ts";
 import { serve } from "../harness/rpc.ts";
 

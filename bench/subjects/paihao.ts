@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Engine } from "../../src/engine/engine.ts";
-import { submissionOf } from "../../testbed/submission.ts";
+import { submissionOf } from "../../test/shared/submission.ts";
 import { built, openBuiltEngine } from "../harness/built.ts";
 import { benchId, bodyOf, resultOf } from "../harness/load.ts";
 import { monotonicNs, type PeerCalls } from "../harness/peers.ts";

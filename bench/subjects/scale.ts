@@ -1,7 +1,7 @@
 /** An engine with very much in its store, called by the bench: `scale URL QUEUES`. */
 
 import { randomUUID } from "node:crypto";
-import { submissionOf } from "../../testbed/submission.ts";
+import { submissionOf } from "../../test/shared/submission.ts";
 import { openBuiltEngine } from "../harness/built.ts";
 import { benchId, bodyOf } from "../harness/load.ts";
 import { serve } from "../harness/rpc.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { BUSY_MS } from "../helpers/busy.ts";
 import { openBatch } from "../helpers/http/batch.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 /** What the API promises: an answer while the store is away. */
 const WITHIN_MS = 5000 + BUSY_MS;

@@ -4,9 +4,9 @@ import { readConfig } from "../../src/config/config.ts";
 import { type OpenedEngine, openEngine } from "../../src/engine/opening/open.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
-import { submissionOf } from "../../testbed/submission.ts";
+import { eventually } from "../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
+import { submissionOf } from "../shared/submission.ts";
 
 const there = spawnSync("redis-server", ["--version"], { stdio: "ignore" }).status === 0;
 const suite = there ? describe : describe.skip;

@@ -3,9 +3,9 @@ import { expect } from "chai";
 import { audit } from "../../src/engine/maintenance/audit.ts";
 import { stateOf } from "../../src/store/letters.ts";
 import { isOutcome } from "../../src/task.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { BUSY_MS } from "../helpers/busy.ts";
 import { storedKey } from "../helpers/store/stored.ts";
+import { eventually } from "../shared/eventually.ts";
 import { Load, type LoadOptions } from "./load.ts";
 import type { World } from "./world.ts";
 

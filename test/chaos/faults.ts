@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { isOutcome } from "../../src/task.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { refuses } from "../helpers/process.ts";
 import type { ServerProcess } from "../helpers/server-process.ts";
+import { eventually } from "../shared/eventually.ts";
 import type { Fault } from "./endure.ts";
 import type { Load } from "./load.ts";
 import type { World } from "./world.ts";

@@ -8,8 +8,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../src/errors.ts";
-import { randomOf } from "../../testbed/random.ts";
 import { seedOf } from "../helpers/long-run.ts";
+import { randomOf } from "../shared/random.ts";
 import { endure, type Fault, type Row } from "./endure.ts";
 import { FAULTS } from "./faults.ts";
 import type { LoadOptions } from "./load.ts";

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { compileHandlers } from "../helpers/compiled-handlers.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { startTcpProxy, type TcpProxy } from "../helpers/tcp-proxy.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 import { Journal } from "./journal.ts";
 
 /** Nothing that was acknowledged may be lost by a crash. */

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { reservePort } from "../../testbed/ports.ts";
 import { runCli, runLine, startCli } from "../helpers/cli.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { reservePort } from "../shared/ports.ts";
 
 describe("paihao, asked for one thing", function () {
   this.timeout(60_000);

@@ -5,11 +5,11 @@ import { expect } from "chai";
 import type { Redis } from "ioredis";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { runCli } from "../helpers/cli.ts";
 import { startServer } from "../helpers/http/server.ts";
 import { storeKind } from "../helpers/store/run-store.ts";
 import { keepFromSaving } from "../helpers/store/unsaved.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 describe("paihao doctor, on a store that answers but does not work", function () {
   this.timeout(60_000);

@@ -8,12 +8,12 @@ import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { checkNode } from "../../src/cli/doctor/node.ts";
 import { createLog } from "../../src/log.ts";
 import { DataLock } from "../../src/store/servers/native/data-lock.ts";
-import { reservePort } from "../../testbed/ports.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { runCli } from "../helpers/cli.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { startServer } from "../helpers/http/server.ts";
 import { storeKind, storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { reservePort } from "../shared/ports.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 describe("paihao doctor", function () {
   this.timeout(60_000);

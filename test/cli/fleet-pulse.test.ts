@@ -5,14 +5,14 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { isRunning } from "../../src/store/servers/native/process-identity.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { compileHandlers } from "../helpers/compiled-handlers.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { processGone } from "../helpers/process.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 
 /** The processes of a server take a second of CPU each to start, and on a machine with much to do many times as long. */
 const PATIENCE_MS = 90_000;

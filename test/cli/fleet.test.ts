@@ -5,13 +5,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
-import { reservePort } from "../../testbed/ports.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { processGone, refuses } from "../helpers/process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
 
 /** The processes of a server take a second of CPU each to start, and on a machine with much to do many times as long. */
 const PATIENCE_MS = 90_000;

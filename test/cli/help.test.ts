@@ -6,12 +6,12 @@ import type { Command } from "commander";
 import { createProgram } from "../../src/cli/program.ts";
 import { backupStore } from "../../src/engine/maintenance/backup/backup.ts";
 import { createLog } from "../../src/log.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { runLine } from "../helpers/cli.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { removeKeys } from "../helpers/store/scan.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 
 const log = createLog("silent");
 const HANDLERS = path.join(ROOT, "test/fixtures/handlers/cli");

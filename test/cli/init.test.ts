@@ -4,8 +4,8 @@ import path from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { VARIABLES } from "../../src/config/variables.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { runLine } from "../helpers/cli.ts";
+import { ROOT } from "../shared/root.ts";
 
 const FILES = [
   ...[".env", ".gitignore", "README.md", "compose.yaml", "handlers/greet.ts", "package.json", "test/greet.test.ts"],

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { readKeyFile } from "../../src/auth/key-file.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { reservePort } from "../../testbed/ports.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
 
 const HASH = "0".repeat(64);
 

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { removeKeys } from "../helpers/store/scan.ts";
+import { eventually } from "../shared/eventually.ts";
 
 /** A handler that forgets to wait for a promise, which fails. */
 const FORGETFUL = `import { defineHandler } from "paihao";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
 import { runCli } from "../helpers/cli.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("paihao and the queues", function () {
   this.timeout(60_000);

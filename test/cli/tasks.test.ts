@@ -6,11 +6,11 @@ import path from "node:path";
 import { expect } from "chai";
 import { failureOf } from "../../src/cli/exit.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { reservePort } from "../../testbed/ports.ts";
 import { type CliOptions, type CliOutcome, runCli, startCli } from "../helpers/cli.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
 
 /** Where nobody listens: what is sent there would be another failure. */
 const NOWHERE = ["--url", "http://127.0.0.1:1"];

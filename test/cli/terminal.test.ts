@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { closedGate, type Gate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { hasTerminal, Terminal } from "../helpers/terminal.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("paihao on a terminal", function () {
   this.timeout(60_000);

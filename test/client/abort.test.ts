@@ -2,12 +2,12 @@ import { getEventListeners } from "node:events";
 import path from "node:path";
 import { expect } from "chai";
 import { PaihaoClient } from "paihao/client";
-import { eventually } from "../../testbed/eventually.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
 import { failure } from "./failure.ts";
 
 /** Less than an aborted run would wait for an answer that does not come. */

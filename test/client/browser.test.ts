@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { build } from "esbuild";
-import { eventually } from "../../testbed/eventually.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((file) =>
   existsSync(file),

@@ -1,10 +1,10 @@
 import path from "node:path";
 import { expect } from "chai";
 import { PaihaoClient, PaihaoError, TaskCanceled, TaskExpired, TaskFailed, TaskUnknown } from "paihao/client";
-import { eventually } from "../../testbed/eventually.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
 import { failure } from "./failure.ts";
 
 describe("the client", () => {

@@ -1,12 +1,12 @@
 import path from "node:path";
 import { expect } from "chai";
 import { PaihaoClient, PaihaoError, TaskFailed } from "paihao/client";
-import { eventually } from "../../testbed/eventually.ts";
-import { reservePort } from "../../testbed/ports.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
 import { failure } from "./failure.ts";
 
 describe("the client on bad networks", () => {

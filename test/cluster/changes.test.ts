@@ -5,11 +5,11 @@ import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { libraryWith, listed } from "../../src/store/library/library.ts";
 import { scriptsOf } from "../../src/store/verbs/scripts.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { type ClusterNode, moveSlot, slotOf, startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
+import { eventually } from "../shared/eventually.ts";
+import { type ClusterNode, moveSlot, slotOf, startCluster, type TestCluster } from "../shared/redis-cluster.ts";
 import { startLoad, withoutResult } from "./load.ts";
 import { needsRedisServer } from "./needs.ts";
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { audit } from "../../src/engine/maintenance/audit.ts";
-import { startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { verdictsOf } from "../helpers/http/batch.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
+import { startCluster, type TestCluster } from "../shared/redis-cluster.ts";
 import { needsRedisServer } from "./needs.ts";
 
 const PARTITIONS = 6;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { eventually } from "../../testbed/eventually.ts";
 import type { TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
 
 /** Clients that hand in tasks without a pause, each again under its id until it is accepted. */
 export interface Load {

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { eventually } from "../../testbed/eventually.ts";
-import { reservePort } from "../../testbed/ports.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { startServer } from "../helpers/http/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 import { needsRedisServer } from "./needs.ts";
 import { startSentinels } from "./sentinel.ts";
 

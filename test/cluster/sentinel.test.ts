@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import type { PrivateRedis } from "../../testbed/redis-server.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";
+import { eventually } from "../shared/eventually.ts";
+import type { PrivateRedis } from "../shared/redis-server.ts";
 import { startLoad, withoutResult } from "./load.ts";
 import { needsRedisServer } from "./needs.ts";
 import { type SentinelSetup, startSentinels } from "./sentinel.ts";

@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Redis } from "ioredis";
-import { eventually } from "../../testbed/eventually.ts";
-import { reservePort } from "../../testbed/ports.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 /** A master with a replica, and sentinels that watch them. */
 export interface SentinelSetup {

@@ -7,11 +7,6 @@ import { expect } from "chai";
 import type { Redis } from "ioredis";
 import { parse } from "yaml";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { deployTool } from "../../testbed/deploy-tools.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { reservePort } from "../../testbed/ports.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { type Prometheus, startPrometheus } from "../helpers/prometheus.ts";
@@ -19,6 +14,11 @@ import { endProcesses, type ServerProcess, startProcess } from "../helpers/serve
 import { storeKind } from "../helpers/store/run-store.ts";
 import { storedKey } from "../helpers/store/stored.ts";
 import { keepFromSaving } from "../helpers/store/unsaved.ts";
+import { deployTool } from "../shared/deploy-tools.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
+import { ROOT } from "../shared/root.ts";
 
 interface Rule {
   readonly alert: string;

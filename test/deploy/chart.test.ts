@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { VARIABLES } from "../../src/config/variables.ts";
-import { deployTool } from "../../testbed/deploy-tools.ts";
-import { rendered } from "../../testbed/manifests.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { deployTool } from "../shared/deploy-tools.ts";
+import { rendered } from "../shared/manifests.ts";
+import { ROOT } from "../shared/root.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: documents of many shapes, which test/deploy/kubernetes.test.ts checks
 type Document = any;

@@ -6,8 +6,8 @@ import { expect } from "chai";
 import { parse } from "yaml";
 import { readConfig } from "../../src/config/config.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
-import { deployPackage } from "../../testbed/deploy-tools.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { deployPackage } from "../shared/deploy-tools.ts";
+import { ROOT } from "../shared/root.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: documents whose shape the schema checks
 type Document = any;

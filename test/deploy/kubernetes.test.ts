@@ -6,9 +6,9 @@ import { parse, parseAllDocuments } from "yaml";
 import { readConfig } from "../../src/config/config.ts";
 import { parseDuration } from "../../src/config/duration.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
-import { DEPLOY_TOOLS, deployPackage, deployTool } from "../../testbed/deploy-tools.ts";
-import { manifests, rendered } from "../../testbed/manifests.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { DEPLOY_TOOLS, deployPackage, deployTool } from "../shared/deploy-tools.ts";
+import { manifests, rendered } from "../shared/manifests.ts";
+import { ROOT } from "../shared/root.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: documents of many shapes, which the schemas check
 type Document = any;

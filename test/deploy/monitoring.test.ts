@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
-import { deployTool } from "../../testbed/deploy-tools.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { startServer } from "../helpers/http/server.ts";
+import { deployTool } from "../shared/deploy-tools.ts";
+import { ROOT } from "../shared/root.ts";
 
 interface Rule {
   readonly alert: string;

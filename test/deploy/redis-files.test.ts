@@ -6,11 +6,11 @@ import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { parse } from "yaml";
-import { withDefaults } from "../../testbed/compose-defaults.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { needsRedisServer } from "../cluster/needs.ts";
 import { readGuide } from "../docs/guide.ts";
+import { withDefaults } from "../shared/compose-defaults.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
+import { ROOT } from "../shared/root.ts";
 
 const { services } = parse(withDefaults(readFileSync(path.join(ROOT, "compose.yaml"), "utf8")), { merge: true });
 const [, ...ARGS] = services.redis.command as string[];

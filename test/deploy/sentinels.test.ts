@@ -6,10 +6,10 @@ import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { parse } from "yaml";
-import { withDefaults } from "../../testbed/compose-defaults.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { needsRedisServer } from "../cluster/needs.ts";
+import { withDefaults } from "../shared/compose-defaults.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 
 const { services } = parse(withDefaults(readFileSync(path.join(ROOT, "deploy/compose/sentinel.yaml"), "utf8")), {
   merge: true,

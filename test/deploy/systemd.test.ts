@@ -5,8 +5,8 @@ import { expect } from "chai";
 import { readConfig } from "../../src/config/config.ts";
 import { parseDuration } from "../../src/config/duration.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
-import { deployTool } from "../../testbed/deploy-tools.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { deployTool } from "../shared/deploy-tools.ts";
+import { ROOT } from "../shared/root.ts";
 
 const FOLDER = path.join(ROOT, "deploy/systemd");
 const UNITS = readdirSync(FOLDER).filter((name) => name.endsWith(".service"));

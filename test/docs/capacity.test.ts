@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { capacityOf, type Demand, readCosts, USED } from "../../bench/harness/capacity.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { startServer } from "../helpers/http/server.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { keysLike } from "../helpers/store/scan.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 import { readGuide } from "./guide.ts";
 
 const COUNT = 200;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { EXIT } from "../../src/cli/exit.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { runLine } from "../helpers/cli.ts";
 import { startServer } from "../helpers/http/server.ts";
+import { ROOT } from "../shared/root.ts";
 
 const HANDLERS = join(ROOT, "test/fixtures/handlers/cli");
 const text = readFileSync(join(ROOT, "docs/cli.md"), "utf8");

@@ -5,9 +5,9 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
-import { ROOT } from "../../testbed/root.ts";
 import { builtSettings } from "../helpers/build.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { ROOT } from "../shared/root.ts";
 import { guideFolder, writeGuide } from "./guide.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;

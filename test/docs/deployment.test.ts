@@ -8,7 +8,7 @@ import { projectFiles } from "../../src/cli/init/project.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { parseDuration } from "../../src/config/duration.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../shared/root.ts";
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const manifest = JSON.parse(read("package.json"));

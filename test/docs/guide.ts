@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { ROOT } from "../../testbed/root.ts";
-import { commandsIn, runCommands } from "../../testbed/shown-commands.ts";
 import { builtSettings } from "../helpers/build.ts";
 import { runLine } from "../helpers/cli.ts";
 import { startServer } from "../helpers/http/server.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
+import { ROOT } from "../shared/root.ts";
+import { commandsIn, runCommands } from "../shared/shown-commands.ts";
 
 /** What a guide's server needs, given the folder of its files. */
 export type GuideEnv = (folder: string) => Readonly<Record<string, string>>;

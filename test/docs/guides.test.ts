@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MINIMUM_REDIS } from "../../src/store/servers/check-server.ts";
-import { commandsIn } from "../../testbed/shown-commands.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
+import { commandsIn } from "../shared/shown-commands.ts";
 import { type GuideEnv, readGuide, runGuide } from "./guide.ts";
 
 /** The guides whose code and commands are run, with what their servers need. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../shared/root.ts";
 import { readGuide } from "./guide.ts";
 
 const ALERTS = join(ROOT, "deploy/prometheus/alerts.yaml");

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
-import { ROOT } from "../../testbed/root.ts";
 import { builtSettings } from "../helpers/build.ts";
+import { ROOT } from "../shared/root.ts";
 import { guideFolder, writeGuide } from "./guide.ts";
 
 describe("the code in the guides", function () {

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { FleetMetrics } from "../../src/cli/fleet-metrics.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { startServer } from "../helpers/http/server.ts";
+import { ROOT } from "../shared/root.ts";
 
 /** The metrics of an exposition, by name: type and labels; without `le`, and without Node's own ones. */
 function metricsOf(exposition: string): Map<string, { type: string; labels: Set<string> }> {

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parseDuration } from "../../src/config/duration.ts";
 import { UNDO_DEFAULTS } from "../../src/workers/undo.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../shared/root.ts";
 
 /** The modules of the package, with their sources. */
 const MODULES = {

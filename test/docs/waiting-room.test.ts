@@ -7,10 +7,10 @@ import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { build } from "esbuild";
 import type { Browser } from "playwright-core";
-import { ROOT } from "../../testbed/root.ts";
 import { launchBrowser } from "../helpers/browser.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { ROOT } from "../shared/root.ts";
 import { guideFolder, readGuide, writeGuide } from "./guide.ts";
 
 /** The pages of the guide, by the names in their first lines. */

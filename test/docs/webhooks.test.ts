@@ -10,10 +10,10 @@ import { REQUEST_DEFAULTS } from "../../src/webhooks/request.ts";
 import { ATTEMPTS, pauseMs, SCHEDULE } from "../../src/webhooks/schedule.ts";
 import { signatureOf } from "../../src/webhooks/signature.ts";
 import { TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { reservePort } from "../../testbed/ports.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { exchange, startServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
+import { ROOT } from "../shared/root.ts";
 
 const text = readFileSync(join(ROOT, "docs/webhooks.md"), "utf8");
 const prose = text.replaceAll(/\s+/g, " ");

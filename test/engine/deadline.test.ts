@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { keysLike } from "../helpers/store/scan.ts";
 import { storedKey } from "../helpers/store/stored.ts";
+import { eventually } from "../shared/eventually.ts";
 
 /** Long enough for a test to do what it wants before. */
 const LATER_MS = 60_000;

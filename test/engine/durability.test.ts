@@ -5,10 +5,10 @@ import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
 import { findServerBinary } from "../../src/store/servers/native/server-binary.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
-import { submissionOf } from "../../testbed/submission.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
+import { eventually } from "../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
+import { submissionOf } from "../shared/submission.ts";
 
 const handler = defineHandler({ queue: "jobs", run: () => undefined });
 

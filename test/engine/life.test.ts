@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
 import { STATE_LETTERS } from "../../src/store/letters.ts";
 import type { Reserved } from "../../src/store/verbs/scripts.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { QUEUE, TASK } from "../helpers/store/stored.ts";
+import { eventually } from "../shared/eventually.ts";
 
 const lease = (task: Reserved) => ({ queue: "jobs", id: task.id, fence: task.fence });
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { submissionOf } from "../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storedKey, TASK } from "../helpers/store/stored.ts";
+import { submissionOf } from "../shared/submission.ts";
 
 describe("the line of a queue", () => {
   let t: TestEngine;

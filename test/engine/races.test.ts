@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import type { Lease } from "../../src/store/verbs/scripts.ts";
-import { submissionOf } from "../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { keysLike } from "../helpers/store/scan.ts";
 import { QUEUE, TASK } from "../helpers/store/stored.ts";
+import { submissionOf } from "../shared/submission.ts";
 
 /** Clients, each on connections of its own. */
 const CLIENTS = 8;

@@ -6,9 +6,9 @@ import { expect } from "chai";
 import sharp from "sharp";
 import { thumbnails } from "../../examples/02-thumbnails/handlers/thumbnails.ts";
 import { isGiveUp, type Problem } from "../../src/handler/intents.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { taskContext, thrownBy } from "../handlers/context.ts";
 import { builtSettings } from "../helpers/build.ts";
+import { ROOT } from "../shared/root.ts";
 
 /** A picture whose left half is red and whose right half is blue. */
 const picture = (width: number, height: number) =>

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { ROOT } from "../../testbed/root.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { ROOT } from "../shared/root.ts";
 
 const FOLDER = path.join(ROOT, "examples/clients");
 

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { ROOT } from "../../testbed/root.ts";
 import { builtSettings } from "../helpers/build.ts";
+import { ROOT } from "../shared/root.ts";
 
 const FOLDER = path.join(ROOT, "examples");
 const EXAMPLES = readdirSync(FOLDER).filter((name) => /^\d\d-/.test(name));

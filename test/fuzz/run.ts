@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import http from "node:http";
 import fc from "fast-check";
-import { eventually } from "../../testbed/eventually.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { Contract } from "../helpers/http/contract.ts";
 import { type Answer, startServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
 import { complaints } from "./judge.ts";
 import { rawRequest, sendRaw } from "./raw-requests.ts";
 import { type FuzzRequest, fuzzRequest, type Name } from "./requests.ts";

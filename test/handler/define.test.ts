@@ -6,8 +6,8 @@ import { defineHandler, type HandlerOptions, isHandler } from "../../src/handler
 import { consumesType, inputJsonSchema } from "../../src/handler/input.ts";
 import { OPTIONS } from "../../src/handler/options.ts";
 import { undoOf } from "../../src/handler/undos.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { taskContext } from "../handlers/context.ts";
+import { ROOT } from "../shared/root.ts";
 
 const run = () => null;
 const define = (options: Partial<HandlerOptions<unknown>>) => defineHandler({ queue: "q", run, ...options });

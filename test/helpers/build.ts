@@ -1,6 +1,6 @@
 import path from "node:path";
 import { build } from "../../scripts/build.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../shared/root.ts";
 
 let isBuilt = false;
 

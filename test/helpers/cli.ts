@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { eventually } from "../../testbed/eventually.ts";
+import { eventually } from "../shared/eventually.ts";
 import { builtCommand } from "./build.ts";
 
 /** How a command is run. */

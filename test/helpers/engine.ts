@@ -11,7 +11,7 @@ import { type KEYS, Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
 import { type Scripts, scriptsOf } from "../../src/store/verbs/scripts.ts";
 import type { Result } from "../../src/task.ts";
-import { type GivenSubmission, submissionOf } from "../../testbed/submission.ts";
+import { type GivenSubmission, submissionOf } from "../shared/submission.ts";
 import { onCluster, storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeysLike } from "./store/scan.ts";
 import { storedKey } from "./store/stored.ts";

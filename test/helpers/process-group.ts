@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Handler } from "../../src/handler/define.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../shared/root.ts";
 import { compileHandlers } from "./compiled-handlers.ts";
 import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
 import { openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import net from "node:net";
 import { fileURLToPath } from "node:url";
 import { isRunning } from "../../src/store/servers/native/process-identity.ts";
-import { eventually } from "../../testbed/eventually.ts";
+import { eventually } from "../shared/eventually.ts";
 
 /** Resolves when the process is gone, whoever its parent is. */
 export async function processGone(pid: number): Promise<void> {

@@ -5,7 +5,7 @@ import { STORES, type StoreKind } from "../../src/config/variables.ts";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/servers/provision.ts";
-import { startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
+import { startCluster, type TestCluster } from "../shared/redis-cluster.ts";
 import { publishStore } from "./store/run-store.ts";
 
 let store: ProvisionedStore | undefined;

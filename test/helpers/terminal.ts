@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { eventually } from "../../testbed/eventually.ts";
+import { eventually } from "../shared/eventually.ts";
 import { TerminalScreen } from "./terminal-screen.ts";
 
 const SIZE = { columns: 100, rows: 24 };

@@ -16,7 +16,7 @@ import { gunzipSync } from "node:zlib";
 import { expect } from "chai";
 import { build } from "../../scripts/build.ts";
 import { assemble } from "../../src/store/library/assemble.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../shared/root.ts";
 
 describe("the build", () => {
   let root = "";

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../shared/root.ts";
 
 /** Files that the linter must refuse, with what is wrong with them and a part of what it says. */
 const REFUSED = [

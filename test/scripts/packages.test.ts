@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { sbom } from "../../scripts/runtime-packages.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { ROOT } from "../shared/root.ts";
 
 const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), "utf8"));
 

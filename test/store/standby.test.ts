@@ -5,7 +5,7 @@ import { Keys } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { openStandby } from "../../src/store/standby.ts";
 import { reserveOn } from "../../src/store/verbs/scripts.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 describe("a connection on which requests wait", () => {
   let store: PrivateRedis;

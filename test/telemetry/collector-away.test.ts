@@ -5,11 +5,11 @@ import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { BUSY_MS } from "../helpers/busy.ts";
 import { startServer } from "../helpers/http/server.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 import { startCollector } from "./collector.ts";
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { eventually } from "../../testbed/eventually.ts";
+import { eventually } from "../shared/eventually.ts";
 import { type Fields, readFields } from "./protobuf.ts";
 
 /** A span as the collector got it. */

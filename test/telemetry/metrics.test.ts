@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
 import { type Collector, startCollector } from "./collector.ts";
 
 describe("metrics for a collector", () => {

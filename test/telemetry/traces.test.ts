@@ -1,10 +1,10 @@
 import path from "node:path";
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 import { type Receiver, startReceiver } from "../webhooks/receiver.ts";
 import { type Collector, type SentSpan, startCollector } from "./collector.ts";
 

@@ -4,9 +4,9 @@ import { expect } from "chai";
 import { defineHandler, giveUp } from "paihao";
 import { testServer } from "paihao/testing";
 import { formatApiKey, makeKey, parseScopes } from "../../src/auth/api-key.ts";
-import { ROOT } from "../../testbed/root.ts";
 import { thrownBy } from "../handlers/context.ts";
 import { deferred } from "../helpers/deferred.ts";
+import { ROOT } from "../shared/root.ts";
 
 const submit = (url: string, queue: string, input: unknown, search = "") =>
   fetch(`${url}/v1/queues/${queue}/requests${search}`, {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
+import { eventually } from "../shared/eventually.ts";
 import { call, collect, put, statusOf } from "./api.ts";
 import type { Entry } from "./fleet.ts";
 import type { RunBy } from "./handlers.ts";

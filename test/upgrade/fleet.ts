@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
-import { ROOT } from "../../testbed/root.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { storeTarget, storeUrl, storeUrlAt, uniquePrefix } from "../helpers/store/run-store.ts";
 import { startTcpProxy, type TcpProxy } from "../helpers/tcp-proxy.ts";
+import { ROOT } from "../shared/root.ts";
 import { handlersOf, type RunBy } from "./handlers.ts";
 import { previousRelease } from "./previous.ts";
 

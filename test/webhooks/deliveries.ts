@@ -11,11 +11,11 @@ import { connect } from "../../src/store/connection.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
 import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
 import { Worker } from "../../src/workers/worker.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { submissionOf } from "../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { storedKey } from "../helpers/store/stored.ts";
+import { eventually } from "../shared/eventually.ts";
+import { submissionOf } from "../shared/submission.ts";
 
 /** A worker that runs the queue `jobs` and delivers its webhooks to 127.0.0.1, without pauses between attempts. */
 export interface Deliveries {

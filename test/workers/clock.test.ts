@@ -3,10 +3,10 @@ import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Ticker } from "../../src/workers/ticker.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { type ClockedRedis, canSetClocks, startClockedRedis } from "../helpers/store/clocked-redis.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 const [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS] = [1000, 60_000, 3_600_000, 86_400_000];
 const LEASES = ["1s", "15s", "15m"] as const;

@@ -3,9 +3,9 @@ import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { retryLater } from "../../src/handler/intents.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("the task that a handler gets", () => {
   let shop: Workshop;

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { firing, openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("a worker that stops", () => {
   let shop: Workshop;

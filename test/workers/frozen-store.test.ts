@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 /** Longer than the lease of the tasks, ms. */
 const FROZEN_MS = 2500;

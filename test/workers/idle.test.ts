@@ -3,9 +3,9 @@ import { Redis } from "ioredis";
 import { readConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
 import { start } from "../../src/server.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { startRedis } from "../../testbed/redis-server.ts";
 import { needsRedisServer } from "../cluster/needs.ts";
+import { eventually } from "../shared/eventually.ts";
+import { startRedis } from "../shared/redis-server.ts";
 
 /** Ticks come less often than this only where there is nothing to do, ms. */
 const IDLE_GAP_MS = 2500;

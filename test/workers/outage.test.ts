@@ -4,11 +4,11 @@ import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { findServerBinary } from "../../src/store/servers/native/server-binary.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeKind } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 describe("a worker whose store goes away", () => {
   let redis: PrivateRedis;

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("what a handler writes", () => {
   let shop: Workshop;

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 const SLOTS = 2;
 

@@ -3,9 +3,9 @@ import { expect } from "chai";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
 import { isOutcome } from "../../src/task.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { randomOf } from "../../testbed/random.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
+import { randomOf } from "../shared/random.ts";
 
 const SEED = 20_261_122;
 const TASKS = 40;

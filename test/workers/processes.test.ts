@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
 import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { openProcesses, type ProcessGroup } from "../helpers/process-group.ts";
 import type { Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("worker processes", function () {
   this.timeout(60_000);

@@ -6,8 +6,8 @@ import { expect } from "chai";
 import { z } from "zod";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { GiveUp, giveUp, type Problem, RetryLater, retryLater } from "../../src/handler/intents.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 const circular = (): unknown => {
   const ring: Record<string, unknown> = {};

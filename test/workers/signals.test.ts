@@ -3,10 +3,10 @@ import path from "node:path";
 import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions } from "../../src/handler/define.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { firing, openWorkshop, type Workshop, type WorkshopOptions } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 const RIVAL = path.join(import.meta.dirname, "rival.ts");
 

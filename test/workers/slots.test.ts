@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("a worker's slots", () => {
   let shop: Workshop;

@@ -3,11 +3,11 @@ import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl, storeUrlAs } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 describe("an idle worker, whose request waits in the store", () => {
   let shop: Workshop;

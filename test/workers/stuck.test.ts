@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { eventually } from "../../testbed/eventually.ts";
 import { deaf, patient } from "../fixtures/handlers/deaf/handlers.ts";
 import { openProcesses, type ProcessGroup } from "../helpers/process-group.ts";
 import type { Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("a process with a handler that ignores its signal and never ends", function () {
   this.timeout(120_000);

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Ticker } from "../../src/workers/ticker.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { openWorkshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 const SOON_MS = 200;
 /** Less than the pause between two ticks of an idle process with leases of 15 s, ms. */

@@ -4,7 +4,7 @@ import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
-import { eventually } from "../../../testbed/eventually.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** Of even tasks of one second behind one slot: a newcomer at index 0 starts in a second. */
 const LINE: QueueSnapshot = {

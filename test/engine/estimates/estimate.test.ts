@@ -2,17 +2,17 @@ import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { serviceIn } from "../../helpers/store/service.ts";
+import { TASK } from "../../helpers/store/stored.ts";
 import {
   ARRIVALS,
   ServiceStatistics,
   simulateLine,
   WORKLOADS,
   type WorkloadName,
-} from "../../../testbed/line-simulation.ts";
-import { randomOf } from "../../../testbed/random.ts";
-import { openEngine, type TestEngine } from "../../helpers/engine.ts";
-import { serviceIn } from "../../helpers/store/service.ts";
-import { TASK } from "../../helpers/store/stored.ts";
+} from "../../shared/line-simulation.ts";
+import { randomOf } from "../../shared/random.ts";
 
 /** Makes the run of a task begin so much earlier than it did. */
 async function beginEarlier(t: TestEngine, id: string, ms: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import * as wanted from "../../../src/engine/estimates/slots-wanted.ts";
-import { randomOf } from "../../../testbed/random.ts";
+import { randomOf } from "../../shared/random.ts";
 
 const snapshot = { waiting: 0, running: 0, paused: false, resting: false, meanMs: 10_000, samples: 500 };
 const MOST = Number.MAX_SAFE_INTEGER;

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import { type GivenSubmission, submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
+import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
 const KEYS = 100_000;
 

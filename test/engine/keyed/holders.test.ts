@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import { type GivenSubmission, submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
 describe("those who hold a key", () => {
   let t: TestEngine;

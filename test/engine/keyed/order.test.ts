@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import { submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 type Taken = Awaited<ReturnType<TestEngine["reserve"]>>[number];
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import { submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 const PARTITIONS = 3;
 const SETTINGS = { attempts: 1, keyedConcurrency: 1 };

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const PARTITIONS = 3;
 const TASKS = 3000;

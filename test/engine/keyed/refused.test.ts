@@ -5,10 +5,10 @@ import { createLog } from "../../../src/log.ts";
 import type { Connection } from "../../../src/store/connection.ts";
 import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
-import { eventually } from "../../../testbed/eventually.ts";
-import { startRedis } from "../../../testbed/redis-server.ts";
-import { type GivenSubmission, submissionOf } from "../../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { startRedis } from "../../shared/redis-server.ts";
+import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
 const OPTIONS = { partitions: 3, settings: { keyedConcurrency: 1 } };
 

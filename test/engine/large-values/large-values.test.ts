@@ -5,8 +5,8 @@ import { PaihaoError } from "../../../src/errors.ts";
 import type { Connection } from "../../../src/store/connection.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
-import { submissionOf } from "../../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 /** The length of an input that travels as a large one. */
 const LONG = LARGE_DEFAULTS.writeBytes + 1;

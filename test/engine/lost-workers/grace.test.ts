@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Reserved } from "../../../src/store/verbs/scripts.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** As lua/grace.lua has it. */
 const MOST_GRACES = 10;

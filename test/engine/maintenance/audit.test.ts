@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import { submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 const TASKS = 2000;
 /** Audits beside them, at least. */

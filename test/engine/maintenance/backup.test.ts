@@ -14,10 +14,10 @@ import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { PubSub } from "../../../src/store/pubsub.ts";
 import { startEmbeddedStore } from "../../../src/store/servers/embedded/embedded.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
 import { keysLike, removeKeys } from "../../helpers/store/scan.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const log = createLog("silent");
 const nothing = () => undefined;

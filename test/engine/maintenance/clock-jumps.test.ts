@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import { eventually } from "../../../testbed/eventually.ts";
-import { randomOf } from "../../../testbed/random.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { type ClockedRedis, canSetClocks, startClockedRedis } from "../../helpers/store/clocked-redis.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { randomOf } from "../../shared/random.ts";
 
 // As the queue says: for how long another one was taken, the store does not know.
 const LEASES_MS = [1000];

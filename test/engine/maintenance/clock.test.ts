@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { StoreClock } from "../../../src/engine/maintenance/store-clock.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { type ClockedRedis, canSetClocks, startClockedRedis } from "../../helpers/store/clocked-redis.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const HOUR_MS = 3_600_000;
 const MANY = 2000;

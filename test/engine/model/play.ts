@@ -4,7 +4,7 @@ import type { Engine } from "../../../src/engine/engine.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import type { Lease } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
-import { submissionOf } from "../../../testbed/submission.ts";
+import { submissionOf } from "../../shared/submission.ts";
 import {
   IDS,
   INPUTS,

@@ -3,10 +3,10 @@ import { DeploymentSecret, type SecretParts } from "../../../src/engine/opening/
 import { connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 describe("the secret of a deployment", () => {
   const { log, messages } = recordingLog();

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 describe("the latest outcomes of a queue", () => {
   let t: TestEngine;

@@ -1,5 +1,5 @@
-import { submitItemOf } from "../../../testbed/submission.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
+import { submitItemOf } from "../../shared/submission.ts";
 import { answer, CAP, KEEP, REQUEST, type Scene } from "./scene.ts";
 import type { Resent } from "./twice.ts";
 

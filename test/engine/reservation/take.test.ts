@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { takeOrWait } from "../../../src/engine/reservation/take.ts";
 import { PaihaoError } from "../../../src/errors.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const never = new AbortController().signal;
 

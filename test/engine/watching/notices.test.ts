@@ -3,10 +3,10 @@ import type { Wait } from "../../../src/engine/watching/wait.ts";
 import { isCluster, mastersOf } from "../../../src/store/connection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import type { Notice } from "../../../src/store/notice.ts";
-import { eventually } from "../../../testbed/eventually.ts";
-import { submissionOf } from "../../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 const LATER = () => Date.now() + 60_000;
 

@@ -3,8 +3,8 @@ import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { Notices } from "../../../src/engine/watching/notices.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import type { PubSub } from "../../../src/store/pubsub.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** As always, but without the waiting. */
 const QUICK = { passMs: 20 };

@@ -3,9 +3,9 @@ import { expect } from "chai";
 import { fetchPage as fetchAsHandler } from "../../../src/handler/fetch/fetch-page.ts";
 import { FetchError, type FetchOptions, fetchPage } from "../../../src/handler/fetch/guarded-fetch.ts";
 import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
-import { reservePort } from "../../../testbed/ports.ts";
 import { thrownBy } from "../../handlers/context.ts";
 import { PageServer } from "../../handlers/page-server.ts";
+import { reservePort } from "../../shared/ports.ts";
 
 describe("fetching a page", () => {
   let pages: PageServer;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Scope } from "../../../src/auth/api-key.ts";
-import { eventually } from "../../../testbed/eventually.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { launchBrowser } from "../browser.ts";
 import { type TestKeys, testKeys } from "./api-keys.ts";
 import { startServer, type TestServer } from "./server.ts";

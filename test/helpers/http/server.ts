@@ -7,7 +7,7 @@ import { createLog } from "../../../src/log.ts";
 import { type Running, start } from "../../../src/server.ts";
 import { Keys, START } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
-import { eventually } from "../../../testbed/eventually.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { storeUrl, uniquePrefix } from "../store/run-store.ts";
 import { removeKeys } from "../store/scan.ts";
 import { TASK } from "../store/stored.ts";

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
+import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 
 /** A Redis whose clock can be set. */
 export interface ClockedRedis extends PrivateRedis {

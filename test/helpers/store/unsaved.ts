@@ -1,7 +1,7 @@
 import { mkdirSync, rmdirSync } from "node:fs";
 import path from "node:path";
 import type { Redis } from "ioredis";
-import { eventually } from "../../../testbed/eventually.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /**
  * Makes a Redis fail to save in its directory, as on a full disk: it then refuses writes (MISCONF). A directory is where its snapshot

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import http from "node:http";
 import { expect } from "chai";
-import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { openBatch, verdictsOf } from "../../helpers/http/batch.ts";
 import { type Sent, startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 const MIB = 1024 ** 2;

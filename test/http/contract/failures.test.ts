@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { eventually } from "../../../testbed/eventually.ts";
-import { startRedis } from "../../../testbed/redis-server.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { startRedis } from "../../shared/redis-server.ts";
 
 const code = ({ status, json }: Answer) => [status, json.type];
 

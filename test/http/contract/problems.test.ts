@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { errorEntries } from "../../../src/errors.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, type Sent, startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** The catalogue as it is promised: a code never changes its status. */
 const PROMISED: Readonly<Record<number, string>> = {

@@ -1,6 +1,6 @@
-import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import type { TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** A task, with what was submitted: the same again is the same task. */
 export interface Submitted {

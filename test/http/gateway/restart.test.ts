@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
-import { eventually } from "../../../testbed/eventually.ts";
-import { reservePort } from "../../../testbed/ports.ts";
-import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { reservePort } from "../../shared/ports.ts";
+import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
 describe("a gateway whose API is down while Redis restarts", function () {

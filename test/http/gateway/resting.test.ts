@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { eventually } from "../../../testbed/eventually.ts";
-import { reservePort } from "../../../testbed/ports.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { reservePort } from "../../shared/ports.ts";
 import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
 const DOWN = "HTTP/1.1 503 Down\r\nContent-Length: 4\r\n\r\ndown";

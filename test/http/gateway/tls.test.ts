@@ -6,11 +6,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { ROOT } from "../../../testbed/root.ts";
 import { exchange } from "../../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
 import { removeKeys } from "../../helpers/store/scan.ts";
+import { ROOT } from "../../shared/root.ts";
 
 /** A certificate for localhost that signs itself, valid for a hundred years, and its key. */
 const CERTIFICATE = path.join(ROOT, "test/fixtures/tls/localhost.crt");

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
-import { eventually } from "../../../testbed/eventually.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { closedGate, type Gate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const WATCHERS = 2000;
 

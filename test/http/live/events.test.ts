@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { eventually } from "../../../testbed/eventually.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { type EventReader, readEvents, type StreamEvent } from "../../helpers/http/events.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** WHATWG HTML §9.2: Server-Sent Events. */
 describe("the events of a task", () => {

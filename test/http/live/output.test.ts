@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import http from "node:http";
 import { expect } from "chai";
-import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** Reads lines of JSON as they come. */
 async function readLines(url: string, headers: Record<string, string> = {}) {

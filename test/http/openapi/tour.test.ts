@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { openBatch } from "../../helpers/http/batch.ts";
 import { Contract } from "../../helpers/http/contract.ts";
 import { type Answer, type Sent, startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const ASYNC = { Prefer: "respond-async" };
 const NDJSON = { "Content-Type": "application/x-ndjson" };

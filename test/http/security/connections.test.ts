@@ -5,10 +5,10 @@ import { expect } from "chai";
 import Koa from "koa";
 import { HttpServer } from "../../../src/http/server/server.ts";
 import { cutStalledReaders, STALLED_DEFAULTS } from "../../../src/http/server/stalled-readers.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** Sends a GET, and reads nothing until the test resumes it. */
 async function ask(url: string, path: string, headers: Record<string, string> = {}): Promise<net.Socket> {

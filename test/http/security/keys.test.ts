@@ -4,10 +4,10 @@ import path from "node:path";
 import { expect } from "chai";
 import { parseApiKey } from "../../../src/auth/api-key.ts";
 import { appendKey, revokeKey } from "../../../src/auth/key-file.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const ASYNC = { Prefer: "respond-async" };
 

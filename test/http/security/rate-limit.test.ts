@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
-import { eventually } from "../../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, exchange, startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeKind, storeUrl } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 
 const left = (answer: Answer) => Number(/r=(\d+)/.exec(String(answer.headers.ratelimit))?.[1]);
 

@@ -3,7 +3,7 @@ import net from "node:net";
 import { expect } from "chai";
 import Koa from "koa";
 import { HttpServer } from "../../../src/http/server/server.ts";
-import { eventually } from "../../../testbed/eventually.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const REQUESTS = 100;
 

@@ -3,7 +3,6 @@ import http from "node:http";
 import { expect } from "chai";
 import type { Handler } from "../../../src/handler/define.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import * as fixtures from "../../fixtures/handlers/workers/handlers.ts";
 import { readEvents } from "../../helpers/http/events.ts";
 import { type Answer, exchange, type Sent } from "../../helpers/http/server.ts";
@@ -12,6 +11,7 @@ import { openProcesses, type ProcessGroup } from "../../helpers/process-group.ts
 import { storeUrl } from "../../helpers/store/run-store.ts";
 import { listenersOf } from "../../helpers/store/scan.ts";
 import type { Workshop } from "../../helpers/workshop.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** Longer than any test takes, and the longest that a server allows. */
 const LONG = "600s";

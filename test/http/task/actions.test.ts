@@ -1,9 +1,9 @@
 import path from "node:path";
 import { expect } from "chai";
-import { eventually } from "../../../testbed/eventually.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/actions");
 const REFUSALS: readonly number[] = [400, 401, 403, 404, 405, 409];

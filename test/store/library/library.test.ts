@@ -4,10 +4,10 @@ import { readConfig } from "../../../src/config/config.ts";
 import { openEngine as openStore } from "../../../src/engine/opening/open.ts";
 import { createLog } from "../../../src/log.ts";
 import { libraryWith, listed } from "../../../src/store/library/library.ts";
-import { eventually } from "../../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 
 const OURS = libraryWith({ sharded: false, strictResultTtl: false });
 const STRICT = libraryWith({ sharded: false, strictResultTtl: true });

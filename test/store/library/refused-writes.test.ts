@@ -4,12 +4,12 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
 import { libraryWith, listed } from "../../../src/store/library/library.ts";
-import { eventually } from "../../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
-import { ROOT } from "../../../testbed/root.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keepFromSaving } from "../../helpers/store/unsaved.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
+import { ROOT } from "../../shared/root.ts";
 
 const LUA = path.join(ROOT, "src/store/verbs");
 const OURS = libraryWith({ sharded: false, strictResultTtl: false });

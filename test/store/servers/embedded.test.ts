@@ -7,9 +7,9 @@ import { Redis } from "ioredis";
 import { createLog } from "../../../src/log.ts";
 import { startEmbeddedStore } from "../../../src/store/servers/embedded/embedded.ts";
 import type { ChildStore } from "../../../src/store/servers/respawner.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { refuses, startStoreOwner } from "../../helpers/process.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { withIntruder } from "./intruder.ts";
 
 const connect = (url: string, clients: Redis[]) => {

@@ -10,10 +10,10 @@ import { startNativeStore } from "../../../src/store/servers/native/native.ts";
 import { isRunning } from "../../../src/store/servers/native/process-identity.ts";
 import { findServerBinary, type ServerBinary } from "../../../src/store/servers/native/server-binary.ts";
 import type { ChildStore } from "../../../src/store/servers/respawner.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { groupOf, processGone, startStoreOwner } from "../../helpers/process.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { withIntruder } from "./intruder.ts";
 
 const silent = createLog("silent");

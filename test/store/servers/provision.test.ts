@@ -7,10 +7,10 @@ import type { Config } from "../../../src/config/config.ts";
 import { probeExternal } from "../../../src/store/servers/external.ts";
 import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
 import { type ProvisionedStore, provisionStore } from "../../../src/store/servers/provision.ts";
-import { reservePort } from "../../../testbed/ports.ts";
-import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
+import { reservePort } from "../../shared/ports.ts";
+import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 import { type FakeRedis, startFakeRedis, startPlain, startTcp } from "./fake-redis.ts";
 
 describe("the store that is provided", () => {

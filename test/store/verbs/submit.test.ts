@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 import type { SubmitItem } from "../../../src/store/verbs/scripts.ts";
-import { submitItemOf } from "../../../testbed/submission.ts";
 import { contents } from "../../engine/resend/dump.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { removeKeysLike } from "../../helpers/store/scan.ts";
+import { submitItemOf } from "../../shared/submission.ts";
 
 type Given = Parameters<typeof submitItemOf>[0];
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { eventually } from "../../../testbed/eventually.ts";
 import * as fixtures from "../../fixtures/handlers/workers/handlers.ts";
 import { processGone } from "../../helpers/process.ts";
 import { openProcesses, type ProcessGroup } from "../../helpers/process-group.ts";
 import { passDeadline, type Workshop } from "../../helpers/workshop.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 describe("a task that has lost its worker", function () {
   this.timeout(60_000);

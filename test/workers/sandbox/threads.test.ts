@@ -8,8 +8,8 @@ import { defineHandler } from "../../../src/handler/define.ts";
 import { loadHandlers } from "../../../src/handler/load.ts";
 import { createLog } from "../../../src/log.ts";
 import { Worker } from "../../../src/workers/worker.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { openWorkshop, passDeadline, type Workshop } from "../../helpers/workshop.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/isolated");
 

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions } from "../../../src/handler/define.ts";
 import { giveUp, retryLater } from "../../../src/handler/intents.ts";
 import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { deferred } from "../../helpers/deferred.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const BACKOFF = { base: "1ms", max: "1ms" };
 

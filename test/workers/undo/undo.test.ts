@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions } from "../../../src/handler/define.ts";
 import { giveUp } from "../../../src/handler/intents.ts";
 import type { UndoAllContext } from "../../../src/handler/undos.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { deferred } from "../../helpers/deferred.ts";
 import { TASK } from "../../helpers/store/stored.ts";
 import { firing, openWorkshop, type Workshop } from "../../helpers/workshop.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 describe("undoing", () => {
   let shop: Workshop;

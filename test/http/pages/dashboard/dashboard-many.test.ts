@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { Keys, START } from "../../../../src/store/keys.ts";
 import { connectOnce } from "../../../../src/store/servers/probe.ts";
-import { eventually } from "../../../../testbed/eventually.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
 import { storeUrl } from "../../../helpers/store/run-store.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 const ALL = 2000;
 const HOUR_MS = 3_600_000;

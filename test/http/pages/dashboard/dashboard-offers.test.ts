@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { eventually } from "../../../../testbed/eventually.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 describe("what the pages offer (in Chromium, else left out)", function () {
   this.timeout(60_000);

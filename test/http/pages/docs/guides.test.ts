@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { ROOT } from "../../../../testbed/root.ts";
 import { type Answer, startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { ROOT } from "../../../shared/root.ts";
 
 const DOCS = readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md") && name !== "README.md");
 

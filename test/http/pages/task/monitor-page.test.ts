@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { eventually } from "../../../../testbed/eventually.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { z } from "zod";
 import { prediction } from "../../../../src/wire/prediction.ts";
-import { ROOT } from "../../../../testbed/root.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { ROOT } from "../../../shared/root.ts";
 import { startReceiver } from "../../../webhooks/receiver.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;

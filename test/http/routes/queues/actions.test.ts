@@ -1,9 +1,9 @@
 import path from "node:path";
 import { expect } from "chai";
-import { eventually } from "../../../../testbed/eventually.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 import { uniquePrefix } from "../../../helpers/store/run-store.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../../../fixtures/handlers/actions");
 

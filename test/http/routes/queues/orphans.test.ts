@@ -4,10 +4,10 @@ import { queueLines } from "../../../../src/cli/terminal/queue-text.ts";
 import { Keys } from "../../../../src/store/keys.ts";
 import { connectOnce } from "../../../../src/store/servers/probe.ts";
 import type { Queue } from "../../../../src/wire/queue.ts";
-import { eventually } from "../../../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 import { storeUrl } from "../../../helpers/store/run-store.ts";
 import { storedKey } from "../../../helpers/store/stored.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 /** A deployment that has other queues than the usual one. */
 const OTHERS = path.join(import.meta.dirname, "../../../fixtures/handlers/undo");

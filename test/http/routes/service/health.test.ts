@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { connectOnce } from "../../../../src/store/servers/probe.ts";
-import { eventually } from "../../../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../../../testbed/redis-server.ts";
 import { BUSY_MS } from "../../../helpers/busy.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 import { storeKind } from "../../../helpers/store/run-store.ts";
+import { eventually } from "../../../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../../../shared/redis-server.ts";
 
 describe("health", () => {
   it("is live and ready by default", async () => {

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import type { Redis } from "ioredis";
 import { connectOnce } from "../../../../src/store/servers/probe.ts";
-import { eventually } from "../../../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../../../../testbed/redis-server.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 import { storeKind } from "../../../helpers/store/run-store.ts";
 import { keepFromSaving } from "../../../helpers/store/unsaved.ts";
+import { eventually } from "../../../shared/eventually.ts";
+import { type PrivateRedis, startRedis } from "../../../shared/redis-server.ts";
 
 describe("a store that answers, but refuses writes", function () {
   this.timeout(30_000);

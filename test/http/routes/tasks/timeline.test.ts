@@ -1,9 +1,9 @@
 import path from "node:path";
 import { expect } from "chai";
-import { eventually } from "../../../../testbed/eventually.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 const ASYNC = { Prefer: "respond-async" };
 

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { expect } from "chai";
-import { eventually } from "../../../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../../../fixtures/handlers/undo");
 const POST = { method: "POST" };

@@ -4,9 +4,9 @@ import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { messageOf } from "../src/errors.ts";
-import { createLog } from "../src/log.ts";
-import { connectOnce, whenLoaded } from "../src/store/servers/probe.ts";
+import { messageOf } from "../../src/errors.ts";
+import { createLog } from "../../src/log.ts";
+import { connectOnce, whenLoaded } from "../../src/store/servers/probe.ts";
 import { eventually } from "./eventually.ts";
 import { reservePort } from "./ports.ts";
 

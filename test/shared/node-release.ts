@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 
-const CACHE = path.resolve(import.meta.dirname, "../.cache/node");
+const CACHE = path.resolve(import.meta.dirname, "../../.cache/node");
 
 /** The folder of the `node` of a major version, fetched by npm where it is not in the cache. */
 export function nodeFolder(major: string): string {

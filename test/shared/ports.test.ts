@@ -4,12 +4,12 @@ import { readFileSync } from "node:fs";
 import net from "node:net";
 import { createInterface } from "node:readline";
 import { expect } from "chai";
-import { reservePort } from "../../testbed/ports.ts";
-import { ROOT } from "../../testbed/root.ts";
+import { reservePort } from "./ports.ts";
+import { ROOT } from "./root.ts";
 
 const EACH = 100;
 const ASKER = `
-import { reservePort } from "./testbed/ports.ts";
+import { reservePort } from "./test/shared/ports.ts";
 const ports = await Promise.all(Array.from({ length: ${EACH} }, reservePort));
 console.log(JSON.stringify(ports));
 process.stdin.resume();

@@ -1,6 +1,6 @@
-import type { Submission } from "../src/engine/submission/submission.ts";
-import type { SubmitItem } from "../src/store/verbs/scripts.ts";
-import { SUBMIT_DEFAULTS, type SubmitOptions } from "../src/wire/submit-options.ts";
+import type { Submission } from "../../src/engine/submission/submission.ts";
+import type { SubmitItem } from "../../src/store/verbs/scripts.ts";
+import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../src/wire/submit-options.ts";
 
 /** What is not as usual with a submission: its members and options together. */
 export type GivenSubmission = Partial<Submission & SubmitOptions>;

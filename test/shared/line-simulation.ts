@@ -1,5 +1,5 @@
-import type { Busy } from "../src/engine/estimates/forecast.ts";
-import { SHARED } from "../src/store/constants.ts";
+import type { Busy } from "../../src/engine/estimates/forecast.ts";
+import { SHARED } from "../../src/store/constants.ts";
 import { randomOf } from "./random.ts";
 
 const normal = (random: () => number): number =>
