@@ -2,7 +2,7 @@ import type { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
 import type { Inspection } from "./engine/reading/inspect.ts";
 import type { Handler } from "./handler/define.ts";
-import { isPrediction, predictionJson } from "./http/task/documents/prediction.ts";
+import { isPrediction, predictionJson } from "./http/dialects/replicate/prediction.ts";
 import { undoHandler } from "./workers/undo.ts";
 
 /** The handlers of the server's own that are not needed to run tasks; see `http/extras.ts` for routes. */

@@ -1,8 +1,8 @@
 import type { Api } from "./api.ts";
-import { allocationEndpoints } from "./routes/dialects/allocations.ts";
-import { predictionEndpoints } from "./routes/dialects/predictions.ts";
-import { pageEndpoints } from "./routes/service/pages.ts";
-import { gatewayEndpoints } from "./routes/submit/gateway.ts";
+import { allocationEndpoints } from "./dialects/allocations/allocations.ts";
+import { predictionEndpoints } from "./dialects/replicate/predictions.ts";
+import { gatewayEndpoints } from "./gateway/gateway.ts";
+import { pageEndpoints } from "./pages/pages.ts";
 import type { Endpoints, RouteName } from "./routes.ts";
 
 /** The endpoints of something that submitting, running and watching tasks do without; none where it is off. */

@@ -1,7 +1,7 @@
 import type { Handler } from "../../handler/define.ts";
+import { allocationOperations } from "../dialects/allocations/operations.ts";
 import { type DescribedRoute, ROUTES, type Route } from "../routes.ts";
 import { headerRefs, headers } from "./headers.ts";
-import { allocationOperations } from "./operations/allocations.ts";
 import { queueOperations } from "./operations/queues.ts";
 import { serviceOperations } from "./operations/service.ts";
 import { submitOperation, submitOperations, taskOperations } from "./operations/tasks.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { closedGate } from "../../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("the server-allocated dialect over HTTP", () => {
   let server: TestServer;

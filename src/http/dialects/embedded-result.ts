@@ -1,10 +1,10 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { beforeMember, resultJson } from "../../../engine/reading/result-json.ts";
-import { isJsonType } from "../../../json-type.ts";
-import type { Result } from "../../../task.ts";
-import type { Api } from "../../api.ts";
-import { setBody } from "../result-body.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
+import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
+import { isJsonType } from "../../json-type.ts";
+import type { Result } from "../../task.ts";
+import type { Api } from "../api.ts";
+import { setBody } from "../task/result-body.ts";
 
 /** A document of which the result of a task is a member. */
 interface EmbeddingDocument {

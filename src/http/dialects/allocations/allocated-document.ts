@@ -9,10 +9,10 @@ import type { AllocatedTask } from "../../../wire/allocation.ts";
 import type { Api } from "../../api.ts";
 import { setRetryAfter } from "../../headers/retry-after.ts";
 import { pathTo } from "../../routes.ts";
-import { accessOf, callerOf, mayRead } from "../access.ts";
-import { findTask } from "../find.ts";
-import { pendingTask, unknownTask } from "../reply.ts";
-import { errorOf } from "./monitor-document.ts";
+import { accessOf, callerOf, mayRead } from "../../task/access.ts";
+import { errorOf } from "../../task/documents/monitor-document.ts";
+import { findTask } from "../../task/find.ts";
+import { pendingTask, unknownTask } from "../../task/reply.ts";
 
 /** What an id of the dialect refers to: a task or an allocation. */
 interface AllocatedId {

@@ -1,11 +1,11 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../../errors.ts";
-import { type Asset, makeAsset, replyAsset } from "../../asset.ts";
-import { assetOf } from "../../pages/assets.ts";
-import { replyDashboard } from "../../pages/dashboard-page.ts";
-import { type Guide, guideOf, llmsText } from "../../pages/docs/guides.ts";
-import { replyPage } from "../../pages/render.ts";
-import type { Endpoints } from "../../routes.ts";
+import { PaihaoError } from "../../errors.ts";
+import { type Asset, makeAsset, replyAsset } from "../asset.ts";
+import type { Endpoints } from "../routes.ts";
+import { assetOf } from "./assets.ts";
+import { replyDashboard } from "./dashboard-page.ts";
+import { type Guide, guideOf, llmsText } from "./docs/guides.ts";
+import { replyPage } from "./render.ts";
 
 /** What the style sheet of the API reference needs: its icons are data: images. */
 const DOCS = { images: "data:" } as const;

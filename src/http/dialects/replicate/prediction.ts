@@ -5,8 +5,8 @@ import type { Result, State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Prediction } from "../../../wire/prediction.ts";
 import { pathTo } from "../../routes.ts";
-import { paths } from "../links.ts";
-import { errorOf } from "./monitor-document.ts";
+import { errorOf } from "../../task/documents/monitor-document.ts";
+import { paths } from "../../task/links.ts";
 
 /** The ids of predictions begin with this: so the event of their end has the form that the caller expects. */
 const PREFIX = "prediction-";

@@ -1,10 +1,10 @@
 import type { ErrorCode } from "../../../errors.ts";
-import { headerRefs } from "../headers.ts";
-import { laterParameters, parameterRefs } from "../parameters.ts";
-import { empty, json, problems } from "../responses.ts";
-import { ANY_INPUT } from "../schemas/inputs.ts";
-import { schemaRef } from "../schemas/schemas.ts";
-import type { Operations, OperationText } from "../types.ts";
+import { headerRefs } from "../../openapi/headers.ts";
+import { laterParameters, parameterRefs } from "../../openapi/parameters.ts";
+import { empty, json, problems } from "../../openapi/responses.ts";
+import { ANY_INPUT } from "../../openapi/schemas/inputs.ts";
+import { schemaRef } from "../../openapi/schemas/schemas.ts";
+import type { Operations, OperationText } from "../../openapi/types.ts";
 
 const pending = (description: string) => json(description, "AllocatedTask", "Location", "Retry-After");
 const GONE: readonly ErrorCode[] = ["unknown", "invalid-task", "expired"];

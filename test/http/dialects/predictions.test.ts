@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { z } from "zod";
-import { prediction } from "../../../../src/wire/prediction.ts";
-import { closedGate } from "../../../helpers/gates.ts";
-import { testKeys } from "../../../helpers/http/api-keys.ts";
-import { startServer, type TestServer } from "../../../helpers/http/server.ts";
-import { ROOT } from "../../../shared/root.ts";
-import { startReceiver } from "../../../webhooks/receiver.ts";
+import { prediction } from "../../../src/wire/prediction.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { ROOT } from "../../shared/root.ts";
+import { startReceiver } from "../../webhooks/receiver.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
 const PREDICTIONS = "/replicate/v1/predictions";

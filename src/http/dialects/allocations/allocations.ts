@@ -25,17 +25,11 @@ import { checkAccepted, conflict } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
-import {
-  allocatedPath,
-  allocatedTask,
-  expiredTask,
-  findAllocated,
-  replyAllocated,
-} from "../../task/documents/allocated-document.ts";
-import { replyEmbedding } from "../../task/documents/embedded-result.ts";
 import { findTask } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { unknownTask } from "../../task/reply.ts";
+import { replyEmbedding } from "../embedded-result.ts";
+import { allocatedPath, allocatedTask, expiredTask, findAllocated, replyAllocated } from "./allocated-document.ts";
 
 /**
  * The dialect in which the server allocates the id first: a caller gets an id, posts the input under it, repeatedly if

@@ -1,19 +1,19 @@
 import { isIP } from "node:net";
 import type { Context } from "koa";
-import { PaihaoError } from "../../../errors.ts";
-import { forwardedHeaders } from "../../../handler/gateway/forwarded-headers.ts";
-import { isGateway } from "../../../handler/gateway/gateway.ts";
-import { type GatewayRequest, identityOf, isUnsafePath } from "../../../handler/gateway/request.ts";
-import { readSubmitOptions } from "../../../wire/submit-options.ts";
-import type { Api } from "../../api.ts";
-import { hostOf, schemeOf, withoutPort } from "../../headers/forwarded.ts";
-import { checkIdempotencyKey } from "../../headers/request-id.ts";
-import { readBytes } from "../../input/body.ts";
-import { currentId } from "../../middleware/correlate.ts";
-import { handlerOf } from "../../named-queue.ts";
-import { type Endpoints, METHODS, pathTo } from "../../routes.ts";
-import { assembleSubmission } from "../../submission/submission.ts";
-import { submitAndAnswer } from "./submit.ts";
+import { PaihaoError } from "../../errors.ts";
+import { forwardedHeaders } from "../../handler/gateway/forwarded-headers.ts";
+import { isGateway } from "../../handler/gateway/gateway.ts";
+import { type GatewayRequest, identityOf, isUnsafePath } from "../../handler/gateway/request.ts";
+import { readSubmitOptions } from "../../wire/submit-options.ts";
+import type { Api } from "../api.ts";
+import { hostOf, schemeOf, withoutPort } from "../headers/forwarded.ts";
+import { checkIdempotencyKey } from "../headers/request-id.ts";
+import { readBytes } from "../input/body.ts";
+import { currentId } from "../middleware/correlate.ts";
+import { handlerOf } from "../named-queue.ts";
+import { submitAndAnswer } from "../routes/submit/submit.ts";
+import { type Endpoints, METHODS, pathTo } from "../routes.ts";
+import { assembleSubmission } from "../submission/submission.ts";
 
 /** Existing HTTP APIs behind a queue. */
 export function gatewayEndpoints(api: Api): Endpoints<"gateway" | "gatewayPath"> {

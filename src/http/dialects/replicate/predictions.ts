@@ -19,10 +19,10 @@ import { checkAccepted } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
-import { replyEmbedding } from "../../task/documents/embedded-result.ts";
-import { outputOf, type PredictionView, predictionId, predictionOf } from "../../task/documents/prediction.ts";
 import { findTask } from "../../task/find.ts";
 import { absolute } from "../../task/links.ts";
+import { replyEmbedding } from "../embedded-result.ts";
+import { outputOf, type PredictionView, predictionId, predictionOf } from "./prediction.ts";
 
 /** A submission; whatever else its clients send does not concern a task. */
 const body = z.looseObject({
