@@ -169,7 +169,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * Cancels a task; the result of one that has ended is destroyed. Returns its state: one that was running has
+   * Cancels a task; the result of one that has ended is deleted. Returns its state: one that was running has
    * `cancelRequested`, and is canceled when its handler has stopped. Undefined if it had ended.
    * @throws TaskUnknown and other PaihaoErrors
    */
@@ -255,7 +255,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * Cancels a task whose submission may still be under way. A DELETE would destroy the result of a task that has ended, so it names
+   * Cancels a task whose submission may still be under way. A DELETE would delete the result of a task that has ended, so it names
    * the version of one that has not. Never throws.
    */
   async #abandon(submitting: Promise<Accepted>, id: string): Promise<void> {

@@ -62,7 +62,7 @@ export class Limit extends AbortController {
     this.#timer = setTimeout(fire, Math.min(msOf(time), LONGEST_TIMER_MS));
   }
 
-  /** Forgets both; idempotent. */
+  /** Drops both; idempotent. */
   release(): void {
     clearTimeout(this.#timer);
     const outer = this.#outer as AbortSignal;
@@ -71,7 +71,7 @@ export class Limit extends AbortController {
     if (limits?.delete(this) && limits.size === 0) outer.removeEventListener("abort", abortAll);
   }
 
-  /** Fires now, and forgets both. */
+  /** Fires now, and drops both. */
   override abort(reason?: unknown): void {
     this.release();
     super.abort(reason);

@@ -71,7 +71,7 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    */
   isolate?: boolean | { memoryMb: number };
   run(input: I, task: TaskContext): Promise<R> | R;
-  /** How to undo what the task did if it fails, is canceled, or its result is destroyed. */
+  /** How to undo what the task did if it fails, is canceled, or its result is deleted. */
   undo?: Undos<I>;
 }
 

@@ -39,7 +39,7 @@ export interface TaskContext {
    * Does a part of the work once: its value is stored with the task, and later attempts get the stored value. The value must be
    * JSON. After a crash between the work and its storing, the work is done again: make it idempotent by `task.id`. If the
    * handler has an `undo` for the step, that is called when the task fails for good, is canceled while it runs, or its result
-   * is destroyed.
+   * is deleted.
    * @throws TypeError for an invalid name or a value that is not JSON; the signal's reason if it has fired
    */
   step<T>(name: string, work: () => Promise<T> | T): Promise<T>;

@@ -31,5 +31,5 @@ export function logEnd(
 const ACTIONS: Readonly<Partial<Record<CancelVerdict, string>>> = {
   canceled: "cancel",
   requested: "cancel",
-  destroyed: "delete",
+  deleted: "delete",
 };

@@ -76,7 +76,7 @@ export const ROUTES = {
   scheduled: { methods: GET, path: "/v1/queues/:queue/scheduled", scopes: READ },
   dead: { methods: GET, path: "/v1/queues/:queue/dead", scopes: READ },
   finished: { methods: GET, path: "/v1/queues/:queue/finished", scopes: READ },
-  forgetDead: { methods: DELETE, path: "/v1/queues/:queue/dead", scopes: ADMIN },
+  deleteDead: { methods: DELETE, path: "/v1/queues/:queue/dead", scopes: ADMIN },
   retryDead: { methods: POST, path: "/v1/queues/:queue/dead/retry", scopes: ADMIN },
   bulk: { methods: POST, path: "/v1/queues/:queue/bulk", scopes: ADMIN },
   pause: { methods: POST, path: "/v1/queues/:queue/pause", scopes: ADMIN },

@@ -71,7 +71,7 @@ export const TASK_FIELDS = {
   result4: ["R4", ""],
   ended: ["e", "ended, ms"],
   expires: ["x", "expiry of the result, ms"],
-  destroyed: ["g", "1 if the result was deleted"],
+  deleted: ["g", "1 if the result was deleted"],
   errorCode: ["y", "error code of a failed task; SHARED.deadlinePassed for a task that its deadline canceled"],
   errors: ["E", "last errors, JSON array, newest first, truncated"],
   past: ["P", "the attempts that did not end it, newest first, see lua/past.lua; default none"],

@@ -14,7 +14,7 @@ export const RATE_LETTERS = {
 export const ANSWER_LETTERS = {
   cancel: "c",
   fail: "f",
-  forget: "x",
+  deleteDead: "x",
   lose: "l",
   release: "r",
   retry: "t",
@@ -33,7 +33,7 @@ export const STATE_LETTERS = {
 } as const satisfies Record<State, string>;
 
 /** The other notices. */
-export const TASK_NOTICES = { progress: "p", cancelRequested: "k", destroyed: "g", output: "o" } as const;
+export const TASK_NOTICES = { progress: "p", cancelRequested: "k", deleted: "g", output: "o" } as const;
 
 const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
   Object.entries(STATE_LETTERS).map(([state, letter]) => [letter, state as State]),

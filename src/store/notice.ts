@@ -29,7 +29,7 @@ const ENDS: ReadonlySet<string> = new Set([
   STATE_LETTERS.succeeded,
   STATE_LETTERS.failed,
   STATE_LETTERS.canceled,
-  TASK_NOTICES.destroyed,
+  TASK_NOTICES.deleted,
 ]);
 
 /** The notices of one message, as lua/notices.lua writes them: of each its length and a space before it. */

@@ -50,7 +50,7 @@ export class PubSub {
     }
     entry.listeners.add(listener);
     await entry.subscribed;
-    return () => this.#forget(channel, listener);
+    return () => this.#remove(channel, listener);
   }
 
   #subscribe(channel: string, entry: Channel): void {
@@ -69,7 +69,7 @@ export class PubSub {
     );
   }
 
-  #forget(channel: string, listener: MessageListener): void {
+  #remove(channel: string, listener: MessageListener): void {
     const entry = this.#channels.get(channel);
     if (!entry?.listeners.delete(listener) || entry.listeners.size > 0) return;
     this.#channels.delete(channel);

@@ -67,7 +67,7 @@ export class Receivers {
     }
     receiver.running += 1;
     if (!proven) this.#unproven += 1;
-    if (this.#receivers.size > receivers) this.#forget();
+    if (this.#receivers.size > receivers) this.#removeIdle();
     return (endMs) => {
       receiver.running -= 1;
       if (!proven) this.#unproven -= 1;
@@ -85,7 +85,7 @@ export class Receivers {
     return nextMs < latestMs ? nextMs - nowMs : longestPauseMs * (1 - Math.random() / 2);
   }
 
-  #forget(): void {
+  #removeIdle(): void {
     for (const [name, { running }] of this.#receivers) {
       if (this.#receivers.size <= RECEIVER_LIMITS.receivers) return;
       if (running === 0) this.#receivers.delete(name);

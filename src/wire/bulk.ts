@@ -13,5 +13,8 @@ export type BulkStep = Document<typeof bulkStep>;
 /** What became of all dead tasks of a queue. */
 export const retriedDead = z.object({ retried: count });
 export type RetriedDead = Document<typeof retriedDead>;
-export const deletedDead = z.object({ forgotten: count });
+export const deletedDead = z.object({
+  deleted: count,
+  forgotten: count.describe("Deprecated: the same as `deleted`."),
+});
 export type DeletedDead = Document<typeof deletedDead>;

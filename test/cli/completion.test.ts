@@ -26,7 +26,7 @@ describe("the words that complete a command", () => {
     expect((await completing("")).words).to.include.members(["start", "submit", "dead", "completion"]);
     expect((await completing("")).words, "not for people").not.to.include("__complete");
     expect((await completing("st")).words).to.deep.equal(["start", "status"]);
-    expect((await completing("dead r")).words).to.deep.equal(["retry", "rm"]);
+    expect((await completing("dead ")).words).to.deep.equal(["ls", "retry", "delete"]);
     expect((await completing("keys create ")).words).to.deep.equal([]);
   });
 
@@ -46,7 +46,11 @@ describe("the words that complete a command", () => {
 
   it("are the names of queues, of the server that the line names", async () => {
     expect(await completing("ls c")).to.deep.equal({ words: ["countdown"], asked: [undefined] });
-    expect(await completing("dead rm --url http://a:1 d")).to.deep.equal({ words: ["default"], asked: ["http://a:1"] });
+    expect((await completing("dead rm --a")).words, "an alias").to.deep.equal(["--all"]);
+    expect(await completing("dead delete --url http://a:1 d")).to.deep.equal({
+      words: ["default"],
+      asked: ["http://a:1"],
+    });
     expect(await completing("--url=http://a:1 submit d")).to.deep.equal({ words: ["default"], asked: ["http://a:1"] });
     expect((await completing("submit countdown ")).words, "its input").to.deep.equal([]);
     expect((await completing("watch ")).words, "an id").to.deep.equal([]);

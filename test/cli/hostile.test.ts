@@ -81,7 +81,7 @@ describe("what a hostile server says", function () {
     "ls greet --state running",
     "dead ls greet",
     "dead ls greet --json",
-    "dead rm greet --all",
+    "dead delete greet --all",
     "output a",
     "output a --json",
     "watch a",
@@ -104,7 +104,7 @@ describe("what a hostile server says", function () {
       const words = [process.execPath, ...builtCommand(), ...command.split(" ")];
       const terminal = new Terminal(words, { PAIHAO_URL: url }, { columns: 2000, rows: 50 });
       try {
-        if (command.startsWith("dead rm")) {
+        if (command.startsWith("dead delete")) {
           await terminal.until(/\[y\/N\]/);
           terminal.type("n\r");
         }

@@ -51,7 +51,7 @@ describe("paihao and the queues", function () {
     const without = await paihao("queues", "");
     expect(without).to.include({ code: 5, stdout: "" });
     expect(without.stderr).to.equal("paihao: A valid API key is required (pass one with --key or PAIHAO_KEY)\n");
-    for (const line of ["ls gated", "pause gated", "dead rm gated --all --yes", "dead retry gated --all"]) {
+    for (const line of ["ls gated", "pause gated", "dead delete gated --all --yes", "dead retry gated --all"]) {
       expect((await paihao(line, keyOf("user"))).code, line).to.equal(5);
     }
     const first = await runCli(["--key", keyOf("admin"), "--url", server.url, "queues", "gated"]);
@@ -121,25 +121,29 @@ describe("paihao and the queues", function () {
 
   it("delete dead tasks, but without a person to ask only with --yes, and no others", async () => {
     await killTwo();
-    const asked = await paihao("dead rm failing --all");
+    const asked = await paihao("dead delete failing --all");
     expect(asked).to.deep.equal({
       code: 2,
       stdout: "",
       stderr: "paihao: this deletes dead tasks; add --yes if that is intended\n",
     });
     await post("default", 1, "fine");
-    expect(await paihao("dead rm default fine --yes")).to.include({ code: 6, stdout: "" });
+    expect(await paihao("dead delete default fine --yes")).to.include({ code: 6, stdout: "" });
     await post("giving-up", { status: 422, title: "No" }, "answered");
     await eventually(async () => (await queue("giving-up")).running === 0);
-    const failed = await paihao("dead rm giving-up answered nobody --yes");
+    const failed = await paihao("dead delete giving-up answered nobody --yes");
     expect(failed).to.include({ code: 6, stdout: "" });
     expect(failed.stderr).to.include("answered is failed, but not dead").and.include("nobody: No task");
     const kept = await server.send("/v1/requests/answered", { headers: keys.as("admin") });
     expect(kept.json).to.include({ status: 422, title: "No" });
-    expect(await paihao("dead rm failing one --yes")).to.include({ code: 0, stdout: "one\n" });
+    expect(await paihao("dead delete failing one --yes")).to.include({ code: 0, stdout: "one\n" });
     expect((await queue("failing")).dead).to.equal(1);
-    const all = await paihao("dead rm failing --all --yes");
+    const all = await paihao("dead delete failing --all --yes");
     expect(all).to.deep.equal({ code: 0, stdout: "", stderr: "1 task of failing deleted\n" });
-    expect(await paihao("dead rm failing --all --yes --json")).to.include({ code: 0, stdout: '{"forgotten":0}\n' });
+    // By its older name.
+    expect(await paihao("dead rm failing --all --yes --json")).to.include({
+      code: 0,
+      stdout: '{"deleted":0,"forgotten":0}\n',
+    });
   });
 });

@@ -171,7 +171,7 @@ describe("paihao in a script", function () {
         ["queues", "--nonsense"],
         ["ls", "default", "--state", "asleep"],
         ["dead", "retry", "failing"],
-        ["dead", "rm", "failing", "one", "--all"],
+        ["dead", "delete", "failing", "one", "--all"],
         ["queues", "--url", "ftp://127.0.0.1"],
         ["queues", "--url", "http://user:pw@127.0.0.1"],
         ["queues", "--key", "two words"],

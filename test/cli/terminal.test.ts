@@ -131,7 +131,7 @@ describe("paihao on a terminal", function () {
       ["\x03", 1, 2],
       ["y\r", 0, 0],
     ] as const) {
-      const terminal = start(["dead", "rm", "failing", "--all"]);
+      const terminal = start(["dead", "delete", "failing", "--all"]);
       await terminal.until(/Delete 2 dead tasks of failing for good\? \[y\/N\]/);
       terminal.type(answer);
       expect(await terminal.ended, JSON.stringify(answer)).to.equal(code);
@@ -170,7 +170,7 @@ describe("paihao on a terminal", function () {
     const top = start(["top"], env);
     expect(await top.ended, "once").to.equal(0);
     expect(top.screen.text).to.match(/^QUEUE .*WAIT/);
-    const asked = start(["dead", "rm", "failing", "--all"], env);
+    const asked = start(["dead", "delete", "failing", "--all"], env);
     await asked.until(/\[y\/N\]/);
     asked.type("n\r");
     expect(await asked.ended).to.equal(1);

@@ -79,7 +79,7 @@ describe("a deadline", () => {
     expect((await t.look("late")).errorCode).to.equal(null);
   });
 
-  it("is forgotten with the end of its task, and dropped by a retry", async () => {
+  it("is deleted with the end of its task, and dropped by a retry", async () => {
     for (const id of ["done", "failed", "dead", "canceled"]) await t.submit({ id, deadlineMs: LATER_MS });
     await t.engine.tasks.cancel("canceled", "jobs");
     const at = (await t.look("dead")).deadlineMs;

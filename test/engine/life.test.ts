@@ -171,9 +171,9 @@ describe("the life of a task", () => {
     expect(await t.engine.leases.complete(lease(running), resultOf("x"), t.settings)).to.equal("canceled");
     expect(await look("r")).to.include({ state: "canceled", result: null });
     await t.engine.leases.complete(lease(await take()), resultOf("x"), t.settings);
-    expect(await t.engine.tasks.cancel("d", "jobs")).to.equal("destroyed");
+    expect(await t.engine.tasks.cancel("d", "jobs")).to.equal("deleted");
     expect(await t.engine.tasks.cancel("d", "jobs")).to.equal("already");
-    expect(await look("d")).to.include({ state: "succeeded", destroyed: true, result: null });
+    expect(await look("d")).to.include({ state: "succeeded", deleted: true, result: null });
     expect(await t.engine.tasks.cancel("nobody", "jobs")).to.equal("unknown");
   });
 

@@ -47,7 +47,7 @@ describe("a queue without a handler in any process", () => {
     await restarted.close();
   });
 
-  it("is forgotten a day later, unless it holds tasks", async () => {
+  it("is deleted a day later, unless it holds tasks", async () => {
     await before.engine.maintenance.tick(0);
     const registered = async () => (await after.scripts.register(after.keys.tag(0), [], 0)).map(({ queue }) => queue);
     await before.submit({ id: "waits" });

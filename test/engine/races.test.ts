@@ -75,19 +75,19 @@ describe("two clients at once", () => {
     expect(texts.filter((text) => text === "two")).to.have.length(pairs["already done"] ?? 0);
   });
 
-  it("completing and canceling leave a task succeeded and destroyed, or canceled", async () => {
+  it("completing and canceling leave a task succeeded and deleted, or canceled", async () => {
     const leases = await running();
     const pairs = await meet(
       leases,
       (lease) => one.engine.leases.complete(lease, resultOf("x"), one.settings),
       (lease) => two.engine.tasks.cancel(lease.id, "jobs"),
     );
-    expect(pairs).to.have.all.keys("done destroyed", "canceled requested");
+    expect(pairs).to.have.all.keys("done deleted", "canceled requested");
     const states = await Promise.all(ids.map(look));
     expect(states.filter((seen) => seen.state === "canceled")).to.have.length(pairs["canceled requested"] ?? 0);
-    expect(
-      states.filter((seen) => seen.state === "succeeded" && seen.destroyed && seen.result === null),
-    ).to.have.length(pairs["done destroyed"] ?? 0);
+    expect(states.filter((seen) => seen.state === "succeeded" && seen.deleted && seen.result === null)).to.have.length(
+      pairs["done deleted"] ?? 0,
+    );
   });
 
   it("completing and losing leave a task done, or waiting at its place with the completion refused", async () => {
@@ -214,19 +214,19 @@ describe("two clients at once", () => {
   it("retrying and deleting a dead task: one of them wins", async () => {
     const leases = await running();
     await Promise.all(leases.map((lease) => one.engine.leases.fail(lease, failureOf("retry"), one.settings)));
-    const forgotten: Promise<number>[] = [];
+    const deleted: Promise<number>[] = [];
     const verdicts = await Promise.all(
       ids.map(async (id, n) => {
         await delay(n % 6);
-        if (n === 2) forgotten.push(two.engine.deadLetters.deleteAll("jobs"));
+        if (n === 2) deleted.push(two.engine.deadLetters.deleteAll("jobs"));
         return one.engine.tasks.retry(id);
       }),
     );
-    const [count = 0] = await Promise.all(forgotten);
+    const [count = 0] = await Promise.all(deleted);
     expect(verdicts.filter((verdict) => verdict === "waiting")).to.have.length(ids.length - count);
     for (const [n, id] of ids.entries()) {
       expect(await look(id)).to.include(
-        verdicts[n] === "waiting" ? { state: "waiting", destroyed: false } : { state: "failed", destroyed: true },
+        verdicts[n] === "waiting" ? { state: "waiting", deleted: false } : { state: "failed", deleted: true },
       );
     }
   });

@@ -73,9 +73,9 @@ describe("the result of a task in the store", () => {
 
   it("is removed from the hash if it is deleted or the dead task is retried", async () => {
     jobs = await openEngine({ settings: { attempts: 1 } });
-    const destroyed = await succeed(answerOf("x".repeat(200)));
-    expect(await jobs.engine.tasks.cancel(destroyed, "jobs")).to.equal("destroyed");
-    expect(await inHash(destroyed)).to.deep.equal([]);
+    const deleted = await succeed(answerOf("x".repeat(200)));
+    expect(await jobs.engine.tasks.cancel(deleted, "jobs")).to.equal("deleted");
+    expect(await inHash(deleted)).to.deep.equal([]);
 
     const { id } = await jobs.submit().then(async () => (await jobs.reserve())[0] ?? { id: "" });
     const [fence = ""] = (await jobs.redis.hget(jobs.key("task", id), TASK.run))?.split(" ") ?? [];

@@ -141,7 +141,7 @@ describe("the delivery of webhooks", () => {
     const event = (await receiver.count(before + 1)).at(-1);
     expect(event?.json).to.have.property("type", "task.succeeded");
     expect(event?.json.data).to.include({ id: "i", state: "succeeded" }).and.not.have.property("result");
-    // That its result was destroyed is no further end.
+    // That its result was deleted is no further end.
     await t.until(follower, "succeeded");
     expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))).to.have.property("size", 1);
   });

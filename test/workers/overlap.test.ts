@@ -90,7 +90,7 @@ describe("handlers that are stopped at random moments, many of which ignore it",
       const id = await shop.submit(plan, key === "" ? { queue } : { queue, key });
       if (cancelAfterMs !== undefined) {
         await work(cancelAfterMs);
-        // One that has succeeded is undone when it is destroyed.
+        // One that has succeeded is undone when it is deleted.
         await shop.engine.tasks.cancel(id, queue);
       }
       return { id, queue };

@@ -23,11 +23,11 @@ export function deadCommand(): Command {
   return command("dead", "show dead tasks, run them again, or delete them", [
     "paihao dead ls greet",
     "paihao dead retry greet --all",
-    "paihao dead rm greet --all --yes",
+    "paihao dead delete greet --all --yes",
   ])
     .addCommand(lsCommand())
     .addCommand(retryCommand())
-    .addCommand(rmCommand());
+    .addCommand(deleteCommand());
 }
 
 function lsCommand(): Command {
@@ -60,11 +60,12 @@ function retryCommand(): Command {
     );
 }
 
-function rmCommand(): Command {
-  return clientCommand("rm <queue> [id...]", "delete dead tasks with their inputs and errors, for good", [
-    "paihao dead rm greet greet-2 --yes",
-    "paihao dead rm greet --all --yes",
+function deleteCommand(): Command {
+  return clientCommand("delete <queue> [id...]", "delete dead tasks with their inputs and errors, for good", [
+    "paihao dead delete greet greet-2 --yes",
+    "paihao dead delete greet --all --yes",
   ])
+    .alias("rm")
     .option("--all", "all of the queue")
     .option("--yes", "do not ask")
     .action(
@@ -82,9 +83,10 @@ function rmCommand(): Command {
           const dead = await deadAmong(connection, path, ids);
           return forEachId(ids, options, (id) => remove(connection, queue, id, { ...options, dead }));
         }
-        const { forgotten } = await ask<DeletedDead>(connection, `${path}/dead`, { method: "DELETE" });
-        if (options.json) printJson({ forgotten });
-        note(`${count(forgotten, "task")} of ${queue} deleted`);
+        // By its older name, which servers of every release send.
+        const { forgotten: deleted } = await ask<DeletedDead>(connection, `${path}/dead`, { method: "DELETE" });
+        if (options.json) printJson({ deleted, forgotten: deleted });
+        note(`${count(deleted, "task")} of ${queue} deleted`);
         return undefined;
       }),
     );

@@ -53,7 +53,7 @@ export function placeOf(program: Command, before: readonly string[]) {
       if (named?.long === "--url") url = value;
       option = value === undefined && named?.required ? named : undefined;
     } else {
-      const sub = command.commands.find((made) => made.name() === word);
+      const sub = command.commands.find((made) => made.name() === word || made.alias() === word);
       if (sub) command = sub;
       else position += 1;
     }

@@ -43,7 +43,7 @@ export async function bulkStep(
   const act = async (id: string): Promise<boolean> => {
     if (action === "retry") return (await engine.tasks.retry(id)) === "waiting";
     const verdict = await engine.tasks.cancel(id, queue, action === "cancel" ? "pending" : "ended");
-    return verdict === "canceled" || verdict === "requested" || verdict === "destroyed";
+    return verdict === "canceled" || verdict === "requested" || verdict === "deleted";
   };
   const changed = dryRun ? [] : await Promise.all(entries.map(({ id }) => act(id)));
   return {

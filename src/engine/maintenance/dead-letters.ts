@@ -7,13 +7,13 @@ import { newCall } from "../calls/new-call.ts";
  * once, so that it ends even if tasks keep dying.
  */
 export class DeadLetters {
-  readonly #scripts: Pick<Scripts, "page" | "queue" | "forget">;
+  readonly #scripts: Pick<Scripts, "page" | "queue" | "deleteDead">;
   readonly #keys: Keys;
   readonly #retry: (id: string, partition: number) => Promise<RetryVerdict>;
 
   /** @param retry runs one dead task of a partition again */
   constructor(
-    scripts: Pick<Scripts, "page" | "queue" | "forget">,
+    scripts: Pick<Scripts, "page" | "queue" | "deleteDead">,
     keys: Keys,
     retry: (id: string, partition: number) => Promise<RetryVerdict>,
   ) {
@@ -50,7 +50,7 @@ export class DeadLetters {
     for (const tag of this.#keys.tags) {
       for (let left = await this.#deadIn(tag, queue); left > 0 && !signal?.aborted; ) {
         const limit = Math.min(BATCH_LIMIT, left);
-        const some = await this.#scripts.forget(tag, { queue, limit, call: newCall() });
+        const some = await this.#scripts.deleteDead(tag, { queue, limit, call: newCall() });
         deleted += some;
         left = some < limit ? 0 : left - some;
       }

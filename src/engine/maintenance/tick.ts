@@ -12,7 +12,7 @@ const TICK_QUEUES = 50;
 /** How often a process registers its queues and reads those of others, ms. */
 const REGISTER_MS = 30_000;
 /** A queue without tasks that nobody has registered for this long is deleted, ms. */
-const FORGET_MS = 86_400_000;
+const DELETE_AFTER_MS = 86_400_000;
 
 /** The result of a tick in a partition. */
 export interface Ticked extends Report {
@@ -132,7 +132,7 @@ export class Tick {
     let all: Awaited<ReturnType<Scripts["register"]>> = [];
     for (let i = 0; i === 0 || i < this.#own.length; i += BATCH_LIMIT) {
       const last = i + BATCH_LIMIT >= this.#own.length;
-      all = await this.#scripts.register(tag, this.#own.slice(i, i + BATCH_LIMIT), last ? FORGET_MS : null);
+      all = await this.#scripts.register(tag, this.#own.slice(i, i + BATCH_LIMIT), last ? DELETE_AFTER_MS : null);
     }
     const queues = all.filter(({ queue }) => !own.has(queue)).map((queue) => ({ ...queue, problem: workerLost() }));
     for (const { queue } of queues) this.#found(queue);

@@ -45,7 +45,7 @@ export interface Inspection {
   /** Finished, and the result has expired. */
   readonly expired: boolean;
   /** Finished, and the result was deleted. */
-  readonly destroyed: boolean;
+  readonly deleted: boolean;
   readonly errorCode: string | null;
   /** Canceled by its deadline. */
   readonly pastDeadline: boolean;
@@ -67,7 +67,7 @@ export type TaskEnd = Pick<
   | "finishedMs"
   | "expiresMs"
   | "expired"
-  | "destroyed"
+  | "deleted"
   | "pastDeadline"
   | "result"
 >;
@@ -218,8 +218,8 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
     dueMs,
     deadlineMs: row.deadlineMs,
     held: row.held,
-    expired: terminal && !row.destroyed && row.expiresMs !== null && row.expiresMs <= nowMs,
-    destroyed: row.destroyed,
+    expired: terminal && !row.deleted && row.expiresMs !== null && row.expiresMs <= nowMs,
+    deleted: row.deleted,
     errorCode: row.errorCode,
     pastDeadline: state === "canceled" && row.errorCode === SHARED.deadlinePassed,
     caller: row.caller || null,

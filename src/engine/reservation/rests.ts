@@ -82,7 +82,7 @@ export class Rests {
     const request = this.#requestOf(lease);
     if (seen === undefined) {
       if (request !== "") await this.#scripts.gate(this.#home(queue), { queue, request, leaseMs: 1, verb: "return" });
-      this.#forget(queue, request);
+      this.#remove(queue, request);
       return "open";
     }
     if (seen.state === "up" && request === "" && !this.#failing.has(queue)) return "open";
@@ -91,13 +91,13 @@ export class Rests {
     const verdict = await this.#scripts.target(this.#home(queue), {
       ...{ queue, reference, state: seen.state, reason, request },
     });
-    this.#forget(queue, request);
+    this.#remove(queue, request);
     if (seen.state === "up" && verdict !== "resting") this.#failing.delete(queue);
     return verdict;
   }
 
   /** A probe has been reported; a late renewal of its lease must not make it a probe again. */
-  #forget(queue: string, request: string): void {
+  #remove(queue: string, request: string): void {
     if (this.#probes.get(queue)?.request === request) this.#probes.delete(queue);
   }
 

@@ -46,7 +46,7 @@ export class Notices {
     if (before) before.push(listener);
     else this.#listeners.set(id, [listener]);
     const ready = others.length === 0 ? opening : Promise.all([opening, ...others]).then(() => undefined);
-    return { ready, stop: () => this.#forget(id, listener) };
+    return { ready, stop: () => this.#remove(id, listener) };
   }
 
   /** Whether anyone here listens to a task. */
@@ -87,7 +87,7 @@ export class Notices {
     for (const id of [...this.#listeners.keys()]) if (isThere(id)) this.tell(id, null);
   }
 
-  #forget(id: string, listener: NoticeListener): void {
+  #remove(id: string, listener: NoticeListener): void {
     const listeners = this.#listeners.get(id);
     const at = listeners?.indexOf(listener) ?? -1;
     if (!listeners || at < 0) return;

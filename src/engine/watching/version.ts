@@ -3,7 +3,7 @@ import type { Inspection } from "../reading/inspect.ts";
 /** The members that a version covers. */
 type VersionFields = Pick<
   Inspection,
-  "state" | "index" | "attempts" | "revision" | "cancelRequested" | "progress" | "destroyed" | "expired"
+  "state" | "index" | "attempts" | "revision" | "cancelRequested" | "progress" | "deleted" | "expired"
 >;
 
 /**
@@ -11,6 +11,6 @@ type VersionFields = Pick<
  * Estimates and counts change all the time and are not in it.
  */
 export function versionOf(seen: VersionFields): string {
-  const { state, index, attempts, revision, cancelRequested, progress, destroyed, expired } = seen;
-  return JSON.stringify([state, index, attempts, revision, cancelRequested, progress, destroyed, expired]);
+  const { state, index, attempts, revision, cancelRequested, progress, deleted, expired } = seen;
+  return JSON.stringify([state, index, attempts, revision, cancelRequested, progress, deleted, expired]);
 }

@@ -87,7 +87,7 @@ export class Wait {
     const { id, queue } = this.#task;
     const stored = result && decodeResult(result);
     // The notice of an end by deadline carries no facts, so such an end never gets here.
-    const never = { expired: false, destroyed: false, pastDeadline: false };
+    const never = { expired: false, deleted: false, pastDeadline: false };
     return { id, queue, ...end, ...never, nowMs: finishedMs, finishedMs, result: stored };
   }
 }

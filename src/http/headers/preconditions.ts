@@ -45,7 +45,7 @@ export function checkPreconditions(id: string, { ifMatch, ifNoneMatch }: Precond
 
 /** The current tags of a task; none if only a tombstone is left. */
 function currentTags(seen: Inspection): string[] {
-  if (seen.destroyed || seen.expired || seen.state === "canceled") return [];
+  if (seen.deleted || seen.expired || seen.state === "canceled") return [];
   const monitor = versionTag(seen);
   return seen.state === "succeeded" && seen.result ? [monitor, resultTag(seen, seen.result)] : [monitor];
 }

@@ -72,8 +72,8 @@ export class OutputReader {
 
   /** Takes note of what the task has become. */
   tell(seen: Inspection | null): void {
-    // Gone, destroyed, or another task with the same id: a client that asks again gets the right answer.
-    if (!seen || seen.destroyed || seen.createdMs !== this.#createdMs) this.#res.destroy();
+    // Gone, deleted, or another task with the same id: a client that asks again gets the right answer.
+    if (!seen || seen.deleted || seen.createdMs !== this.#createdMs) this.#res.destroy();
     else if (isOutcome(seen.state)) this.#pump.finish();
   }
 

@@ -99,8 +99,8 @@ export class TaskEvents {
   #tell(seen: Inspection | null): void {
     const stream = this.#stream;
     if (!stream) return;
-    // Gone, destroyed, or another task with the same id: a client that reconnects gets the right answer.
-    if (!seen || seen.destroyed || seen.createdMs !== this.#parts.task.createdMs) {
+    // Gone, deleted, or another task with the same id: a client that reconnects gets the right answer.
+    if (!seen || seen.deleted || seen.createdMs !== this.#parts.task.createdMs) {
       this.#pump.stop();
       return stream.end();
     }
@@ -135,7 +135,7 @@ export class TaskEvents {
         }
         this.#pump.finish();
       })
-      // The store is unavailable, or the task was just destroyed.
+      // The store is unavailable, or the task was just deleted.
       .catch((error: unknown) => this.fail(error));
   }
 

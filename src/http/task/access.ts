@@ -74,7 +74,7 @@ export function mayRead(access: Access, task: Pick<Inspection, "caller">): boole
   return access.scopes.has("read") || isOwn(access, task);
 }
 
-/** Whether they may cancel a task, or destroy its result. */
+/** Whether they may cancel a task, or delete its result. */
 export function mayEnd(access: Access, task: Pick<Inspection, "caller">): boolean {
   return access.scopes.has("admin") || isOwn(access, task);
 }

@@ -38,7 +38,7 @@ function isFollower(id: string): boolean {
 /** Reads a task, with its problem if it failed. @throws PaihaoError unknown, deleted */
 export async function observe(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const seen = await findTask(ctx, api, id, { result: false });
-  if (seen.destroyed) {
+  if (seen.deleted) {
     const { queue, state, finishedMs } = seen;
     throw new PaihaoError("deleted", undefined, {
       extensions: { id, queue, state, finishedAt: timestamp(finishedMs) },

@@ -135,14 +135,14 @@ interface ReplyProblem {
 export function outcomeProblem(seen: TaskEnd): ReplyProblem | null {
   const { id, queue, state, result } = seen;
   // The most frequent case: nothing is built for it.
-  if (state === "succeeded" && !seen.destroyed && !seen.expired && result) return null;
+  if (state === "succeeded" && !seen.deleted && !seen.expired && result) return null;
   const task = { id, queue, state };
   const finishedAt = timestamp(seen.finishedMs);
   if (state === "canceled") {
     const reason = seen.pastDeadline ? { reason: "deadline" } : {};
     return catalogueProblem("canceled", { ...task, finishedAt, ...reason });
   }
-  if (seen.destroyed) return catalogueProblem("deleted", { ...task, finishedAt });
+  if (seen.deleted) return catalogueProblem("deleted", { ...task, finishedAt });
   if (seen.expired || !result) {
     return catalogueProblem("expired", { ...task, finishedAt, expiredAt: timestamp(seen.expiresMs) });
   }
@@ -157,7 +157,7 @@ function catalogueProblem(code: ErrorCode, extensions: Readonly<Record<string, u
 /** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */
 export function replyOutcome(ctx: Context, seen: TaskEnd): void {
   const problem = outcomeProblem(seen);
-  const isFailed = seen.state === "failed" && !seen.destroyed && !seen.expired && seen.result !== null;
+  const isFailed = seen.state === "failed" && !seen.deleted && !seen.expired && seen.result !== null;
   if (problem === null || isFailed) responseOf(ctx).addHeader("X-Task-State", seen.state);
   if (problem === null) {
     if (seen.result) replyResult(ctx, seen, seen.result);

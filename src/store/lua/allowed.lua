@@ -7,9 +7,9 @@ function Allowed.replace(state, run)
 end
 
 -- How the task can be ended: "cancel" if it has not ended, "delete" if it has, nil if nothing is left to do.
-function Allowed.ending(call, state, destroyed, expires)
+function Allowed.ending(call, state, deleted, expires)
   if state == S.running or state == S.waiting or state == S.scheduled or state == S.retrying then return 'cancel' end
-  if state == S.canceled or destroyed then return nil end
+  if state == S.canceled or deleted then return nil end
   return (tonumber(expires) or call.now + 1) > call.now and 'delete' or nil
 end
 
@@ -32,8 +32,8 @@ function Allowed.refusal_of_retry(call, id, key, queue, state, run)
 end
 
 -- All allowed actions, separated by commas. Not "cancel" if a cancel is already requested.
-function Allowed.list(call, id, key, queue, state, run, cancel, destroyed, expires)
-  local ending = Allowed.ending(call, state, destroyed, expires)
+function Allowed.list(call, id, key, queue, state, run, cancel, deleted, expires)
+  local ending = Allowed.ending(call, state, deleted, expires)
   if ending == 'cancel' then
     if Allowed.replace(state, run) then return 'cancel,replace' end
     return cancel and '' or ending

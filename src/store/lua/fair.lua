@@ -15,7 +15,7 @@ local CLASS = C.classSpan
 local STEPS, TURNS = 16, 8192
 local LAST_STEP = 68719476735
 -- Maximum number of line keys deleted at a time.
-local MOST_FORGOTTEN = 500
+local MAX_DELETED = 500
 -- Maximum number of line keys of a class kept in addition to one for each waiting task, and how many are examined if there are more.
 local MOST_IDLE, LOOKED_AT = 1000, 200
 -- Maximum number of canceled tasks that are skipped to find the last one of a line key.
@@ -73,19 +73,19 @@ function Fair.before_newcomer(call, queue, class)
   return redis.call('ZCOUNT', K.waiting(call, queue), '-inf', '(' .. behind)
 end
 
-local function forget_members(call, queue, members)
+local function delete_members(call, queue, members)
   if #members == 0 then return end
   redis.call('ZREM', K.shareEnds(call, queue), unpack(members))
   redis.call('HDEL', K.shares(call, queue), unpack(members))
 end
 
-local function forget_between(call, queue, from, to)
-  forget_members(call, queue, redis.call('ZRANGEBYSCORE', K.shareEnds(call, queue), from, to, 'LIMIT', 0, MOST_FORGOTTEN))
+local function delete_between(call, queue, from, to)
+  delete_members(call, queue, redis.call('ZRANGEBYSCORE', K.shareEnds(call, queue), from, to, 'LIMIT', 0, MAX_DELETED))
 end
 
 -- A line key with nothing waiting is kept until the virtual time has passed its charge, which may take long, since newcomers start at the
 -- virtual time. If there are many such keys, those with the least to wait are deleted.
-local function forget_idle(call, queue, class)
+local function delete_idle(call, queue, class)
   local ends, line = K.shareEnds(call, queue), K.waiting(call, queue)
   if redis.call('ZCARD', ends) <= MOST_IDLE then return end
   local from, to = whole(class * CLASS), '(' .. whole((class + 1) * CLASS)
@@ -98,17 +98,17 @@ local function forget_idle(call, queue, class)
   for n, score in ipairs(redis.call('ZMSCORE', line, unpack(last))) do
     if not score and #idle < over then idle[#idle + 1] = members[n] end
   end
-  forget_members(call, queue, idle)
+  delete_members(call, queue, idle)
 end
 
 -- Deletes the line keys of a fair line in classes where nothing waits.
-local function forget_where_empty(call, queue)
+local function delete_where_empty(call, queue)
   local first = redis.call('ZRANGE', K.waiting(call, queue), 0, 0, 'WITHSCORES')
   if not first[2] then
     redis.call('UNLINK', K.shares(call, queue), K.shareEnds(call, queue))
   else
     -- Nobody waits in the classes before the first.
-    forget_between(call, queue, '-inf', '(' .. whole(math.floor(first[2] / CLASS) * CLASS))
+    delete_between(call, queue, '-inf', '(' .. whole(math.floor(first[2] / CLASS) * CLASS))
   end
 end
 
@@ -128,10 +128,10 @@ function Fair.pass(call, queue, entries)
       time = place
       redis.call('HSET', K.queue(call, queue), Q.virtual .. class, whole(time))
     end
-    forget_between(call, queue, whole(class * CLASS), '(' .. end_score(class, time))
-    forget_idle(call, queue, class)
+    delete_between(call, queue, whole(class * CLASS), '(' .. end_score(class, time))
+    delete_idle(call, queue, class)
   end
-  forget_where_empty(call, queue)
+  delete_where_empty(call, queue)
 end
 
 -- "weight key", as tasks keep it. Returns what a task costs, and the member.
@@ -270,9 +270,9 @@ function Fair.leave(call, queue, id)
     keep_share(call, queue, class, member, math.max(0, charge - cost), last)
     local start = end_score(class, stored_time(call, queue, class))
     local left = redis.call('ZSCORE', K.shareEnds(call, queue), member)
-    if tonumber(left) <= tonumber(start) then forget_members(call, queue, { member }) end
+    if tonumber(left) <= tonumber(start) then delete_members(call, queue, { member }) end
   end
-  forget_where_empty(call, queue)
+  delete_where_empty(call, queue)
 end
 
 return Fair

@@ -32,10 +32,10 @@ end
 -- result is not wanted. Returns the entry if the task is wanted, else nil; key and run (see run.lua) are "" if it has none.
 function Filter.entry(call, filter, id, score, ended)
   if string.sub(id, 1, #filter.prefix) ~= filter.prefix then return nil end
-  local state, caller, created, key, share, run, ended_at, destroyed = unpack(redis.call(
-    'HMGET', K.task(call, id), F.state, F.caller, F.created, F.key, F.share, F.run, F.ended, F.destroyed
+  local state, caller, created, key, share, run, ended_at, deleted = unpack(redis.call(
+    'HMGET', K.task(call, id), F.state, F.caller, F.created, F.key, F.share, F.run, F.ended, F.deleted
   ))
-  if ended and (ended_at ~= ended or destroyed) then return nil end
+  if ended and (ended_at ~= ended or deleted) then return nil end
   local name = Filter.name(key, share)
   local wanted = (filter.caller == '' or caller == filter.caller)
     and (filter.key == '' or name == filter.key)

@@ -5,7 +5,7 @@ local Lease = {}
 local whole = Number.whole
 
 -- The handler of a reserved task does not begin after all: for the queue's rate it has not started, if the queue is in one partition.
-function Lease.forget_start(call, queue, key)
+function Lease.delete_start(call, queue, key)
   local fence, late = Run.parts(redis.call('HGET', key, F.run))
   local at = Run.begun(fence, late)
   if at then redis.call('LREM', K.starts(call, queue), 1, whole(at)) end
@@ -69,7 +69,7 @@ function Lease.lose(call, queue, id, ends)
     Rate.count(call, queue, Q.lost, 1)
     redis.call('HSET', K.queue(call, queue), Q.lostAt, call.now_text)
   else
-    Lease.forget_start(call, queue, key)
+    Lease.delete_start(call, queue, key)
     redis.call('HINCRBY', key, F.unbegunReleases, 1)
     redis.call('HSET', key, F.extra, '1')
   end

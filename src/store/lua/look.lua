@@ -38,13 +38,13 @@ local function look_at(call, args, at, seen)
   local facts
   local place = ' ' .. index .. ' ' .. score .. ' ' .. due
   local progress, caller = '', ''
-  local cancel, destroyed, expires, first
+  local cancel, deleted, expires, first
   if extra or state == S.failed then
     local t = redis.call(
-      'HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller,
+      'HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.deleted, F.errorCode, F.revision, F.progress, F.caller,
       F.result, F.deadline, F.key
     )
-    expires, cancel, destroyed, first = t[2], t[4], t[5], t[10]
+    expires, cancel, deleted, first = t[2], t[4], t[5], t[10]
     local deadline, of_key = t[11] or '', t[12]
     for field = 1, 9 do t[field] = t[field] or '' end
     local held = of_key and Keyed.is_full(call, queue, id, state, of_key) and '1' or ''
@@ -67,7 +67,7 @@ local function look_at(call, args, at, seen)
     if (tonumber(expires) or call.now + 1) > call.now then result = Result.read(call, id, key, first, INSIDE) end
     if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
   end
-  local allowed = Allowed.list(call, id, key, queue, state, run, cancel, destroyed, expires)
+  local allowed = Allowed.list(call, id, key, queue, state, run, cancel, deleted, expires)
   facts = queue .. ' ' .. state .. ' ' .. allowed .. ' ' .. (created or '') .. facts
   local found = { nil, nil, nil, nil, nil, nil }
   found[TASK.facts], found[TASK.progress], found[TASK.caller] = facts, progress, caller

@@ -67,9 +67,9 @@ function Notices.ended(call, id, letter, ended, expires, result, listeners, tell
 end
 
 -- Notifies that the result of a finished task was deleted, so that listeners read the task.
-function Notices.destroyed(call, id)
+function Notices.deleted(call, id)
   local listeners = redis.call('HGET', K.task(call, id), F.listeners)
-  for name in string.gmatch(listeners or '', '[^ .]+') do notice(call, name, N.destroyed .. ' ' .. id) end
+  for name in string.gmatch(listeners or '', '[^ .]+') do notice(call, name, N.deleted .. ' ' .. id) end
 end
 
 -- Notifies the workers of a queue. what: see the channel in keys.ts; nil for work.

@@ -99,14 +99,14 @@ function Settle.cancel(call, id, state, queue, by, stay)
 end
 
 -- Deletes what a finished task has left; its record stays as the tombstone.
-function Settle.destroy(call, id, key)
+function Settle.delete(call, id, key)
   Result.drop(call, id, key)
   Input.drop(call, id, key)
   redis.call('UNLINK', K.steps(call, id), K.output(call, id))
   if redis.call('EXISTS', key) == 0 then return end
   redis.call('HDEL', key, F.errors, F.past)
-  redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
-  Notices.destroyed(call, id)
+  redis.call('HSET', key, F.deleted, '1', F.extra, '1')
+  Notices.deleted(call, id)
 end
 
 -- Finishes a call that may have ended tasks: writes its counts, and sends its notices.

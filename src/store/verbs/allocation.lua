@@ -2,7 +2,7 @@
 
 local whole = Number.whole
 -- Maximum number of expired ids that are deleted in one call.
-local FORGET = 100
+local MAX_DELETED = 100
 local ALLOCATION, ANSWER = Layout.allocate.args, Layout.allocate.answer
 
 -- Keeps an id. Returns the verdict "kept", also if it was already kept with the same value; "taken" if it is kept with another value or a
@@ -21,7 +21,7 @@ register('allocate', {}, function(keys, args)
     return { [ANSWER.verdict] = 'full', [ANSWER.waiting] = waiting, [ANSWER.scheduled] = scheduled }
   end
 
-  local over = redis.call('ZRANGE', handed, '-inf', call.now_text, 'BYSCORE', 'LIMIT', 0, FORGET)
+  local over = redis.call('ZRANGE', handed, '-inf', call.now_text, 'BYSCORE', 'LIMIT', 0, MAX_DELETED)
   if #over > 0 then redis.call('ZREM', handed, unpack(over)) end
   local until_ms = whole(call.now + ttl)
   redis.call('SET', K.allocation(call, id), value, 'PX', ttl)

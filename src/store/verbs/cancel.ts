@@ -10,7 +10,7 @@ export interface Cancellation extends Call, Retention {
 }
 
 /** The verdict, see cancel.lua. */
-export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "left" | "unknown";
+export type CancelVerdict = "canceled" | "requested" | "deleted" | "already" | "left" | "unknown";
 
 const CANCELLATION = names<Cancellation>("id", "call", "keepMs", "tombstoneMs", "only");
 

@@ -1,7 +1,7 @@
 -- Dead tasks: runs them again, or deletes them.
 
 local whole = Number.whole
-local RETRY, FORGET = Layout.retry.item, Layout.forget.args
+local RETRY, DELETE = Layout.retry.item, Layout.deleteDead.args
 
 local function take_back(call, id, undo)
   redis.call('ZREM', K.waiting(call, C.undoQueue), undo)
@@ -87,16 +87,16 @@ register('retry', {}, function(keys, args)
 end)
 
 -- Deletes dead tasks with all they hold, the oldest first. Returns how many were deleted; as many as the limit if there may be more.
-register('forget', { 'allow-oom' }, function(keys, args)
-  local call, queue = Call.new(keys), args[FORGET.queue]
-  local limit, word = tonumber(args[FORGET.limit]), args[FORGET.call]
+register('deleteDead', { 'allow-oom' }, function(keys, args)
+  local call, queue = Call.new(keys), args[DELETE.queue]
+  local limit, word = tonumber(args[DELETE.limit]), args[DELETE.call]
   local counters = K.queue(call, queue)
   local answers = redis.call('HGET', counters, Q.answers)
-  local known = Answers.find(answers, A.forget .. word)
+  local known = Answers.find(answers, A.deleteDead .. word)
   if known then return tonumber(known) end
   local dead = redis.call('ZPOPMIN', K.dead(call, queue), limit)
-  for n = 1, #dead, 2 do Settle.destroy(call, dead[n], K.task(call, dead[n])) end
-  if #dead > 0 then Answers.note(counters, answers, A.forget .. word, #dead / 2) end
+  for n = 1, #dead, 2 do Settle.delete(call, dead[n], K.task(call, dead[n])) end
+  if #dead > 0 then Answers.note(counters, answers, A.deleteDead .. word, #dead / 2) end
   Notices.send(call)
   return #dead / 2
 end)

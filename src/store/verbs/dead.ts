@@ -8,13 +8,13 @@ type Retry = { readonly id: string } & Call;
 /** The verdict on the retry of a dead task, see dead.lua. */
 export type RetryVerdict = "waiting" | "not-dead" | "undone" | "unknown";
 
-interface Forgetting extends Call {
+interface DeadDeletion extends Call {
   readonly queue: string;
   readonly limit: number;
 }
 
 const RETRY = names<Retry>("id", "call");
-const FORGETTING = names<Forgetting>("queue", "limit", "call");
+const DELETION = names<DeadDeletion>("queue", "limit", "call");
 
 /** Retries dead tasks. */
 export const retry = verb(
@@ -25,9 +25,9 @@ export const retry = verb(
 );
 
 /** Deletes dead tasks, the oldest first; returns how many. */
-export const forget = verb(
-  { args: FORGETTING },
+export const deleteDead = verb(
+  { args: DELETION },
   (script) =>
-    async (tag: string, of: Forgetting): Promise<number> =>
-      number(await script.text(tag, written(FORGETTING, { ...of, limit: Math.min(of.limit, BATCH_LIMIT) }))),
+    async (tag: string, of: DeadDeletion): Promise<number> =>
+      number(await script.text(tag, written(DELETION, { ...of, limit: Math.min(of.limit, BATCH_LIMIT) }))),
 );

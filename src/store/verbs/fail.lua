@@ -27,7 +27,7 @@ local function fail(call, args, at, cap)
     redis.call('HDEL', key, F.progress, F.unbegun)
     redis.call('HSET', key, F.state, S.retrying, F.restarts, (restarts or 0) + 1, F.extra, '1')
     if kind == 'later' then
-      if unbegun == fence then Lease.forget_start(call, queue, key) end
+      if unbegun == fence then Lease.delete_start(call, queue, key) end
       redis.call('HSET', key, F.run, Run.text(fence, late, whole(attempts - 1), place, worker))
     else
       Past.note_error(key, text)

@@ -21,7 +21,7 @@ export interface TaskRow {
   readonly expiresMs: number | null;
   readonly lost: number;
   readonly cancelRequested: boolean;
-  readonly destroyed: boolean;
+  readonly deleted: boolean;
   readonly errorCode: string | null;
   readonly progress: string | null;
   readonly caller: string;
@@ -62,18 +62,7 @@ const ANSWER = ["nowMs", "snapshots", "tasks"] as const;
 const TASK = ["facts", "progress", "caller", "result", "errors", "run"] as const;
 /** The words of its facts, in the order of look.lua. Those of the turn in a keyed line follow. */
 const FACTS = [
-  ...([
-    "queue",
-    "state",
-    "allowed",
-    "created",
-    "ended",
-    "expires",
-    "lost",
-    "cancel",
-    "destroyed",
-    "errorCode",
-  ] as const),
+  ...(["queue", "state", "allowed", "created", "ended", "expires", "lost", "cancel", "deleted", "errorCode"] as const),
   ...(["index", "score", "due", "revision", "deadline", "held"] as const),
 ] as const;
 const LAYOUT = { item: LOOK, answer: ANSWER, task: TASK };
@@ -139,7 +128,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
     expiresMs: optional(of.expires),
     lost: number(of.lost),
     cancelRequested: text(of.cancel) !== "",
-    destroyed: text(of.destroyed) === "1",
+    deleted: text(of.deleted) === "1",
     errorCode: text(of.errorCode) || null,
     progress: text(progress) || null,
     caller: text(caller),

@@ -30,16 +30,16 @@ end
 -- Returns the queues, this process's own among them, as lists, the lease "" where it is unknown; nothing if they are not requested. A queue
 -- without a handler and without tasks is deleted after a time.
 register('register', { 'allow-oom' }, function(keys, args)
-  local call, forget_after = Call.new(keys), tonumber(args[ARGS.forgetMs])
+  local call, delete_after = Call.new(keys), tonumber(args[ARGS.deleteAfterMs])
   local leases = note(call, args)
-  if not forget_after then return {} end
+  if not delete_after then return {} end
 
   local queues, all = {}, redis.call('HGETALL', K.queues(call))
   for n = 1, #all, 2 do
     local queue, field = all[n], 'lease ' .. all[n]
     local at, most_lost, keep, tombstone, dead = string.match(all[n + 1], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
     local silent = call.now - tonumber(at)
-    if silent < forget_after or holds_tasks(call, queue) then
+    if silent < delete_after or holds_tasks(call, queue) then
       queues[#queues + 1] = {
         [REGISTERED.queue] = queue,
         [REGISTERED.maxLost] = most_lost,

@@ -20,17 +20,17 @@ const REGISTERED = names<RegisteredQueue>(...(OWN as Names<RegisteredQueue>), "s
 
 /**
  * Registers queues, at most BATCH_LIMIT; returns all that are registered. Queues without a handler and tasks are removed after
- * `forgetMs`; if it is null, none are removed or returned.
+ * `deleteAfterMs`; if it is null, none are removed or returned.
  */
 export const register = verb(
-  { args: ["forgetMs"], item: OWN, registered: REGISTERED },
+  { args: ["deleteAfterMs"], item: OWN, registered: REGISTERED },
   (script) =>
     async (
       tag: string,
       queues: readonly Omit<OwnQueue, "problem">[],
-      forgetMs: number | null,
+      deleteAfterMs: number | null,
     ): Promise<RegisteredQueue[]> =>
-      list(await script.text(tag, [forgetMs ?? "", ...counted(OWN, queues)])).map((reply) => {
+      list(await script.text(tag, [deleteAfterMs ?? "", ...counted(OWN, queues)])).map((reply) => {
         const of = named(REGISTERED, reply);
         return {
           queue: text(of.queue),

@@ -5,7 +5,7 @@ export { cancel } from "./cancel.ts";
 export { complete } from "./complete.ts";
 export { copy } from "./copy.ts";
 export { count } from "./count.ts";
-export { forget, retry } from "./dead.ts";
+export { deleteDead, retry } from "./dead.ts";
 export { claim, secret, version } from "./deployment.ts";
 export { fail } from "./fail.ts";
 export { history, sample } from "./history.ts";

@@ -3,12 +3,12 @@
 local whole = Number.whole
 -- Maximum number of workers of a queue that are deleted in one call; and the longest time for which a silent worker counts as live, ms,
 -- which matters after the clock was set back.
-local FORGET_MOST, LONGEST_MS = 100, 300000
+local MAX_DELETED, LONGEST_MS = 100, 300000
 local HEARTBEAT, WORKERS = Layout.heartbeat, Layout.workers
 local ANSWER, SLOTS, ABOUT = WORKERS.answer, WORKERS.slots, WORKERS.about
 
 -- Deletes a worker of a queue. Returns how many workers, and how many slots, that was.
-local function forget(call, queue, worker)
+local function delete_worker(call, queue, worker)
   if redis.call('ZREM', K.workers(call, queue), worker) == 0 then return 0, 0 end
   local slots = tonumber(redis.call('HGET', K.slots(call, queue), worker) or 0)
   redis.call('HDEL', K.slots(call, queue), worker)
@@ -21,7 +21,7 @@ local function live_until(call, live)
   local last = redis.call('ZREVRANGE', live, 0, 0, 'WITHSCORES')
   local until_when, latest = tonumber(last[2] or 0), call.now + LONGEST_MS
   if until_when <= latest then return until_when end
-  for _, name in ipairs(redis.call('ZRANGEBYSCORE', live, '(' .. whole(latest), '+inf', 'LIMIT', 0, FORGET_MOST)) do
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', live, '(' .. whole(latest), '+inf', 'LIMIT', 0, MAX_DELETED)) do
     redis.call('ZADD', live, whole(latest), name)
   end
   return latest
@@ -53,10 +53,10 @@ local function beat(call, args, at, worker)
   local total = workers > 0 and tonumber(all_slots or 0) or 0
   if workers == 0 then redis.call('DEL', slots_of) end
 
-  local gone = redis.call('ZRANGEBYSCORE', live, '-inf', call.now_text, 'LIMIT', 0, FORGET_MOST)
+  local gone = redis.call('ZRANGEBYSCORE', live, '-inf', call.now_text, 'LIMIT', 0, MAX_DELETED)
   if ttl == 0 then gone[#gone + 1] = worker end
   for _, name in ipairs(gone) do
-    local fewer, fewer_slots = forget(call, queue, name)
+    local fewer, fewer_slots = delete_worker(call, queue, name)
     workers, total = workers - fewer, total - fewer_slots
   end
   if ttl > 0 then

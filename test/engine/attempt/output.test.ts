@@ -132,7 +132,7 @@ describe("the output of a task", () => {
     expect(await t.redis.pttl(key())).to.equal(-1);
     await t.engine.leases.complete(lease, resultOf("done"), t.settings);
     expect(await t.redis.pttl(key())).to.be.within(1, 60_000);
-    expect(await t.engine.tasks.cancel("a", "jobs")).to.equal("destroyed");
+    expect(await t.engine.tasks.cancel("a", "jobs")).to.equal("deleted");
     expect(await t.redis.exists(key())).to.equal(0);
   });
 

@@ -65,7 +65,7 @@ describe("a keyed queue over several partitions", () => {
     }
   });
 
-  it("finds a task by its id in every process: to look, cancel, replace, fail, retry, write and destroy", async () => {
+  it("finds a task by its id in every process: to look, cancel, replace, fail, retry, write and delete", async () => {
     const all = ids("x", 12);
     const long = JSON.stringify("y".repeat(50_000));
     for (const id of all) await t.submit({ id, key: id, input: long });
@@ -158,7 +158,7 @@ describe("a keyed queue over several partitions", () => {
     expect((await t.submit({ id: "l", key: "k", maxIndex: 3 })).verdict).to.equal("long");
   });
 
-  it("forgets where tasks were that have gone, and only those", async () => {
+  it("deletes the pointers to tasks that have gone, and only those", async () => {
     const all = ids("g", 9).filter((id) => t.keys.partitionOf(id) !== home);
     for (const id of all) await t.submit({ id, key: "k" });
     expect(await pointers()).to.equal(all.length);

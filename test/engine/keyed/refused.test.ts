@@ -68,7 +68,7 @@ describe("where a keyed task is, over several partitions", () => {
     for (const partition of t.keys.tags.keys()) await t.engine.maintenance.checkPointers(partition);
   };
 
-  it("is forgotten at once when the line is full or too long, so that the id is free for another queue", async () => {
+  it("is deleted at once when the line is full or too long, so that the id is free for another queue", async () => {
     const full = { ...t.settings, maxWaiting: 0 };
     const refused = submissionOf(idElsewhere(0), "jobs", "1", { key: "k" });
     expect((await t.engine.tasks.submit(refused, full)).verdict).to.equal("full");
@@ -80,7 +80,7 @@ describe("where a keyed task is, over several partitions", () => {
     }
   });
 
-  it("is forgotten when the store is full, or was lost before it had the task", async () => {
+  it("is deleted when the store is full, or was lost before it had the task", async () => {
     for (const [n, code] of (["store-full", "store-unavailable", "internal"] as const).entries()) {
       onSubmit = () => Promise.reject(new PaihaoError(code));
       expect(await failure(submit(idElsewhere(n)))).to.equal(code);
@@ -150,7 +150,7 @@ describe("where a keyed task is, over several partitions", () => {
     expect((await submitPlain(id)).verdict).to.equal("elsewhere");
   });
 
-  it("is forgotten after a process that has died between noting it and submitting the task", async () => {
+  it("is deleted after a process that has died between noting it and submitting the task", async () => {
     const id = idElsewhere();
     const own = t.keys.tag(t.keys.partitionOf(id));
     const pointer = { id, queue: "jobs", caller: "", home: t.keys.partitionOf("jobs") };

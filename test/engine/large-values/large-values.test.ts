@@ -129,9 +129,9 @@ describe("a large value", () => {
     });
 
     it("is reported as gone if it expires between the look and the read", async () => {
-      const destroyed = await completed("x".repeat(100_000));
-      large.beforeRead = () => jobs.engine.tasks.cancel(destroyed, "jobs");
-      expect(await look(destroyed)).to.deep.include({ state: "succeeded", destroyed: true, result: null });
+      const deleted = await completed("x".repeat(100_000));
+      large.beforeRead = () => jobs.engine.tasks.cancel(deleted, "jobs");
+      expect(await look(deleted)).to.deep.include({ state: "succeeded", deleted: true, result: null });
       const expired = await completed("x".repeat(100_000));
       large.beforeRead = (key) => jobs.redis.del(key);
       expect(await look(expired)).to.deep.include({ state: "succeeded", result: null });

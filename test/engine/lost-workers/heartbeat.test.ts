@@ -44,7 +44,7 @@ describe("a heartbeat", () => {
     expect(await line()).to.deep.equal({ workers: 1, slots: 1 });
   });
 
-  it("that says the same again only goes on, and forgets who has fallen silent all the same", async () => {
+  it("that says the same again only goes on, and deletes who has fallen silent all the same", async () => {
     await beat("w1", 2, 1000);
     const ends = async () => Number(await t.redis.zscore(live(), "w1"));
     const first = await ends();

@@ -63,11 +63,11 @@ describe("the dead tasks of a queue", () => {
 
   it("are deleted, but not those that die meanwhile", async () => {
     await dead(150);
-    const { forget } = jobs.scripts;
-    jobs.scripts.forget = async (...args) => {
-      const forgotten = await forget(...args);
+    const { deleteDead } = jobs.scripts;
+    jobs.scripts.deleteDead = async (...args) => {
+      const deleted = await deleteDead(...args);
       await dead(100);
-      return forgotten;
+      return deleted;
     };
     expect(await jobs.engine.deadLetters.deleteAll("jobs")).to.equal(150);
     expect(await deadNow()).to.equal(200);

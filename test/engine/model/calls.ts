@@ -41,7 +41,7 @@ export type Op =
   | { op: LeaseOp; leases: readonly number[] }
   | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
   | { op: "cancel" | "retry"; ids: readonly number[] }
-  | { op: "retryAll" | "forget" | "span"; queue: number }
+  | { op: "retryAll" | "deleteDead" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
   | { op: "step"; lease: number; verb: "begin" | "keep" | "undone"; name: number; undo: boolean }
   | { op: "write"; lease: number; values: number; all: boolean }
@@ -142,7 +142,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
       }),
     },
     { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("cancel", "cancel", "retry"), ids: few(id) }) },
-    { weight: 3, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "retryAll", "forget", "span"), queue }) },
+    { weight: 3, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "retryAll", "deleteDead", "span"), queue }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant("pause"), queue, paused: rarely(false, fc.constant(true)) }) },
     {
       weight: 3,

@@ -79,7 +79,7 @@ export class Checker {
     expect(seen, `inspection of ${id}`).to.deep.include({
       ...{ state: task.state, index, ahead: task.state === "waiting" ? Number(index) + running : index },
       ...{ attempts: task.attempts, lost: task.lost, cancelRequested: task.cancelRequested },
-      ...{ destroyed: task.destroyed, expired: task.expired, errorCode: task.errorCode, caller: task.caller || null },
+      ...{ deleted: task.deleted, expired: task.expired, errorCode: task.errorCode, caller: task.caller || null },
       ...{ errors: task.state === "failed" ? task.errors : [] },
     });
     expect(seen?.held, `held: ${id}`).to.equal(this.#model.isHeld(task));
@@ -209,7 +209,7 @@ function checkLives(task: ModelTask, stored: StoredTask): void {
   }
   lives("the task", stored.ttl, KEPT[kept] + KEPT.tombstone);
   const { result: inHash } = stored.fields;
-  if (task.destroyed) expect(inHash, `a result of ${id}`).to.equal(undefined);
+  if (task.deleted) expect(inHash, `a result of ${id}`).to.equal(undefined);
   if (task.result === null || inHash !== undefined) expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
   else lives("the result of", stored.resultTtl, KEPT[kept]);
   for (const ttl of [stored.inputTtl, stored.stepsTtl, stored.outputTtl])

@@ -187,11 +187,11 @@ export class Model extends ModelTransitions {
       return this.#answered(id, "requested");
     }
     if (!isOutcome(task.state)) return this.#answered(id, this.cancelAtOnce(task));
-    if (task.state === "canceled" || task.destroyed || task.expired) return "already";
+    if (task.state === "canceled" || task.deleted || task.expired) return "already";
     // A failed one was undone when it failed.
     if (task.state === "succeeded") this.undo(task);
-    this.destroy(task);
-    return this.#answered(id, "destroyed");
+    this.deleteTask(task);
+    return this.#answered(id, "deleted");
   }
 
   retry(id: string): RetryVerdict {
@@ -209,9 +209,9 @@ export class Model extends ModelTransitions {
     return this.#answered(id, "waiting");
   }
 
-  forgetDead(queue: string): number {
+  deleteDead(queue: string): number {
     const dead = this.dead(queue);
-    for (const task of dead) this.destroy(task);
+    for (const task of dead) this.deleteTask(task);
     return dead.length;
   }
 

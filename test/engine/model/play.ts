@@ -104,8 +104,8 @@ export async function play(world: World, call: Op): Promise<void> {
       expect(retried).to.equal(dead.filter((of) => model.retry(of) === "waiting").length);
       return;
     }
-    case "forget":
-      expect(await engine.deadLetters.deleteAll(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
+    case "deleteDead":
+      expect(await engine.deadLetters.deleteAll(queueOf(call.queue))).to.equal(model.deleteDead(queueOf(call.queue)));
       return;
     case "pause":
       await engine.queues.pause(queueOf(call.queue), call.paused);
@@ -170,7 +170,7 @@ export async function play(world: World, call: Op): Promise<void> {
       for (const n of call.ids) await world.time.expire(idOf(n), LONG_AGO);
       return;
     case "entomb":
-      return world.time.forget(idOf(call.id));
+      return world.time.remove(idOf(call.id));
     case "span":
       return world.time.passSpan(queueOf(call.queue));
     case "page": {
@@ -182,7 +182,7 @@ export async function play(world: World, call: Op): Promise<void> {
       const lists = { waiting: model.line(of), leases: model.of(of, "running"), scheduled: due, dead: model.dead(of) };
       const tasks = lists[call.index];
       expect(places.map((p) => p.id).sort()).to.deep.equal(tasks.map((t) => t.id).sort());
-      const outcomes = model.of(of, "succeeded", "failed", "canceled").filter((t) => !t.destroyed);
+      const outcomes = model.of(of, "succeeded", "failed", "canceled").filter((t) => !t.deleted);
       const finished = (await engine.queues.finished({ queue: of, after: null, limit: 200 })).entries.map((p) => p.id);
       expect(finished.sort(), "outcomes").to.deep.equal(outcomes.map((t) => t.id).sort());
       return;

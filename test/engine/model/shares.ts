@@ -66,7 +66,7 @@ export class Shares {
       .length;
   }
 
-  /** Tasks were started: time moves on, and forgets the keys that it has passed. */
+  /** Tasks were started: time moves on, and deletes the line keys that it has passed. */
   taken(tasks: Line, line: Line): void {
     for (const { priority, place } of tasks) {
       this.#time.set(priority, Math.max(this.#now(priority), Math.floor((place ?? 0) / ARRIVALS)));
@@ -74,7 +74,7 @@ export class Shares {
         if (classOf(member) === priority && this.#left(key, priority) < 0) this.keys.delete(member);
       }
     }
-    if (tasks.length > 0) this.#forgetWhereEmpty(line);
+    if (tasks.length > 0) this.#removeWhereEmpty(line);
   }
 
   /** A task was canceled in line, of which the rest is given: if it never started, its key is not charged. */
@@ -87,11 +87,11 @@ export class Shares {
       known.charge = Math.max(0, known.charge - costOf(task));
       if (this.#left(known, task.priority) <= 0) this.keys.delete(member);
     }
-    this.#forgetWhereEmpty(line);
+    this.#removeWhereEmpty(line);
   }
 
   /** Where nobody waits nothing is kept. */
-  #forgetWhereEmpty(line: Line): void {
+  #removeWhereEmpty(line: Line): void {
     const first = line[0]?.priority ?? Number.POSITIVE_INFINITY;
     for (const member of this.keys.keys()) if (classOf(member) < first) this.keys.delete(member);
   }

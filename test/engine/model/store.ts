@@ -178,7 +178,7 @@ export class TimeTravel {
   async expire(id: string, when: number): Promise<void> {
     const task = this.#model.tasks.get(id);
     if (!task || !isOutcome(task.state)) return;
-    Object.assign(task, { expired: !task.destroyed, result: null });
+    Object.assign(task, { expired: !task.deleted, result: null });
     if (task.input.length > INLINE_BYTES) task.inputKept = false;
     task.steps.clear();
     task.output = null;
@@ -191,9 +191,9 @@ export class TimeTravel {
   }
 
   /** The tombstone of a finished task goes; a dead letter's cannot go before its entry. */
-  async forget(id: string): Promise<void> {
+  async remove(id: string): Promise<void> {
     const task = this.#model.tasks.get(id);
-    if (!(task?.expired || task?.destroyed) || task.died !== null) return;
+    if (!(task?.expired || task?.deleted) || task.died !== null) return;
     this.#model.tasks.delete(id);
     await this.#redis.unlink(this.#key("task", id));
   }

@@ -63,7 +63,7 @@ export interface ModelTask {
   /** When it died, ms, for the order in which dead letters leave; null when it is no dead letter. */
   died: number | null;
   inputKept: boolean;
-  destroyed: boolean;
+  deleted: boolean;
   expired: boolean;
   /** A webhook is told of its end. */
   readonly webhook: boolean;
@@ -168,7 +168,7 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
       answers: [],
     },
     ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null, begun: false },
-    ...{ inputKept: true, destroyed: false, expired: false },
+    ...{ inputKept: true, deleted: false, expired: false },
   };
 }
 

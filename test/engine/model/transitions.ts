@@ -84,9 +84,9 @@ export class ModelTransitions extends ModelTasks {
     this.queue(task.queue).deaths += 1;
   }
 
-  protected destroy(task: ModelTask): void {
+  protected deleteTask(task: ModelTask): void {
     task.output = null;
-    Object.assign(task, { destroyed: true, expired: false, died: null, result: null, inputKept: false, errors: [] });
+    Object.assign(task, { deleted: true, expired: false, died: null, result: null, inputKept: false, errors: [] });
     task.steps.clear();
   }
 

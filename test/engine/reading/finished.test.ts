@@ -68,12 +68,12 @@ describe("the latest outcomes of a queue", () => {
     expect(await walk(1)).to.deep.equal(all);
   });
 
-  it("leave out what was destroyed, has gone from the store, or was run again", async () => {
+  it("leave out what was deleted, has gone from the store, or was run again", async () => {
     await open(1);
-    await finish(["kept", "destroyed", "gone"]);
+    await finish(["kept", "deleted", "gone"]);
     await t.submit({ id: "dead" });
     await t.engine.leases.fail(await take("dead"), failureOf("retry"), t.settings);
-    await t.engine.tasks.cancel("destroyed", "jobs");
+    await t.engine.tasks.cancel("deleted", "jobs");
     await t.redis.unlink(storedKey(t.keys.tag(0), "task", "gone"));
     expect(await walk(1)).to.deep.equal(["dead", "kept"]);
     await t.engine.tasks.retry("dead");

@@ -160,7 +160,7 @@ describe("the lists of a queue", () => {
       expect((await t.look("new")).state).to.equal("waiting");
     });
 
-    it("neither destroys a result that came meanwhile, nor cancels a task that was retried meanwhile", async () => {
+    it("neither deletes a result that came meanwhile, nor cancels a task that was retried meanwhile", async () => {
       t = await openEngine({ settings: { attempts: 1 } });
       await t.submit({ id: "quick" });
       const meanwhile = await step(
@@ -178,7 +178,7 @@ describe("the lists of a queue", () => {
         {},
       );
       expect(meanwhile).to.include({ matched: 1, done: 0 });
-      expect((await t.look("quick")).destroyed).to.equal(false);
+      expect((await t.look("quick")).deleted).to.equal(false);
 
       await t.submit({ id: "dead" });
       const [task] = await t.reserve();

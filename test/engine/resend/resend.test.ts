@@ -171,7 +171,7 @@ const CASES: readonly Case[] = [
       await scene.scripts.complete(scene.tag, [{ ...scene.lease, ...KEEP, result: answer }]);
     },
     call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", call: "1a", ...KEEP }]),
-    replies: [["destroyed"], ["destroyed"]],
+    replies: [["deleted"], ["deleted"]],
   },
   {
     ...{ script: "begin", when: "of a task that has lost a worker before" },
@@ -198,9 +198,9 @@ const CASES: readonly Case[] = [
     replies: [["waiting"], ["waiting"]],
   },
   {
-    ...{ script: "forget", when: "of all dead tasks" },
+    ...{ script: "deleteDead", when: "of all dead tasks" },
     given: (scene) => scene.dead(),
-    call: ({ scripts, tag }) => scripts.forget(tag, { queue: "jobs", limit: 100, call: "1a" }),
+    call: ({ scripts, tag }) => scripts.deleteDead(tag, { queue: "jobs", limit: 100, call: "1a" }),
     replies: [1, 1],
   },
   {

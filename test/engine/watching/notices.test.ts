@@ -78,8 +78,8 @@ describe("notices", () => {
     await worker.engine.leases.complete(await leased(), resultOf("done"), worker.settings);
     const { end } = await waited;
     const seen = await api.look("a");
-    const { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, pastDeadline, result } = seen;
-    const told = { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, pastDeadline, result };
+    const { id, queue, state, attempts, finishedMs, expiresMs, expired, deleted, pastDeadline, result } = seen;
+    const told = { id, queue, state, attempts, finishedMs, expiresMs, expired, deleted, pastDeadline, result };
     expect(end).to.deep.equal({ ...told, nowMs: finishedMs });
     expect(result?.body.toString()).to.equal("done");
     expect(looks).to.deep.equal(["a"]);
@@ -178,10 +178,10 @@ describe("notices", () => {
     const listening = api.engine.notices.listen("a", (notice) => heard.push(notice));
     await listening.ready;
     await api.engine.tasks.inspect("a", { result: false, listen: true });
-    expect(await worker.engine.tasks.cancel("a", "jobs")).to.equal("destroyed");
+    expect(await worker.engine.tasks.cancel("a", "jobs")).to.equal("deleted");
     await eventually(() => heard.length === 1);
     expect(heard).to.deep.equal([{ id: "a", ended: true, output: false, end: null }]);
-    expect(await api.look("a")).to.deep.include({ state: "succeeded", destroyed: true, result: null });
+    expect(await api.look("a")).to.deep.include({ state: "succeeded", deleted: true, result: null });
     listening.stop();
   });
 
@@ -190,7 +190,7 @@ describe("notices", () => {
     await worker.engine.leases.complete(await leased(), resultOf("done"), worker.settings);
     await worker.engine.tasks.cancel("a", "jobs");
     const { end } = await submitAndWait("a");
-    expect(end).to.deep.include({ state: "succeeded", destroyed: true, result: null });
+    expect(end).to.deep.include({ state: "succeeded", deleted: true, result: null });
   });
 
   it("go to all processes if more listen than a record can name", async () => {

@@ -114,7 +114,7 @@ describe("the conditions of a PUT or DELETE", () => {
     await server.until(id, "succeeded");
   });
 
-  it("If-Match of a result compares strongly; DELETE destroys exactly that version", async () => {
+  it("If-Match of a result compares strongly; DELETE deletes exactly that version", async () => {
     const id = await server.enqueue("default", 1);
     await server.until(id, "succeeded");
     const tag = String((await server.send(`/v1/requests/${id}`)).headers.etag);

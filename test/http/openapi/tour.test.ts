@@ -117,7 +117,7 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     await send("GET", "/v1/requests/nobody/events", 404);
   });
 
-  it("are as described for failed, canceled and destroyed tasks", async () => {
+  it("are as described for failed, canceled and deleted tasks", async () => {
     const gaveUp = { status: 422, title: "No", detail: "not this", more: [1] };
     await send("POST", "/v1/queues/giving-up/requests", 422, {
       body: gaveUp,

@@ -78,7 +78,7 @@ describe("undoing", () => {
     await shop.worker();
     const id = await submit();
     await shop.ended(id, "succeeded");
-    expect(await shop.engine.tasks.cancel(id, "jobs")).to.equal("destroyed");
+    expect(await shop.engine.tasks.cancel(id, "jobs")).to.equal("deleted");
     await undone(id);
     expect(journal).to.deep.equal(["reserve", "SHIP", "bill", "undo bill", "undo reserve"]);
   });

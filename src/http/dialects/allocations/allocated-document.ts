@@ -59,7 +59,7 @@ async function refuseEnded(ctx: Context, api: Api, task: Inspection): Promise<vo
   const { id, state } = task;
   const invalid = (reason: string, more: object = {}) =>
     new PaihaoError("invalid-task", undefined, { extensions: { id, reason, ...more } });
-  if (task.destroyed) throw invalid("deleted");
+  if (task.deleted) throw invalid("deleted");
   if (state === "canceled") throw invalid("canceled");
   if (state === "failed") {
     // The reason of the failure is in its result.

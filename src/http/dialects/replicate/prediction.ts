@@ -70,7 +70,7 @@ export function predictionOf(
     status: (pending && pendingAs) || STATUSES[state],
     error: errorOf(seen)?.message ?? null,
     logs: "",
-    data_removed: seen.destroyed || seen.expired,
+    data_removed: seen.deleted || seen.expired,
     created_at: timestamp(createdMs),
     started_at: timestamp(startedMs),
     completed_at: timestamp(finishedMs),
@@ -82,8 +82,8 @@ export function predictionOf(
 }
 
 /** The result of a task that is the output of its prediction; null if there is none. */
-export function outputOf({ state, result, destroyed, expired }: Inspection): Result | null {
-  return state === "succeeded" && !destroyed && !expired ? result : null;
+export function outputOf({ state, result, deleted, expired }: Inspection): Result | null {
+  return state === "succeeded" && !deleted && !expired ? result : null;
 }
 
 /**
@@ -92,7 +92,7 @@ export function outputOf({ state, result, destroyed, expired }: Inspection): Res
  */
 export function predictionJson(seen: Inspection, view: PredictionView = {}): string {
   const { document, href } = predictionOf(seen, view);
-  const isThere = seen.state === "succeeded" && !seen.destroyed && !seen.expired;
+  const isThere = seen.state === "succeeded" && !seen.deleted && !seen.expired;
   const output = !isThere || seen.result?.body.length === 0 ? "null" : JSON.stringify(href);
   const json = isThere && seen.result ? resultJson(seen.result, Number.POSITIVE_INFINITY) : undefined;
   return `${beforeMember(JSON.stringify(document), "output")}${json ?? output}}`;

@@ -53,7 +53,7 @@ export const queueOperations: Operations<
       | "bulk"
       | "dead"
       | "finished"
-      | "forgetDead"
+      | "deleteDead"
       | "retryDead"
       | "pause"
       | "resume"
@@ -91,7 +91,7 @@ export const queueOperations: Operations<
   },
   finished: page("The latest outcomes: at most 1,000 are kept of a queue", "TaskPage", "newest first"),
   bulk,
-  forgetDead: verb("Delete all dead tasks", "Dead letters", "DeletedDead"),
+  deleteDead: verb("Delete all dead tasks", "Dead letters", "DeletedDead"),
   retryDead: verb("Retry all dead tasks", "Dead letters", "RetriedDead"),
   pause: verb("Pause: start no more tasks", "Queues", "Queue"),
   resume: verb("Resume: start tasks again", "Queues", "Queue"),

@@ -57,7 +57,7 @@ export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly str
 }
 
 /**
- * Answers with a page in place of a problem: the task is unknown, destroyed, or cannot be looked at now.
+ * Answers with a page in place of a problem: the task is unknown, deleted, or cannot be looked at now.
  * @param frames origins of the pages that may show it, if it was asked for as an embedded one
  */
 export function replyMissingPage(ctx: Context, error: PaihaoError, frames: readonly string[]): void {

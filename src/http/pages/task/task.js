@@ -95,7 +95,7 @@ function Page({ first }) {
     source.onopen = () => hear(true);
     source.onerror = () => {
       hear(false);
-      // Refused for good, for one because the task was destroyed.
+      // Refused for good, for one because the task was deleted.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), RELOAD_MS);
     };
     source.addEventListener("status", (event) => {

@@ -12,7 +12,7 @@ import { findTask } from "../../task/find.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../../task/reply.ts";
 
 /** Retrying and deleting dead tasks. */
-export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forgetDead"> {
+export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "deleteDead"> {
   return {
     retry: (ctx) => retry(ctx, api, ctx.params.id),
     retryDead: async (ctx) => {
@@ -22,12 +22,12 @@ export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forg
       ctx.set("Cache-Control", "no-store");
       ctx.body = { retried } satisfies RetriedDead;
     },
-    forgetDead: async (ctx) => {
+    deleteDead: async (ctx) => {
       const queue = shownQueue(api, ctx.params.queue);
-      const forgotten = await api.engine.deadLetters.deleteAll(queue, untilGone(ctx, api));
-      logAction(ctx, api, "delete", { queue, list: "dead", done: forgotten });
+      const deleted = await api.engine.deadLetters.deleteAll(queue, untilGone(ctx, api));
+      logAction(ctx, api, "delete", { queue, list: "dead", done: deleted });
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { forgotten } satisfies DeletedDead;
+      ctx.body = { deleted, forgotten: deleted } satisfies DeletedDead;
     },
   };
 }

@@ -90,7 +90,7 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
   if (name === "finished" && task?.state === "failed") task = await engine.tasks.inspect(entry.id, problem);
   const states: readonly State[] = LISTS[name];
   if (!task || !states.includes(task.state)) return [];
-  if (name === "finished" && (task.destroyed || task.finishedMs !== Number(entry.score))) return [];
+  if (name === "finished" && (task.deleted || task.finishedMs !== Number(entry.score))) return [];
   return [
     {
       ...documentOf(ctx, api, task),

@@ -46,7 +46,7 @@ function actionsOf(access: Access, handler: Handler | undefined, paused: boolean
     resume: hasScope(access, ROUTES.resume.scopes) && paused,
     cancel: hasScope(access, ROUTES.bulk.scopes),
     retry: hasScope(access, ROUTES.retryDead.scopes),
-    delete: hasScope(access, ROUTES.forgetDead.scopes),
+    delete: hasScope(access, ROUTES.deleteDead.scopes),
   };
   return QUEUE_ACTIONS.filter((action) => can[action]);
 }

@@ -44,7 +44,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   ctx.set("Cache-Control", "no-store");
   if (verdict === "unknown") throw unknownTask(id);
   logEnd(ctx, api, before, verdict);
-  if (verdict === "already" || verdict === "destroyed") {
+  if (verdict === "already" || verdict === "deleted") {
     ctx.status = 204;
     return;
   }

@@ -19,7 +19,7 @@ async function output(ctx: Context, api: Api, live: LiveTasks): Promise<void> {
   const id: string = ctx.params.id ?? "";
   const after = readParameter(searchOf(ctx), PARAMETERS.after);
   const seen = await findTask(ctx, api, id, { result: false });
-  if (seen.state === "canceled" || seen.destroyed || seen.expired) return replyOutcome(ctx, seen);
+  if (seen.state === "canceled" || seen.deleted || seen.expired) return replyOutcome(ctx, seen);
   const { wait, waitAsSent } = parsePrefer(ctx.get("Prefer"));
   if (ctx.method === "HEAD") {
     ctx.type = "application/x-ndjson";

@@ -120,7 +120,7 @@ describe("the page of a task", () => {
     expect((await page(pending, "?onComplete=redirect&onPending=synchronous")).status).to.equal(202);
   });
 
-  it("is a page with its status even if the task is unknown or destroyed", async () => {
+  it("is a page with its status even if the task is unknown or deleted", async () => {
     const id = (await server.post("default", 1)).json.id;
     await server.send(`/v1/requests/${id}`, { method: "DELETE" });
     for (const [task, status] of [

@@ -75,14 +75,14 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
 
   it("answers 204 if it is already canceled, expired or deleted, since DELETE is idempotent (RFC 9110 §9.2.2)", async () => {
     const canceled = await server.enqueue("default", 1, "?delay=3600");
-    const destroyed = (await server.post("default", 1)).json.id;
+    const deleted = (await server.post("default", 1)).json.id;
     const expired = await server.enqueue("brief", 1);
     await server.until(expired, "succeeded");
     const gone = async (): Promise<unknown> => (await get(expired)).status === 410 || gone();
     await gone();
     await cancel(canceled);
-    await cancel(destroyed);
-    for (const id of [canceled, destroyed, expired]) expect((await cancel(id)).status).to.equal(204);
+    await cancel(deleted);
+    for (const id of [canceled, deleted, expired]) expect((await cancel(id)).status).to.equal(204);
     expect((await get(expired)).json.type, "it stays what it was").to.equal("/problems/expired");
   });
 

@@ -173,14 +173,14 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect((await server.post("failing", 1)).json.type).to.equal("/problems/task-failed");
   });
 
-  it("answers 410 canceled, and 410 deleted once destroyed", async () => {
+  it("answers 410 canceled, and 410 deleted once deleted", async () => {
     const canceled = await server.enqueue("default", 1, "?delay=3600");
     await get(canceled, "", {}, "DELETE");
-    const destroyed = await made("default", 1);
-    await get(destroyed, "", {}, "DELETE");
+    const deleted = await made("default", 1);
+    await get(deleted, "", {}, "DELETE");
     for (const [id, code] of [
       [canceled, "canceled"],
-      [destroyed, "deleted"],
+      [deleted, "deleted"],
     ] as const) {
       const answer = await get(id);
       expect(answer.status).to.equal(410);

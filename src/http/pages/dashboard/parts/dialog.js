@@ -1,4 +1,4 @@
-/** The dialog of the page: it asks before something is destroyed, and for the key. */
+/** The dialog of the page: it asks before something is deleted, and for the key. */
 
 import { html, useLayoutEffect, useRef } from "../../preact.js";
 
@@ -35,7 +35,7 @@ export function Dialog({ title, body, submit, otherwise = "Cancel", isGrave = fa
 
 /**
  * Asks for an API key.
- * @param {boolean} isKnown whether there is one to be forgotten
+ * @param {boolean} isKnown whether there is one to remove
  * @returns {Question}
  */
 export const keyQuestion = (isKnown) => ({
@@ -45,6 +45,6 @@ export const keyQuestion = (isKnown) => ({
     <label for="api-key">Key</label>
     <input id="api-key" name="key" type="password" autocomplete="off" spellcheck=${false} autofocus placeholder="ph_…" />
     <p class="hint">It is kept in this tab only, until the tab is closed.</p>
-    ${isKnown && html`<p class="hint">Leave it empty to forget the key in use.</p>`}`,
+    ${isKnown && html`<p class="hint">Leave it empty to remove the API key in use.</p>`}`,
   submit: "Use key",
 });

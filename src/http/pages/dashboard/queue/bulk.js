@@ -29,7 +29,7 @@ const WORDS = {
 const CONSEQUENCES = {
   cancel: "They will not run; those that are running are told to stop.",
   retry: "They go to the end of the line, with all their attempts.",
-  delete: "Their inputs and results are destroyed. This cannot be undone.",
+  delete: "Their inputs and results are deleted. This cannot be undone.",
 };
 
 /** Matching tasks are counted before asking, but not for longer than a person waits. */

@@ -13,7 +13,7 @@ const pathOf = (id) => `/v1/requests/${encodeURIComponent(id)}`;
 const BUTTONS = {
   retry: { verb: "Retry", kind: "", act: retry },
   cancel: { verb: "Cancel", kind: "danger", act: cancel },
-  delete: { verb: "Delete", kind: "danger", act: destroy },
+  delete: { verb: "Delete", kind: "danger", act: deleteTask },
 };
 
 /** @param {Acted} task */
@@ -42,10 +42,10 @@ async function cancel({ id, state }, desk) {
 }
 
 /** @param {Acted} task @param {Desk} desk */
-async function destroy({ id }, desk) {
+async function deleteTask({ id }, desk) {
   const isSure = await desk.ask({
     title: "Delete this task?",
-    body: html`<p>The result and the input of ${id} are destroyed. This cannot be undone.</p>`,
+    body: html`<p>The result and the input of ${id} are deleted. This cannot be undone.</p>`,
     submit: "Delete the task",
     isGrave: true,
   });
