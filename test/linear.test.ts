@@ -19,6 +19,7 @@ import { parsePrefer } from "../src/http/headers/prefer.ts";
 import { checkIdempotencyKey, requestIdOf } from "../src/http/headers/request-id.ts";
 import { parseJson } from "../src/http/input/json.ts";
 import { filterOf } from "../src/http/input/list-filter.ts";
+import { ROUTES } from "../src/http/routes.ts";
 import { retryAfterMs } from "../src/net/retry-after.ts";
 import { redaction } from "../src/redact.ts";
 import { traceOf } from "../src/telemetry/trace-context.ts";
@@ -153,7 +154,7 @@ describe("the readers of text that others choose", () => {
     traceparent: (text) => traceOf({ traceparent: text, tracestate: text }),
     "Retry-After": (text) => [retryAfterMs(text, { nowMs: 0, mostMs: 1000 }), retryAfterOf(text)],
     "an id in a path": (id) =>
-      requestIdOf({ routerName: "put", params: { id }, headers: {} }, null, { value: "secret" }),
+      requestIdOf({ state: { route: ROUTES.put }, params: { id }, headers: {} }, null, { value: "secret" }),
     "a path behind a gateway": isUnsafePath,
     JSON: parseJson,
     "a query": (text) => readSubmitOptions(new URLSearchParams(text), {}, 0),

@@ -1,6 +1,7 @@
 import type Koa from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
+import { EXTRAS } from "./extras.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
@@ -9,7 +10,7 @@ import { correlate } from "./middleware/correlate.ts";
 import { cors } from "./middleware/cors.ts";
 import { hosts } from "./middleware/hosts.ts";
 import { identify } from "./middleware/identify.ts";
-import { problems } from "./middleware/problems.ts";
+import { problems, type Refuse } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
 import { traceRequests } from "./middleware/trace.ts";
@@ -32,7 +33,9 @@ export interface AppOptions {
 
 /** The application of a server that accepts tasks. */
 export function createApp(api: Api, options: AppOptions): Koa {
-  return assemble(apiEndpoints(api), api, options, api.embedOrigins);
+  return assemble(apiEndpoints(api), api, options, (ctx, error) =>
+    EXTRAS.some((extra) => extra.refuse?.(ctx, error, api)),
+  );
 }
 
 /** The application of a worker that listens: health and metrics only. */
@@ -44,7 +47,7 @@ function assemble(
   endpoints: Parameters<typeof routerOf>[0],
   api: Pick<Api, "log" | "engine" | "tracing" | "stopping">,
   { trustProxy, servedHosts, security, idSecret }: AppOptions,
-  embedOrigins: readonly string[] = [],
+  refuse: Refuse = () => false,
 ): Koa {
   // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
   const app = new Application({ proxy: trustProxy, maxIpsCount: 1 });
@@ -57,7 +60,7 @@ function assemble(
     correlate(idSecret),
     ...(api.tracing ? [traceRequests(api.tracing)] : []),
     accessLog(api.log, api.engine.metrics),
-    problems(api.log, embedOrigins),
+    problems(api.log, refuse),
     ...(limit ? [rateLimit(limit)] : []),
     enforce,
   ];

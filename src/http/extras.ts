@@ -1,17 +1,8 @@
-import type { Api } from "./api.ts";
-import { allocationEndpoints } from "./dialects/allocations/allocations.ts";
-import { predictionEndpoints } from "./dialects/replicate/predictions.ts";
-import { gatewayEndpoints } from "./gateway/gateway.ts";
-import { pageEndpoints } from "./pages/pages.ts";
-import type { Endpoints, RouteName } from "./routes.ts";
+import { allocations } from "./dialects/allocations/allocations.ts";
+import { predictions } from "./dialects/replicate/predictions.ts";
+import type { Extra } from "./extra.ts";
+import { gateway } from "./gateway/gateway.ts";
+import { pages } from "./pages/pages.ts";
 
-/** The endpoints of something that submitting, running and watching tasks do without; none where it is off. */
-type Extra = (api: Api) => Partial<Endpoints<RouteName>>;
-
-/** Each registers here in one line. */
-const EXTRAS: readonly Extra[] = [gatewayEndpoints, allocationEndpoints, predictionEndpoints, pageEndpoints];
-
-/** The endpoints of all of them. */
-export function extraEndpoints(api: Api): Partial<Endpoints<RouteName>> {
-  return Object.assign({}, ...EXTRAS.map((extra) => extra(api)));
-}
+/** Everything that the server has beside its core; see `src/extras.ts` for what is not about HTTP. */
+export const EXTRAS: readonly Extra[] = [gateway, allocations, predictions, pages];

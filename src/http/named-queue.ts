@@ -3,9 +3,10 @@ import type { Handler } from "../handler/define.ts";
 import { isGateway } from "../handler/gateway/gateway.ts";
 import { isQueueName } from "../task.ts";
 import type { Api } from "./api.ts";
+import { gatewayRoutes } from "./gateway/routes.ts";
 import { pathTo } from "./routes.ts";
 
-const gatewayPath = pathTo("gateway");
+const gatewayPath = pathTo(gatewayRoutes.gateway);
 
 /** The handler of a queue. @throws PaihaoError unknown-queue */
 export function handlerOf(api: Pick<Api, "handlers">, queue: string): Handler {

@@ -2,7 +2,7 @@ import Router from "@koa/router";
 import type { Middleware } from "koa";
 import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
-import { extraEndpoints } from "./extras.ts";
+import { EXTRAS } from "./extras.ts";
 import { LiveTasks } from "./live/live-tasks.ts";
 import { leaseEndpoints } from "./routes/leases/leases.ts";
 import { workerEndpoints } from "./routes/leases/workers.ts";
@@ -24,16 +24,16 @@ import { inputEndpoints } from "./routes/tasks/input.ts";
 import { monitorEndpoints } from "./routes/tasks/monitor.ts";
 import { outputEndpoints } from "./routes/tasks/output.ts";
 import { timelineEndpoints } from "./routes/tasks/timeline.ts";
-import { type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
+import { type Endpoints, ROUTES, type RouteName, type Routes } from "./routes.ts";
 
 /** The endpoints of a server that accepts tasks. */
-export function apiEndpoints(api: Api): Partial<Endpoints<RouteName>> {
+export function apiEndpoints(api: Api): Partial<Endpoints<string>> {
   const watchers = new Watchers(api.engine, {
     onError: (error) =>
       api.log.debug({ err: error }, "monitor: could not look at the watched tasks; trying again later"),
   });
   const live = new LiveTasks(api, watchers);
-  return {
+  const core: Endpoints<RouteName> = {
     ...submitEndpoints(api, live),
     ...collectEndpoints(api),
     ...batchEndpoints(api),
@@ -54,27 +54,35 @@ export function apiEndpoints(api: Api): Partial<Endpoints<RouteName>> {
     ...metricsEndpoints(api),
     ...openApiEndpoints(api),
     ...problemEndpoints,
-    ...extraEndpoints(api),
   };
+  return Object.assign(core, ...EXTRAS.map((extra) => extra.endpoints(api)));
 }
 
 /** What the routes of a worker that listens need. */
 export type WorkerApi = Pick<Api, "readiness" | "engine" | "exposition">;
 
 /** The endpoints of a worker that listens. */
-export function probeEndpoints(api: WorkerApi): Partial<Endpoints<RouteName>> {
+export function probeEndpoints(api: WorkerApi): Partial<Endpoints<string>> {
   return { ...healthEndpoints(api), ...metricsEndpoints(api) };
 }
 
+/** The routes of the core and of all extras, by name. */
+export const ALL_ROUTES: Routes = Object.assign({}, ROUTES, ...EXTRAS.map(({ routes }) => routes));
+
 /**
- * Routes requests to endpoints, by the one table.
+ * Routes requests to endpoints of the same names.
  * @param before what every request passes first, when its route is known
  */
-export function routerOf(endpoints: Partial<Endpoints<RouteName>>, before: readonly Middleware[] = []): Router {
+export function routerOf(endpoints: Partial<Endpoints<string>>, before: readonly Middleware[] = []): Router {
   const router = new Router({ sensitive: true });
-  for (const [name, { path, methods, alsoGuards = [] }] of Object.entries<Route>(ROUTES)) {
-    const endpoint = endpoints[name as RouteName];
-    if (endpoint) router.register(path, [...methods, ...alsoGuards], [...before, endpoint], { name });
+  for (const [name, route] of Object.entries(ALL_ROUTES)) {
+    const endpoint = endpoints[name];
+    if (!endpoint) continue;
+    const note: Middleware = (ctx, next) => {
+      ctx.state.route = route;
+      return next();
+    };
+    router.register(route.path, [...route.methods, ...(route.alsoGuards ?? [])], [note, ...before, endpoint], { name });
   }
   return router;
 }

@@ -1,6 +1,5 @@
 import type { Context } from "koa";
 import type { Scope } from "../auth/api-key.ts";
-import { GATEWAY_METHODS } from "../handler/gateway/request.ts";
 
 /** The description of a route, without its endpoint. */
 export interface Route {
@@ -18,11 +17,12 @@ export interface Route {
   readonly effects?: true;
   /** Further methods with the same requirements, which OpenAPI does not describe. */
   readonly alsoGuards?: readonly string[];
-  /** Of another API, for its client libraries; served only where REPLICATE is set, and described by that API's documentation. */
-  readonly dialect?: true;
-  /** For people, or loaded by a page, so not described by OpenAPI. */
-  readonly page?: true;
+  /** Its answer is that of another API, also to HEAD. */
+  readonly forwards?: true;
 }
+
+/** Routes by name. Where OpenAPI describes one, its name is the operationId. */
+export type Routes = Readonly<Record<string, Route>>;
 
 /** The queue of routes that do not name one. */
 export const DEFAULT_QUEUE = "default";
@@ -38,17 +38,10 @@ const PUT = ["PUT"] as const;
 const DELETE = ["DELETE"] as const;
 const KEY = "under the caller's key";
 const PATH = "under the path's id";
-const GATEWAY = {
-  methods: GATEWAY_METHODS,
-  scopes: SUBMIT,
-  submits: KEY,
-  effects: true,
-  alsoGuards: ["OPTIONS"],
-} as const;
 
 /**
- * Every route, by its OpenAPI operationId. Its endpoint is the member of that name in `routes/`, and its description the one in
- * `openapi/`; the compiler holds both against this table.
+ * The routes of the core; those of extras are in extras.ts. The endpoint of each is the member of that name in `routes/`, and its
+ * description the one in `openapi/`; the compiler holds both against this table.
  */
 export const ROUTES = {
   submit: { methods: POST, path: "/v1/requests", scopes: SUBMIT, submits: KEY },
@@ -90,54 +83,22 @@ export const ROUTES = {
   completeLease: { methods: POST, path: "/v1/leases/:id/complete", scopes: WORK },
   failLease: { methods: POST, path: "/v1/leases/:id/fail", scopes: WORK },
 
-  gateway: { ...GATEWAY, path: "/v1/gateway/:queue" },
-  gatewayPath: { ...GATEWAY, path: "/v1/gateway/:queue/{*path}" },
-
-  allocate: { methods: GET, path: "/api/v1/task", scopes: SUBMIT, effects: true },
-  postAllocated: { methods: POST, path: "/api/v1/task/:id", scopes: SUBMIT, submits: PATH },
-  getAllocated: { methods: GET, path: "/api/v1/task/:id", scopes: WATCH },
-  putAllocated: { methods: PUT, path: "/api/v1/task/:id", scopes: SUBMIT, submits: PATH },
-  deleteAllocated: { methods: DELETE, path: "/api/v1/task/:id", scopes: SUBMIT },
-
-  predict: { methods: POST, path: "/replicate/v1/predictions", scopes: SUBMIT, submits: KEY, dialect: true },
-  predictWithModel: {
-    methods: POST,
-    path: "/replicate/v1/models/:owner/:name/predictions",
-    scopes: SUBMIT,
-    submits: KEY,
-    dialect: true,
-  },
-  getPrediction: { methods: GET, path: "/replicate/v1/predictions/:id", scopes: WATCH, dialect: true },
-  cancelPrediction: { methods: POST, path: "/replicate/v1/predictions/:id/cancel", scopes: SUBMIT, dialect: true },
-
   access: { methods: GET, path: "/v1/access", scopes: "any" },
   health: { methods: GET, path: "/healthz", scopes: "none" },
   readiness: { methods: GET, path: "/readyz", scopes: "none" },
   metrics: { methods: GET, path: "/metrics", scopes: ADMIN },
   openapi: { methods: GET, path: "/openapi.json", scopes: "none" },
   explain: { methods: GET, path: "/problems/:code", scopes: "none" },
-
-  dashboard: { methods: GET, path: "/dashboard", scopes: READ, page: true },
-  dashboardView: { methods: GET, path: "/dashboard/{*view}", scopes: READ, page: true },
-  docs: { methods: GET, path: "/docs", scopes: "none", page: true },
-  llms: { methods: GET, path: "/llms.txt", scopes: "none", page: true },
-  docsFile: { methods: GET, path: "/docs/:name", scopes: "none", page: true },
-  pageFile: { methods: GET, path: "/pages/{*path}", scopes: "none", page: true },
-} as const satisfies Readonly<Record<string, Route>>;
+} as const satisfies Routes;
 
 /** What an orchestrator and Prometheus ask for all the time. */
 export const PROBES: ReadonlySet<string> = new Set([ROUTES.health.path, ROUTES.readiness.path, ROUTES.metrics.path]);
 
 export type RouteName = keyof typeof ROUTES;
 
-/** The routes that OpenAPI describes. */
-export type DescribedRoute = {
-  [Name in RouteName]: (typeof ROUTES)[Name] extends { page: true } | { dialect: true } ? never : Name;
-}[RouteName];
-
-/** The route of a request; undefined if none has its method and path. */
-export function routeOf({ routerName }: Context | { readonly routerName?: string }): Route | undefined {
-  return routerName === undefined ? undefined : ROUTES[routerName as RouteName];
+/** The route of a request, as the router has noted it; undefined if none has its method and path. */
+export function routeOf({ state }: { readonly state: { readonly route?: Route } }): Route | undefined {
+  return state.route;
 }
 
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -151,13 +112,13 @@ export function hasEffects(ctx: Context): boolean {
 type Endpoint = (ctx: Context) => Promise<void> | void;
 
 /** The endpoints of some routes, by name. */
-export type Endpoints<Name extends RouteName> = Readonly<Record<Name, Endpoint>>;
+export type Endpoints<Name extends string> = Readonly<Record<Name, Endpoint>>;
 
 /** The methods of all routes. */
-export const METHODS = GATEWAY_METHODS.join(", ");
+export const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
 /** A function that makes the paths of a route with one parameter, whose value must be safe in a path. */
-export function pathTo(name: RouteName): (value: string, query?: string) => string {
-  const [before = "", after = ""] = ROUTES[name].path.split(/:\w+/);
+export function pathTo({ path }: Route): (value: string, query?: string) => string {
+  const [before = "", after = ""] = path.split(/:\w+/);
   return (value, query = "") => before + value + after + query;
 }

@@ -3,28 +3,34 @@ import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { forwardedHeaders } from "../../handler/gateway/forwarded-headers.ts";
 import { isGateway } from "../../handler/gateway/gateway.ts";
-import { type GatewayRequest, identityOf, isUnsafePath } from "../../handler/gateway/request.ts";
+import { GATEWAY_METHODS, type GatewayRequest, identityOf, isUnsafePath } from "../../handler/gateway/request.ts";
 import { readSubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
+import type { Extra } from "../extra.ts";
 import { hostOf, schemeOf, withoutPort } from "../headers/forwarded.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { handlerOf } from "../named-queue.ts";
 import { submitAndAnswer } from "../routes/submit/submit.ts";
-import { type Endpoints, METHODS, pathTo } from "../routes.ts";
+import { pathTo } from "../routes.ts";
 import { assembleSubmission } from "../submission/submission.ts";
+import { gatewayRoutes } from "./routes.ts";
 
 /** Existing HTTP APIs behind a queue. */
-export function gatewayEndpoints(api: Api): Endpoints<"gateway" | "gatewayPath"> {
-  const endpoint = (ctx: Context) => enter(ctx, api);
-  return { gateway: endpoint, gatewayPath: endpoint };
-}
+export const gateway: Extra<typeof gatewayRoutes> = {
+  routes: gatewayRoutes,
+  endpoints: (api) => {
+    const endpoint = (ctx: Context) => enter(ctx, api);
+    return { gateway: endpoint, gatewayPath: endpoint };
+  },
+  operations: async () => (await import("./operations.ts")).gatewayOperations,
+};
 
 /** Submits the request as a task, whose result is the API's response. */
 async function enter(ctx: Context, api: Api): Promise<void> {
   if (ctx.method === "OPTIONS") {
-    ctx.set("Allow", METHODS);
+    ctx.set("Allow", GATEWAY_METHODS.join(", "));
     ctx.status = 200;
     ctx.body = "";
     return;
@@ -61,7 +67,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
 }
 
 /** `origin-form` or `absolute-form` (RFC 9112 §3.2). */
-const TARGET = new RegExp(`^(?:[a-z][a-z0-9+.-]*://[^/?#]*)?${pathTo("gateway")("[^/?#]+")}(.*)$`, "i");
+const TARGET = new RegExp(`^(?:[a-z][a-z0-9+.-]*://[^/?#]*)?${pathTo(gatewayRoutes.gateway)("[^/?#]+")}(.*)$`, "i");
 
 /**
  * Path and query below the gateway, exactly as they were sent: decoding and re-encoding might change them.

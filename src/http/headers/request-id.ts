@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { stringify } from "uuid";
 import { PaihaoError } from "../../errors.ts";
 import { isId } from "../../task.ts";
-import { DEFAULT_QUEUE, routeOf } from "../routes.ts";
+import { DEFAULT_QUEUE, type Route, routeOf } from "../routes.ts";
 
 /** Visible ASCII, with the length limit of the header's drafts. */
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
@@ -14,8 +14,7 @@ export interface IdSecret {
 
 /** The parts of a request that determine its id. */
 export interface IdSource {
-  /** Of its route, as the router read it. */
-  readonly routerName?: string;
+  readonly state: { readonly route?: Route };
   readonly params?: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }

@@ -1,11 +1,7 @@
 import type { Context, Middleware } from "koa";
 import { type ErrorCode, PaihaoError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import { prefersHtml } from "../headers/accept.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
-import { replyDashboard } from "../pages/dashboard-page.ts";
-import { replyMissingPage } from "../pages/task/task-page.ts";
-import { ROUTES, routeOf } from "../routes.ts";
 import { replyProblem } from "../task/reply.ts";
 
 /** Codes for responses of Koa and the router that have no body. */
@@ -15,12 +11,11 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
   501: "method-not-allowed",
 };
 
-/**
- * Turns every error into a problem document, and into a page where a browser asked for one of a task or for the dashboard; an
- * unexpected one is logged in full and shown as `internal`.
- * @param embedOrigins origins of pages that may show a task in a frame
- */
-export function problems(log: Logger, embedOrigins: readonly string[]): Middleware {
+/** Answers a request with something else than a problem document; false if it does not. */
+export type Refuse = (ctx: Context, error: PaihaoError) => boolean;
+
+/** Turns every error into a problem document, unless `refuse` answers; an unexpected one is logged in full and shown as `internal`. */
+export function problems(log: Logger, refuse: Refuse): Middleware {
   // Not an async function: each promise is expensive, since request ids are kept across asynchronous calls.
   return (ctx, next) =>
     next().then(
@@ -29,16 +24,11 @@ export function problems(log: Logger, embedOrigins: readonly string[]): Middlewa
         const code = BARE[ctx.status];
         if (code !== undefined && (ctx.body === undefined || ctx.body === null)) replyProblem(ctx, code);
       },
-      (error: unknown) => answer(ctx, error, { log, embedOrigins }),
+      (error: unknown) => answer(ctx, error, log, refuse),
     );
 }
 
-interface AnswerParts {
-  readonly log: Logger;
-  readonly embedOrigins: readonly string[];
-}
-
-function answer(ctx: Context, error: unknown, { log, embedOrigins }: AnswerParts): void {
+function answer(ctx: Context, error: unknown, log: Logger, refuse: Refuse): void {
   if (!(error instanceof PaihaoError)) {
     const status = (error as { status?: unknown }).status;
     // From Koa or the router: the request is malformed, e.g. its path cannot be decoded.
@@ -50,22 +40,10 @@ function answer(ctx: Context, error: unknown, { log, embedOrigins }: AnswerParts
   }
   if (error.status >= 500)
     log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "http: request refused");
-  const page = prefersHtml(ctx.get("Accept")) ? pageOf(ctx) : undefined;
-  if (page === "task") return replyMissingPage(ctx, error, embedOrigins);
+  if (refuse(ctx, error)) return;
   ctx.set(error.headers);
-  if (page === "dashboard" && (error.status === 401 || error.status === 403)) {
-    ctx.status = error.status;
-    return replyDashboard(ctx);
-  }
   const retryAfterS = retryAfterOf(error);
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
   const detail = error.message === "" ? undefined : error.message;
   replyProblem(ctx, error.code, detail, error.extensions);
-}
-
-/** The page that a path leads to, if it is one that stands for refusals as well. */
-function pageOf(ctx: Context): "task" | "dashboard" | undefined {
-  const route = routeOf(ctx);
-  if (route === ROUTES.watch || route === ROUTES.watchQueue) return "task";
-  return route === ROUTES.dashboard || route === ROUTES.dashboardView ? "dashboard" : undefined;
 }

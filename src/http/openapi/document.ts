@@ -1,6 +1,6 @@
 import type { Handler } from "../../handler/define.ts";
-import { allocationOperations } from "../dialects/allocations/operations.ts";
-import { type DescribedRoute, ROUTES, type Route } from "../routes.ts";
+import { EXTRAS } from "../extras.ts";
+import { ROUTES, type Route, type RouteName, type Routes } from "../routes.ts";
 import { headerRefs, headers } from "./headers.ts";
 import { queueOperations } from "./operations/queues.ts";
 import { serviceOperations } from "./operations/service.ts";
@@ -41,8 +41,12 @@ const SECURITY_SCHEMES = {
 };
 
 /** Describes the whole API, with the inputs that the handlers of this server accept. */
-export function openApiDocument(handlers: readonly Handler[], version: string, description?: string): OpenApiDocument {
-  const { paths, responses } = shareResponses(pathsOf(handlers));
+export async function openApiDocument(
+  handlers: readonly Handler[],
+  version: string,
+  description?: string,
+): Promise<OpenApiDocument> {
+  const { paths, responses } = shareResponses(await pathsOf(handlers));
   return {
     openapi: "3.1.0",
     info: {
@@ -66,24 +70,28 @@ export function openApiDocument(handlers: readonly Handler[], version: string, d
 }
 
 /** The operations of all routes, by path and method, and one for submissions to each queue. */
-function pathsOf(handlers: readonly Handler[]): Paths {
-  const operations: Operations<DescribedRoute> = {
+async function pathsOf(handlers: readonly Handler[]): Promise<Paths> {
+  const core: Operations<RouteName> = {
     ...submitOperations(handlers),
     ...taskOperations,
     ...queueOperations,
-    ...allocationOperations,
     ...workerOperations,
     ...serviceOperations,
   };
   const paths: Record<string, Partial<Record<Method, Operation>>> = {};
-  for (const name of Object.keys(operations) as DescribedRoute[]) {
-    const route: Route = ROUTES[name];
-    const path = route.path.replace(/:(\w+)|\{\*(\w+)\}/g, "{$1$2}");
-    for (const method of route.methods.map((upper) => upper.toLowerCase() as Method)) {
-      const operationId = route.methods.length === 1 ? name : `${method}${name[0]?.toUpperCase()}${name.slice(1)}`;
-      paths[path] = { ...paths[path], [method]: completed(operations[name], { route, path, method, operationId }) };
+  const describe = (routes: Routes, operations: Partial<Operations<string>> = {}) => {
+    for (const [name, route] of Object.entries(routes)) {
+      const operation = operations[name];
+      if (!operation) continue;
+      const path = route.path.replace(/:(\w+)|\{\*(\w+)\}/g, "{$1$2}");
+      for (const method of route.methods.map((upper) => upper.toLowerCase() as Method)) {
+        const operationId = route.methods.length === 1 ? name : `${method}${name[0]?.toUpperCase()}${name.slice(1)}`;
+        paths[path] = { ...paths[path], [method]: completed(operation, { route, path, method, operationId }) };
+      }
     }
-  }
+  };
+  describe(ROUTES, core);
+  for (const { routes, operations } of EXTRAS) describe(routes, await operations?.());
   for (const handler of handlers) {
     const path = ROUTES.submitTo.path.replace(":queue", handler.queue);
     const at = { route: ROUTES.submitTo, path, method: "post", operationId: `submit-${handler.queue}` } as const;

@@ -1,5 +1,3 @@
-import type { DescribedRoute } from "../routes.ts";
-
 /** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -57,7 +55,7 @@ export interface Operation {
 export type OperationText = Omit<Operation, "operationId" | "security">;
 
 /** The operations of some routes, by name. */
-export type Operations<Name extends DescribedRoute> = Readonly<Record<Name, OperationText>>;
+export type Operations<Name extends string> = Readonly<Record<Name, OperationText>>;
 
 export type Method = "get" | "head" | "post" | "put" | "patch" | "delete";
 

@@ -1,36 +1,77 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
+import type { Api } from "../api.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
-import type { Endpoints } from "../routes.ts";
+import type { Extra } from "../extra.ts";
+import { prefersHtml } from "../headers/accept.ts";
+import { ROUTES, type Routes, routeOf } from "../routes.ts";
 import { assetOf } from "./assets.ts";
-import { replyDashboard } from "./dashboard-page.ts";
 import { type Guide, guideOf, llmsText } from "./docs/guides.ts";
 import { replyPage } from "./render.ts";
+import { replyMissingPage } from "./task/task-page.ts";
+
+const GET = ["GET"] as const;
+
+const routes = {
+  dashboard: { methods: GET, path: "/dashboard", scopes: ["read"] },
+  dashboardView: { methods: GET, path: "/dashboard/{*view}", scopes: ["read"] },
+  docs: { methods: GET, path: "/docs", scopes: "none" },
+  llms: { methods: GET, path: "/llms.txt", scopes: "none" },
+  docsFile: { methods: GET, path: "/docs/:name", scopes: "none" },
+  pageFile: { methods: GET, path: "/pages/{*path}", scopes: "none" },
+} as const satisfies Routes;
+
+/** HTML pages and their files, all from this server, so that they work offline. */
+export const pages: Extra<typeof routes> = {
+  routes,
+  endpoints: () => {
+    let llms: Asset | undefined;
+    return {
+      dashboard: replyDashboard,
+      dashboardView: replyDashboard,
+      docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
+      docsFile: async (ctx) => {
+        const name: string = ctx.params.name;
+        const guide = await guideOf(name);
+        if (guide) replyGuide(ctx, name, guide);
+        else reply(ctx, assetOf("docs", name));
+      },
+      llms: async (ctx) => {
+        llms ??= makeAsset("text/plain; charset=utf-8", Buffer.from(await llmsText()));
+        replyAsset(ctx, llms);
+      },
+      pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
+    };
+  },
+  refuse,
+};
+
+/** The dashboard shows results that are images, which it fetches with the key. */
+const DASHBOARD = { images: "blob:" } as const;
 
 /** What the style sheet of the API reference needs: its icons are data: images. */
 const DOCS = { images: "data:" } as const;
 
-type PageRoute = "dashboard" | "dashboardView" | "docs" | "docsFile" | "llms" | "pageFile";
+/**
+ * Answers with the dashboard, whose script decides from the path which view it shows. It contains nothing of the server, so it is also
+ * what a browser gets with a refusal: it is where a person enters a key.
+ */
+function replyDashboard(ctx: Context): void {
+  replyPage(ctx, "dashboard/dashboard.html", {}, DASHBOARD);
+}
 
-/** HTML pages and their files, all from this server, so that they work offline. */
-export function pageEndpoints(): Endpoints<PageRoute> {
-  let llms: Asset | undefined;
-  return {
-    dashboard: replyDashboard,
-    dashboardView: replyDashboard,
-    docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
-    docsFile: async (ctx) => {
-      const name: string = ctx.params.name;
-      const guide = await guideOf(name);
-      if (guide) replyGuide(ctx, name, guide);
-      else reply(ctx, assetOf("docs", name));
-    },
-    llms: async (ctx) => {
-      llms ??= makeAsset("text/plain; charset=utf-8", Buffer.from(await llmsText()));
-      replyAsset(ctx, llms);
-    },
-    pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
-  };
+/** Answers with the page of a task that cannot be shown, or with the dashboard to somebody who may not see it. */
+function refuse(ctx: Context, error: PaihaoError, { embedOrigins }: Api): boolean {
+  if (!prefersHtml(ctx.get("Accept"))) return false;
+  const route = routeOf(ctx);
+  const { status } = error;
+  if (route === ROUTES.watch || route === ROUTES.watchQueue) replyMissingPage(ctx, error, embedOrigins);
+  else if ((route === routes.dashboard || route === routes.dashboardView) && (status === 401 || status === 403)) {
+    ctx.set(error.headers);
+    ctx.status = status;
+    replyDashboard(ctx);
+  } else return false;
+  return true;
 }
 
 /** A document as a page, with its text put where the template says. */

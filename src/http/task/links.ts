@@ -1,17 +1,17 @@
 import type { Context } from "koa";
 import type { Link } from "../../wire/task.ts";
 import { hostOf, schemeOf } from "../headers/forwarded.ts";
-import { pathTo } from "../routes.ts";
+import { pathTo, ROUTES } from "../routes.ts";
 
 /**
  * Paths of a task's resources. Ids are safe in a path without encoding. The query may be a signature that lets anyone with the
  * link read the task, see `signatureOf`; links that do more than read never have one.
  */
 export const paths = {
-  result: pathTo("collect"),
-  monitor: pathTo("watch"),
-  events: pathTo("follow"),
-  output: pathTo("output"),
+  result: pathTo(ROUTES.collect),
+  monitor: pathTo(ROUTES.watch),
+  events: pathTo(ROUTES.follow),
+  output: pathTo(ROUTES.output),
 };
 
 /** The paths of one task. */

@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import type { TaskEnd } from "../../engine/reading/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
-import { ROUTES, routeOf } from "../routes.ts";
+import { routeOf } from "../routes.ts";
 import { responseOf } from "../server/response.ts";
 import { bodyLength, setBody } from "./result-body.ts";
 
@@ -32,7 +32,7 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
   if ((ctx.method === "GET" || ctx.method === "HEAD") && ctx.fresh) {
     ctx.status = 304;
     ctx.body = null;
-  } else if (ctx.method === "HEAD" && isForwarded(ctx) && result.body.length === 0) {
+  } else if (ctx.method === "HEAD" && routeOf(ctx)?.forwards && result.body.length === 0) {
     replyHead(ctx, result);
   }
 }
@@ -109,12 +109,6 @@ export function fitType(contentType: string): string {
   } catch {
     return "application/octet-stream";
   }
-}
-
-/** Whether the request was for the API behind a gateway, not for the result resource. */
-function isForwarded(ctx: Context): boolean {
-  const route = routeOf(ctx);
-  return route === ROUTES.gateway || route === ROUTES.gatewayPath;
 }
 
 /**

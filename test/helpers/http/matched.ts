@@ -1,6 +1,7 @@
 import type Router from "@koa/router";
 import type { Api } from "../../../src/http/api.ts";
-import { apiEndpoints, routerOf } from "../../../src/http/router.ts";
+import { ALL_ROUTES, apiEndpoints, routerOf } from "../../../src/http/router.ts";
+import type { Route } from "../../../src/http/routes.ts";
 
 /** The router of a server that serves everything. */
 function fullRouter(): Router {
@@ -11,8 +12,9 @@ function fullRouter(): Router {
 let router: Router | undefined;
 
 /** What the router notes of a request on its context. */
-export function matched(method: string, path: string): { routerName?: string; params?: Record<string, string> } {
+export function matched(method: string, path: string): { state: { route?: Route }; params?: Record<string, string> } {
   router ??= fullRouter();
   const layer = router.match(path, method).pathAndMethod[0];
-  return layer ? { routerName: String(layer.name), params: layer.params(path, layer.captures(path)) } : {};
+  const route = ALL_ROUTES[String(layer?.name)];
+  return layer && route ? { state: { route }, params: layer.params(path, layer.captures(path)) } : { state: {} };
 }

@@ -136,7 +136,7 @@ describe("the description of the API", () => {
       defineHandler({ queue: "opaque", input: z.custom<Date>(() => true), run }),
       defineHandler({ queue: "any", consumes: ["*/*"], run }),
     ];
-    const described = openApiDocument(handlers, "1.2.3");
+    const described = await openApiDocument(handlers, "1.2.3");
     const { errors } = await new Validator().validate(JSON.parse(JSON.stringify(described)));
     expect(errors).to.equal(undefined);
     for (const [, name] of JSON.stringify(described).matchAll(/"\$ref":"([^"]+)"/g)) {

@@ -13,6 +13,7 @@ import { accessOf, callerOf, mayRead } from "../../task/access.ts";
 import { errorOf } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
 import { pendingTask, unknownTask } from "../../task/reply.ts";
+import { allocationRoutes } from "./routes.ts";
 
 /** What an id of the dialect refers to: a task or an allocation. */
 interface AllocatedId {
@@ -23,7 +24,7 @@ interface AllocatedId {
 }
 
 /** Path of a task in the dialect. */
-export const allocatedPath = pathTo("getAllocated");
+export const allocatedPath = pathTo(allocationRoutes.getAllocated);
 
 /**
  * What an id refers to. Callers with the scope read can see a task, but only the owner can use an id without one.

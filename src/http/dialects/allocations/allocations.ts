@@ -9,6 +9,7 @@ import { oneParameter, wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-line.ts";
+import type { Extra } from "../../extra.ts";
 import {
   checkPreconditions,
   onlyCreates,
@@ -20,7 +21,7 @@ import { readInput } from "../../input/body.ts";
 import { searchOf } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
-import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
+import { DEFAULT_QUEUE } from "../../routes.ts";
 import { checkAccepted, conflict } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
@@ -30,22 +31,23 @@ import { paths } from "../../task/links.ts";
 import { unknownTask } from "../../task/reply.ts";
 import { replyEmbedding } from "../embedded-result.ts";
 import { allocatedPath, allocatedTask, expiredTask, findAllocated, replyAllocated } from "./allocated-document.ts";
+import { allocationRoutes } from "./routes.ts";
 
 /**
  * The dialect in which the server allocates the id first: a caller gets an id, posts the input under it, repeatedly if
  * necessary, and polls it.
  */
-export function allocationEndpoints(
-  api: Api,
-): Endpoints<"allocate" | "postAllocated" | "getAllocated" | "putAllocated" | "deleteAllocated"> {
-  return {
+export const allocations: Extra<typeof allocationRoutes> = {
+  routes: allocationRoutes,
+  endpoints: (api) => ({
     allocate: (ctx) => allocate(ctx, api),
     postAllocated: (ctx) => post(ctx, api, idOf(ctx)),
     getAllocated: (ctx) => look(ctx, api, idOf(ctx)),
     putAllocated: (ctx) => put(ctx, api, idOf(ctx)),
     deleteAllocated: (ctx) => remove(ctx, api, idOf(ctx)),
-  };
-}
+  }),
+  operations: async () => (await import("./operations.ts")).allocationOperations,
+};
 
 /** @throws PaihaoError unknown for an id that is not allocated */
 function idOf(ctx: Context): string {

@@ -5,6 +5,7 @@ import { empty, json, problems } from "../../openapi/responses.ts";
 import { ANY_INPUT } from "../../openapi/schemas/inputs.ts";
 import { schemaRef } from "../../openapi/schemas/schemas.ts";
 import type { Operations, OperationText } from "../../openapi/types.ts";
+import type { allocationRoutes } from "./routes.ts";
 
 const pending = (description: string) => json(description, "AllocatedTask", "Location", "Retry-After");
 const GONE: readonly ErrorCode[] = ["unknown", "invalid-task", "expired"];
@@ -26,9 +27,7 @@ const refusals = problems(
 );
 
 /** Operations of the dialect in which the server allocates the id first. */
-export const allocationOperations: Operations<
-  "allocate" | "postAllocated" | "getAllocated" | "putAllocated" | "deleteAllocated"
-> = {
+export const allocationOperations: Operations<keyof typeof allocationRoutes> = {
   allocate: {
     summary: "Allocate an id for a task",
     description: "The id is kept for an hour, and counts towards MAX_WAITING.",

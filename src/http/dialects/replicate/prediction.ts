@@ -7,6 +7,7 @@ import type { Prediction } from "../../../wire/prediction.ts";
 import { pathTo } from "../../routes.ts";
 import { errorOf } from "../../task/documents/monitor-document.ts";
 import { paths } from "../../task/links.ts";
+import { predictionRoutes } from "./routes.ts";
 
 /** The ids of predictions begin with this: so the event of their end has the form that the caller expects. */
 const PREFIX = "prediction-";
@@ -24,7 +25,7 @@ const STATUSES: Readonly<Record<State, Prediction["status"]>> = {
   canceled: "canceled",
 };
 
-const path = pathTo("getPrediction");
+const path = pathTo(predictionRoutes.getPrediction);
 
 /**
  * The id of the prediction that a request submits: the same for the same request id, and for no other.

@@ -7,6 +7,7 @@ import { wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-line.ts";
+import type { Extra } from "../../extra.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { checkJson, readJson } from "../../input/body.ts";
@@ -14,7 +15,6 @@ import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
-import type { Endpoints } from "../../routes.ts";
 import { checkAccepted } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
@@ -23,6 +23,7 @@ import { findTask } from "../../task/find.ts";
 import { absolute } from "../../task/links.ts";
 import { replyEmbedding } from "../embedded-result.ts";
 import { outputOf, type PredictionView, predictionId, predictionOf } from "./prediction.ts";
+import { predictionRoutes } from "./routes.ts";
 
 /** A submission; whatever else its clients send does not concern a task. */
 const body = z.looseObject({
@@ -36,17 +37,18 @@ const body = z.looseObject({
  * The predictions of Replicate's HTTP API, for its client libraries: a thin dialect over the same tasks. The queue is the name of
  * the model, or the version.
  */
-export function predictionEndpoints(
-  api: Api,
-): Partial<Endpoints<"predict" | "predictWithModel" | "getPrediction" | "cancelPrediction">> {
-  if (!api.replicate) return {};
-  return {
-    predict: (ctx) => predict(ctx, api),
-    predictWithModel: (ctx) => predict(ctx, api, String(ctx.params.name)),
-    getPrediction: (ctx) => reply(ctx, api, String(ctx.params.id), 200),
-    cancelPrediction: (ctx) => cancel(ctx, api, String(ctx.params.id)),
-  };
-}
+export const predictions: Extra<typeof predictionRoutes> = {
+  routes: predictionRoutes,
+  endpoints: (api) =>
+    api.replicate
+      ? {
+          predict: (ctx) => predict(ctx, api),
+          predictWithModel: (ctx) => predict(ctx, api, String(ctx.params.name)),
+          getPrediction: (ctx) => reply(ctx, api, String(ctx.params.id), 200),
+          cancelPrediction: (ctx) => cancel(ctx, api, String(ctx.params.id)),
+        }
+      : {},
+};
 
 async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   checkIdempotencyKey(ctx.headers);

@@ -1,8 +1,7 @@
-import { parameterRefs, submitParameters } from "../parameters.ts";
-import { empty, json, problems, problemsBesideResults } from "../responses.ts";
+import { parameterRefs } from "../parameters.ts";
+import { empty, json, problems } from "../responses.ts";
 import { type SchemaName, schemaRef } from "../schemas/schemas.ts";
 import type { Operations, OperationText, RequestBody, Responses } from "../types.ts";
-import { submitted } from "./tasks.ts";
 
 type LeaseBody = Extract<SchemaName, `lease.${string}`>;
 
@@ -20,31 +19,9 @@ const verb = (name: LeaseBody, summary: string, responses: Responses): Operation
   responses: { ...responses, ...problems("unknown", "invalid-task", ...bodyProblems) },
 });
 
-const gateway: OperationText = {
-  summary: "Forward the request when its turn comes; the response is the result",
-  description:
-    "A POST or PATCH without an Idempotency-Key is sent to the target at most once; without a response from it: 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
-  tags: ["Gateway"],
-  parameters: submitParameters((parameter) => parameter.in === "header"),
-  requestBody: { content: { "*/*": {} } },
-  responses: {
-    ...submitted,
-    ...problemsBesideResults("queue-paused", "queue-full", "not-durable"),
-    ...{ "405": problems("method-not-allowed")["405"] ?? { description: "" } },
-  },
-};
-
-/** Operations for workers in any language, and of gateways. */
+/** Operations for workers in any language. */
 export const workerOperations: Operations<
-  | "workers"
-  | "takeLease"
-  | "renewLease"
-  | "progressLease"
-  | "writeLease"
-  | "completeLease"
-  | "failLease"
-  | "gateway"
-  | "gatewayPath"
+  "workers" | "takeLease" | "renewLease" | "progressLease" | "writeLease" | "completeLease" | "failLease"
 > = {
   takeLease: {
     summary: "Lease tasks",
@@ -78,6 +55,4 @@ export const workerOperations: Operations<
       ...problems(),
     },
   },
-  gateway,
-  gatewayPath: gateway,
 };

@@ -17,7 +17,7 @@ import { readJson } from "../../input/body.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { handlerOf } from "../../named-queue.ts";
-import { type Endpoints, pathTo } from "../../routes.ts";
+import { type Endpoints, pathTo, ROUTES } from "../../routes.ts";
 import { callerOf } from "../../task/access.ts";
 import { unknownTask } from "../../task/reply.ts";
 
@@ -40,11 +40,11 @@ export function leaseEndpoints(
 
 /** The links of a leased task, by relation. */
 const LINKS = Object.entries({
-  renew: pathTo("renewLease"),
-  progress: pathTo("progressLease"),
-  output: pathTo("writeLease"),
-  complete: pathTo("completeLease"),
-  fail: pathTo("failLease"),
+  renew: pathTo(ROUTES.renewLease),
+  progress: pathTo(ROUTES.progressLease),
+  output: pathTo(ROUTES.writeLease),
+  complete: pathTo(ROUTES.completeLease),
+  fail: pathTo(ROUTES.failLease),
 });
 
 /**

@@ -20,10 +20,10 @@ export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi
       const { key } = accessOf(ctx);
       if (key !== "off") responseOf(ctx).varyBy("Authorization");
       if (key === "off" || key === "valid") {
-        whole ??= assetOf(openApiDocument([...api.handlers.values()], packageVersion()));
+        whole ??= assetOf(await openApiDocument([...api.handlers.values()], packageVersion()));
         return replyAsset(ctx, whole);
       }
-      common ??= assetOf(openApiDocument([], packageVersion(), KEY_NEEDED));
+      common ??= assetOf(await openApiDocument([], packageVersion(), KEY_NEEDED));
       replyAsset(ctx, common);
     },
   };

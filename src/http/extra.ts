@@ -1,0 +1,16 @@
+import type { Context } from "koa";
+import type { PaihaoError } from "../errors.ts";
+import type { Api } from "./api.ts";
+import type { Operations } from "./openapi/types.ts";
+import type { Endpoints, Routes } from "./routes.ts";
+
+/** Routes that submitting, running and watching tasks do without. Each is in a folder of its own, and has one line in extras.ts. */
+export interface Extra<Own extends Routes = Routes> {
+  readonly routes: Own;
+  /** What answers them; none where they are not served. */
+  endpoints(api: Api): Partial<Endpoints<keyof Own & string>>;
+  /** How OpenAPI describes them, if it does; loaded when it is asked for. */
+  operations?(): Promise<Operations<keyof Own & string>>;
+  /** Answers a browser with a page in place of a problem; false if it has none for this request. */
+  refuse?(ctx: Context, error: PaihaoError, api: Api): boolean;
+}
