@@ -41,7 +41,7 @@ const rows: readonly (readonly [string, string])[] = [
   ["maxmemory, with room to spare", megabytes(needed.totalBytes * MEMORY_MARGIN)],
   ["CPU of Redis", percent(needed.redisCore)],
   ["CPU of the API", percent(needed.apiCore)],
-  [`tasks a second at ${USED.core * 100} % of Redis's core`, Math.floor(needed.mostPerSecond).toLocaleString("en")],
+  [`tasks a second at ${USED.core * 100} % of Redis's core`, Math.floor(needed.maxPerSecond).toLocaleString("en")],
   [`slots, ${USED.slots * 100} % of them busy`, String(needed.slots)],
   ["worker processes", String(needed.workers)],
 ];

@@ -8,7 +8,7 @@ import type { PaihaoCalls } from "./subjects/paihao.ts";
 
 const BASE = 1000;
 const DEPTHS = { quick: [BASE, 100_000], full: [BASE, 10_000, 100_000, 1_000_000] } as const;
-const MOST = 1_000_000;
+const MAX = 1_000_000;
 
 interface Turn {
   readonly perSecond: number;
@@ -62,7 +62,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
     const deepest = Math.max(...depths);
     const micros = (of: readonly Turn[]) => of.map((t) => t.micros);
     const figure: Figure = {
-      figure: `index read, ${deepest.toLocaleString("en")} waiting${deepest < MOST ? " (quick)" : ""}`,
+      figure: `index read, ${deepest.toLocaleString("en")} waiting${deepest < MAX ? " (quick)" : ""}`,
       against: `${BASE.toLocaleString("en")} waiting`,
       store: store.mode,
       ours: shown(turns[deepest] ?? []),

@@ -12,7 +12,7 @@ const NAMES = Object.keys(WORKLOADS) as WorkloadName[];
 const REAL_MEAN_MS = 50;
 /** Slots of all lines that run beside each other: more would keep two cores so busy that tasks sleep longer. */
 const REAL_SLOTS = 32;
-const MOST_LINES = 12;
+const MAX_LINES = 12;
 /** As many service times, and the width is judged. */
 const SEASONED = 100;
 /** Redis tells times in whole milliseconds. */
@@ -117,7 +117,7 @@ async function measureReal(options: BenchOptions): Promise<Coverage[]> {
     const measured: Coverage[] = [];
     for (const name of NAMES) {
       for (const slots of options.quick ? [4] : SLOTS) {
-        const lines = Math.min(MOST_LINES, REAL_SLOTS / slots);
+        const lines = Math.min(MAX_LINES, REAL_SLOTS / slots);
         options.say(`on the engine: ${name}, ${lines} lines of ${slots} slots`);
         const tasks = (options.quick ? 200 : 400) * Math.ceil(slots / 2);
         const told = await subject.call("measure", {

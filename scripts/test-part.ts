@@ -15,7 +15,7 @@ const STUCK_MS = 10 * 60_000;
 const LINGER_MS = 60_000;
 const LOOK_MS = 500;
 /** How many files are named. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 export type Store = "native" | "embedded" | "cluster";
 
@@ -130,7 +130,7 @@ async function run({ name, store, files }: Part, options: readonly string[], at:
 function longestOf(files: Progress["files"]): string {
   return Object.entries(files)
     .sort(([, a], [, b]) => b - a)
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(([file, ms]) => `${relative(ROOT, file)} ${Math.round(ms / 1000)} s`)
     .join(", ");
 }

@@ -1,18 +1,18 @@
 /** A name with more mistakes than this is another name. */
-const MOST_MISTAKES = 2;
+const MAX_MISTAKES = 2;
 
 /**
  * The name that was probably meant: the one of `names` from which a misspelt one differs least, whatever their case. Undefined if none is
  * like it.
- * @param most how many mistakes it may have
+ * @param max how many mistakes it may have
  */
 export function nearest(
   misspelt: string,
   names: Iterable<string>,
-  most = Math.min(MOST_MISTAKES, Math.floor(misspelt.length / 2)),
+  max = Math.min(MAX_MISTAKES, Math.floor(misspelt.length / 2)),
 ): string | undefined {
   let best: string | undefined;
-  let fewest = most + 1;
+  let fewest = max + 1;
   for (const name of names) {
     // Far apart in length, they are far apart; and a caller's text may be long.
     if (Math.abs(name.length - misspelt.length) >= fewest) continue;
@@ -38,11 +38,11 @@ function distance(a: string, b: string): number {
     const row = [i];
     for (let j = 1; j <= b.length; j += 1) {
       const changed = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let least = Math.min(changed, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
+      let min = Math.min(changed, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        least = Math.min(least, (beforeLast[j - 2] ?? 0) + 1);
+        min = Math.min(min, (beforeLast[j - 2] ?? 0) + 1);
       }
-      row.push(least);
+      row.push(min);
     }
     beforeLast = last;
     last = row;

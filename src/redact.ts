@@ -5,7 +5,7 @@ const MASK = "***";
 /** What stands in the place of what is cut. */
 const CUT = "…";
 /** A shorter one would be found in ordinary words. */
-const LEAST_SECRET = 6;
+const MIN_SECRET = 6;
 
 /** The longest value of a line, in characters of JSON; and that of a member which is the text of an error. */
 const LONGEST = 256;
@@ -49,7 +49,7 @@ const HINT =
  * escapes control characters. It takes time in proportion to the length, whatever a line says.
  */
 export function redaction(secrets: readonly string[] = []): (line: string) => string {
-  const literal = secrets.filter((secret) => secret.length >= LEAST_SECRET);
+  const literal = secrets.filter((secret) => secret.length >= MIN_SECRET);
   // As they are in JSON; a long one first, of which another may be a part.
   const known = [...new Set(literal.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))].sort(
     (a, b) => b.length - a.length,

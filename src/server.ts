@@ -90,7 +90,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       guard,
       secrets: config.webhookSecrets,
       // A longer result would not be part of the event. Called only while the worker runs, when the engine exists.
-      look: (id) => engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
+      look: (id) => engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES }),
       describe: (seen) =>
         monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
       otherBody: (seen) => webhookBodyOf(seen, config, signer),

@@ -33,7 +33,7 @@ const SHORT = LONG / 4;
 /** What a linear reader needs at most for a long text, of CPU: only what takes more is compared with a short one. */
 const LITTLE_MS = 5;
 /** Of the times for a long and a short text: 4 of a linear reader, 16 of a quadratic one. */
-const MOST_GROWTH = 9;
+const MAX_GROWTH = 9;
 /** So often in a row it must look so: the collector and the compiler, in threads of their own, count as well. */
 const ROUNDS = 5;
 
@@ -45,7 +45,7 @@ const textOf = ([before, piece, behind]: Pump, length: number): string =>
 
 /** CPU time of a call, ms: the least of some, so that nothing else counts. */
 function costOf(read: (text: string) => unknown, text: string, tries: number): number {
-  let least = Number.POSITIVE_INFINITY;
+  let min = Number.POSITIVE_INFINITY;
   for (let n = 0; n < tries; n += 1) {
     const begun = process.cpuUsage();
     try {
@@ -53,9 +53,9 @@ function costOf(read: (text: string) => unknown, text: string, tries: number): n
     } catch {
       // A refusal is as good as an answer: what counts is that it comes.
     }
-    least = Math.min(least, process.cpuUsage(begun).user / 1000);
+    min = Math.min(min, process.cpuUsage(begun).user / 1000);
   }
-  return least;
+  return min;
 }
 
 /** The pumps whose cost grows faster than their length. */
@@ -66,7 +66,7 @@ function costly(read: (text: string) => unknown, pumps: readonly Pump[]): string
       if (costOf(read, long, 1) < LITTLE_MS || costOf(read, long, 3) < LITTLE_MS) return false;
       const short = textOf(pump, SHORT);
       return Array.from({ length: ROUNDS }).every(
-        () => costOf(read, long, 3) > MOST_GROWTH * Math.max(0.1, costOf(read, short, 5)),
+        () => costOf(read, long, 3) > MAX_GROWTH * Math.max(0.1, costOf(read, short, 5)),
       );
     })
     .map((pump) => JSON.stringify(pump));
@@ -152,7 +152,7 @@ describe("the readers of text that others choose", () => {
     Host: shownHost,
     "Idempotency-Key": (text) => checkIdempotencyKey({ "idempotency-key": text }),
     traceparent: (text) => traceOf({ traceparent: text, tracestate: text }),
-    "Retry-After": (text) => [retryAfterMs(text, { nowMs: 0, mostMs: 1000 }), retryAfterOf(text)],
+    "Retry-After": (text) => [retryAfterMs(text, { nowMs: 0, maxMs: 1000 }), retryAfterOf(text)],
     "an id in a path": (id) =>
       requestIdOf({ state: { route: ROUTES.put }, params: { id }, headers: {} }, null, { value: "secret" }),
     "a path behind a gateway": isUnsafePath,

@@ -8,7 +8,7 @@ const NEVER_MS = 1_000_000;
 class Turns {
   begun = 0;
   underWay = 0;
-  most = 0;
+  max = 0;
   readonly errors: unknown[] = [];
   readonly loop: Loop;
   #settle: ((end: () => Promise<number | undefined>) => void) | undefined;
@@ -21,7 +21,7 @@ class Turns {
       tick: async () => {
         this.begun += 1;
         this.underWay += 1;
-        this.most = Math.max(this.most, this.underWay);
+        this.max = Math.max(this.max, this.underWay);
         const ended = new Promise<() => Promise<number | undefined>>((resolve) => {
           this.#settle = resolve;
         });
@@ -99,7 +99,7 @@ describe("a loop", () => {
     await turns.reaches(2);
     turns.end();
     await turns.loop.stop();
-    expect(turns.most).to.equal(1);
+    expect(turns.max).to.equal(1);
   });
 
   it("is woken in a while, unless the next turn comes sooner", async () => {
@@ -120,7 +120,7 @@ describe("a loop", () => {
     await turns.reaches(3);
     turns.end();
     await turns.loop.stop();
-    expect(turns.most).to.equal(1);
+    expect(turns.max).to.equal(1);
   });
 
   it("woken several times during a turn takes exactly one more directly after it", async () => {
@@ -141,14 +141,14 @@ describe("a loop", () => {
 
   it("woken by its own turn does not start a second one within it", async () => {
     let begun = 0;
-    let most = 0;
+    let max = 0;
     let underWay = 0;
     const loop: Loop = new Loop({
       intervalMs: NEVER_MS,
       onError: () => {},
       async tick() {
         underWay += 1;
-        most = Math.max(most, underWay);
+        max = Math.max(max, underWay);
         begun += 1;
         if (begun < 3) loop.wake();
         await settled();
@@ -159,7 +159,7 @@ describe("a loop", () => {
     loop.start();
     while (begun < 3) await settled();
     await loop.stop();
-    expect({ begun, most }).to.deep.equal({ begun: 3, most: 1 });
+    expect({ begun, max }).to.deep.equal({ begun: 3, max: 1 });
   });
 
   it("goes on after a turn that threw, and tells", async () => {
@@ -268,7 +268,7 @@ describe("a loop", () => {
       await turns.reaches(2);
       turns.end();
       await settled();
-      expect({ begun: turns.begun, most: turns.most }).to.deep.equal({ begun: 2, most: 1 });
+      expect({ begun: turns.begun, max: turns.max }).to.deep.equal({ begun: 2, max: 1 });
       await turns.loop.stop();
     });
   });

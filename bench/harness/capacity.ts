@@ -26,7 +26,7 @@ export interface Capacity {
   readonly redisCore: number;
   readonly apiCore: number;
   /** Tasks a second at which Redis uses as much of its core as it should. */
-  readonly mostPerSecond: number;
+  readonly maxPerSecond: number;
   readonly slots: number;
   readonly workers: number;
 }
@@ -99,7 +99,7 @@ export function capacityOf(demand: Demand, costs: Costs): Capacity {
     totalBytes: waitingBytes + resultsBytes + tombstonesBytes,
     redisCore: coreAt(tasksPerSecond, "redisCore", costs),
     apiCore: coreAt(tasksPerSecond, "apiCore", costs),
-    mostPerSecond: mostAt(USED.core, costs),
+    maxPerSecond: maxAt(USED.core, costs),
     slots,
     workers: Math.ceil(slots / demand.concurrency),
   };
@@ -117,27 +117,27 @@ function coreAt(perSecond: number, core: "redisCore" | "apiCore", { levels }: Co
 }
 
 /** Tasks a second at which Redis uses so much of its core: the inverse. */
-function mostAt(core: number, costs: Costs): number {
+function maxAt(core: number, costs: Costs): number {
   const last = costs.levels.at(-1);
   if (!last) throw new Error("no load was measured");
-  let [least, most] = [0, Math.max(last.perSecond, (core * last.perSecond) / last.redisCore)];
+  let [min, max] = [0, Math.max(last.perSecond, (core * last.perSecond) / last.redisCore)];
   for (let n = 0; n < 50; n += 1) {
-    const middle = (least + most) / 2;
-    if (coreAt(middle, "redisCore", costs) <= core) least = middle;
-    else most = middle;
+    const middle = (min + max) / 2;
+    if (coreAt(middle, "redisCore", costs) <= core) min = middle;
+    else max = middle;
   }
-  return least;
+  return min;
 }
 
 /** Between two measured sizes on the line through them; beyond them, the difference with what the allocator may add. */
 function waitingTask(inputBytes: number, { waiting }: Costs): number {
   const sorted = [...waiting].sort((a, b) => a.inputBytes - b.inputBytes);
-  const [least, most] = [sorted[0], sorted.at(-1)];
-  if (!least || !most) throw new Error("no waiting task was measured");
-  if (inputBytes <= least.inputBytes) return least.bytes;
-  if (inputBytes >= most.inputBytes) return most.bytes + (inputBytes - most.inputBytes) * ALLOCATOR;
-  const share = (inputBytes - least.inputBytes) / (most.inputBytes - least.inputBytes);
-  return least.bytes + share * (most.bytes - least.bytes);
+  const [min, max] = [sorted[0], sorted.at(-1)];
+  if (!min || !max) throw new Error("no waiting task was measured");
+  if (inputBytes <= min.inputBytes) return min.bytes;
+  if (inputBytes >= max.inputBytes) return max.bytes + (inputBytes - max.inputBytes) * ALLOCATOR;
+  const share = (inputBytes - min.inputBytes) / (max.inputBytes - min.inputBytes);
+  return min.bytes + share * (max.bytes - min.bytes);
 }
 
 function finishedTask(resultBytes: number, { finished }: Costs): number {

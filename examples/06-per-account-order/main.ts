@@ -5,7 +5,7 @@ import { PaihaoClient } from "paihao/client";
 import { z } from "zod";
 
 const balances = new Map<string, number>();
-const running = { now: 0, most: 0 };
+const running = { now: 0, max: 0 };
 
 /** Reads, thinks, writes: two of one account at once would lose a payment, and a withdrawal may not overtake its deposit. */
 const payments = defineHandler({
@@ -14,7 +14,7 @@ const payments = defineHandler({
   concurrency: 8,
   keyed: { by: ({ account }) => account },
   async run({ account, cents }) {
-    running.most = Math.max(running.most, ++running.now);
+    running.max = Math.max(running.max, ++running.now);
     const before = balances.get(account) ?? 0;
     await sleep(5 + Math.random() * 20);
     running.now -= 1;
@@ -37,4 +37,4 @@ for await (const verdict of client.batch("payments", inputs)) {
 await Promise.all(ids.map((id) => client.result(id)));
 
 for (const account of accounts) console.log(`${account.padEnd(6)} ${balances.get(account)}`);
-console.log(`${ids.length} payments, at most ${running.most} at once`);
+console.log(`${ids.length} payments, at most ${running.max} at once`);

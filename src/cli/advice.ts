@@ -6,7 +6,7 @@ import { ask, connectionTo, type ServerOptions } from "./server.ts";
 
 /** Maximum number of queues that are named. */
 const NAMED = 8;
-const MOST_NEAR = 3;
+const MAX_NEAR = 3;
 
 /** The error of a request, with advice for a person who may have mistaken the key or the queue. */
 export async function withAdvice(error: PaihaoError, options: ServerOptions): Promise<Error> {
@@ -38,12 +38,12 @@ async function queueNames(options: ServerOptions): Promise<string[]> {
 function suggestion(queue: string, names: readonly string[]): string {
   const near: string[] = [];
   let left = names;
-  for (let name = nearest(queue, left); name !== undefined && near.length < MOST_NEAR; name = nearest(queue, left)) {
+  for (let name = nearest(queue, left); name !== undefined && near.length < MAX_NEAR; name = nearest(queue, left)) {
     near.push(name);
     left = left.filter((other) => other !== name);
   }
   const alike = names.filter((name) => !near.includes(name) && (name.includes(queue) || queue.includes(name)));
-  const meant = [...near, ...alike].slice(0, MOST_NEAR);
+  const meant = [...near, ...alike].slice(0, MAX_NEAR);
   if (meant.length > 0) return `did you mean ${meant.join(" or ")}?`;
   return `there are ${names.slice(0, NAMED).join(", ")}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ""}`;
 }

@@ -115,7 +115,7 @@ class Member implements Measured {
   #deaths = 0;
   /** Beats of this process since the last beat of the member; undefined while the member is not expected to send any. */
   #missed: number | undefined;
-  #mostMissed = Number.POSITIVE_INFINITY;
+  #maxMissed = Number.POSITIVE_INFINITY;
   #metrics: readonly ReadMetric[] = [];
   /** Those who wait for these metrics. */
   readonly #reading: (() => void)[] = [];
@@ -148,7 +148,7 @@ class Member implements Measured {
       throw new StartError(answer.refusal);
     }
     void exited.then(() => this.#died(startedAt));
-    this.#mostMissed = Math.max(this.#parts.silentMs, answer.ready.longestLeaseMs) / BEAT_MS;
+    this.#maxMissed = Math.max(this.#parts.silentMs, answer.ready.longestLeaseMs) / BEAT_MS;
     this.#missed = 0;
     return answer.ready;
   }
@@ -183,7 +183,7 @@ class Member implements Measured {
     // Counts beats instead of time: while this process or the whole machine stands still, there are none.
     if (this.#missed === undefined || this.#stopping) return;
     this.#missed += 1;
-    if (this.#missed <= this.#mostMissed) return;
+    if (this.#missed <= this.#maxMissed) return;
     const { pid } = this.#process?.process ?? {};
     this.#log.error({ pid, silentS: this.#missed * (BEAT_MS / 1000) }, "a server process stands still; killing it");
     this.#missed = undefined;

@@ -3,7 +3,7 @@ import { messageOf } from "../errors.ts";
 import { wrongUsage } from "./exit.ts";
 
 /** The largest input that is read, which is more than any server accepts. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
  * The input that an argument names: JSON itself, `@file`, or `-` for stdin; `null` without one. It is sent as it is written.
@@ -33,7 +33,7 @@ async function readStdin(): Promise<Uint8Array> {
   for await (const part of process.stdin as AsyncIterable<Buffer>) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > MOST_BYTES) throw wrongUsage(`the input on stdin is longer than ${MOST_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw wrongUsage(`the input on stdin is longer than ${MAX_BYTES} bytes`);
   }
   return Buffer.concat(parts);
 }

@@ -19,11 +19,11 @@ export function readTimeout(value: string): number {
 }
 
 /** A reader of whole numbers within bounds. */
-export function wholeWithin(least: number, most: number): (value: string) => number {
+export function wholeWithin(min: number, max: number): (value: string) => number {
   return (value) => {
     const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}.`);
+    if (number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}.`);
   };
 }
 

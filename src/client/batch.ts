@@ -1,7 +1,7 @@
 import type { AcceptedLine } from "../wire/batch.ts";
 import type { Connection } from "./connection.ts";
 import { linesOf } from "./event-stream.ts";
-import { MOST_LENGTH, MOST_LINES, PATIENCE_MS } from "./figures.ts";
+import { MAX_LENGTH, MAX_LINES, PATIENCE_MS } from "./figures.ts";
 import type { Problem } from "./problem.ts";
 import { headersOf, newId, type SubmitOptions, searchOf } from "./submission.ts";
 import { Limit, rejection, sleep } from "./time.ts";
@@ -78,7 +78,7 @@ async function* partsOf(
         late ??= sleep(PATIENCE_MS);
         next = iterator.next();
       }
-      if (part.length > 0 && (!found || found.done || part.length >= MOST_LINES || length >= MOST_LENGTH)) {
+      if (part.length > 0 && (!found || found.done || part.length >= MAX_LINES || length >= MAX_LENGTH)) {
         yield part;
         part = [];
         length = 0;

@@ -2,7 +2,7 @@ import type { Queue, Queues } from "../wire/queue.ts";
 import type { Output, Quote } from "../wire/task.ts";
 import { type BatchOptions, submitAll, type Verdict } from "./batch.ts";
 import { Connection, isPending, type Request } from "./connection.ts";
-import { CANCEL_MS, FAREWELL_MS, LATE_MS, MOST_TRIES, RESULT_BYTES } from "./figures.ts";
+import { CANCEL_MS, FAREWELL_MS, LATE_MS, MAX_TRIES, RESULT_BYTES } from "./figures.ts";
 import { follow, pathTo, type Target } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
 import { linkedTask } from "./link.ts";
@@ -260,7 +260,7 @@ export class PaihaoClient<H = AnyHandlers> {
    */
   async #abandon(submitting: Promise<Accepted>, id: string): Promise<void> {
     const signal = AbortSignal.timeout(FAREWELL_MS);
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       try {
         const late = rejection(AbortSignal.timeout(tries && LATE_MS));
         const accepted = await Promise.race([submitting, late]).catch(() => undefined);

@@ -20,7 +20,7 @@ export const FIRST_BYTE_MS = 5000;
 /** And a comment every 10 s. */
 export const SILENCE_MS = 25_000;
 /** After so many streams in a row that broke off early it asks instead. */
-export const MOST_CUTS = 3;
+export const MAX_CUTS = 3;
 /** A stream that lasted so long did not break off early. */
 export const LONG_MS = 20_000;
 /** How long a long poll lasts, and one for output, seconds. */
@@ -36,11 +36,11 @@ export const CANCEL_MS = 200;
 export const LATE_MS = 3000;
 export const FAREWELL_MS = 10_000;
 /** A line that moves gives its tasks new versions. */
-export const MOST_TRIES = 9;
+export const MAX_TRIES = 9;
 
 /** Most lines and characters of one request of a batch. */
-export const MOST_LINES = 500;
-export const MOST_LENGTH = 1_000_000;
+export const MAX_LINES = 500;
+export const MAX_LENGTH = 1_000_000;
 /** Inputs that are there are sent when the next one takes longer. */
 export const PATIENCE_MS = 50;
 

@@ -4,7 +4,7 @@ import { eventsOf, linesOf } from "./event-stream.ts";
 import {
   FIRST_BYTE_MS,
   LONG_MS,
-  MOST_CUTS,
+  MAX_CUTS,
   OUTPUT_POLL_S,
   POLL_S,
   QUICK_MS,
@@ -170,12 +170,12 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
         polls = !heard;
         if (polls) continue;
         cuts = lasted > LONG_MS ? 0 : cuts + 1;
-        polls = cuts >= MOST_CUTS;
+        polls = cuts >= MAX_CUTS;
         await sleep(pauseMs(1), signal);
       } else if (failure === undefined) {
         failures = 0;
         // The server is back.
-        polls = !everHeard || cuts >= MOST_CUTS;
+        polls = !everHeard || cuts >= MAX_CUTS;
       } else {
         if (!(failure instanceof PaihaoError && failure.kind === "unreachable")) throw failure;
         failures += 1;

@@ -23,7 +23,7 @@ export function misspelt(given: readonly string[], known: readonly string[]): Mi
     if (ours.has(name) || name.startsWith("OTEL_") || OF_SERVICES.test(name)) return [];
     const isPrefixed = name.startsWith(PREFIX);
     const bare = isPrefixed ? name.slice(PREFIX.length) : name;
-    const meant = nearest(name, ours, mostMistakes(name)) ?? nearest(bare, known, mostMistakes(bare));
+    const meant = nearest(name, ours, maxMistakes(name)) ?? nearest(bare, known, maxMistakes(bare));
     // If the right one is set too, the other belongs to another program.
     if (meant !== undefined && given.includes(meant)) return [];
     return meant !== undefined || isPrefixed ? [{ name, meant }] : [];
@@ -31,7 +31,7 @@ export function misspelt(given: readonly string[], known: readonly string[]): Mi
 }
 
 /** A short name is more likely to be that of another program, so it must be closer. */
-function mostMistakes({ length }: string): number {
+function maxMistakes({ length }: string): number {
   if (length < 6) return 0;
   return length < 10 ? 1 : 2;
 }

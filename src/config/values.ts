@@ -96,7 +96,7 @@ const itemsOf = (value: string): string[] => value.split(",").map((item) => item
 
 /** Rules for a list as a whole. */
 interface ListOptions<T> {
-  readonly most?: number;
+  readonly max?: number;
   readonly secret?: true;
   /** @throws StartError if the items contradict each other */
   check?(items: readonly T[]): void;
@@ -106,7 +106,7 @@ interface ListOptions<T> {
 export const listOf = <T>(
   expected: string,
   read: (item: string) => T,
-  { most = Number.POSITIVE_INFINITY, secret, check }: ListOptions<T> = {},
+  { max = Number.POSITIVE_INFINITY, secret, check }: ListOptions<T> = {},
 ): Variable<readonly T[]> => ({
   fallback: "",
   unset: [],
@@ -115,7 +115,7 @@ export const listOf = <T>(
   read(value) {
     const items = itemsOf(value).map(read);
     check?.(items);
-    return items.length <= most ? items : undefined;
+    return items.length <= max ? items : undefined;
   },
 });
 

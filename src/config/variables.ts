@@ -262,7 +262,7 @@ const SECURITY = {
     about:
       "Secret to sign webhooks with (Standard Webhooks): whsec_ and the base64 of 24 to 64 bytes; two, separated by a comma, to rotate.",
     ...listOf("whsec_ and the base64 of 24 to 64 bytes, or two of them separated by a comma", readWebhookSecret, {
-      most: 2,
+      max: 2,
       secret: true,
     }),
   },

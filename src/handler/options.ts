@@ -89,10 +89,10 @@ type Refuse = (value: unknown, expected: string, member?: string) => TypeError;
 type Options = HandlerOptions<unknown>;
 
 /** The store remembers at most this many starts of a queue. */
-const RATE_MOST = 10_000;
+const MAX_RATE = 10_000;
 
 /** Most tasks of one key that run at once. */
-const MOST_OF_A_KEY = 10_000;
+const MAX_OF_A_KEY = 10_000;
 
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 
@@ -173,7 +173,7 @@ function readBackoff(given: Options["backoff"], refuse: Refuse) {
 
 function readRate(given: Options["rate"], refuse: Refuse) {
   if (!given) return undefined;
-  const max = count(1, RATE_MOST)(given.max, refuse, ".max") ?? 1;
+  const max = count(1, MAX_RATE)(given.max, refuse, ".max") ?? 1;
   return { max, perMs: duration()(given.per, refuse, ".per") ?? 1000 };
 }
 
@@ -193,7 +193,7 @@ function readFair(given: Options["fair"], refuse: Refuse): "caller" | FairOption
 function readKeyed(given: Options["keyed"], refuse: Refuse): Required<KeyedOptions> | undefined {
   if (given === undefined) return undefined;
   if (typeof given?.by !== "function") throw refuse(given, "{ by: (input, task) => key or null, concurrency?: 1 }");
-  return { by: given.by, concurrency: count(1, MOST_OF_A_KEY)(given.concurrency, refuse, ".concurrency") ?? 1 };
+  return { by: given.by, concurrency: count(1, MAX_OF_A_KEY)(given.concurrency, refuse, ".concurrency") ?? 1 };
 }
 
 function readIsolate(given: Options["isolate"], refuse: Refuse) {

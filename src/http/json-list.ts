@@ -4,7 +4,7 @@ import type { Context } from "koa";
 import { responseOf } from "./server/response.ts";
 
 /** A shorter list is sent as it is. */
-const LEAST_ITEMS = 50;
+const MIN_ITEMS = 50;
 /** Of text that is compressed at a time. */
 const PIECE_CHARS = 65_536;
 
@@ -20,7 +20,7 @@ export function replyList(
   items: readonly object[],
 ): void {
   responseOf(ctx).varyBy("Accept-Encoding");
-  const isShort = items.length < LEAST_ITEMS || ctx.method === "HEAD";
+  const isShort = items.length < MIN_ITEMS || ctx.method === "HEAD";
   if (isShort || ctx.acceptsEncodings("gzip", "identity") !== "gzip") {
     ctx.body = { ...others, [name]: items };
     return;

@@ -12,7 +12,7 @@ const RESOLVER_DEFAULTS = {
   firstTryMs: 1500,
   tries: 2,
   /** Most names looked up at the same time; further ones are refused. */
-  most: 2000,
+  max: 2000,
   /** How often the system's list of name servers is read again. */
   serversMs: 30_000,
 } as const;
@@ -34,7 +34,7 @@ export interface NameResolverOptions {
   /** Default: the system's. */
   readonly hostsFile?: string;
   readonly limitMs?: number;
-  readonly most?: number;
+  readonly max?: number;
 }
 
 /**
@@ -48,8 +48,8 @@ export class NameResolver {
   #dns: { readonly resolver: Resolver; readonly madeAt: number } | undefined;
 
   constructor(options: NameResolverOptions = {}) {
-    const { limitMs, most } = RESOLVER_DEFAULTS;
-    this.#options = { limitMs, most, hostsFile: HOSTS_FILE, ...options };
+    const { limitMs, max } = RESOLVER_DEFAULTS;
+    this.#options = { limitMs, max, hostsFile: HOSTS_FILE, ...options };
   }
 
   /**
@@ -72,7 +72,7 @@ export class NameResolver {
   #share(key: string, host: string, look: () => Promise<readonly LookupAddress[]>): Promise<readonly LookupAddress[]> {
     const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
-    if (this.#pending.size >= this.#options.most) return Promise.reject(failure("EAGAIN", host));
+    if (this.#pending.size >= this.#options.max) return Promise.reject(failure("EAGAIN", host));
     const looking = look();
     // It counts as in flight until it has really ended, even after the timeout: the operating system cannot be told to stop.
     const shared = withTimeout(this.#options.limitMs, looking, () => failure("ETIMEOUT", host));

@@ -10,17 +10,17 @@ const HTTP_DATES = [
 ];
 
 /**
- * The delay that a Retry-After header asks for (RFC 9110 §10.2.3), in ms: seconds, or the time until a date. At most `mostMs`;
+ * The delay that a Retry-After header asks for (RFC 9110 §10.2.3), in ms: seconds, or the time until a date. At most `maxMs`;
  * 0 for a date in the past; undefined for an absent or malformed header. `Date.parse` alone would accept many other forms, some
  * of them as local time.
  */
 export function retryAfterMs(
   header: string | undefined,
-  { nowMs, mostMs }: { nowMs: number; mostMs: number },
+  { nowMs, maxMs }: { nowMs: number; maxMs: number },
 ): number | undefined {
   const value = header?.trim() ?? "";
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : httpDateMs(value, nowMs) - nowMs;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), mostMs);
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), maxMs);
 }
 
 /** Milliseconds since 1970; NaN if it is not an HTTP-date. */

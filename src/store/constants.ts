@@ -16,13 +16,13 @@ export const SHARED = {
   webhookQueue: INTERNAL_QUEUES.webhooks,
   undoQueue: INTERNAL_QUEUES.undo,
   /** The latest outcomes that are kept of a queue. */
-  mostFinished: 1000,
+  maxFinished: 1000,
   /** How many bytes from the end of a worker's name are in the record of a task. */
   workerBytes: 20,
   /** The interval of a rate bucket and of a sample of a queue's history, ms. */
   bucketMs: 10_000,
   /** The samples that are kept of a queue: an hour. */
-  mostSamples: 360,
+  maxSamples: 360,
   /** The message on the channel of a queue's work if a waiting request gets the work as well, see standby.ts. */
   passedOn: "p",
   /** Who asked for the cancel of a running task: its caller, or its deadline. */
@@ -36,9 +36,9 @@ export const SHARED = {
   /** The statistics of service times in a queue's hash, as Lua's struct library packs them: mean, variance, samples, total. */
   serviceFormat: "<dddd",
   /** The minimum weight of a new service time in the mean, so that a mean of many still follows changes. */
-  leastWeight: 0.03,
+  minWeight: 0.03,
   /** The minimum weight of a shortest block in the slow mean, which follows only lasting changes. */
-  leastSlowWeight: 1 / 32,
+  minSlowWeight: 1 / 32,
   /** After this many consecutive failures of its target, a queue rests. */
   restFailures: 5,
   /** When the first probe of a resting queue may start, ms; the time doubles with each failed probe. */
@@ -49,7 +49,7 @@ export const SHARED = {
   /** A stored result up to this length is in the task's hash, so that it costs no key of its own. */
   inlineResultBytes: 256,
   /** The most processes that a task's record names as listeners, so that the names stay below 64 bytes. */
-  mostListeners: 6,
+  maxListeners: 6,
   /** Replaces the names if more processes listen: the channel of all processes that listen to any task. */
   everyone: "*",
   /** A longer result is not part of the notice of a task's end: listeners read it. */

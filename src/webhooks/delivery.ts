@@ -111,7 +111,7 @@ async function deliver(
   if (status === 410)
     throw giveUp({ status: 410, title: "The receiver answered 410: it wants no more attempts for this event" });
   const note = status >= 300 && status <= 399 ? ": redirects are not followed" : "";
-  const askedMs = retryAfterMs(answer.retryAfter, { nowMs: Date.now(), mostMs: SCHEDULE.longestRetryAfterMs }) ?? 0;
+  const askedMs = retryAfterMs(answer.retryAfter, { nowMs: Date.now(), maxMs: SCHEDULE.longestRetryAfterMs }) ?? 0;
   throw new RetryAfter(Math.max(askedMs, pauseAfter(parts, task)), `the receiver answered ${status}${note}`);
 }
 

@@ -1,9 +1,9 @@
 /** How the receivers of events share the slots of a worker process. */
 export const RECEIVER_LIMITS = {
   /** Deliveries to one receiver at a time. */
-  mostOfOne: 4,
+  maxOfOne: 4,
   /** The same for a receiver whose last response took longer than `slowMs`, or did not come. */
-  mostOfSlow: 2,
+  maxOfSlow: 2,
   slowMs: 3000,
   /** All slow receivers, and those without an earlier delivery, share this part of the slots. */
   unprovenShare: 0.5,
@@ -58,12 +58,12 @@ export class Receivers {
     // Moved to the end of the map, so that the least recently used one is deleted first.
     this.#receivers.delete(name);
     this.#receivers.set(name, receiver);
-    const { mostOfOne, mostOfSlow, slowMs, receivers } = RECEIVER_LIMITS;
+    const { maxOfOne, maxOfSlow, slowMs, receivers } = RECEIVER_LIMITS;
     const slow = receiver.lastMs !== undefined && receiver.lastMs > slowMs;
     const proven = receiver.lastMs !== undefined && !slow;
-    const most = slow ? mostOfSlow : mostOfOne;
-    if (receiver.running >= most || (!proven && this.#unproven >= this.#unprovenSlots)) {
-      return this.#pause(receiver, nowMs, most);
+    const max = slow ? maxOfSlow : maxOfOne;
+    if (receiver.running >= max || (!proven && this.#unproven >= this.#unprovenSlots)) {
+      return this.#pause(receiver, nowMs, max);
     }
     receiver.running += 1;
     if (!proven) this.#unproven += 1;
@@ -76,10 +76,10 @@ export class Receivers {
   }
 
   /** Deliveries without a slot are tried again one after the other, at the pace of the receiver. */
-  #pause(receiver: Receiver, nowMs: number, most: number): number {
+  #pause(receiver: Receiver, nowMs: number, max: number): number {
     const { shortestPauseMs, longestPauseMs } = RECEIVER_LIMITS;
     const latestMs = nowMs + longestPauseMs;
-    const nextMs = Math.max(receiver.nextMs, nowMs + shortestPauseMs) + (receiver.lastMs ?? UNKNOWN_MS) / most;
+    const nextMs = Math.max(receiver.nextMs, nowMs + shortestPauseMs) + (receiver.lastMs ?? UNKNOWN_MS) / max;
     receiver.nextMs = Math.min(nextMs, latestMs);
     // Those at the end of a long line are spread over half of the longest pause, so that they do not all come at once.
     return nextMs < latestMs ? nextMs - nowMs : longestPauseMs * (1 - Math.random() / 2);

@@ -16,11 +16,11 @@ export const problem = z
   .describe("A problem document (RFC 9457); further members depend on the code.");
 
 /** Of an invalid input as many errors are told: a megabyte of invalid values would give 29 MB of them. */
-export const MOST_INPUT_ERRORS = 100;
+export const MAX_INPUT_ERRORS = 100;
 
 /** What the problem `invalid-input` has besides. */
 export const invalidInput = z.looseObject({
-  errors: z.array(fieldError).max(MOST_INPUT_ERRORS),
+  errors: z.array(fieldError).max(MAX_INPUT_ERRORS),
   moreErrors: z.int().exactOptional(),
 });
 

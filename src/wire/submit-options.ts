@@ -23,8 +23,8 @@ const option = <T>(of: Option<T>): Option<T> => of;
 /** Seconds in each unit of Cancel-After. */
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 /** The shortest deadline, seconds: the store looks about once a second. */
-const LEAST_DEADLINE_S = 1;
-const DEADLINE = `${LEAST_DEADLINE_S} to ${LONGEST_DELAY_S} seconds`;
+const MIN_DEADLINE_S = 1;
+const DEADLINE = `${MIN_DEADLINE_S} to ${LONGEST_DELAY_S} seconds`;
 
 /**
  * The options of a submission: all there is to be known of one stands here. The names are those of what is read; where a task has a field
@@ -72,9 +72,9 @@ const OPTIONS = {
         ...{ in: "query", line: "number", name: "deadline" },
         description:
           "Cancel the task unless it has ended within so many seconds of its submission; later than `delay` and `notBefore`.",
-        schema: { type: "number", minimum: LEAST_DEADLINE_S, maximum: LONGEST_DELAY_S },
+        schema: { type: "number", minimum: MIN_DEADLINE_S, maximum: LONGEST_DELAY_S },
         expected: DEADLINE,
-        read: (given) => millisecondsOf(secondsOf(given), LEAST_DEADLINE_S),
+        read: (given) => millisecondsOf(secondsOf(given), MIN_DEADLINE_S),
       },
       {
         ...{ in: "header", name: "Cancel-After" },
@@ -83,7 +83,7 @@ const OPTIONS = {
         expected: `${DEADLINE}, such as 90, 90s, 5m or 1h`,
         read(given) {
           const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(given.trim()) ?? [];
-          return millisecondsOf(Number(amount) * (UNITS[unit] ?? Number.NaN), LEAST_DEADLINE_S);
+          return millisecondsOf(Number(amount) * (UNITS[unit] ?? Number.NaN), MIN_DEADLINE_S);
         },
       },
     ],
@@ -184,8 +184,8 @@ function possible(options: SubmitOptions): SubmitOptions {
 /** Seconds of a decimal number. */
 const secondsOf = (given: string): number => (/^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN);
 
-const millisecondsOf = (seconds: number, least: number): number | undefined =>
-  seconds >= least && seconds <= LONGEST_DELAY_S ? Math.round(seconds * 1000) : undefined;
+const millisecondsOf = (seconds: number, min: number): number | undefined =>
+  seconds >= min && seconds <= LONGEST_DELAY_S ? Math.round(seconds * 1000) : undefined;
 
 const RFC3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;

@@ -23,7 +23,7 @@ const MANY_SLOTS = 16;
 const LANES = 2;
 
 /** When a suspect without a child process is reserved again, ms: at the earliest, and after the previous suspect. */
-const PUT_OFF_MS = { least: 500, each: 10 } as const;
+const PUT_OFF_MS = { min: 500, each: 10 } as const;
 
 /** The slots of one queue in one worker process: reserves as many tasks as it has free slots, and runs them. */
 export class Pool implements Role, Slots {
@@ -82,13 +82,13 @@ export class Pool implements Role, Slots {
     this.#suspects = parts.executors.suspectsOf(handler.queue);
     const suspectLease = this.#suspects && suspectLeaseMs(settings);
     const lanes = this.slots < MANY_SLOTS ? 1 : LANES;
-    const most = lanes === 1 ? this.slots : Math.floor(this.slots / (lanes + 1));
+    const max = lanes === 1 ? this.slots : Math.floor(this.slots / (lanes + 1));
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       const { engine } = parts;
       // The first lane requests whatever there is, the others only if there is enough for a full request.
-      const least = lane === 0 ? 1 : most;
+      const min = lane === 0 ? 1 : max;
       const common = { worker, engine, settings, slots: this, log: this.#log };
-      return new Taker({ ...common, suspectLeaseMs: suspectLease, lane, least, most });
+      return new Taker({ ...common, suspectLeaseMs: suspectLease, lane, min, max });
     });
   }
 
@@ -244,7 +244,7 @@ export class Pool implements Role, Slots {
   /** Enough suspects wait here: this one returns to its place a little later, so that the line moves on. */
   #putOff({ id, fence, attempt }: Reserved): void {
     const now = performance.now();
-    this.#putOffUntil = Math.max(now + PUT_OFF_MS.least, this.#putOffUntil + PUT_OFF_MS.each);
+    this.#putOffUntil = Math.max(now + PUT_OFF_MS.min, this.#putOffUntil + PUT_OFF_MS.each);
     const later = { kind: "later", afterMs: Math.round(this.#putOffUntil - now), message: "" } as const;
     const failure = failureOf(later, { settings: this.#settings, attempt }, 0);
     this.#engine.leases.fail({ queue: this.queue, id, fence }, failure, this.#settings).catch((error: unknown) => {

@@ -60,9 +60,9 @@ export interface TakerParts {
   /** The lane of its requests: each lane has one underway at a time. */
   readonly lane: number;
   /** Minimum number of tasks in a request, and of waiting tasks in the partition. */
-  readonly least: number;
+  readonly min: number;
   /** Maximum number of tasks in a request. */
-  readonly most: number;
+  readonly max: number;
 }
 
 /** A request whose reply has not come, although it may have reserved tasks. */
@@ -153,11 +153,11 @@ export class Taker implements Role {
    * without a slot are handed back.
    */
   #wants(partition: number): boolean {
-    const { slots, least, lane } = this.#parts;
+    const { slots, min, lane } = this.#parts;
     if (this.#stopped) return false;
     if (this.#open[partition] !== undefined) return true;
-    if (slots.free < least) return false;
-    return lane === 0 ? this.#mayHaveWork(partition) : (slots.left[partition] ?? 0) >= least;
+    if (slots.free < min) return false;
+    return lane === 0 ? this.#mayHaveWork(partition) : (slots.left[partition] ?? 0) >= min;
   }
 
   /** False for a partition that is probably empty: with several partitions, most requests would find nothing. */
@@ -211,7 +211,7 @@ export class Taker implements Role {
    */
   async #takeFrom(partition: number, waits: boolean): Promise<number> {
     const { engine, slots } = this.#parts;
-    const most = engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : slots.slots;
+    const max = engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : slots.slots;
     let total = 0;
     for (let asked = this.#ask(partition, waits); ; ) {
       const { reserved, takenAt, claimed, waited } = await asked;
@@ -225,7 +225,7 @@ export class Taker implements Role {
       for (const task of tasks.slice(taken.length)) slots.handBack(task);
       total += taken.length;
       slots.claim(taken.length);
-      const wants = () => waiting !== null && waiting > 0 && this.#wants(partition) && total < most;
+      const wants = () => waiting !== null && waiting > 0 && this.#wants(partition) && total < max;
       if (wants() && tasks.length === 0 && pauseMs > 0) {
         return pauseMs;
       }
@@ -243,7 +243,7 @@ export class Taker implements Role {
   }
 
   async #ask(partition: number, waits: boolean): Promise<Answered> {
-    const { engine, slots, most } = this.#parts;
+    const { engine, slots, max } = this.#parts;
     this.#requests += 1;
     // It only needs to be unique within a lane, since workers have unique ids.
     const repeated = this.#open[partition];
@@ -259,7 +259,7 @@ export class Taker implements Role {
     this.#askedAt[partition] = takenAt;
     // Before it is sent: a notice may overtake the reply.
     slots.news[partition] = false;
-    const count = Math.min(slots.free, most);
+    const count = Math.min(slots.free, max);
     // Slots are not claimed for a request that waits: others may use them until it is answered.
     const claimed = waited ? 0 : count;
     slots.claim(claimed);

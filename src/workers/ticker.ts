@@ -13,7 +13,7 @@ const IDLE = { tickMs: 5000, afterMs: 10_000 } as const;
 /** Such a pause is at most this share of the shortest lease, so that the next tick knows of a lease before it can end. */
 const IDLE_LEASE_SHARE = 0.4;
 /** Shortest pause between two ticks while more is due than one tick handles, ms. */
-const LEAST_MS = 5;
+const MIN_MS = 5;
 /** Pause between two checks of pointers while none is due, ms. */
 const POINTERS_MS = 30_000;
 /** How long after the end of an interval its sample is taken, ms. */
@@ -91,7 +91,7 @@ export class Ticker implements Role {
       const idleMs = isIdle ? Math.min(IDLE.tickMs, ticked.shortestLeaseMs * IDLE_LEASE_SHARE) : 0;
       pausedMs = idleMs > TICK_MS ? varied(idleMs, 1) : 0;
       const usualMs = varied(Math.max(TICK_MS, idleMs));
-      return Math.min(usualMs, Math.max(LEAST_MS, ticked?.nextMs ?? usualMs));
+      return Math.min(usualMs, Math.max(MIN_MS, ticked?.nextMs ?? usualMs));
     };
   }
 

@@ -25,7 +25,7 @@ const THAWED_MS = 700;
  * leases last three of them, and each kill would meet the tasks of an earlier one at the same moment of their next run.
  */
 const KILLS = 10;
-const KILL_AFTER_MS = { least: 700, most: 1300 };
+const KILL_AFTER_MS = { min: 700, max: 1300 };
 const INNOCENTS = 100;
 /** All that they ran has been run again so long after the last kill: a lease of theirs, and some time on a busy machine, ms. */
 const RERUN_MS = 3000 + 15_000;
@@ -33,7 +33,7 @@ const RERUN_MS = 3000 + 15_000;
  * Tasks whose worker was killed between its report that the handler begins and the handler's own note: in a moment like that it has
  * all that it may run at once (8), and two kills of ten may meet it.
  */
-const MOST_EARLY = 16;
+const MAX_EARLY = 16;
 /** After SIGSTOP a process does nothing more within this, ms. */
 const STANDSTILL_MS = 50;
 /** Longest that anything is waited for, ms: the machine may be busy. */
@@ -135,7 +135,7 @@ const workersKilled: Fault = {
       });
       worker.child.kill("SIGKILL");
       await worker.ended;
-      await delay(KILL_AFTER_MS.least + Math.random() * (KILL_AFTER_MS.most - KILL_AFTER_MS.least));
+      await delay(KILL_AFTER_MS.min + Math.random() * (KILL_AFTER_MS.max - KILL_AFTER_MS.min));
     }
     const over = performance.now();
     return {
@@ -152,7 +152,7 @@ const workersKilled: Fault = {
           // The reservation of a task that has lost no worker before counts as its beginning.
           if ((seen?.lost ?? 0) > cutOff + 1) early.push(`${id}: ${seen?.lost} losses, cut off ${cutOff} times`);
         }
-        expect(early.length, `losses before a handler began: ${early.join("; ")}`).to.be.at.most(MOST_EARLY);
+        expect(early.length, `losses before a handler began: ${early.join("; ")}`).to.be.at.most(MAX_EARLY);
       },
     };
   },

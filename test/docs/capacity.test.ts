@@ -42,12 +42,12 @@ describe("docs/capacity.md", () => {
     const costs = readCosts();
     const at = (tasksPerSecond: number) => capacityOf({ ...NOTHING, tasksPerSecond }, costs).redisCore;
     for (const { perSecond, redisCore } of costs.levels) expect(at(perSecond)).to.be.closeTo(redisCore, 1e-9);
-    const [none, some, , most] = costs.levels;
-    if (!none || !some || !most) throw new Error("a load is missing");
+    const [none, some, , max] = costs.levels;
+    if (!none || !some || !max) throw new Error("a load is missing");
     expect(at(some.perSecond / 2)).to.be.closeTo((none.redisCore + some.redisCore) / 2, 1e-9);
-    expect(at(most.perSecond * 2)).to.be.closeTo(most.redisCore * 2, 1e-9);
-    const { mostPerSecond } = capacityOf(NOTHING, costs);
-    expect(at(mostPerSecond)).to.be.closeTo(USED.core, 1e-3);
+    expect(at(max.perSecond * 2)).to.be.closeTo(max.redisCore * 2, 1e-9);
+    const { maxPerSecond } = capacityOf(NOTHING, costs);
+    expect(at(maxPerSecond)).to.be.closeTo(USED.core, 1e-3);
   });
 
   it("has estimates of memory that hold for longer inputs and results than were measured", async function () {

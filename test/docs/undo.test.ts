@@ -58,9 +58,9 @@ describe("docs/undo.md", () => {
     expect(prose).to.include(`up to ${attempts} times over more than a day, with pauses of up to two hours`);
     expect([parseDuration(backoff.max), timeoutMs]).to.deep.equal([2 * 3_600_000, 60_000]);
     // Half of each pause is drawn by chance: this is the least of them all.
-    const leastMs = Array.from({ length: attempts - 1 }, (_, n) =>
+    const minMs = Array.from({ length: attempts - 1 }, (_, n) =>
       Math.min(Number(parseDuration(backoff.max)), Number(parseDuration(backoff.base)) * 2 ** n),
     ).reduce((sum, ms) => sum + ms / 2, 0);
-    expect(leastMs).to.be.at.least(DAY_MS);
+    expect(minMs).to.be.at.least(DAY_MS);
   });
 });

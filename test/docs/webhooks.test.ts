@@ -66,8 +66,8 @@ describe("docs/webhooks.md", () => {
       `up to ${SCHEDULE.maxMs / HOUR_MS} hours, each ± ${Math.round(100 - (100 * pauseMs(1, 0)) / pauseMs(1, 0.5))} %`,
     );
     expect(prose).to.include(`${ATTEMPTS} attempts over at least a day`);
-    const [least, most] = [Math.floor(totalMs(0) / HOUR_MS), Math.ceil(totalMs(1) / HOUR_MS)];
-    expect(prose).to.include(`(${least} to ${most} hours)`);
+    const [min, max] = [Math.floor(totalMs(0) / HOUR_MS), Math.ceil(totalMs(1) / HOUR_MS)];
+    expect(prose).to.include(`(${min} to ${max} hours)`);
     expect(prose).to.include(`up to ${SCHEDULE.longestRetryAfterMs / HOUR_MS} hours`);
     expect(prose).to.include(`an attempt may take ${REQUEST_DEFAULTS.timeoutMs / 1000} seconds`);
     expect(prose).to.include(`at most ${REQUEST_DEFAULTS.answerBytes / 1024} KiB`);

@@ -227,9 +227,9 @@ const HEADERS: Readonly<Record<string, fc.Arbitrary<string>>> = {
 };
 
 /** Up to so many headers, each clean enough for Node's client to send it. */
-const headersOf = (most: number) =>
+const headersOf = (max: number) =>
   fc
-    .uniqueArray(fc.constantFrom(...Object.keys(HEADERS)), { maxLength: most })
+    .uniqueArray(fc.constantFrom(...Object.keys(HEADERS)), { maxLength: max })
     .chain((names) => fc.tuple(...names.map((name) => (HEADERS[name] ?? field).map((value) => [name, clean(value)]))))
     .map((entries): Record<string, string> => Object.fromEntries(entries));
 

@@ -86,7 +86,7 @@ describe("the resolver for names that callers chose", () => {
   });
 
   it("shares one query between callers of the same name, and limits the names that are resolved at once", async () => {
-    const names = resolver({ most: 2, limitMs: 200 });
+    const names = resolver({ max: 2, limitMs: 200 });
     const same = Array.from({ length: 10 }, () => code(names.resolve("silent.example")));
     const other = code(names.resolve("other.example"));
     expect(await code(names.resolve("third.example"))).to.equal("EAGAIN");

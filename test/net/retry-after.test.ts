@@ -3,8 +3,8 @@ import { retryAfterMs } from "../../src/net/retry-after.ts";
 
 describe("the Retry-After of a response (RFC 9110 §10.2.3)", () => {
   const nowMs = Date.UTC(1994, 10, 6, 8, 49, 0);
-  const mostMs = 3_600_000;
-  const read = (header: string | undefined) => retryAfterMs(header, { nowMs, mostMs });
+  const maxMs = 3_600_000;
+  const read = (header: string | undefined) => retryAfterMs(header, { nowMs, maxMs });
 
   it("is read as seconds", () => {
     expect(read("120")).to.equal(120_000);
@@ -18,7 +18,7 @@ describe("the Retry-After of a response (RFC 9110 §10.2.3)", () => {
   });
 
   it("reads a year of two digits as the one within 50 years", () => {
-    const in2026 = { nowMs: Date.UTC(2026, 0, 1), mostMs: Number.POSITIVE_INFINITY };
+    const in2026 = { nowMs: Date.UTC(2026, 0, 1), maxMs: Number.POSITIVE_INFINITY };
     expect(retryAfterMs("Friday, 01-Jan-27 00:00:00 GMT", in2026)).to.equal(365 * 86_400_000);
     expect(retryAfterMs("Sunday, 06-Nov-94 08:49:37 GMT", in2026)).to.equal(0);
   });
@@ -28,8 +28,8 @@ describe("the Retry-After of a response (RFC 9110 §10.2.3)", () => {
   });
 
   it("is bounded", () => {
-    expect(read("9".repeat(400))).to.equal(mostMs);
-    expect(read("Fri, 31 Dec 9999 23:59:59 GMT")).to.equal(mostMs);
+    expect(read("9".repeat(400))).to.equal(maxMs);
+    expect(read("Fri, 31 Dec 9999 23:59:59 GMT")).to.equal(maxMs);
   });
 
   it("is undefined if invalid, even if Date.parse would accept it", () => {

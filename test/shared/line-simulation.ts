@@ -42,7 +42,7 @@ export class ServiceStatistics {
   add(time: number): void {
     this.samples += 1;
     this.#total += time;
-    const weight = Math.max(1 / this.samples, SHARED.leastWeight);
+    const weight = Math.max(1 / this.samples, SHARED.minWeight);
     const distance = time - this.mean;
     this.mean += weight * distance;
     this.variance = (1 - weight) * (this.variance + weight * distance * distance);
@@ -53,7 +53,7 @@ export class ServiceStatistics {
     const [shortest] = SHARED.forecastBlocks;
     const before = this.slowMean ?? this.mean;
     const recent = this.#blocks.get(shortest);
-    const slowWeight = recent ? Math.max(shortest / this.samples, SHARED.leastSlowWeight) : 0;
+    const slowWeight = recent ? Math.max(shortest / this.samples, SHARED.minSlowWeight) : 0;
     const slowMean = before + slowWeight * ((this.#total - (recent?.total ?? 0)) / shortest - before);
     this.slowMean = slowMean;
     for (const [i, length] of SHARED.forecastBlocks.entries()) {

@@ -150,8 +150,8 @@ export async function moveSlot(
 ): Promise<void> {
   await to.admin.call("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
   await from.admin.call("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
-  const moveSome = async (most: number): Promise<number> => {
-    const keys = (await from.admin.call("CLUSTER", "GETKEYSINSLOT", slot, most)) as string[];
+  const moveSome = async (max: number): Promise<number> => {
+    const keys = (await from.admin.call("CLUSTER", "GETKEYSINSLOT", slot, max)) as string[];
     if (keys.length > 0) await from.admin.call("MIGRATE", "127.0.0.1", to.server.port, "", 0, 5000, "KEYS", ...keys);
     return keys.length;
   };

@@ -8,7 +8,7 @@ import { eventually } from "../shared/eventually.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
-const { mostOfOne, mostOfSlow, slowMs, longestPauseMs } = RECEIVER_LIMITS;
+const { maxOfOne, maxOfSlow, slowMs, longestPauseMs } = RECEIVER_LIMITS;
 
 describe("hanging receivers", () => {
   const guard = new AddressGuard(parseAllowList(["127.0.0.0/8"]));
@@ -32,10 +32,10 @@ describe("hanging receivers", () => {
     const hanging = await start(hang);
     const good = await start(undefined, "127.0.0.2");
     for (let n = 0; n < 200; n += 1) await t.submit(`hanging-${n}`, hanging.url);
-    await hanging.count(mostOfOne);
+    await hanging.count(maxOfOne);
     await t.submit("good", good.url);
     await good.count(1);
-    expect(hanging.received).to.have.length(mostOfOne);
+    expect(hanging.received).to.have.length(maxOfOne);
   });
 
   it("do not delay receivers that have answered before, however many they are", async () => {
@@ -92,7 +92,7 @@ describe("the slots that receivers share", () => {
 
   it("are limited for one origin, and free again when a delivery has ended", () => {
     const receivers = new Receivers(32);
-    const ends = Array.from({ length: mostOfOne }, (_, n) => receivers.enter(n % 2 ? a : b, 0));
+    const ends = Array.from({ length: maxOfOne }, (_, n) => receivers.enter(n % 2 ? a : b, 0));
     for (const end of ends) expect(end).to.be.a("function");
     expect(receivers.enter(a, 0)).to.be.a("number");
     expect(receivers.enter(c, 0), "another service on the same host").to.be.a("function");
@@ -105,7 +105,7 @@ describe("the slots that receivers share", () => {
   it("are fewer for a host that was slow last time", () => {
     const receivers = new Receivers(32);
     visit(receivers, a, slowMs + 1);
-    for (let n = 0; n < mostOfSlow; n += 1) expect(receivers.enter(a, slowMs + 1)).to.be.a("function");
+    for (let n = 0; n < maxOfSlow; n += 1) expect(receivers.enter(a, slowMs + 1)).to.be.a("function");
     expect(receivers.enter(a, slowMs + 1)).to.be.a("number");
   });
 
@@ -120,7 +120,7 @@ describe("the slots that receivers share", () => {
   it("are requested again by deliveries that found none, at the pace of the host and within a minute", () => {
     const receivers = new Receivers(32);
     visit(receivers, a, 1000);
-    for (let n = 0; n < mostOfOne; n += 1) receivers.enter(a, 1000);
+    for (let n = 0; n < maxOfOne; n += 1) receivers.enter(a, 1000);
     const pauses = Array.from({ length: 1000 }, () => receivers.enter(a, 1000) as number);
     expect(pauses[0]).to.be.within(100, 2000);
     expect(pauses[20]).to.be.within(3000, 9000);
@@ -129,7 +129,7 @@ describe("the slots that receivers share", () => {
 
   it("are remembered for a limited number of hosts, and always for those with deliveries", () => {
     const receivers = new Receivers(1_000_000);
-    for (let n = 0; n < mostOfOne; n += 1) receivers.enter(a, 0);
+    for (let n = 0; n < maxOfOne; n += 1) receivers.enter(a, 0);
     for (const url of others(RECEIVER_LIMITS.receivers + 10)) visit(receivers, url, 10);
     expect(receivers.size).to.be.at.most(RECEIVER_LIMITS.receivers);
     expect(receivers.enter(a, 0)).to.be.a("number");

@@ -13,13 +13,13 @@ describe("a worker's slots", () => {
 
   /** A handler that counts how many of it run at once, and holds each until the gate opens. */
   const counting = (gate: Promise<unknown>, concurrency: number) => {
-    const seen = { running: 0, most: 0, runs: [] as string[] };
+    const seen = { running: 0, max: 0, runs: [] as string[] };
     const handler = defineHandler({
       queue: "counted",
       concurrency,
       run: async (_, task) => {
         seen.running += 1;
-        seen.most = Math.max(seen.most, seen.running);
+        seen.max = Math.max(seen.max, seen.running);
         seen.runs.push(task.id);
         await gate;
         seen.running -= 1;
@@ -52,7 +52,7 @@ describe("a worker's slots", () => {
     expect((await shop.look(String(ids[3]))).index).to.equal(0);
     gate.resolve();
     await Promise.all(ids.map((id) => shop.ended(id)));
-    expect(seen.most).to.equal(3);
+    expect(seen.max).to.equal(3);
     expect(seen.runs).to.deep.equal(ids);
   });
 
@@ -77,7 +77,7 @@ describe("a worker's slots", () => {
     await eventually(() => seen.running === 2);
     gate.resolve();
     await Promise.all(ids.map((id) => shop.ended(id)));
-    expect(seen.most).to.equal(2);
+    expect(seen.max).to.equal(2);
     expect(new Set(seen.runs).size).to.equal(30);
   });
 
@@ -109,11 +109,11 @@ describe("a worker's slots", () => {
     const { engine } = shop;
     const reserve = engine.leases.reserve.bind(engine.leases);
     const underway = new Set<number | undefined>();
-    let most = 0;
+    let max = 0;
     engine.leases.reserve = async (partition, request) => {
       expect(underway).to.not.include(request.lane);
       underway.add(request.lane);
-      most = Math.max(most, underway.size);
+      max = Math.max(max, underway.size);
       const reply = await reserve(partition, request);
       underway.delete(request.lane);
       return reply;
@@ -123,7 +123,7 @@ describe("a worker's slots", () => {
     await eventually(() => seen.running === 32);
     gate.resolve();
     await Promise.all(ids.map((id) => shop.ended(id)));
-    expect([most, seen.most]).to.deep.equal([2, 32]);
+    expect([max, seen.max]).to.deep.equal([2, 32]);
     expect(seen.runs).to.deep.equal(ids);
   });
 
@@ -138,7 +138,7 @@ describe("a worker's slots", () => {
       await eventually(() => seen.running === slots);
       gate.resolve();
       const ended = await Promise.all(ids.map((id) => shop.ended(id)));
-      expect(seen.most).to.equal(slots);
+      expect(seen.max).to.equal(slots);
       expect(seen.runs.toSorted()).to.deep.equal(ids.toSorted());
       expect(ended.map(({ lost, attempts }) => [lost, attempts])).to.deep.equal(ids.map(() => [0, 1]));
     });
@@ -166,7 +166,7 @@ describe("a worker's slots", () => {
     expect(await shop.look(String(ids[2]))).to.include({ index: 0, attempts: 0, lost: 0 });
     gate.resolve();
     await Promise.all(ids.map((id) => shop.ended(id)));
-    expect(seen.most).to.equal(2);
+    expect(seen.max).to.equal(2);
     expect(seen.runs).to.deep.equal(ids);
   });
 

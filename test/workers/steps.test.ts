@@ -31,10 +31,10 @@ describe("the durable steps of a task", () => {
   };
 
   it("are resumed even if there are thousands", async () => {
-    const most = 5000;
+    const max = 5000;
     let work = 0;
     await open(async (task) => {
-      const all = Array.from({ length: most }, (_, n) =>
+      const all = Array.from({ length: max }, (_, n) =>
         task.step(`step ${n}`, () => {
           work += 1;
           return n;
@@ -44,8 +44,8 @@ describe("the durable steps of a task", () => {
       if (task.attempt === 1) throw new Error("once more");
       return sum;
     }, ROOMY);
-    expect(await shop.answer(await shop.submit(1))).to.equal((most * (most - 1)) / 2);
-    expect(work).to.equal(most);
+    expect(await shop.answer(await shop.submit(1))).to.equal((max * (max - 1)) / 2);
+    expect(work).to.equal(max);
   }).timeout(60_000);
 
   it("are limited to 10,000", async () => {

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
   { title: "STARTED", rank: 1, value: ({ startedAt }) => `${ageText(startedAt)} ago` },
   { title: "TOOK", value: ({ startedAt, endedAt }) => spanText(startedAt, endedAt) },
   { title: "WORKER", rank: 2, value: ({ worker }) => worker },
-  { title: "ERROR", value: ({ error }) => error, cut: { where: "end", least: 12 } },
+  { title: "ERROR", value: ({ error }) => error, cut: { where: "end", min: 12 } },
 ];
 
 /** `paihao history`: what happened to a task. */

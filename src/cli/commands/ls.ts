@@ -10,7 +10,7 @@ import { wholeWithin } from "../values.ts";
 const LISTS = ["waiting", "scheduled", "running", "dead", "finished"] as const;
 type ListName = (typeof LISTS)[number];
 
-const ID: Column<ListedTask> = { title: "ID", value: ({ id }) => id, cut: { where: "middle", least: 11 } };
+const ID: Column<ListedTask> = { title: "ID", value: ({ id }) => id, cut: { where: "middle", min: 11 } };
 const STATE: Column<ListedTask> = { title: "STATE", value: ({ state }) => state };
 const ATTEMPT: Column<ListedTask> = {
   title: "ATTEMPT",
@@ -27,7 +27,7 @@ const ERROR: Column<ListedTask> = {
   title: "ERROR",
   // What the handler threw last says more than that it failed.
   value: ({ error, errors = [] }) => error && `${error.code}: ${errors[0] ?? error.message}`,
-  cut: { where: "end", least: 12 },
+  cut: { where: "end", min: 12 },
 };
 /** Shown only if a task cannot be run again: its work is undone, or the key does not allow it. */
 const RETRY: Column<ListedTask> = {
@@ -53,7 +53,7 @@ export const COLUMNS: Readonly<Record<ListName, readonly Column<ListedTask>[]>> 
     {
       title: "",
       value: ({ progress, cancelRequested }) => (cancelRequested ? "stopping" : (progress?.message ?? "")),
-      cut: { where: "end", least: 8 },
+      cut: { where: "end", min: 8 },
     },
   ],
   dead: [ID, ENDED, ATTEMPT, ERROR, RETRY],

@@ -64,8 +64,8 @@ async function live(connection: Connection, intervalMs: number, first: Look): Pr
   let offset = 0;
   const draw = () => screen.draw(topLines({ ...seen, url: connection.url, problem, offset }, screen.size));
   const { signal, end } = keysPressed((move) => {
-    const most = lastOffset(seen, screen.size);
-    offset = Math.min(most, Math.max(0, Math.min(offset, most) + move(pageOf(screen.size))));
+    const max = lastOffset(seen, screen.size);
+    offset = Math.min(max, Math.max(0, Math.min(offset, max) + move(pageOf(screen.size))));
     draw();
   });
   process.stdout.on("resize", draw);

@@ -7,9 +7,9 @@ const OLDEST = { working: [20, 19], maintained: 22 } as const;
 /** Whether the server runs in this version of Node. */
 export function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [leastMajor, leastMinor] = OLDEST.working;
+  const [minMajor, minMinor] = OLDEST.working;
   const advice = "install Node 24, or 22";
-  if (major < leastMajor || (major === leastMajor && minor < leastMinor)) {
+  if (major < minMajor || (major === minMajor && minor < minMinor)) {
     return failure(CHECK, `Node ${version} is too old: ${OLDEST.working.join(".")} or later is needed`, advice);
   }
   if (major < OLDEST.maintained)

@@ -110,13 +110,13 @@ function persistenceOf(info: Info): Finding {
 function memoryOf(info: Info): Finding {
   const number = (name: string) => Number(info.get(name) ?? 0);
   const [used, limit, machine] = [number("used_memory"), number("maxmemory"), number("total_system_memory")];
-  const most = limit || machine;
+  const max = limit || machine;
   const whole = limit ? "its limit" : "the machine's memory";
-  const text = `${Math.ceil(used / MIB)} MiB used${most ? `, ${Math.round((used / most) * 100)} % of ${whole}` : ""}`;
-  if (most === 0 || used < most * LIMITS.memory.warning) return ok("memory", text);
+  const text = `${Math.ceil(used / MIB)} MiB used${max ? `, ${Math.round((used / max) * 100)} % of ${whole}` : ""}`;
+  if (max === 0 || used < max * LIMITS.memory.warning) return ok("memory", text);
   const advice =
     "raise maxmemory, give the store more memory, or lower RESULT_TTL; when it is full, submissions get 503";
-  return (used < most * LIMITS.memory.error ? warning : failure)("memory", text, advice);
+  return (used < max * LIMITS.memory.error ? warning : failure)("memory", text, advice);
 }
 
 async function clockOf(node: Redis): Promise<Finding> {

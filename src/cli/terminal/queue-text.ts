@@ -5,7 +5,7 @@ import { count, durationText } from "./words.ts";
 
 /** The figures of queues in a table. */
 export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
-  { title: "QUEUE", value: ({ name }) => name, cut: { where: "middle", least: 10 } },
+  { title: "QUEUE", value: ({ name }) => name, cut: { where: "middle", min: 10 } },
   { title: "WAITING", short: "WAIT", value: ({ waiting }) => waiting },
   { title: "RUNNING", short: "RUN", value: ({ running }) => running },
   { title: "SLOTS", value: ({ slots }) => slots, rank: 5 },
@@ -14,7 +14,7 @@ export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
   { title: "DONE/S", value: ({ rate }) => round(rate.finished), rank: 4 },
   { title: "TAKES", value: ({ serviceTime }) => optionalDuration(serviceTime.mean), rank: 2 },
   { title: "NEW STARTS IN", short: "STARTS", value: ({ eta }) => optionalDuration(eta?.seconds ?? null), rank: 1 },
-  { title: "STATE", value: (queue) => remark(queue), cut: { where: "end", least: 9 }, early: true },
+  { title: "STATE", value: (queue) => remark(queue), cut: { where: "end", min: 9 }, early: true },
 ];
 
 /** How urgently a queue needs attention: queues that cannot work first, then those with dead tasks, then paused ones. */

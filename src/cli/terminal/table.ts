@@ -9,7 +9,7 @@ export interface Column<Row> {
   readonly short?: string;
   readonly value: (row: Row) => string | number | null;
   /** Where its values may be cut, down to `least` columns of the terminal. */
-  readonly cut?: { readonly where: "end" | "middle"; readonly least: number };
+  readonly cut?: { readonly where: "end" | "middle"; readonly min: number };
   /** If there is too little room, the column with the highest rank is left out first; columns without a rank never are. */
   readonly rank?: number;
   /** On a terminal it comes after the first column, or is left out if it has no values. */
@@ -37,7 +37,7 @@ interface Shown {
   readonly where: "end" | "middle";
   /** Its width without cuts, and its minimum. */
   readonly width: number;
-  readonly least: number;
+  readonly min: number;
 }
 
 /** The lines of a table, none longer than the terminal is wide. */
@@ -47,7 +47,7 @@ export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly 
   let isShort = false;
   for (;;) {
     const made = shown.map((column) => shownColumn(column, rows, isShort));
-    const spare = width - made.reduce((sum, { least }) => sum + least, 0) - GAP.length * (made.length - 1);
+    const spare = width - made.reduce((sum, { min }) => sum + min, 0) - GAP.length * (made.length - 1);
     const last = Math.max(0, ...shown.map(({ rank = 0 }) => rank));
     if (spare < 0 && !isShort) isShort = true;
     else if (spare < 0 && last > 0) shown = shown.filter(({ rank }) => rank !== last);
@@ -64,17 +64,17 @@ function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: bo
     ...{ title, cells, width },
     atRight: rows.length > 0 && values.every((value) => typeof (value ?? 0) === "number"),
     where: column.cut?.where ?? "end",
-    least: column.cut ? Math.min(width, Math.max(widthOf(title), column.cut.least)) : width,
+    min: column.cut ? Math.min(width, Math.max(widthOf(title), column.cut.min)) : width,
   };
 }
 
 /** @param spare the room beyond the minimum widths; the first columns get it first */
 function linesOf(columns: readonly Shown[], spare: number): string[] {
   let left = Math.max(0, spare);
-  const widths = columns.map(({ least, width }) => {
-    const more = Math.min(left, width - least);
+  const widths = columns.map(({ min, width }) => {
+    const more = Math.min(left, width - min);
     left -= more;
-    return least + more;
+    return min + more;
   });
   const lineOf = (texts: readonly string[]) =>
     columns

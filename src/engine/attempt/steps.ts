@@ -3,7 +3,7 @@ import type { Lease, Scripts, StepVerdict, StoredStep } from "../../store/verbs/
 import type { Homes } from "../partitions/homes.ts";
 
 /** Maximum number of steps of a task. */
-const MOST_STEPS = 10_000;
+const MAX_STEPS = 10_000;
 /** The limit for all steps of a task together, as a multiple of the limit for one. */
 const STEPS_ROOM = 4;
 
@@ -54,5 +54,5 @@ export class StepRecords {
 
 /** @param maxBytes limit for the value of one step */
 function room(maxBytes: number) {
-  return { most: MOST_STEPS, bytes: STEPS_ROOM * maxBytes };
+  return { max: MAX_STEPS, bytes: STEPS_ROOM * maxBytes };
 }

@@ -149,9 +149,9 @@ export class Batch<Item, Verdict> {
   #endOfCall(entries: readonly Entry<Item, Verdict>[], from: number): number {
     const { sizeOf, workOf, queueOf } = this.#options;
     const queues = queueOf && new Set<string>();
-    const most = Math.min(entries.length, from + BATCH_LIMIT);
+    const max = Math.min(entries.length, from + BATCH_LIMIT);
     let [bytes, work] = [0, 0];
-    for (let at = from; at < most; at += 1) {
+    for (let at = from; at < max; at += 1) {
       const { item } = entries[at] as Entry<Item, Verdict>;
       bytes += sizeOf?.(item) ?? 0;
       work += workOf?.(item) ?? 0;
@@ -159,7 +159,7 @@ export class Batch<Item, Verdict> {
       const full = bytes > BYTES_LIMIT || work > BATCH_LIMIT || (queues !== undefined && queues.size > QUEUES_LIMIT);
       if (full && at > from) return at;
     }
-    return most;
+    return max;
   }
 
   /**

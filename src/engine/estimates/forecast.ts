@@ -27,15 +27,15 @@ export interface Forecast {
 
 const BLOCKS = SHARED.forecastBlocks;
 /** The number of equally weighted samples that determine a mean as well as the exponentially weighted ones. */
-const MOST_EFFECTIVE_SAMPLES = Math.round(2 / SHARED.leastWeight - 1);
-const MOST_SLOW_SAMPLES = BLOCKS[0] * Math.round(2 / SHARED.leastSlowWeight - 1);
+const MAX_EFFECTIVE_SAMPLES = Math.round(2 / SHARED.minWeight - 1);
+const MAX_SLOW_SAMPLES = BLOCKS[0] * Math.round(2 / SHARED.minSlowWeight - 1);
 /**
  * Low and high are this many standard deviations from the middle. A normal distribution would need 1.28 for 80 of 100 cases; the
  * parts of the spread are each a little too large, and `npm run bench -- estimates` comes nearest to 80 with this.
  */
 const Z80 = 1.18;
 /** If no task took a millisecond, the mean is 0; divisions by it, and by its square, must still give a number. */
-const LEAST_MEAN_MS = 0.001;
+const MIN_MEAN_MS = 0.001;
 /** If the time when a slot becomes free varies by less than this many mean service times, the slots keep their order. */
 const ORDERED = 0.25;
 /** Without measurements, an error grows by this factor from one block to the next longer one. */
@@ -76,7 +76,7 @@ interface Service {
 function serviceOf({ agesMs, variance, samples }: Busy, meanMs: number): Service {
   let overdue = 0;
   for (const age of agesMs) if (age > meanMs) overdue += age;
-  const mean = Math.max(meanMs + overdue / samples, LEAST_MEAN_MS);
+  const mean = Math.max(meanMs + overdue / samples, MIN_MEAN_MS);
   const believed = variance + (mean - meanMs) ** 2 + (mean / samples) ** 2;
   return { meanMs: mean, variance: believed, cv2: believed / mean ** 2 };
 }
@@ -144,10 +144,10 @@ function together({ turnovers, slots, agesMs }: Busy, service: Service): Turnove
 function believedMean(busy: Busy): { readonly meanMs: number; readonly error: number } {
   const { meanMs, slowMeanMs, misses, slowMisses, samples } = busy;
   const { variance } = serviceOf(busy, meanMs);
-  const error = meanError(busy, misses, variance, Math.min(samples, MOST_EFFECTIVE_SAMPLES));
+  const error = meanError(busy, misses, variance, Math.min(samples, MAX_EFFECTIVE_SAMPLES));
   if (slowMeanMs === null) return { meanMs, error };
   const inBlocks = Math.max(samples - (samples % BLOCKS[0]), BLOCKS[0]);
-  const slowError = meanError(busy, slowMisses, variance, Math.min(inBlocks, MOST_SLOW_SAMPLES));
+  const slowError = meanError(busy, slowMisses, variance, Math.min(inBlocks, MAX_SLOW_SAMPLES));
   const slowWeight = error ** 2 / (error ** 2 + slowError ** 2);
   return {
     meanMs: meanMs + slowWeight * (slowMeanMs - meanMs),

@@ -20,20 +20,20 @@ interface Waiter extends Claim {
  * A value larger than the whole budget goes alone.
  */
 export class ByteBudget {
-  readonly #most: number;
+  readonly #max: number;
   readonly #line = new Set<Waiter>();
   #inFlight = 0;
 
-  /** @param mostBytes limit of the bytes in flight */
-  constructor(mostBytes: number) {
-    this.#most = mostBytes;
+  /** @param maxBytes limit of the bytes in flight */
+  constructor(maxBytes: number) {
+    this.#max = maxBytes;
   }
 
   /** Claims room for so many bytes; `go` is called when there is some, if there is none now. */
   claim(bytes: number, go: () => void): Claim {
     const claim: Waiter = {
       granted: false,
-      bytes: Math.min(bytes, this.#most),
+      bytes: Math.min(bytes, this.#max),
       go,
       release: () => this.#release(claim),
     };
@@ -69,7 +69,7 @@ export class ByteBudget {
   /** @param newcomer is told by its claim alone */
   #admit(newcomer?: Waiter): void {
     for (const claim of this.#line) {
-      if (this.#inFlight + claim.bytes > this.#most) return;
+      if (this.#inFlight + claim.bytes > this.#max) return;
       this.#line.delete(claim);
       this.#inFlight += claim.bytes;
       claim.granted = true;

@@ -30,7 +30,7 @@ export class DeadLetters {
       let left = await this.#deadIn(tag, queue);
       for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
         const limit = Math.min(BATCH_LIMIT, left);
-        const asked = { index: "dead", queue, after, limit, most: limit, filter: {} } as const;
+        const asked = { index: "dead", queue, after, limit, max: limit, filter: {} } as const;
         const page: PagePart = await this.#scripts.page(tag, asked);
         after = page.last;
         if (after === null) break;

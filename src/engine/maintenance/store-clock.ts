@@ -1,7 +1,7 @@
 import type { ClockJump, ClockReading } from "../../store/verbs/scripts.ts";
 
 /** A smaller jump forward ends no lease before it is renewed, ms. */
-const LEAST_JUMP_MS = 100;
+const MIN_JUMP_MS = 100;
 
 /**
  * Compares the clock of a store with the monotonic one of this process, which neither jumps nor counts the time while the machine is
@@ -9,13 +9,13 @@ const LEAST_JUMP_MS = 100;
  */
 export class StoreClock {
   /** The store's clock minus ours, at least and at most, ms. */
-  #bounds: { readonly least: number; readonly most: number } | undefined;
+  #bounds: { readonly min: number; readonly max: number } | undefined;
   #jump: ClockJump | undefined;
 
   /** The reading at a time of `performance.now()`. */
   at(monotonicMs: number): ClockReading {
     return {
-      expectedMs: this.#bounds && Math.floor(this.#bounds.least + monotonicMs),
+      expectedMs: this.#bounds && Math.floor(this.#bounds.min + monotonicMs),
       jump: this.#jump,
     };
   }
@@ -26,10 +26,10 @@ export class StoreClock {
     { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number },
     told: ClockJump | undefined,
   ): void {
-    const bounds = { least: storeMs - receivedMs, most: storeMs + 1 - sentMs };
+    const bounds = { min: storeMs - receivedMs, max: storeMs + 1 - sentMs };
     if (this.#jump === told) this.#jump = undefined;
-    if (this.#bounds && bounds.least - this.#bounds.most > LEAST_JUMP_MS)
-      this.#jump = { fromMs: Math.floor(this.#bounds.least + sentMs), toMs: storeMs };
+    if (this.#bounds && bounds.min - this.#bounds.max > MIN_JUMP_MS)
+      this.#jump = { fromMs: Math.floor(this.#bounds.min + sentMs), toMs: storeMs };
     this.#bounds = bounds;
   }
 }

@@ -5,7 +5,7 @@ import type { Homes } from "../partitions/homes.ts";
 import { pageOf } from "../reading/page.ts";
 
 /** Maximum number of workers, and of running tasks, that are read for a queue. */
-const MOST = 200;
+const MAX = 200;
 /** Maximum number of queues in one call. */
 const QUEUES = 10;
 
@@ -74,8 +74,8 @@ export class Workers {
     const rows = new Map<string, { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number> }>();
     let truncated = false;
     for (let i = 0; i < queues.length; i += QUEUES) {
-      const { nowMs, slots, abouts } = await scripts.workers(keys.tag(0), queues.slice(i, i + QUEUES), MOST);
-      truncated ||= abouts.length >= MOST;
+      const { nowMs, slots, abouts } = await scripts.workers(keys.tag(0), queues.slice(i, i + QUEUES), MAX);
+      truncated ||= abouts.length >= MAX;
       for (const { worker, about, leftMs } of abouts) {
         if (!rows.has(worker)) rows.set(worker, { ...aboutOf(about, nowMs, leftMs), slots: new Map() });
       }
@@ -83,7 +83,7 @@ export class Workers {
     }
     const running = new Map<string, RunningTask[]>();
     for (const queue of queues) {
-      const page = await pageOf(this.#parts, "leases", { queue, after: null, limit: MOST });
+      const page = await pageOf(this.#parts, "leases", { queue, after: null, limit: MAX });
       truncated ||= page.next !== null;
       for (const { id, run } of page.entries) {
         const { startedMs, attempts, worker } = runOf(run);

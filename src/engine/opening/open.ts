@@ -29,7 +29,7 @@ const VERSION_MS = 1000;
 /**
  * Maximum number of queues whose requests for work wait in the store: each needs a connection of its own, and a store may not allow many.
  */
-const STANDBYS_MOST = 16;
+const MAX_STANDBYS = 16;
 
 /** An engine with its own connections to a store. */
 export interface OpenedEngine {
@@ -101,7 +101,7 @@ export async function openEngine(
       metrics,
       openStandby: (queue) => {
         standbys += 1;
-        return standbys > STANDBYS_MOST ? Promise.resolve(undefined) : openStandby(queue, standbyParts);
+        return standbys > MAX_STANDBYS ? Promise.resolve(undefined) : openStandby(queue, standbyParts);
       },
       ...(submissions && { submissions }),
     });

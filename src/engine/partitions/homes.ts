@@ -9,7 +9,7 @@ const CHECK_MS = 600_000;
 /** How often the pointer is checked after that until the task has ended, ms; then once more, when the last of the task is deleted. */
 const NEXT_MS = 3_600_000;
 /** Maximum number of remembered submissions whose answers were lost. */
-const DOUBTS_MOST = 10_000;
+const MAX_DOUBTS = 10_000;
 
 /** A submission whose answer was lost. */
 interface Doubt {
@@ -108,7 +108,7 @@ export class Homes {
 
   /** Remembers a submission that may or may not be stored; {@link check} finds out. */
   doubt(doubt: Doubt): void {
-    if (this.#doubts.size < DOUBTS_MOST) this.#doubts.add(doubt);
+    if (this.#doubts.size < MAX_DOUBTS) this.#doubts.add(doubt);
   }
 
   /**

@@ -20,7 +20,7 @@ export async function finishedOf(
     }),
   );
   // Each partition keeps as many as the queue shows.
-  const left = SHARED.mostFinished - pages.reduce((sum, { before }) => sum + before, 0);
+  const left = SHARED.maxFinished - pages.reduce((sum, { before }) => sum + before, 0);
   for (const [partition, { entries }] of pages.entries()) for (const { id } of entries) homes.note(id, partition);
   const merged = merge(pages.map(({ entries }) => entries));
   const entries = merged.slice(0, Math.max(0, Math.min(limit, left)));

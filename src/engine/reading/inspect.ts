@@ -92,7 +92,7 @@ export interface InspectOptions {
    */
   allowed?(task: Inspection): boolean;
   /** A longer result is not read, and is null. Default: no limit. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
   /** Read only the beginning of a long result, and the rest on demand: see {@link Result.rest}. Default: no. */
   readonly inPieces?: boolean;
   /** Add this process to the task's record, so that it is notified of every later change: see {@link Notices}. Default: no. */
@@ -138,7 +138,7 @@ export class Inspector {
       if (!row || !snapshot || home === null) return null;
       const { resultBytes } = row;
       const without = view(id, row, index, snapshot, nowMs);
-      if (resultBytes === 0 || resultBytes > (options.mostBytes ?? resultBytes)) return without;
+      if (resultBytes === 0 || resultBytes > (options.maxBytes ?? resultBytes)) return without;
       if (options.allowed && !options.allowed(without)) return without;
       if (options.inPieces && row.state === "succeeded" && resultBytes > LARGE_DEFAULTS.pieceBytes) {
         const begun = await this.#begin(id, resultBytes, home);

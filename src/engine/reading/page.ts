@@ -5,7 +5,7 @@ import type { Homes } from "../partitions/homes.ts";
 /** Maximum number of tasks on a page. */
 const LONGEST = 200;
 /** Maximum number of entries of each partition that are read for a filtered page. */
-const MOST_LOOKED_AT = 500;
+const MAX_LOOKED_AT = 500;
 
 /** Where a page ends. */
 export interface PageEnd extends Place {
@@ -53,8 +53,8 @@ export async function pageOf(
 ): Promise<Page> {
   const { queue, after, lastScore, isNewestFirst, filter } = request;
   const limit = Math.min(request.limit, LONGEST);
-  const most = filter === undefined ? limit : MOST_LOOKED_AT;
-  const asked = { index, queue, limit, most, lastScore, isNewestFirst, filter: filter ?? {} };
+  const max = filter === undefined ? limit : MAX_LOOKED_AT;
+  const asked = { index, queue, limit, max, lastScore, isNewestFirst, filter: filter ?? {} };
   const inOrder = isNewestFirst ? (a: PartPlace, b: PartPlace) => inLine(b, a) : inLine;
   const begins = keys.tags.map((_, partition) => (after?.parts ? (after.parts[partition] ?? null) : after));
   const parts = await Promise.all(keys.tags.map((tag, p) => scripts.page(tag, { ...asked, after: begins[p] ?? null })));

@@ -72,13 +72,13 @@ export function itemOf(
 }
 
 /** Weights beyond these count as these: a single task must not use up the span of the virtual time. */
-const WEIGHTS = { least: 0.001, most: 1000 } as const;
+const WEIGHTS = { min: 0.001, max: 1000 } as const;
 /** A longer key is stored as its digest, so that a task's hash keeps its compact encoding. */
 const KEY_BYTES = 36;
 
 function storedShare({ key, weight }: Share): string {
   const known = Number.isFinite(weight) && weight > 0 ? weight : 1;
-  return `${Math.min(WEIGHTS.most, Math.max(WEIGHTS.least, known))} ${nameOf(key)}`;
+  return `${Math.min(WEIGHTS.max, Math.max(WEIGHTS.min, known))} ${nameOf(key)}`;
 }
 
 function storedKey(key: string | null, { keyedConcurrency = 1 }: QueueSettings): string {

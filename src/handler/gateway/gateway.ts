@@ -19,7 +19,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]
 const DOWN = 503;
 
 /** How a 429 with Retry-After is put off; after this many times it becomes the result. */
-const PUT_OFF = { times: 100, least: { baseMs: 1000, maxMs: 60_000 }, mostMs: 3_600_000 } as const;
+const PUT_OFF = { times: 100, backoff: { baseMs: 1000, maxMs: 60_000 }, maxMs: 3_600_000 } as const;
 const TIMEOUT_MS = 30_000;
 /** How much longer the timeout of the task is than that of the gateway's request, ms. */
 const TIMEOUT_GRACE_MS = 5000;
@@ -145,11 +145,11 @@ async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Er
     return new Error(`the API behind the gateway answered ${status}`);
   }
   if (status !== 429) return undefined;
-  const askedMs = retryAfterMs(answer.headers["retry-after"], { nowMs: Date.now(), mostMs: PUT_OFF.mostMs });
+  const askedMs = retryAfterMs(answer.headers["retry-after"], { nowMs: Date.now(), maxMs: PUT_OFF.maxMs });
   for (let n = 0; askedMs !== undefined && n < PUT_OFF.times; n += 1) {
     if (!(await isFirst(task, `put off ${n}`))) continue;
     // Not at once, even for `Retry-After: 0`, which would only give another 429.
-    return retryLater(Math.max(askedMs, backoffMs(PUT_OFF.least, n + 1)));
+    return retryLater(Math.max(askedMs, backoffMs(PUT_OFF.backoff, n + 1)));
   }
   return undefined;
 }

@@ -3,7 +3,7 @@ import type { AcceptedLine } from "../../wire/batch.ts";
 import { type ProblemDocument, problemOf } from "../problems/problem.ts";
 
 /** Most errors reported for the input of one line. */
-const MOST_FIELD_ERRORS = 10;
+const MAX_FIELD_ERRORS = 10;
 
 /** A line of the response to a batch, without its number. */
 export type LineVerdict = { readonly problem: ProblemDocument } | Omit<AcceptedLine, "line">;
@@ -17,8 +17,8 @@ export function verdictLine(line: number, verdict: LineVerdict): string {
 export function lineProblem(error: unknown, log: Logger): { problem: ProblemDocument } {
   const problem = problemOf(error, log);
   const { errors } = problem;
-  if (!Array.isArray(errors) || errors.length <= MOST_FIELD_ERRORS) return { problem };
-  const told = errors.slice(0, MOST_FIELD_ERRORS);
+  if (!Array.isArray(errors) || errors.length <= MAX_FIELD_ERRORS) return { problem };
+  const told = errors.slice(0, MAX_FIELD_ERRORS);
   const moreErrors = Number(problem.moreErrors ?? 0) + errors.length - told.length;
   return { problem: { ...problem, errors: told, moreErrors } };
 }

@@ -7,16 +7,16 @@ interface Slot {
  * Bounded, if whoever adds places asks for room.
  */
 export class Resequencer implements AsyncIterable<string> {
-  readonly #most: number;
+  readonly #max: number;
   readonly #slots: Slot[] = [];
   #ended = false;
   #abandoned = false;
   #heard: (() => void) | undefined;
   #room: (() => void) | undefined;
 
-  /** @param most most answers that may be pending at once */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param max how many answers that may be pending at once */
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** Adds a place; returns the function that takes its answer. Not a promise, since a batch has thousands of places. */
@@ -31,12 +31,12 @@ export class Resequencer implements AsyncIterable<string> {
 
   /** Whether to add another place: false if nobody reads any more. A promise if there is no room yet. */
   room(): boolean | Promise<boolean> {
-    const full = this.#slots.length >= this.#most && !this.#abandoned;
+    const full = this.#slots.length >= this.#max && !this.#abandoned;
     return full ? this.#waitForRoom() : !this.#abandoned;
   }
 
   async #waitForRoom(): Promise<boolean> {
-    while (this.#slots.length >= this.#most && !this.#abandoned) {
+    while (this.#slots.length >= this.#max && !this.#abandoned) {
       await new Promise<void>((resolve) => {
         this.#room = resolve;
       });

@@ -3,14 +3,14 @@ import type { ServerResponse } from "node:http";
 /**
  * Sends texts as they come, then ends the response; never fails. By hand, since a stream pipeline makes an AbortError with a stack for each response
  * that it has sent.
- * @param mostBytes above which it waits for the client to read
+ * @param maxBytes above which it waits for the client to read
  */
-export async function sendTexts(res: ServerResponse, texts: AsyncIterable<string>, mostBytes: number): Promise<void> {
+export async function sendTexts(res: ServerResponse, texts: AsyncIterable<string>, maxBytes: number): Promise<void> {
   // A write to a connection that has just closed; its "close" event follows.
   res.on("error", () => undefined);
   for await (const text of texts) {
     res.write(text);
-    if (res.writableLength > mostBytes && !res.destroyed) await drained(res);
+    if (res.writableLength > maxBytes && !res.destroyed) await drained(res);
   }
   res.end();
 }

@@ -5,7 +5,7 @@ const FIT = { exact: 3, type: 2, any: 1 } as const;
 
 const EVENTS = "text/event-stream";
 /** The least difference between two weights (RFC 9110 §12.4.2). */
-const LEAST_WEIGHT = 0.001;
+const MIN_WEIGHT = 0.001;
 
 /**
  * The weight of a media type in an Accept header, 0–1: that of the most specific matching range (RFC 9110 §12.4.2, §12.5.1).
@@ -39,7 +39,7 @@ export function prefersEvents(accept: string): boolean {
     const weight = weightIn(parameters);
     if (range === EVENTS) events = Math.max(events, weight);
     // A little less than its weight for a range that is less specific.
-    else if (range !== "") rival = Math.max(rival, range.endsWith("/*") ? weight - LEAST_WEIGHT / 2 : weight);
+    else if (range !== "") rival = Math.max(rival, range.endsWith("/*") ? weight - MIN_WEIGHT / 2 : weight);
   }
   return events > Math.max(0, rival);
 }

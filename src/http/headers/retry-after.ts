@@ -4,7 +4,7 @@ import type { QueueSnapshot } from "../../store/verbs/scripts.ts";
 import type { Eta } from "../../wire/task.ts";
 
 /** Bounds of computed values, seconds. */
-const BOUNDS = { least: 1, most: 300 } as const;
+const BOUNDS = { min: 1, max: 300 } as const;
 /** For a pending task without an estimate. */
 const UNKNOWN_NEWS_S = 2;
 /** For a full queue without history, and for too many waiting webhooks. */
@@ -45,5 +45,5 @@ export function fullRetryAfterS({ meanMs, slots }: Pick<QueueSnapshot, "meanMs" 
 }
 
 function bounded(seconds: number): number {
-  return Math.max(BOUNDS.least, Math.min(BOUNDS.most, seconds));
+  return Math.max(BOUNDS.min, Math.min(BOUNDS.max, seconds));
 }

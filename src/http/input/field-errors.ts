@@ -1,13 +1,13 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PaihaoError } from "../../errors.ts";
-import { type FieldError, MOST_INPUT_ERRORS } from "../../wire/problem.ts";
+import { type FieldError, MAX_INPUT_ERRORS } from "../../wire/problem.ts";
 
 /** The longest pointer and detail of an error. */
 const FIELD_ERROR_LIMITS = { pointer: 512, detail: 512 } as const;
 
 /** The error for an input that a schema refuses, with pointers to the first invalid values. */
 export function invalidInput(issues: readonly StandardSchemaV1.Issue[]): PaihaoError {
-  const errors = issues.slice(0, MOST_INPUT_ERRORS).map(
+  const errors = issues.slice(0, MAX_INPUT_ERRORS).map(
     (issue): FieldError => ({
       pointer: pointerOf((issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part))),
       detail: shortened(issue.message),

@@ -12,7 +12,7 @@ import { type OutputReader, OutputReaders } from "./output-readers.ts";
 import { TaskEvents } from "./task-events.ts";
 
 /** Most characters of long pages that wait in a process for readers to take them, over all readers. */
-const MOST_HELD = 64 * 1024 ** 2;
+const MAX_HELD = 64 * 1024 ** 2;
 
 /** Everything that is sent of tasks while they go on. */
 export class LiveTasks {
@@ -29,7 +29,7 @@ export class LiveTasks {
       onError: (error) =>
         api.log.debug({ err: error }, "output: could not read what tasks have written; trying again later"),
     });
-    this.#source = { feeds, held: new ByteBudget(MOST_HELD) };
+    this.#source = { feeds, held: new ByteBudget(MAX_HELD) };
     this.#streams = new EventStreams(api.stopping);
     this.#readers = new OutputReaders(api.stopping);
   }

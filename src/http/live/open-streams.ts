@@ -10,12 +10,12 @@ const RETRY_AFTER_S = 5;
  * for as long as it waits, so their number is limited per sender.
  */
 export class OpenStreams {
-  readonly #most: number;
+  readonly #max: number;
   readonly #bySender = new Map<string, number>();
 
-  /** @param most of one key, or of one address where none was shown */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param max of one key, or of one address where none was shown */
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** Counts one more until it is closed. @throws PaihaoError rate-limited */
@@ -24,8 +24,8 @@ export class OpenStreams {
     if (ctx.res.destroyed) return;
     const sender = senderOf(ctx);
     const open = this.#bySender.get(sender) ?? 0;
-    if (open >= this.#most) {
-      throw new PaihaoError("rate-limited", `At most ${this.#most} streams and long polls may be open at once.`, {
+    if (open >= this.#max) {
+      throw new PaihaoError("rate-limited", `At most ${this.#max} streams and long polls may be open at once.`, {
         retryAfterS: RETRY_AFTER_S,
       });
     }

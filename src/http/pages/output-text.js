@@ -6,7 +6,7 @@
 import { useLayoutEffect, useReducer, useRef, useState } from "./preact.js";
 
 /** So much of the end stays in the page, in characters; a little more until the oldest piece has to leave. */
-const MOST_CHARS = 65_536;
+const MAX_CHARS = 65_536;
 /** A text node takes in what comes until it is so long: the oldest one leaves as a whole. */
 const PIECE_CHARS = 4096;
 /** Closer to its end than this, the view follows it. */
@@ -49,9 +49,9 @@ class OutputText {
     this.#fresh += typeof data === "string" ? data : `${JSON.stringify(data)}\n`;
     if (isFirst) this.#onChange();
     // A tab in the background draws no frames.
-    if (this.#fresh.length > 2 * MOST_CHARS) {
+    if (this.#fresh.length > 2 * MAX_CHARS) {
       this.#empty();
-      this.#fresh = this.#fresh.slice(-MOST_CHARS);
+      this.#fresh = this.#fresh.slice(-MAX_CHARS);
       this.#cut();
     }
     if (this.#isPlanned) return;
@@ -96,7 +96,7 @@ class OutputText {
     this.#chars += text.length;
     for (;;) {
       const first = this.element.firstChild;
-      if (!(first instanceof Text) || this.#chars - first.length < MOST_CHARS) return;
+      if (!(first instanceof Text) || this.#chars - first.length < MAX_CHARS) return;
       first.remove();
       this.#chars -= first.length;
       this.#cut();

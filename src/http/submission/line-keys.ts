@@ -6,7 +6,7 @@ import type { Logger } from "../../log.ts";
 import { senderOf } from "../security/sender.ts";
 
 /** Most bytes of a key that a handler derives from a submission. */
-const MOST_KEY_BYTES = 256;
+const MAX_KEY_BYTES = 256;
 
 /** What a key is derived from. */
 type Derivable = Parameters<KeyedOptions["by"]>[1];
@@ -53,7 +53,7 @@ function derivedKey(by: KeyedOptions["by"], task: Derivable, value: unknown, log
     throw refusal();
   }
   if (key === null) return key;
-  if (typeof key === "string" && Buffer.byteLength(key) <= MOST_KEY_BYTES) return key;
+  if (typeof key === "string" && Buffer.byteLength(key) <= MAX_KEY_BYTES) return key;
   // A promise is no key either; its rejection must not end the process.
   if (key instanceof Promise) key.catch(() => undefined);
   throw noKey(task, log);
@@ -62,7 +62,7 @@ function derivedKey(by: KeyedOptions["by"], task: Derivable, value: unknown, log
 function noKey({ id, queue }: Derivable, log: Logger): PaihaoError {
   log.warn(
     { id, queue },
-    `submission refused: the handler's key function gave no string of at most ${MOST_KEY_BYTES} bytes`,
+    `submission refused: the handler's key function gave no string of at most ${MAX_KEY_BYTES} bytes`,
   );
   return refusal();
 }

@@ -45,7 +45,7 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
     });
   }
   // Results can be large: only that of a failed task, a problem document, is read here.
-  const problem = { result: true, mostBytes: PROBLEM_BYTES };
+  const problem = { result: true, maxBytes: PROBLEM_BYTES };
   return seen.state === "failed" ? ((await api.engine.tasks.inspect(id, problem)) ?? seen) : seen;
 }
 
@@ -53,5 +53,5 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
 export async function observeEnd(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const seen = await observe(ctx, api, id);
   if (seen.state !== "succeeded" || seen.expired) return seen;
-  return (await api.engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES })) ?? seen;
+  return (await api.engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES })) ?? seen;
 }

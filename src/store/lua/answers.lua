@@ -3,7 +3,7 @@
 -- by the fence or a word unique to the call.
 local Answers = {}
 
-local MOST = 3
+local MAX = 3
 
 -- The answer to a token; nil if there is none. stored: the field.
 function Answers.find(stored, token)
@@ -13,7 +13,7 @@ end
 function Answers.note(key, stored, token, verdict)
   local answers, count = token .. '=' .. verdict, 1
   for answer in string.gmatch(stored or '', '%S+') do
-    if count == MOST then break end
+    if count == MAX then break end
     answers, count = answers .. ' ' .. answer, count + 1
   end
   redis.call('HSET', key, F.answers, answers)

@@ -17,9 +17,9 @@ local LAST_STEP = 68719476735
 -- Maximum number of line keys deleted at a time.
 local MAX_DELETED = 500
 -- Maximum number of line keys of a class kept in addition to one for each waiting task, and how many are examined if there are more.
-local MOST_IDLE, LOOKED_AT = 1000, 200
+local MAX_IDLE, LOOKED_AT = 1000, 200
 -- Maximum number of canceled tasks that are skipped to find the last one of a line key.
-local MOST_CANCELED = 100
+local MAX_CANCELED = 100
 
 -- Whether a score is that of a fair line.
 function Fair.is_fair(score)
@@ -87,9 +87,9 @@ end
 -- virtual time. If there are many such keys, those with the least to wait are deleted.
 local function delete_idle(call, queue, class)
   local ends, line = K.shareEnds(call, queue), K.waiting(call, queue)
-  if redis.call('ZCARD', ends) <= MOST_IDLE then return end
+  if redis.call('ZCARD', ends) <= MAX_IDLE then return end
   local from, to = whole(class * CLASS), '(' .. whole((class + 1) * CLASS)
-  local over = redis.call('ZCOUNT', ends, from, to) - redis.call('ZCOUNT', line, from, to) - MOST_IDLE
+  local over = redis.call('ZCOUNT', ends, from, to) - redis.call('ZCOUNT', line, from, to) - MAX_IDLE
   if over <= 0 then return end
   local members, last, idle = redis.call('ZRANGEBYSCORE', ends, from, to, 'LIMIT', 0, LOOKED_AT), {}, {}
   for n, share in ipairs(redis.call('HMGET', K.shares(call, queue), unpack(members))) do
@@ -243,7 +243,7 @@ end
 
 -- The last task of the same line key before a canceled one that is not canceled itself: "place id", nil for none.
 local function before_canceled(call, share, before)
-  for _ = 1, MOST_CANCELED do
+  for _ = 1, MAX_CANCELED do
     local id = before and string.match(before, '^%S+ (.+)$')
     if not id then return before end
     local state, run, other, further = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.share, F.before))

@@ -8,7 +8,7 @@ local Forecast = {}
 
 local BLOCKS = C.forecastBlocks
 -- The minimum weight of a new error, so that a mean of many still follows a change.
-local LEAST_ERROR_WEIGHT = 0.1
+local MIN_ERROR_WEIGHT = 0.1
 
 local function packed_format()
   return '<d' .. string.rep('ddddd', #BLOCKS)
@@ -28,7 +28,7 @@ end
 function Forecast.next_block(known, samples, total, mean)
   local shortest, slow = BLOCKS[1], known[1]
   if known[4] >= 0 then
-    slow = slow + math.max(shortest / samples, C.leastSlowWeight) * ((total - known[4]) / shortest - slow)
+    slow = slow + math.max(shortest / samples, C.minSlowWeight) * ((total - known[4]) / shortest - slow)
     known[1] = slow
   end
   for n, length in ipairs(BLOCKS) do
@@ -37,7 +37,7 @@ function Forecast.next_block(known, samples, total, mean)
       local began = known[at + 2]
       -- Nothing was foretold of the first block.
       if began >= 0 then
-        local weight = math.max(1 / (samples / length - 1), LEAST_ERROR_WEIGHT)
+        local weight = math.max(1 / (samples / length - 1), MIN_ERROR_WEIGHT)
         for which = at, at + 1 do
           local miss = (total - began) / length - known[which]
           known[which + 3] = known[which + 3] + weight * (miss * miss - known[which + 3])

@@ -11,11 +11,11 @@ local GAP_MS, GRACE_MS = 1500, 2000
 -- How much later than planned a tick may come, ms.
 local LATE_MS = 500
 -- If every tick is late, this many gaps in a row get a grace; after that, expired leases are lost.
-local MOST_GRACES = 10
+local MAX_GRACES = 10
 -- How often it is recorded at most that a tick ran, ms.
 local NOTE_MS = 200
 -- If the clock is set back by less, nothing has to be brought forward: see setback.lua.
-local LEAST_BACK_MS = 1000
+local MIN_BACK_MS = 1000
 
 -- Records that a tick runs.
 --   expected  the earliest time that the clock can show, by that of the process; nil if it has not seen the clock before
@@ -38,7 +38,7 @@ function Grace.note_tick(call, expected, from, to, paused)
   if from then
     -- The gap was this jump.
     over = 0
-  elseif is_gap and graces < MOST_GRACES then
+  elseif is_gap and graces < MAX_GRACES then
     -- A grace that the gap interrupted goes on for the same leases.
     if over <= at then held = at end
     over, graces = now + GRACE_MS, graces + 1
@@ -47,7 +47,7 @@ function Grace.note_tick(call, expected, from, to, paused)
   elseif gap >= NOTE_MS then
     graces = 0
   end
-  if gap <= -LEAST_BACK_MS then
+  if gap <= -MIN_BACK_MS then
     back = whole(at) .. ' ' .. call.now_text
     redis.call('HSET', key, 'back', back)
   end

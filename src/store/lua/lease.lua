@@ -42,7 +42,7 @@ end
 --   cap  most dead tasks kept
 function Lease.ends(args, at, of, cap)
   return {
-    most_lost = tonumber(args[at + of.maxLost]),
+    max_lost = tonumber(args[at + of.maxLost]),
     problem = args[at + of.problem],
     keep = args[at + of.keepMs],
     tombstone = args[at + of.tombstoneMs],
@@ -78,7 +78,7 @@ function Lease.lose(call, queue, id, ends)
     Settle.finish(call, id, S.canceled, Result.stay(call, ends.keep, ends.tombstone))
     return 'canceled', losses
   end
-  if begun and losses > ends.most_lost then
+  if begun and losses > ends.max_lost then
     Past.note_error(key, 'the worker was lost ' .. losses .. ' times')
     redis.call('HSET', key, F.errorCode, 'worker-lost')
     Settle.bury(call, queue, id, ends.problem, Result.stay(call, ends.dead, ends.tombstone), ends.cap)

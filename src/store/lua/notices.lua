@@ -27,7 +27,7 @@ function Notices.listen(key, entry)
     -- From now on it gets all notices.
     if listener ~= '.' .. name then names, count = names .. ' ' .. listener, count + 1 end
   end
-  redis.call('HSET', key, F.listeners, count > C.mostListeners and C.everyone or names)
+  redis.call('HSET', key, F.listeners, count > C.maxListeners and C.everyone or names)
 end
 
 -- Notifies of a change other than the end. If the caller has not read the listeners (nil, not false), they are read here.

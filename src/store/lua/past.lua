@@ -3,7 +3,7 @@
 local Past = {}
 
 local whole = Number.whole
-local MOST_ATTEMPTS, MOST_ERROR_BYTES, MOST_ERRORS = 10, 300, 5
+local MAX_ATTEMPTS, MAX_ERROR_BYTES, MAX_ERRORS = 10, 300, 5
 
 -- Puts a line at the head of the attempts: "attempt began ended fate worker error", times in ms, the error cut short.
 --   fate  "retrying", "later" (it asked to be run again, and the attempt does not count), "lost" (with its worker), "released" (handed
@@ -11,7 +11,7 @@ local MOST_ATTEMPTS, MOST_ERROR_BYTES, MOST_ERRORS = 10, 300, 5
 function Past.add(key, line)
   local lines = { line }
   for before in string.gmatch(redis.call('HGET', key, F.past) or '', '[^\n]+') do
-    if #lines == MOST_ATTEMPTS then break end
+    if #lines == MAX_ATTEMPTS then break end
     lines[#lines + 1] = before
   end
   redis.call('HSET', key, F.past, table.concat(lines, '\n'), F.extra, '1')
@@ -23,9 +23,9 @@ function Past.note(call, key, run, fate, error, ended)
   local fence, late, attempts, _, worker = Run.parts(run)
   local began = fence and Run.begun(fence, late)
   if not began then return end
-  local text = string.gsub(string.sub(error or '', 1, MOST_ERROR_BYTES), '%c', ' ')
+  local text = string.gsub(string.sub(error or '', 1, MAX_ERROR_BYTES), '%c', ' ')
   -- A character may have been cut in two.
-  if error and #error > MOST_ERROR_BYTES then text = string.gsub(text, '[\192-\255][\128-\191]*$', '') end
+  if error and #error > MAX_ERROR_BYTES then text = string.gsub(text, '[\192-\255][\128-\191]*$', '') end
   worker = worker == '' and '-' or worker
   Past.add(key, table.concat({ attempts, whole(began), ended or call.now_text, fate, worker, text }, ' '))
 end
@@ -36,7 +36,7 @@ function Past.note_error(key, text)
   local stored = redis.call('HGET', key, F.errors)
   if stored then errors = cjson.decode(stored) end
   table.insert(errors, 1, text)
-  while #errors > MOST_ERRORS do table.remove(errors) end
+  while #errors > MAX_ERRORS do table.remove(errors) end
   redis.call('HSET', key, F.errors, cjson.encode(errors))
 end
 

@@ -5,7 +5,7 @@ local Result = {}
 local whole = Number.whole
 local PARTS = { F.result, F.result2, F.result3, F.result4 }
 local PART_BYTES = 64
-local MOST_INLINE = OPTIONS.inlineResultBytes
+local MAX_INLINE = OPTIONS.inlineResultBytes
 local STATE, ENDED, EXPIRES, RESULT = F.state, F.ended, F.expires, F.result
 
 -- Redis since 7.4 and Valkey since 9 can expire a field. Elsewhere readers compare the time of expiry, and the fields go with the hash.
@@ -19,9 +19,9 @@ end
 
 -- A value for an answer: only its length, as a number, if it is longer than `most`. Copying large values into answers would delay all other
 -- calls; they are read one by one, outside of the library. A value that is not there has length 0.
-function Result.value_or_length(key, most)
-  local value = redis.call('GETRANGE', key, 0, most)
-  if #value > 0 and #value <= most then return value end
+function Result.value_or_length(key, max)
+  local value = redis.call('GETRANGE', key, 0, max)
+  if #value > 0 and #value <= max then return value end
   return redis.call('STRLEN', key)
 end
 
@@ -45,7 +45,7 @@ end
 -- Makes a state terminal, with its result if it has one (otherwise nil).
 function Result.mark_ended(call, id, key, state, stay, result)
   local length = result and #result
-  local is_inline = length and length <= MOST_INLINE
+  local is_inline = length and length <= MAX_INLINE
   if is_inline and length < PART_BYTES then
     redis.call('HSET', key, STATE, state, ENDED, call.now_text, EXPIRES, stay.expires, RESULT, result)
   else
@@ -63,8 +63,8 @@ function Result.mark_ended(call, id, key, state, stay, result)
 end
 
 -- The result, or of one that is longer than `most` its length, as a number; first: what the field of its first part holds.
-function Result.read(call, id, key, first, most)
-  if not first then return Result.value_or_length(K.result(call, id), most) end
+function Result.read(call, id, key, first, max)
+  if not first then return Result.value_or_length(K.result(call, id), max) end
   if #first < PART_BYTES then return first end
   local rest = redis.call('HMGET', key, F.result2, F.result3, F.result4)
   return first .. (rest[1] or '') .. (rest[2] or '') .. (rest[3] or '')

@@ -27,7 +27,7 @@ function Service.note_ends(call, queue, ended, times, lane)
     local time = times[nth]
     samples, total = samples + 1, total + time
     local weight = 1 / samples
-    if weight < C.leastWeight then weight = C.leastWeight end
+    if weight < C.minWeight then weight = C.minWeight end
     local distance = time - mean
     mean = mean + weight * distance
     variance = (1 - weight) * (variance + weight * distance * distance)

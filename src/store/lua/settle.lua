@@ -4,14 +4,14 @@ local Settle = {}
 -- The list of the latest outcomes is cut when it has this many more.
 local MORE_FINISHED = 100
 -- Maximum number of dead tasks that are deleted at a time, if there are too many.
-local MOST_LEAVING = 100
+local MAX_LEAVING = 100
 
 -- Notes the latest outcomes of a queue, the newest first: a list of "ended id", ended in ms. Its readers look up what has happened to the
 -- task since.
 function Settle.note_finished(call, queue, entries)
   local key = K.finished(call, queue)
-  if redis.call('LPUSH', key, unpack(entries)) > C.mostFinished + MORE_FINISHED then
-    redis.call('LTRIM', key, 0, C.mostFinished - 1)
+  if redis.call('LPUSH', key, unpack(entries)) > C.maxFinished + MORE_FINISHED then
+    redis.call('LTRIM', key, 0, C.maxFinished - 1)
   end
 end
 
@@ -70,7 +70,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
   Rate.count(call, queue, Q.dead, 1)
   local over = redis.call('ZCARD', dead) - cap
   if over > 0 then
-    for _, old in ipairs(redis.call('ZRANGE', dead, 0, math.min(over, MOST_LEAVING) - 1)) do
+    for _, old in ipairs(redis.call('ZRANGE', dead, 0, math.min(over, MAX_LEAVING) - 1)) do
       redis.call('ZREM', dead, old)
       Input.drop(call, old, K.task(call, old))
       redis.call('UNLINK', K.steps(call, old))

@@ -7,7 +7,7 @@ local Snapshot = {}
 
 local whole = Number.whole
 local SNAPSHOT = Layout.queue.snapshot
-local MOST_AGES = 16
+local MAX_AGES = 16
 
 -- Reads its fields of the queue's hash, followed by further ones; the last of its own is the limit of a keyed queue.
 function Snapshot.read(call, queue, ...)
@@ -18,7 +18,7 @@ end
 
 local function ages_of_some(call, leases)
   local ages = {}
-  for n, id in ipairs(redis.call('ZRANDMEMBER', leases, MOST_AGES)) do
+  for n, id in ipairs(redis.call('ZRANDMEMBER', leases, MAX_AGES)) do
     local fence, late = Run.parts(redis.call('HGET', K.task(call, id), F.run))
     ages[n] = whole(math.max(0, call.now - (Run.begun(fence, late) or call.now)))
   end

@@ -181,7 +181,7 @@ local function submit_one(call, batch, group, state, n)
   local others = state.handed - (was_handed and 1 or 0)
   if state.waiting + state.scheduled + others >= group.limit then return 'full   ' end
   if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'untold   ' end
-  if group.most and index > group.most and group.delay == 0 then return 'long  ' .. index .. ' ' .. told end
+  if group.max and index > group.max and group.delay == 0 then return 'long  ' .. index .. ' ' .. told end
 
   if limit ~= state.limit then align_limit(call, queue, state, limit) end
   local arrival

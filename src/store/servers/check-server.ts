@@ -22,7 +22,7 @@ export function isSupportedVersion(version: string): boolean {
 }
 
 /** A replica that has been silent for longer does not keep up, s; the default of Redis's min-replicas-max-lag. */
-const MOST_LAG_S = 10;
+const MAX_LAG_S = 10;
 
 /** Whether `a` has a later major or minor version than `b`. */
 function isNewer(a: string, b: string): boolean {
@@ -90,14 +90,14 @@ export async function readNodes(connection: Connection): Promise<readonly StoreN
 
 async function readNode(redis: Redis): Promise<StoreNode[]> {
   const info = await readInfo(redis);
-  const [used, most] = [info.get("used_memory"), Number(info.get("maxmemory") ?? 0)];
+  const [used, max] = [info.get("used_memory"), Number(info.get("maxmemory") ?? 0)];
   if (used === undefined) return [];
   const { host, port, path } = redis.options;
   return [
     {
       node: path ?? `${host}:${port}`,
       usedBytes: Number(used),
-      maxBytes: most > 0 ? most : null,
+      maxBytes: max > 0 ? max : null,
       persists: persistenceProblem(info) === undefined,
       replicas: replicasOf(info),
     },
@@ -117,7 +117,7 @@ export function persistenceProblem(info: ReadonlyMap<string, string>): string | 
 export function replicasOf(info: ReadonlyMap<string, string>): number {
   return [...info].filter(([name, facts]) => {
     const lagS = Number(/\blag=(-?\d+)/.exec(facts)?.[1] ?? 0);
-    return /^slave\d+$/.test(name) && /\bstate=online\b/.test(facts) && lagS <= MOST_LAG_S;
+    return /^slave\d+$/.test(name) && /\bstate=online\b/.test(facts) && lagS <= MAX_LAG_S;
   }).length;
 }
 

@@ -51,10 +51,10 @@ end
 -- Returns the parts of each task, in this order; nothing for an unknown task. Fewer than requested if they became too long: after that many
 -- bytes no further task is begun.
 register('copy', { 'no-writes' }, function(keys, args)
-  local call, most, all_bytes = Call.new(keys), tonumber(args[ARGS.bytes]), 0
+  local call, max, all_bytes = Call.new(keys), tonumber(args[ARGS.bytes]), 0
   local copies = {}
   for n = 1, tonumber(args[ARGS.count]) do
-    if n > 1 and all_bytes >= most then break end
+    if n > 1 and all_bytes >= max then break end
     local parts, bytes = copy(call, args[ARGS.count + n])
     copies[n], all_bytes = parts, all_bytes + bytes
   end

@@ -4,11 +4,11 @@
 
 local whole = Number.whole
 -- How long the history of a queue that does not change is kept, ms.
-local KEEP_MS = 2 * C.mostSamples * C.bucketMs
+local KEEP_MS = 2 * C.maxSamples * C.bucketMs
 -- For at most this many of the latest outcomes, the times are looked up.
-local MOST_LOOKED_AT = 64
+local MAX_LOOKED_AT = 64
 -- A place in a plain line says when the task joined it. After a burst it may be ahead of the clock: less than this, in ms, is not a delay.
-local LEAST_DELAY_MS = 2000
+local MIN_DELAY_MS = 2000
 -- The kinds of events that are counted.
 local KINDS = { R.accepted, R.finished, R.failed, R.returned }
 
@@ -25,7 +25,7 @@ local function joined_at(created, place)
   local score = tonumber(place)
   if not score or Fair.is_fair(score) then return created end
   local joined = C.epochMs + math.floor(score % C.classSpan / 16)
-  return joined > created + LEAST_DELAY_MS and joined or created
+  return joined > created + MIN_DELAY_MS and joined or created
 end
 
 -- The first of the latest outcomes, the newest of which is the first, that ended before a time.
@@ -48,8 +48,8 @@ local function percentiles_of(call, queue, from, span)
   -- So many have ended since that the list has none of that interval: use the latest.
   if first == last then first, last = 0, length end
   local services, waits = {}, {}
-  local step = math.max(1, (last - first) / MOST_LOOKED_AT)
-  for n = 0, math.min(MOST_LOOKED_AT, last - first) - 1 do
+  local step = math.max(1, (last - first) / MAX_LOOKED_AT)
+  for n = 0, math.min(MAX_LOOKED_AT, last - first) - 1 do
     local at, id = string.match(redis.call('LINDEX', key, first + math.floor(n * step)) or '', '^(%d+) (.+)$')
     local t = at and redis.call('HMGET', K.task(call, id), F.state, F.created, F.ended, F.run)
     local fence, late, attempts, place = Run.parts(t and t[4])
@@ -125,7 +125,7 @@ local function sample(call, queue, this, empty, before_empty)
       local times = finished > 0 and percentiles_of(call, queue, bucket * C.bucketMs, C.bucketMs) or '- - - -'
       local counts = accepted .. ' ' .. started .. ' ' .. finished .. ' ' .. failed
       local length = redis.call('LPUSH', history, whole(bucket) .. ' ' .. stood .. ' ' .. counts .. ' ' .. times)
-      if length > C.mostSamples then redis.call('LTRIM', history, 0, C.mostSamples - 1) end
+      if length > C.maxSamples then redis.call('LTRIM', history, 0, C.maxSamples - 1) end
       redis.call('PEXPIRE', history, KEEP_MS)
       before, had = stood, ran
     end
@@ -155,7 +155,7 @@ end)
 -- Returns the latest samples of each queue, one per line, the newest first: a text costs a client much less than that many replies.
 register('history', { 'no-writes' }, function(keys, args)
   local call, ARGS, ANSWER = Call.new(keys), Layout.history.args, Layout.history.answer
-  local last, histories = tonumber(args[ARGS.most]) - 1, {}
+  local last, histories = tonumber(args[ARGS.max]) - 1, {}
   for n = ARGS.count + 1, #args do
     histories[#histories + 1] = table.concat(redis.call('LRANGE', K.history(call, args[n]), 0, last), '\n')
   end

@@ -38,7 +38,7 @@ const SAMPLED = ["endsMs", "empty"] as const;
 
 /** The latest samples of queues, by queue, the newest first, and the time of the store, ms. */
 export const history = verb(
-  { args: ["most"], item: ["queue"], answer: HISTORIES },
+  { args: ["max"], item: ["queue"], answer: HISTORIES },
   (script) =>
     async (tag: string, queues: readonly string[], count: number): Promise<{ nowMs: number; samples: Sample[][] }> => {
       const { nowMs, histories } = named(HISTORIES, await script.text(tag, [count, queues.length, ...queues]));

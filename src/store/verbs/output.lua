@@ -30,7 +30,7 @@ end)
 local ANSWERS = 3
 
 local function write(call, args, at, values)
-  local id, word, most = args[at + OUTPUT.id], args[at + OUTPUT.call], tonumber(args[at + OUTPUT.maxBytes])
+  local id, word, max = args[at + OUTPUT.id], args[at + OUTPUT.call], tonumber(args[at + OUTPUT.maxBytes])
   local key = K.task(call, id)
   local state, run, output, restarts, listeners =
     unpack(redis.call('HMGET', key, F.state, F.run, F.output, F.restarts, F.listeners))
@@ -42,7 +42,7 @@ local function write(call, args, at, values)
   local bytes, entries = tonumber(output and string.match(output, '^%d+') or 0), {}
   local head = (restarts or 0) + 1 .. ' ' .. attempt .. ' '
   for n, value in ipairs(values) do
-    if bytes + #value > most then break end
+    if bytes + #value > max then break end
     bytes = bytes + #value
     entries[n] = head .. value
   end

@@ -30,7 +30,7 @@ end
 register('page', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
   local index, queue, score, id = args[PAGE.index], args[PAGE.queue], args[PAGE.score], args[PAGE.id]
-  local limit, most, is_newest_first = tonumber(args[PAGE.limit]), tonumber(args[PAGE.most]), args[PAGE.isNewestFirst] == '1'
+  local limit, max, is_newest_first = tonumber(args[PAGE.limit]), tonumber(args[PAGE.max]), args[PAGE.isNewestFirst] == '1'
   local filter, key = Filter.read(call, args, PAGE), call.base .. index .. queue
   local function order_of(entry_score)
     return index == P.waiting and Fair.told_score(call, queue, entry_score) or entry_score
@@ -48,8 +48,8 @@ register('page', { 'no-writes' }, function(keys, args)
     end
   end
   local page, looked, last = {}, 0, {}
-  while #page < limit and looked < most and rank < length do
-    local chunk = math.min(CHUNK, most - looked, length - rank)
+  while #page < limit and looked < max and rank < length do
+    local chunk = math.min(CHUNK, max - looked, length - rank)
     local from = is_newest_first and length - chunk or rank
     local some = redis.call('ZRANGE', key, from, from + chunk - 1, 'WITHSCORES')
     for nth = 1, chunk do
@@ -93,7 +93,7 @@ register('finished', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
   local queue, ended, id, limit = args[FINISHED.queue], args[FINISHED.ended], args[FINISHED.id], tonumber(args[FINISHED.limit])
   local filter = Filter.read(call, args, FINISHED)
-  local entries = redis.call('LRANGE', K.finished(call, queue), 0, C.mostFinished - 1)
+  local entries = redis.call('LRANGE', K.finished(call, queue), 0, C.maxFinished - 1)
   local first, page, looked = first_of_page(entries, ended, id, args[FINISHED.same] == '1'), {}, 0
   for n = first, #entries do
     if #page == limit then break end

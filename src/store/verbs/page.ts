@@ -45,7 +45,7 @@ interface PageRequest {
   readonly after: Place | null;
   readonly limit: number;
   /** Maximum number of entries to read. */
-  readonly most: number;
+  readonly max: number;
   /** The highest score that is wanted. Default: any. */
   readonly lastScore?: number | undefined;
   /** In reverse: the highest score first. Default: no. */
@@ -108,7 +108,7 @@ interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limi
 
 const FILTER = names<SentFilter>("prefix", "caller", "key", "states", "beforeMs", "ageMs");
 const PAGE = names<SentPage>(
-  ...(["index", "queue", "score", "id", "limit", "most", "lastScore", "isNewestFirst"] as const),
+  ...(["index", "queue", "score", "id", "limit", "max", "lastScore", "isNewestFirst"] as const),
   ...(FILTER as Names<SentPage>),
 );
 const PART = ["nowMs", "looked", "more", "last", "entries"] as const;

@@ -13,11 +13,11 @@ local function find_undo(call, id, queue, run)
 end
 
 -- How many steps there are, and some of them.
-local function read_steps(key, most, step_bytes)
+local function read_steps(key, max, step_bytes)
   local length, steps = redis.call('HLEN', key), {}
   if length == 0 then return length, steps end
-  local page = redis.call('HSCAN', key, '0', 'COUNT', most)[2]
-  for n = 1, math.min(#page, 2 * most), 2 do
+  local page = redis.call('HSCAN', key, '0', 'COUNT', max)[2]
+  for n = 1, math.min(#page, 2 * max), 2 do
     local stored = page[n + 1]
     steps[#steps + 1] = { [STEP.name] = page[n], [STEP.stored] = string.sub(stored, 1, step_bytes), [STEP.length] = #stored }
   end

@@ -61,8 +61,8 @@ export const record = verb(
   { args: ["id", "steps", "bytes", "stepBytes"], answer: ANSWER, step: STEP },
   (script) =>
     async (tag: string, id: string): Promise<TaskRecord | null> => {
-      const { steps: mostSteps, bytes, stepBytes } = RECORD_LIMITS;
-      const reply = await script.bytes(tag, [id, mostSteps, bytes, stepBytes]);
+      const { steps: maxSteps, bytes, stepBytes } = RECORD_LIMITS;
+      const reply = await script.bytes(tag, [id, maxSteps, bytes, stepBytes]);
       if (!Array.isArray(reply)) return null;
       const { input, ...of } = named(ANSWER, reply as BytesReply);
       return {

@@ -37,12 +37,12 @@ register('register', { 'allow-oom' }, function(keys, args)
   local queues, all = {}, redis.call('HGETALL', K.queues(call))
   for n = 1, #all, 2 do
     local queue, field = all[n], 'lease ' .. all[n]
-    local at, most_lost, keep, tombstone, dead = string.match(all[n + 1], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+    local at, max_lost, keep, tombstone, dead = string.match(all[n + 1], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
     local silent = call.now - tonumber(at)
     if silent < delete_after or holds_tasks(call, queue) then
       queues[#queues + 1] = {
         [REGISTERED.queue] = queue,
-        [REGISTERED.maxLost] = most_lost,
+        [REGISTERED.maxLost] = max_lost,
         [REGISTERED.keepMs] = keep,
         [REGISTERED.tombstoneMs] = tombstone,
         [REGISTERED.deadMs] = dead,

@@ -30,7 +30,7 @@ register('step', { 'allow-oom' }, function(keys, args)
     return { [ANSWER.verdict] = 'ok' }
   end
   if verb == 'begin' and cancel then return { [ANSWER.verdict] = cancel == C.cancelByDeadline and 'deadline' or 'canceled' } end
-  if not known and redis.call('HLEN', steps) >= tonumber(args[ARGS.most]) then return { [ANSWER.verdict] = 'many' } end
+  if not known and redis.call('HLEN', steps) >= tonumber(args[ARGS.max]) then return { [ANSWER.verdict] = 'many' } end
 
   local undoable = verb == 'begin' or args[ARGS.undo] == '1'
   local head = known and string.match(known, '^%d+%a? ')

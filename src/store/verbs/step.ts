@@ -16,7 +16,7 @@ export interface StoredStep {
 export type StepVerdict = "ok" | "stale" | "canceled" | "deadline" | "many" | "large";
 /** Maximum number of steps of a task, and of bytes in all. */
 interface StepRoom {
-  readonly most: number;
+  readonly max: number;
   readonly bytes: number;
 }
 
@@ -29,7 +29,7 @@ interface StepCall extends Partial<StepRoom>, Pick<Lease, "id" | "fence"> {
   readonly undo?: boolean;
 }
 
-const STEP = names<StepCall>("id", "fence", "verb", "name", "value", "undo", "most", "bytes");
+const STEP = names<StepCall>("id", "fence", "verb", "name", "value", "undo", "max", "bytes");
 const ANSWER = ["verdict", "cursor", "page"] as const;
 
 /** Reads and writes the durable steps of running tasks. */

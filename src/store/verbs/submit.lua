@@ -29,8 +29,8 @@ local function read_group(args, at)
       if name ~= 'width' and args[at + place] ~= '' then options[name] = args[at + place] end
     end
     group.options, group.class, group.delay = options, tonumber(options.priority) or C.defaultPriority, tonumber(options.delayMs) or 0
-    group.most, group.deadline = tonumber(options.maxIndex), tonumber(options.deadlineMs)
-    group.alone = options.dryRun or group.most or group.delay > 0 or options.webhook or group.deadline
+    group.max, group.deadline = tonumber(options.maxIndex), tonumber(options.deadlineMs)
+    group.alone = options.dryRun or group.max or group.delay > 0 or options.webhook or group.deadline
     at = at + OPTIONS.width
   end
   group.ids, group.inputs = at, at + count

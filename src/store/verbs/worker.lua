@@ -87,15 +87,15 @@ end)
 -- Returns the live workers of queues, as lists: their slots, and what each has reported about itself, "" if nothing, and for how many ms
 -- that holds.
 register('workers', { 'no-writes' }, function(keys, args)
-  local call, most = Call.new(keys), tonumber(args[WORKERS.args.most])
+  local call, max = Call.new(keys), tonumber(args[WORKERS.args.max])
   local slots, abouts, seen = {}, {}, {}
   for n = WORKERS.args.count + 1, #args do
     local queue = args[n]
-    local live = redis.call('ZRANGEBYSCORE', K.workers(call, queue), '(' .. call.now_text, '+inf', 'LIMIT', 0, most)
+    local live = redis.call('ZRANGEBYSCORE', K.workers(call, queue), '(' .. call.now_text, '+inf', 'LIMIT', 0, max)
     for _, worker in ipairs(live) do
       local given = redis.call('HGET', K.slots(call, queue), worker) or '0'
       slots[#slots + 1] = { [SLOTS.queue] = queue, [SLOTS.worker] = worker, [SLOTS.slots] = given }
-      if not seen[worker] and #abouts < most then
+      if not seen[worker] and #abouts < max then
         seen[worker] = true
         local key = K.about(call, worker)
         local about, left = redis.call('GET', key) or '', redis.call('PTTL', key)

@@ -66,14 +66,14 @@ export const heartbeat = verb(
 
 /** The live workers of queues: at most `most` of each, and of all. */
 export const workers = verb(
-  { args: ["most"], item: ["queue"], answer: ANSWER, slots: SLOTS, about: ABOUT },
+  { args: ["max"], item: ["queue"], answer: ANSWER, slots: SLOTS, about: ABOUT },
   (script) =>
     async (
       tag: string,
       queues: readonly string[],
-      most: number,
+      max: number,
     ): Promise<{ nowMs: number; slots: WorkerSlots[]; abouts: WorkerAbout[] }> => {
-      const { nowMs, slots, abouts } = named(ANSWER, await script.text(tag, [most, queues.length, ...queues]));
+      const { nowMs, slots, abouts } = named(ANSWER, await script.text(tag, [max, queues.length, ...queues]));
       return {
         nowMs: number(nowMs),
         slots: list(slots).map((reply) => {

@@ -1,5 +1,5 @@
 /** Shortest time between two reports of one task, ms. */
-const LEAST_MS = 100;
+const MIN_MS = 100;
 /** Longest message kept. */
 const MESSAGE_LENGTH = 200;
 
@@ -41,7 +41,7 @@ export class Reporter {
   /** Sends at once if allowed: while a handler uses the CPU no timer fires, but its progress should still be visible. */
   #go(): void {
     if (this.#busy || this.#latest === undefined) return;
-    const pauseMs = this.#sentAt + LEAST_MS - performance.now();
+    const pauseMs = this.#sentAt + MIN_MS - performance.now();
     if (pauseMs > 0) {
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined;

@@ -4,7 +4,7 @@ import { PaihaoError } from "../../errors.ts";
 /** Pauses between two tries, ms. */
 const PAUSE_MS = { baseMs: 100, maxMs: 2000 } as const;
 /** How many refusals for other reasons than being unreachable are tolerated. */
-const MOST_REFUSALS = 5;
+const MAX_REFUSALS = 5;
 
 /** The options of {@link retryCall}. */
 export interface RetryOptions {
@@ -33,7 +33,7 @@ export async function retryFailedCall<T>(
   let failed = first;
   for (let attempt = 1; ; attempt += 1) {
     if (!(failed instanceof PaihaoError) || failed.code === "internal") refusals += 1;
-    if (done() || refusals === MOST_REFUSALS) throw failed;
+    if (done() || refusals === MAX_REFUSALS) throw failed;
     onFailure(failed);
     await new Promise((resolve) => setTimeout(resolve, backoffMs(PAUSE_MS, attempt)));
     try {

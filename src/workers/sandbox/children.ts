@@ -13,17 +13,17 @@ import { errorRecord } from "./handler-end.ts";
 import { Sandbox } from "./sandbox.ts";
 
 /** Maximum number of child processes; further suspects wait for one of them. */
-const MOST_CHILDREN = 8;
+const MAX_CHILDREN = 8;
 /** Maximum number that start at once: each start uses a CPU, and the first child that is ready serves many suspects. */
-const MOST_STARTING = 2;
+const MAX_STARTING = 2;
 /** Maximum number of suspects that wait in one process: other processes may run the rest sooner, even if this one dies. */
-const MOST_WAITING = 8;
+const MAX_WAITING = 8;
 /** How long unused children are kept, ms. */
 const IDLE_MS = 60_000;
 /** Pause before a suspect is retried if no process could be started for it, ms. */
 const BROKEN_MS = 5000;
 /** After this many failures in a row to start a process, an attempt of each waiting suspect fails. */
-const MOST_FAILURES = 3;
+const MAX_FAILURES = 3;
 /** How long a suspect that may run without a child waits for one, ms. */
 const PATIENCE_MS = 1200;
 
@@ -72,8 +72,8 @@ export class Children implements Executor {
 
   /** Whether another suspect may wait here. */
   admits(task: Reserved, settings: QueueSettings): boolean {
-    const most = MOST_WAITING + (mayRunBesideOthers(task, settings) ? settings.concurrency : 0);
-    return this.#waiting.length < most;
+    const max = MAX_WAITING + (mayRunBesideOthers(task, settings) ? settings.concurrency : 0);
+    return this.#waiting.length < max;
   }
 
   /** Keeps one child ready for suspects that may arrive. */
@@ -121,7 +121,7 @@ export class Children implements Executor {
   #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
       const otherwise = otherwiseOf(attempt);
-      const hasty = otherwise === "beside others" && (attempt.task.unbegun > 0 || this.#waiting.length >= MOST_WAITING);
+      const hasty = otherwise === "beside others" && (attempt.task.unbegun > 0 || this.#waiting.length >= MAX_WAITING);
       let patience: NodeJS.Timeout | undefined;
       const done = (location: Location | HandlerEnd) => {
         clearTimeout(patience);
@@ -170,8 +170,8 @@ export class Children implements Executor {
     const needsChild = ({ attempt, otherwise }: WaitingSuspect) =>
       otherwise !== "beside others" && this.#ready(attempt) === undefined;
     const missing = this.#waiting.filter(needsChild).length;
-    while (!this.#stopped && this.#starting < Math.min(MOST_STARTING, missing)) {
-      if (this.#all.size >= MOST_CHILDREN) {
+    while (!this.#stopped && this.#starting < Math.min(MAX_STARTING, missing)) {
+      if (this.#all.size >= MAX_CHILDREN) {
         // A used child makes room for a new one; if all are busy, the suspect waits for the next free one.
         const used = this.#idle.find((sandbox) => !sandbox.unused);
         if (used === undefined) return;
@@ -214,7 +214,7 @@ export class Children implements Executor {
     }
     this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
     // At first this is not the task's fault, but it must not go on forever.
-    if (this.#failures < MOST_FAILURES) waiting.done({ kind: "later", afterMs: BROKEN_MS });
+    if (this.#failures < MAX_FAILURES) waiting.done({ kind: "later", afterMs: BROKEN_MS });
     else
       waiting.done({
         kind: "error",

@@ -4,7 +4,7 @@ import * as wanted from "../../../src/engine/estimates/slots-wanted.ts";
 import { randomOf } from "../../shared/random.ts";
 
 const snapshot = { waiting: 0, running: 0, paused: false, resting: false, meanMs: 10_000, samples: 500 };
-const MOST = Number.MAX_SAFE_INTEGER;
+const MAX = Number.MAX_SAFE_INTEGER;
 
 const slotsWanted = (
   snapshot: Parameters<typeof wanted.slotsWanted>[0]["snapshot"],
@@ -97,7 +97,7 @@ describe("the slots that start a newcomer within the target wait", () => {
 
   it("are never more than there are tasks, however long they take", () => {
     expect(slotsWanted({ ...snapshot, waiting: 1_000_000, meanMs: 1e12 }, 1)).to.equal(1_000_001);
-    expect(slotsWanted({ ...snapshot, waiting: MOST, meanMs: 10_000 }, 10_000)).to.be.within(MOST / 2, MOST / 2 + 2);
+    expect(slotsWanted({ ...snapshot, waiting: MAX, meanMs: 10_000 }, 10_000)).to.be.within(MAX / 2, MAX / 2 + 2);
   });
 
   it("keep up with what arrives, also while nothing waits", () => {

@@ -41,16 +41,16 @@ describe("a fair line", () => {
     await joinAll("B", 900, 3);
     const started = await startAll();
     expect(started).to.have.length(1200);
-    let least = 0;
-    let most = 0;
+    let min = 0;
+    let max = 0;
     let lead = 0;
     for (const id of started) {
       // In tasks of A: what B has had more than three times what A has had.
       lead += id.startsWith("A") ? -1 : 1 / 3;
-      least = Math.min(least, lead);
-      most = Math.max(most, lead);
+      min = Math.min(min, lead);
+      max = Math.max(max, lead);
     }
-    expect(most - least).to.be.at.most(1.34);
+    expect(max - min).to.be.at.most(1.34);
     expect(started.filter((id) => id.startsWith("A"))).to.deep.equal(Array.from({ length: 300 }, (_, n) => `A${n}`));
   });
 

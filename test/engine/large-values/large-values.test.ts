@@ -18,7 +18,7 @@ class LargeTraffic {
   readonly pieces: number[] = [];
   readonly writes: string[] = [];
   underway = 0;
-  mostUnderway = 0;
+  maxUnderway = 0;
   /** Done before a value is read. */
   beforeRead: (key: string) => Promise<unknown> = async () => undefined;
 
@@ -29,7 +29,7 @@ class LargeTraffic {
       value: async (tag, key) => {
         this.reads.push(key.slice(tag.length));
         this.underway += 1;
-        this.mostUnderway = Math.max(this.mostUnderway, this.underway);
+        this.maxUnderway = Math.max(this.maxUnderway, this.underway);
         try {
           await this.beforeRead(key);
           return await scripts.value(tag, key);
@@ -76,8 +76,8 @@ describe("a large value", () => {
     expect(await jobs.engine.leases.complete(lease, answer(body), jobs.settings)).to.equal("done");
     return task.id;
   }
-  const look = (id: string, mostBytes?: number) =>
-    jobs.engine.tasks.inspect(id, { result: true, ...(mostBytes !== undefined && { mostBytes }) });
+  const look = (id: string, maxBytes?: number) =>
+    jobs.engine.tasks.inspect(id, { result: true, ...(maxBytes !== undefined && { maxBytes }) });
 
   describe("as a result", () => {
     it("is not read for callers who may not have it, so that timing reveals nothing", async () => {
@@ -118,7 +118,7 @@ describe("a large value", () => {
         expect([one?.result?.body.length, one?.result?.body.at(-1)]).to.deep.equal([bytes, n]);
       }
       // With its head each is a little more than a quarter.
-      expect(large.mostUnderway).to.equal(3);
+      expect(large.maxUnderway).to.equal(3);
     });
 
     it("is left out if it is longer than the caller wants", async () => {

@@ -5,7 +5,7 @@ import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 
 /** As lua/grace.lua has it. */
-const MOST_GRACES = 10;
+const MAX_GRACES = 10;
 const GRACE_MS = 2000;
 
 describe("leases that ended while no tick ran", () => {
@@ -75,9 +75,9 @@ describe("leases that ended while no tick ran", () => {
     expect(await lost()).to.deep.equal([]);
   });
 
-  it(`are lost after ${MOST_GRACES} graces if every tick is late`, async () => {
+  it(`are lost after ${MAX_GRACES} graces if every tick is late`, async () => {
     await lapsed();
-    for (let n = 0; n < MOST_GRACES; n += 1) {
+    for (let n = 0; n < MAX_GRACES; n += 1) {
       await gap(4000);
       expect(await lost(), `grace ${n + 1}`).to.deep.equal([]);
     }

@@ -3,7 +3,7 @@ import { type ModelTask, type NewTask, newTask, UNDO_QUEUE } from "./task.ts";
 import { ModelTasks } from "./tasks.ts";
 
 /** Most errors that are kept of a task. */
-const MOST_ERRORS = 5;
+const MAX_ERRORS = 5;
 
 /** What becomes of the tasks of the model when a verb, or time, changes them: they join the line, lose a worker, end, are undone. */
 export class ModelTransitions extends ModelTasks {
@@ -18,7 +18,7 @@ export class ModelTransitions extends ModelTasks {
   }
 
   protected note(task: ModelTask, error: string): void {
-    task.errors = [error, ...task.errors].slice(0, MOST_ERRORS);
+    task.errors = [error, ...task.errors].slice(0, MAX_ERRORS);
   }
 
   protected loseWorker(task: ModelTask, result: string): "waiting" | "released" | "dead" | "canceled" {

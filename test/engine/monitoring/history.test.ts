@@ -43,7 +43,7 @@ describe("the history of a queue", () => {
       await sample();
     });
     expect(await samples()).to.deep.equal([`${now - 1} 2 1 1 0 4 1 0 0 - - - -`]);
-    expect(await t.redis.pttl(key())).to.be.within(1, 2 * SHARED.mostSamples * SHARED.bucketMs);
+    expect(await t.redis.pttl(key())).to.be.within(1, 2 * SHARED.maxSamples * SHARED.bucketMs);
   });
 
   it("is added to by one process in each interval", async () => {
@@ -166,10 +166,10 @@ describe("the history of a queue", () => {
   it("keeps an hour, and begins anew when the clock was set back", async () => {
     t = await openEngine();
     const now = await interval();
-    const old = Array.from({ length: SHARED.mostSamples }, (_, n) => `${now - 10 - n} 1 0 0 0 0 0 0 0 - - - -`);
+    const old = Array.from({ length: SHARED.maxSamples }, (_, n) => `${now - 10 - n} 1 0 0 0 0 0 0 0 - - - -`);
     await t.redis.rpush(key(), ...old);
     await sample();
-    expect(await samples()).to.have.length(SHARED.mostSamples);
+    expect(await samples()).to.have.length(SHARED.maxSamples);
     await t.redis.lpush(key(), `${now + 100} 5 0 0 0 0 0 0 0 - - - -`);
     await t.submit();
     await sample();

@@ -24,8 +24,8 @@ describe("the rates of a queue", () => {
     const [row] = await t.engine.queues.figures(["jobs"]);
     const later = await nowMs();
     // The sooner in the interval, the more of the oldest one counts; if the next one has begun, that is left out.
-    const most = 6000 - 1000 * ((earlier % BUCKET_MS) / BUCKET_MS);
+    const max = 6000 - 1000 * ((earlier % BUCKET_MS) / BUCKET_MS);
     const passed = (later - earlier) / 10;
-    expect(row?.acceptedLastMinute).to.be.within(most - passed - 1, most + 1);
+    expect(row?.acceptedLastMinute).to.be.within(max - passed - 1, max + 1);
   });
 });

@@ -106,19 +106,19 @@ describe("the latest outcomes of a queue", () => {
     expect(entries.map(({ id }) => id)).to.deep.equal(["b", "a"]);
   });
 
-  it(`are ${SHARED.mostFinished} at most, in the store and over all partitions`, async () => {
+  it(`are ${SHARED.maxFinished} at most, in the store and over all partitions`, async () => {
     await open(2);
-    const ids = Array.from({ length: 2 * SHARED.mostFinished + 300 }, (_, n) => `t${n}`);
+    const ids = Array.from({ length: 2 * SHARED.maxFinished + 300 }, (_, n) => `t${n}`);
     for (let i = 0; i < ids.length; i += 100) {
       const some = ids.slice(i, i + 100);
       await Promise.all(some.map((id) => t.submit({ id })));
       await Promise.all(some.map((id) => t.engine.tasks.cancel(id, "jobs")));
     }
     const lengths = await Promise.all(t.keys.tags.map((tag) => t.redis.llen(storedKey(tag, "finished"))));
-    for (const length of lengths) expect(length).to.be.within(SHARED.mostFinished, SHARED.mostFinished + 100);
+    for (const length of lengths) expect(length).to.be.within(SHARED.maxFinished, SHARED.maxFinished + 100);
     const seen = await walk(200);
-    expect(seen).to.have.length(SHARED.mostFinished);
-    expect(new Set(seen).size).to.equal(SHARED.mostFinished);
+    expect(seen).to.have.length(SHARED.maxFinished);
+    expect(new Set(seen).size).to.equal(SHARED.maxFinished);
     expect(seen).not.to.include("t0");
   });
 });

@@ -9,7 +9,7 @@ export const REQUEST = { queue: "jobs", worker: "w1", reservation: "r", count: 1
 export const PERMIT = { queue: "jobs", request: "r", rate: { max: 5, perMs: 60_000 } };
 export const LONG = `"${"x".repeat(500)}"`;
 
-export const ROOM = { most: 10, bytes: 1000 };
+export const ROOM = { max: 10, bytes: 1000 };
 
 /** A store in some state, before the call that is to be sent twice. */
 export class Scene {

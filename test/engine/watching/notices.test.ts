@@ -195,10 +195,10 @@ describe("notices", () => {
 
   it("go to all processes if more listen than a record can name", async () => {
     await api.submit({ id: "a" });
-    for (let n = 0; n < SHARED.mostListeners; n += 1) {
+    for (let n = 0; n < SHARED.maxListeners; n += 1) {
       await api.scripts.watch(api.keys.tag(0), `gone${n}`, [{ id: "a", result: false }]);
     }
-    expect((await listed("a")).length).to.equal(SHARED.mostListeners);
+    expect((await listed("a")).length).to.equal(SHARED.maxListeners);
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).includes(SHARED.everyone));
     await worker.engine.leases.complete(await leased(), resultOf("all"), worker.settings);

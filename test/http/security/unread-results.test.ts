@@ -16,7 +16,7 @@ const BYTES = 15 * MIB;
 const READERS = 60;
 /** Of documents with a result in it, which is checked to be JSON each time. */
 const READERS_OF_DOCUMENTS = 20;
-const MOST = 150 * MIB;
+const MAX = 150 * MIB;
 
 describe("large values for clients that do not read", function () {
   this.timeout(120_000);
@@ -86,7 +86,7 @@ describe("large values for clients that do not read", function () {
       for (let n = 0; n < readers; n += 1) await askOnly(path, sent);
       expect((await post("/v1/requests", 1)).json.input).to.equal(1);
       expect((await send(path, sent)).body.length).to.be.at.least(BYTES);
-      expect(peakBytes() - usual).to.be.below(MOST);
+      expect(peakBytes() - usual).to.be.below(MAX);
     });
   }
 });

@@ -12,11 +12,11 @@ describe("requests that a client sends without waiting for answers", () => {
   let socket: net.Socket;
   let begun: string[];
   let ends: (() => void)[];
-  let most: number;
+  let max: number;
   let gone: number;
 
   beforeEach(async () => {
-    [begun, ends, most, gone] = [[], [], 0, 0];
+    [begun, ends, max, gone] = [[], [], 0, 0];
     const app = new Koa();
     let underway = 0;
     app.use(async (ctx) => {
@@ -25,7 +25,7 @@ describe("requests that a client sends without waiting for answers", () => {
         gone += 1;
       });
       underway += 1;
-      most = Math.max(most, underway);
+      max = Math.max(max, underway);
       await new Promise<void>((resolve) => ends.push(resolve));
       underway -= 1;
       ctx.body = `${ctx.path};`;
@@ -60,7 +60,7 @@ describe("requests that a client sends without waiting for answers", () => {
     });
     expect(begun).to.deep.equal(paths);
     expect(text.match(/\/\d+(?=;)/g)).to.deep.equal(paths);
-    expect(most).to.be.within(2, 8);
+    expect(max).to.be.within(2, 8);
   });
 
   it("are not handled when it has gone", async () => {

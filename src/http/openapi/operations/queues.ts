@@ -1,4 +1,4 @@
-import { MOST_LOOKED_AT } from "../../routes/queues/line.ts";
+import { MAX_LOOKED_AT } from "../../routes/queues/line.ts";
 import { BATCH_DEFAULTS, NDJSON } from "../../routes/submit/batches.ts";
 import { laterParameters, parameterRefs } from "../parameters.ts";
 import { json, problems } from "../responses.ts";
@@ -11,7 +11,7 @@ const page = (summary: string, schema: SchemaName, order = "in line order"): Ope
   summary,
   tags: ["Queues"],
   description:
-    `About ${MOST_LOOKED_AT} entries are looked at, at most, for a page, so that one with a filter may have few items, or none: go on ` +
+    `About ${MAX_LOOKED_AT} entries are looked at, at most, for a page, so that one with a filter may have few items, or none: go on ` +
     "as long as there is a `next`.",
   parameters: parameterRefs(...PAGE_PARAMETERS),
   responses: {

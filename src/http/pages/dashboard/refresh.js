@@ -8,7 +8,7 @@ import { useDesk } from "./desk.js";
 import { limit, ServerError } from "./server/server.js";
 
 const EVERY_MS = 2000;
-const MOST_MS = 30_000;
+const MAX_MS = 30_000;
 
 /**
  * What the server answered last, and what went wrong since, which the page shows. It is asked at once when the address changes, and after
@@ -44,7 +44,7 @@ export function usePolled(load) {
         if (error instanceof ServerError) ({ retryAfterMs } = error);
         set(({ known }) => ({ known, error }));
       }
-      const backoff = Math.min(MOST_MS, EVERY_MS * 2 ** failures);
+      const backoff = Math.min(MAX_MS, EVERY_MS * 2 ** failures);
       timer = setTimeout(() => void look(), Math.max(backoff, retryAfterMs, limit.waitMs()));
     }
 

@@ -20,7 +20,7 @@ import {
 } from "./task-words.js";
 
 /** A page without a script comes back at Retry-After, and at the latest after so many seconds: places move meanwhile. */
-const MOST_REFRESH_S = 15;
+const MAX_REFRESH_S = 15;
 
 /**
  * Answers with the page of a task: what it is now, which its script then keeps up to date.
@@ -103,5 +103,5 @@ function wordsOf(task: Task) {
 /** Seconds until a page without a script asks for itself again; "" for never. */
 function refreshOf(ctx: Context, task: Task): string {
   if (hasEnded(task.state)) return "";
-  return String(Math.min(MOST_REFRESH_S, Number(ctx.response.get("Retry-After") || MOST_REFRESH_S)));
+  return String(Math.min(MAX_REFRESH_S, Number(ctx.response.get("Retry-After") || MAX_REFRESH_S)));
 }

@@ -3,7 +3,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
 
 /** Longer results have only their link, in bytes. */
-const MOST = { image: 10_000_000, text: 200_000 };
+const MAX = { image: 10_000_000, text: 200_000 };
 
 /**
  * @typedef {object} Known
@@ -56,8 +56,8 @@ async function describe(href, show) {
   if (bytes === 0) return show({ told: "The task has no result to show.", isEmpty: true });
   const known = { told: [type, bytes === null ? "" : sizeOf(bytes)].filter(Boolean).join(", "), isEmpty: false };
   show(known);
-  if (type.startsWith("image/") && bytes !== null && bytes <= MOST.image) show({ ...known, image: await image(href) });
-  if (!isText(type) || (bytes ?? 0) > MOST.text) return;
+  if (type.startsWith("image/") && bytes !== null && bytes <= MAX.image) show({ ...known, image: await image(href) });
+  if (!isText(type) || (bytes ?? 0) > MAX.text) return;
   const text = await read(href);
   if (text !== null) show({ ...known, text: textOf(type, text) });
 }
@@ -73,7 +73,7 @@ async function read(href) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     text += part.value;
-    if (text.length <= MOST.text) continue;
+    if (text.length <= MAX.text) continue;
     await reader.cancel();
     return null;
   }

@@ -20,7 +20,7 @@ import { documentOf, PROBLEM_BYTES } from "../../task/documents/monitor-document
 import { queueDocument } from "./queues.ts";
 
 /** The most entries that are looked at for a page of those that match a filter; in steps, so that none of them holds up the store. */
-export const MOST_LOOKED_AT = 10_000;
+export const MAX_LOOKED_AT = 10_000;
 
 /** The index of each list. */
 const INDEX = {
@@ -66,7 +66,7 @@ async function filledPage(ctx: Context, api: Api, name: ListName, request: PageR
   let page = await pageOfList(api, name, request);
   if (!request.filter) return page;
   const gone = untilGone(ctx, api);
-  while (page.next && page.entries.length < request.limit && page.looked < MOST_LOOKED_AT && !gone.aborted) {
+  while (page.next && page.entries.length < request.limit && page.looked < MAX_LOOKED_AT && !gone.aborted) {
     const limit = request.limit - page.entries.length;
     const more = await pageOfList(api, name, { ...request, after: page.next, limit });
     page = { ...more, entries: [...page.entries, ...more.entries], looked: page.looked + more.looked };
@@ -85,7 +85,7 @@ async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
 async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
   const { engine } = api;
   // Results can be large: only that of a failed task, a problem document, is read here.
-  const problem = { result: true, mostBytes: PROBLEM_BYTES };
+  const problem = { result: true, maxBytes: PROBLEM_BYTES };
   let task = await engine.tasks.inspect(entry.id, name === "dead" ? problem : { result: false });
   if (name === "finished" && task?.state === "failed") task = await engine.tasks.inspect(entry.id, problem);
   const states: readonly State[] = LISTS[name];

@@ -64,7 +64,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
 /** The result of a task; of a failed one the problem that its caller collects. */
 async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<Timeline["result"]> {
   if ((state !== "succeeded" && state !== "failed") || expired) return null;
-  const read = await api.engine.tasks.inspect(id, { result: true, mostBytes: RECORD_LIMITS.bytes + 4096 });
+  const read = await api.engine.tasks.inspect(id, { result: true, maxBytes: RECORD_LIMITS.bytes + 4096 });
   if (!read?.result) return { mediaType: "application/octet-stream", bytes: null, truncated: true, status: 200 };
   const { status, contentType, body } = read.result;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
@@ -73,7 +73,7 @@ async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<T
 
 /** How the work of the task is undone; null if it is not. */
 async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean): Promise<Timeline["undo"]> {
-  const seen = id === "" ? null : await api.engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES });
+  const seen = id === "" ? null : await api.engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES });
   if (!seen) return null;
   return {
     id,
@@ -99,7 +99,7 @@ async function webhooksOf(
   const deliveries = ends.map(async (endMs) => {
     const id = `${seen.id}:webhook:${endMs}`;
     const [delivery, record] = await Promise.all([
-      api.engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
+      api.engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES }),
       api.engine.tasks.record(id),
     ]);
     if (!delivery || !record) return [];

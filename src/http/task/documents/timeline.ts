@@ -7,7 +7,7 @@ import { timestamp } from "../../../timestamp.ts";
 import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
 
 /** Most entries of lua/past.lua: with so many, earlier ones may have been left out. */
-const MOST_PAST = 10;
+const MAX_PAST = 10;
 
 /**
  * The attempts of a task, the oldest first.
@@ -33,7 +33,7 @@ export function attemptsOf(
       error: (all && state === "failed" && seen.errors[0]) || null,
     });
   }
-  return { attempts, omitted: past.length >= MOST_PAST };
+  return { attempts, omitted: past.length >= MAX_PAST };
 }
 
 function pastAttempt({ number, beganMs, endedMs, fate, worker, error }: PastAttempt, all: boolean): Attempt {

@@ -10,13 +10,13 @@ const HEIGHT = 20;
  * @param {string} label
  */
 export function sparkline(values, label) {
-  const most = Math.max(1, ...values);
+  const max = Math.max(1, ...values);
   const step = WIDTH / Math.max(1, values.length - 1);
   const points = values.map(
-    (value, i) => `${(i * step).toFixed(1)},${(HEIGHT - 1 - (value / most) * (HEIGHT - 2)).toFixed(1)}`,
+    (value, i) => `${(i * step).toFixed(1)},${(HEIGHT - 1 - (value / max) * (HEIGHT - 2)).toFixed(1)}`,
   );
   return html`
-    <svg class="sparkline" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}: at most ${most}">
+    <svg class="sparkline" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}: at most ${max}">
       <polyline points=${points.join(" ")} />
     </svg>`;
 }

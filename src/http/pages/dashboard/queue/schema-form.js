@@ -8,7 +8,7 @@ import { isNumber, isObject, NoJson, numberOf, parse, textOf } from "./json.js";
 /** @typedef {{ path: string[], schema: Schema, isRequired: boolean, kind: "text" | "number" | "boolean" | "choice" | "json" }} Field */
 
 /** Deeper objects are written as JSON. */
-const MOST_LEVELS = 3;
+const MAX_LEVELS = 3;
 
 /** Whether a form can be made of a schema: an object whose members are known. @param {Schema | null} schema */
 export const isForm = (schema) => schema?.type === "object" && Object.keys(schema.properties ?? {}).length > 0;
@@ -44,7 +44,7 @@ function fieldsOf(schema, value, path = [], isNeeded = true) {
     const at = [...path, name];
     const isRequired = isNeeded && required.has(name);
     const held = memberOf(value, name);
-    if (isForm(member) && at.length < MOST_LEVELS && (held === undefined || isObject(held)))
+    if (isForm(member) && at.length < MAX_LEVELS && (held === undefined || isObject(held)))
       return { path: at, schema: member, fields: fieldsOf(member, held, at, isRequired) };
     const kind = isForm(member) ? "json" : kindOf(member);
     return { path: at, schema: member, isRequired, kind: canHold(kind, member, held) ? kind : "json" };

@@ -12,21 +12,21 @@ export const key = {
 
 /** What is left of the caller's rate limit, as the last answer told; nothing where there is none. */
 export const limit = {
-  most: 0,
+  max: 0,
   left: 0,
   resetAt: 0,
 
   /** @param {Headers} headers */
   read(headers) {
-    const [, most] = /;q=(\d+)/.exec(headers.get("RateLimit-Policy") ?? "") ?? [];
+    const [, max] = /;q=(\d+)/.exec(headers.get("RateLimit-Policy") ?? "") ?? [];
     const [, left, resetS] = /;r=(\d+);t=(\d+)/.exec(headers.get("RateLimit") ?? "") ?? [];
-    if (most === undefined || left === undefined) return;
-    Object.assign(limit, { most: Number(most), left: Number(left) });
+    if (max === undefined || left === undefined) return;
+    Object.assign(limit, { max: Number(max), left: Number(left) });
     limit.resetAt = Date.now() + Number(resetS) * 1000;
   },
 
   /** For how long not to ask without being told to, ms: half of the limit is left to whatever else the caller does. */
-  waitMs: () => (limit.left * 2 < limit.most ? Math.max(0, limit.resetAt - Date.now()) : 0),
+  waitMs: () => (limit.left * 2 < limit.max ? Math.max(0, limit.resetAt - Date.now()) : 0),
 };
 
 /** What the server answered instead of what was asked for; status 0 if it did not answer. */

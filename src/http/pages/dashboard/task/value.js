@@ -12,10 +12,10 @@ import { errorOf, key, send } from "../server/server.js";
 /** Pictures that cannot hold scripts or load anything. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp)\b/i;
 const TEXTS = /^(text\/|application\/([^;]+\+)?(json|xml)\b)/i;
-const MOST_PICTURE_BYTES = 5_000_000;
-const MOST_TEXT_BYTES = 1_000_000;
+const MAX_PICTURE_BYTES = 5_000_000;
+const MAX_TEXT_BYTES = 1_000_000;
 /** Of a long text, its beginning is shown. */
-const MOST_CHARACTERS = 20_000;
+const MAX_CHARACTERS = 20_000;
 
 /**
  * @typedef {object} Fetched a result that was too long, or no text, to come with the rest of its task
@@ -120,11 +120,11 @@ async function fetchShown(id) {
   const mediaType = response.headers.get("Content-Type") ?? "application/octet-stream";
   const length = response.headers.get("Content-Length");
   const bytes = length === null ? null : Number(length);
-  if (PICTURES.test(mediaType) && bytes !== null && bytes <= MOST_PICTURE_BYTES) {
+  if (PICTURES.test(mediaType) && bytes !== null && bytes <= MAX_PICTURE_BYTES) {
     return { mediaType, bytes, address: URL.createObjectURL(await response.blob()) };
   }
-  if (TEXTS.test(mediaType) && bytes !== null && bytes <= MOST_TEXT_BYTES) {
-    return { mediaType, bytes, text: (await response.text()).slice(0, MOST_CHARACTERS) };
+  if (TEXTS.test(mediaType) && bytes !== null && bytes <= MAX_TEXT_BYTES) {
+    return { mediaType, bytes, text: (await response.text()).slice(0, MAX_CHARACTERS) };
   }
   await response.body?.cancel();
   return { mediaType, bytes };

@@ -17,13 +17,13 @@ import { View } from "./view.js";
 /** @typedef {import("../server/wire.js").Series} Series */
 
 /** Lines of the charts that have a line for each queue. */
-const MOST_LINES = 4;
+const MAX_LINES = 4;
 /** More rows than any screen shows are drawn at first, and so many more with each frame from then on. */
 const ROWS = { first: 60, more: 400 };
 /** Another last hour comes to so many rows at a time, so long after each other, ms: each time the whole table is laid out anew. */
 const HOUR_STEP_MS = 100;
 /** No row is lower, px. */
-const LEAST_ROW = 30;
+const MIN_ROW = 30;
 
 /** @type {readonly import("../parts/table.js").Column[]} */
 const COLUMNS = [
@@ -55,7 +55,7 @@ function Queues({ queues, past }) {
   const desk = useDesk();
   /** Whether a person has chosen to see the server's own queues; they are shown by themselves if something is wrong there. */
   const [isOwnChosen, chooseOwn] = useState(/** @type {boolean | null} */ (null));
-  const [drawn, setDrawn] = useState(ROWS.first + Math.ceil(scrolledBefore() / LEAST_ROW));
+  const [drawn, setDrawn] = useState(ROWS.first + Math.ceil(scrolledBefore() / MIN_ROW));
   const series = useMemo(() => new Map(past?.queues.map((each) => [each.name, each])), [past]);
   // What is not drawn yet comes with the next frames, from the top on: all at once would stop the page for seconds.
   useEffect(() => {
@@ -149,7 +149,7 @@ function charts({ at, step, queues }) {
   const perSecond = (counts) => counts.map((value) => value / step);
   const busiest = [...users]
     .sort((a, b) => total(b.finished) - total(a.finished))
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .filter((queue) => total(queue.finished) > 0);
   /** @param {"waitP95" | "serviceP95"} figure */
   const byQueue = (figure) => busiest.map((queue) => ({ name: queue.name, values: queue[figure] }));

@@ -12,7 +12,7 @@ import { View } from "./view.js";
 /** A worker that was not heard of for so long may be gone. */
 const SILENT_S = 30;
 /** Tasks of a worker that are named. */
-const MOST_TASKS = 8;
+const MAX_TASKS = 8;
 
 const COLUMNS = [
   { name: "Worker" },
@@ -57,7 +57,7 @@ const slotsOf = ({ slots }) => Object.values(slots).reduce((sum, number) => sum 
 function cells(worker) {
   const { id, kind, host, pid, role, version, startedAt, seenAt, slots, running } = worker;
   const silence = seenAt === null ? null : secondsSince(seenAt);
-  const more = running.length - MOST_TASKS;
+  const more = running.length - MAX_TASKS;
   return [
     html`
       <span class="id whole">${id}</span>
@@ -90,7 +90,7 @@ function cells(worker) {
       : html`
         <span class="chips">
           ${running
-            .slice(0, MOST_TASKS)
+            .slice(0, MAX_TASKS)
             .map(({ id, queue }) => html`<a key=${id} class="id" href=${paths.task(id)} title=${queue}>${id}</a>`)}
           ${more > 0 && html`<span class="hint">and ${more} more</span>`}
         </span>`,
