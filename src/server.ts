@@ -4,7 +4,7 @@ import { Calibration } from "./engine/estimates/calibration.ts";
 import { readGauges } from "./engine/monitoring/gauges.ts";
 import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
-import { extraHandlers, webhookBodyOf } from "./extras.ts";
+import { openExtras } from "./extras.ts";
 import type { Handler } from "./handler/define.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
@@ -16,8 +16,6 @@ import type { Logger } from "./log.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
 import { provisionStore } from "./store/servers/provision.ts";
 import type { QueueRow } from "./store/verbs/scripts.ts";
-import { openTelemetry } from "./telemetry/telemetry.ts";
-import { packageVersion } from "./version.ts";
 import { deliverer } from "./webhooks/delivery.ts";
 import { checkTarget } from "./webhooks/target.ts";
 import { Ticker } from "./workers/ticker.ts";
@@ -80,10 +78,8 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     return unwound;
   };
   try {
-    const telemetry = await openTelemetry(config.otel, { log, version: packageVersion(), role: config.role });
-    const stopTelemetry: Stop = (leftMs) => telemetry?.stop(leftMs);
-    started.push(stopTelemetry);
-    const tracing = telemetry?.tracing;
+    const extras = await openExtras(config, { handlers, signer, log });
+    started.push(extras.stop);
     const store = await provisionStore(config, log);
     started.push(() => store.stop());
     const delivering: Handler = deliverer({
@@ -93,9 +89,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       look: (id) => engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES }),
       describe: (seen) =>
         monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
-      otherBody: (seen) => webhookBodyOf(seen, config, signer),
+      otherBody: extras.webhookBody,
     });
-    const ownHandlers = new Map([...extraHandlers(handlers), delivering].map((handler) => [handler.queue, handler]));
+    const ownHandlers = new Map([...extras.handlers, delivering].map((handler) => [handler.queue, handler]));
     const all = new Map([...handlers, ...ownHandlers]);
     const { engine, secret, readiness, nodes, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
@@ -103,9 +99,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const gauges = { engine, readiness: ready, nodes };
     const { metrics } = engine;
     const refresh = async () => metrics.show(await readGauges(gauges));
-    telemetry?.sendMetrics(metrics, refresh);
+    extras.start(metrics, refresh);
     // After all that has something to tell, and before the store is gone, of which the metrics tell.
-    started.push(stopTelemetry);
+    started.push(extras.stop);
     const roles = [new Ticker(engine, log), new Calibration(engine, log)];
     for (const role of roles) {
       role.start();
@@ -119,7 +115,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
             engine,
             handlers: all,
             log,
-            tracing,
+            ...extras.worker,
             ...config,
             handlersDir,
           });
@@ -134,7 +130,6 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         handlers,
         ownHandlers,
         log,
-        tracing,
         stopping: stopping.signal,
         closing: closing.signal,
         checkWebhook,
@@ -144,7 +139,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       const security = await openSecurity(config, { url: store.url, keys: engine.keys, log });
       started.push(() => security.close());
       reload = () => security.keyRing?.reload();
-      const options = { ...config, security, idSecret: secret };
+      const options = { ...config, ...extras.app, security, idSecret: secret };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
       server = new HttpServer(app, { ...config, port: config.port, log, stopping, closing });
     }

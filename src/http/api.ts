@@ -2,7 +2,6 @@ import type { Config } from "../config/config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
-import type { Tracing } from "../telemetry/tracing.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
 /** What the routes need, the settings of the server among it. */
@@ -12,8 +11,6 @@ export interface Api extends Config {
   /** The server's own handlers: their queues can be watched and managed, but not submitted to. */
   readonly ownHandlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
-  /** Undefined if nothing is traced. */
-  readonly tracing: Tracing | undefined;
   /**
    * Fires when the server begins to stop: event streams end, so that their clients reconnect elsewhere; requests are still
    * answered.

@@ -1,4 +1,5 @@
 import type Koa from "koa";
+import type { Middleware } from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
 import { EXTRAS } from "./extras.ts";
@@ -13,7 +14,6 @@ import { identify } from "./middleware/identify.ts";
 import { problems, type Refuse } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
-import { traceRequests } from "./middleware/trace.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
 import { apiEndpoints, probeEndpoints, routerOf, type WorkerApi } from "./router.ts";
 import type { Security } from "./security/security.ts";
@@ -29,6 +29,8 @@ export interface AppOptions {
   readonly security: Security;
   /** The secret for ids derived from Idempotency-Keys. */
   readonly idSecret: IdSecret;
+  /** What extras do around the answer to every request. */
+  readonly around: readonly Middleware[];
 }
 
 /** The application of a server that accepts tasks. */
@@ -39,14 +41,14 @@ export function createApp(api: Api, options: AppOptions): Koa {
 }
 
 /** The application of a worker that listens: health and metrics only. */
-export function createHealthApp(api: WorkerApi & Pick<Api, "log" | "tracing" | "stopping">, options: AppOptions): Koa {
+export function createHealthApp(api: WorkerApi & Pick<Api, "log" | "stopping">, options: AppOptions): Koa {
   return assemble(probeEndpoints(api), api, options);
 }
 
 function assemble(
   endpoints: Parameters<typeof routerOf>[0],
-  api: Pick<Api, "log" | "engine" | "tracing" | "stopping">,
-  { trustProxy, servedHosts, security, idSecret }: AppOptions,
+  api: Pick<Api, "log" | "engine" | "stopping">,
+  { trustProxy, servedHosts, security, idSecret, around }: AppOptions,
   refuse: Refuse = () => false,
 ): Koa {
   // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
@@ -58,7 +60,7 @@ function assemble(
     identify(security),
     decide([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins), authorize()]),
     correlate(idSecret),
-    ...(api.tracing ? [traceRequests(api.tracing)] : []),
+    ...around,
     accessLog(api.log, api.engine.metrics),
     problems(api.log, refuse),
     ...(limit ? [rateLimit(limit)] : []),

@@ -30,10 +30,10 @@ let ours = 0;
  * of OpenTelemetry if neither is the case.
  * @throws StartError if it is to be loaded and not installed
  */
-export async function openTelemetry(config: OtelConfig | undefined, parts: SdkParts): Promise<Telemetry | undefined> {
+export async function openTelemetry(config: OtelConfig | undefined, parts: SdkParts): Promise<Telemetry> {
   const { trace } = (globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED] ?? {};
   const registered = trace !== undefined && ours === 0;
-  if (config === undefined) return registered ? telemetryOf(await openTracing(parts.version)) : undefined;
+  if (config === undefined) return telemetryOf(registered ? await openTracing(parts.version) : undefined);
   const { Sdk } = await import("./sdk.ts").catch(explainMissing);
   const sdk = new Sdk(registered ? { ...config, traces: undefined } : config, parts);
   const tracer = sdk.tracer(parts.version);

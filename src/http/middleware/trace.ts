@@ -1,4 +1,4 @@
-import type { Middleware } from "koa";
+import type { Context, Middleware } from "koa";
 import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
 import { schemeOf } from "../headers/forwarded.ts";
@@ -10,6 +10,7 @@ const AGENT_LENGTH = 256;
 /** Answers each request in a span. The query is left out: it may contain a signature. */
 export function traceRequests(tracing: Tracing): Middleware {
   return (ctx, next) => {
+    ctx.state.tracing = tracing;
     const { method, path } = ctx;
     const scheme = schemeOf(ctx);
     // A trace of these would tell nothing.
@@ -18,4 +19,9 @@ export function traceRequests(tracing: Tracing): Middleware {
     const request = { method, path, scheme, userAgent, trace: traceOf(ctx.headers) };
     return tracing.request(request, next, () => ({ route: routeOf(ctx)?.path ?? "", status: ctx.res.statusCode }));
   };
+}
+
+/** What traces a request; undefined if nothing does. */
+export function tracingOf(ctx: Context): Tracing | undefined {
+  return ctx.state.tracing;
 }

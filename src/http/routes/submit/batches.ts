@@ -70,7 +70,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   if (options.dryRun) throw wrongParameter("dryRun", "a batch cannot be tried without being submitted");
   checkType(ctx, handler);
   checkLength(ctx);
-  const trace = traceFor(ctx, api);
+  const trace = traceFor(ctx);
   const request: BatchRequest = {
     api,
     handler,
