@@ -34,7 +34,9 @@ const ON_EMBEDDED = [...OF_THE_ENGINE, "test/http/contract/"];
 
 /** Tests that take long and that few changes break, by the beginnings of their paths: `npm test` leaves them out. */
 const LONG = [
-  "test/chaos/",
+  "test/chaos/batch-store",
+  "test/chaos/durability",
+  "test/chaos/faults",
   "test/upgrade/",
   "test/cluster/",
   "test/deploy/",

@@ -5,7 +5,9 @@ import { refuses } from "../helpers/process.ts";
 import type { ServerProcess } from "../helpers/server-process.ts";
 import { eventually } from "../shared/eventually.ts";
 import type { Fault } from "./endure.ts";
+import { handover, laggingButDurable, laggingReplica, masterLost } from "./failovers.ts";
 import type { Load } from "./load.ts";
+import { clocksApart, frozenAtScripts, repliesLate } from "./timing.ts";
 import type { World } from "./world.ts";
 
 /** How long the faults last that last, ms. */
@@ -326,34 +328,6 @@ const readOnly: Fault = {
   },
 };
 
-const handover: Fault = {
-  name: "failover: planned, to a replica",
-  async strike(world) {
-    const replica = await world.startReplica();
-    await world.admin.call("FAILOVER", "TO", "127.0.0.1", replica.port);
-    await eventually(async () => /^role:master/m.test(await world.adminOf(replica).info("replication")));
-    await world.moveTo(replica);
-    return {};
-  },
-};
-
-const masterLost: Fault = {
-  name: "failover: master killed, replica promoted",
-  // What workers told the old master last, the new one may not know: it is done again.
-  forks: true,
-  async strike(world, load) {
-    const replica = await world.startReplica();
-    // Acknowledged by one server only, a submission could be lost with it; DURABILITY=replica is there for those who mind.
-    await load.pauseWhile(async () => {
-      await world.inStep(replica);
-      await world.redis.stop("SIGKILL");
-    });
-    await world.adminOf(replica).call("REPLICAOF", "NO", "ONE");
-    await world.moveTo(replica);
-    return {};
-  },
-};
-
 const poison: Fault = {
   name: "a task that kills its worker each time",
   async strike(world, load) {
@@ -383,5 +357,6 @@ export const FAULTS: readonly Fault[] = [
   ...[functionFlush, clientKill, clientPause, frozen, readOnly, redisCrash, memoryFull],
   ...[halfOpen, silence],
   ...[poison],
-  ...[handover, masterLost, redisEmptied],
+  ...[clocksApart, repliesLate, frozenAtScripts],
+  ...[handover, masterLost, laggingReplica, laggingButDurable, redisEmptied],
 ];

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Mark } from "./history/history.ts";
 
 /** One execution of a task, as its handler noted it. */
 export interface Execution {
@@ -14,6 +15,7 @@ export class Journal {
   readonly #dir = mkdtempSync(path.join(tmpdir(), "paihao-chaos-"));
   readonly file = path.join(this.#dir, "journal");
   readonly #file: number;
+  readonly #marks: Mark[] = [];
   readonly #executions: Execution[] = [];
   /** Those that have not ended, by process. */
   readonly #open = new Map<number, Execution[]>();
@@ -32,10 +34,15 @@ export class Journal {
     const whole = fresh.subarray(0, fresh.lastIndexOf("\n", length) + 1);
     this.#read += whole.length;
     for (const line of whole.toString("utf8").split("\n")) {
-      const [id, , pid, what] = line.split(" ");
-      if (id !== undefined && what !== undefined) this.#note(id, Number(pid), what);
+      if (line !== "") this.#note(JSON.parse(line) as Mark);
     }
     return this.#executions;
+  }
+
+  /** All beginnings and ends so far, as handlers noted them. */
+  marks(): readonly Mark[] {
+    this.executions();
+    return this.#marks;
   }
 
   /** The tasks that a process has begun and not ended. */
@@ -49,10 +56,12 @@ export class Journal {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  #note(id: string, pid: number, what: string): void {
+  #note(mark: Mark): void {
+    const { type, id, pid } = mark;
+    this.#marks.push(mark);
     const open = this.#open.get(pid) ?? [];
     this.#open.set(pid, open);
-    if (what === "begins") {
+    if (type === "begins") {
       const execution = { id, pid, ended: false };
       this.#executions.push(execution);
       open.push(execution);

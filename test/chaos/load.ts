@@ -1,4 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Fork } from "./history/history.ts";
+import { monotonicMs, Recorder, type Subject } from "./history/recorder.ts";
 import type { World } from "./world.ts";
 
 /** How hard the servers are worked. */
@@ -13,8 +15,9 @@ export interface LoadOptions {
 
 /** Pause of a client before it submits again what was refused, ms. */
 const RETRY_MS = 100;
-/** A client gives up on an answer after this, ms; the server promises one within 5 s. */
-const PATIENCE_MS = 10_000;
+/** One task of so many has a key, one of so many keys. */
+const KEYED_IN = 8;
+const KEYS = 8;
 
 let loads = 0;
 
@@ -26,15 +29,19 @@ export class Load {
   readonly refused = new Map<string, number>();
   /** The longest that a client had to wait for any answer, ms. */
   slowestMs = 0;
+  /** All calls, and what came of them. */
+  readonly recorder: Recorder;
   readonly #world: World;
   readonly #options: LoadOptions;
   readonly #name: string;
   #clients: Promise<void>[] = [];
   #submitting = false;
   #next = 0;
+  #writtenOffAt = 0;
 
   constructor(world: World, options: LoadOptions) {
     loads += 1;
+    this.recorder = new Recorder(() => world.api.url);
     this.#world = world;
     this.#options = options;
     this.#name = `load${loads}`;
@@ -65,43 +72,36 @@ export class Load {
     this.start();
   }
 
-  /** What has been accepted so far is lost by the operator's own doing. */
-  writeOff(): number {
-    const { size } = this.accepted;
+  /** The store has gone on with an older state, to which nothing belongs that has been accepted so far. */
+  writeOff(): void {
+    this.fork("nothing");
+    this.#writtenOffAt = monotonicMs();
     this.accepted.clear();
-    return size;
+  }
+
+  /** The store has gone on with an older state. */
+  fork(kept: Fork["kept"]): void {
+    this.recorder.fork(kept);
   }
 
   /** Submits one task, once; returns what was answered: "accepted", the problem's code, or "lost". */
   async submit(id: string, queue: string, body: object): Promise<string> {
-    const begun = performance.now();
-    try {
-      const answer = await fetch(`${this.#world.api.url}/v1/queues/${queue}/requests`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", Prefer: "respond-async", "X-Request-Id": id },
-        body: JSON.stringify(body),
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      });
-      const text = await answer.text();
-      // Of a task that has finished meanwhile the answer is its result.
-      if (answer.status === 202 || answer.status === 200) return "accepted";
-      return String((JSON.parse(text) as { type?: string }).type).replace("/problems/", "");
-    } catch {
-      // The process, or its connection, is gone.
-      return "lost";
-    } finally {
-      this.slowestMs = Math.max(this.slowestMs, performance.now() - begun);
-    }
+    return (await this.#submit({ id, queue }, body)).verdict;
   }
 
   /** Submits a task and is held until it is done; returns the status of the answer. */
   async hold(id: string): Promise<number> {
-    const answer = await fetch(`${this.#world.api.url}/v1/queues/work/requests`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-Request-Id": id },
-      body: JSON.stringify({ ms: this.#options.workMs }),
-    });
-    return answer.status;
+    const { answer } = await this.recorder.submit({ id, queue: "work" }, { ms: this.#options.workMs }, { wait: true });
+    return Number.parseInt(answer, 10);
+  }
+
+  async #submit(subject: Subject, body: object): Promise<{ verdict: string; invokedAt: number }> {
+    const call = await this.recorder.submit(subject, body, { wait: false });
+    const { answer, told, invokedAt, returnedAt } = call;
+    this.slowestMs = Math.max(this.slowestMs, returnedAt - invokedAt);
+    // Of a task that has finished meanwhile the answer is its result.
+    const isAccepted = told === "pending" || told === "succeeded";
+    return { verdict: isAccepted ? "accepted" : (answer.split(" ")[1] ?? answer), invokedAt };
   }
 
   #pause(ms: number): Promise<unknown> {
@@ -111,16 +111,24 @@ export class Load {
   async #client(): Promise<void> {
     while (this.#submitting) {
       this.#next += 1;
-      const id = `${this.#name}-${this.#next}`;
-      for (let verdict = ""; verdict !== "accepted" && this.#submitting; ) {
-        verdict = await this.submit(id, "work", { ms: this.#options.workMs });
-        if (verdict === "accepted") this.accepted.add(id);
+      const subject = this.#subject(this.#next);
+      const body = { ms: this.#options.workMs, key: subject.key };
+      for (let isAccepted = false; !isAccepted && this.#submitting; ) {
+        const { verdict, invokedAt } = await this.#submit(subject, body);
+        isAccepted = verdict === "accepted" && invokedAt > this.#writtenOffAt;
+        if (isAccepted) this.accepted.add(subject.id);
         else {
           this.refused.set(verdict, (this.refused.get(verdict) ?? 0) + 1);
           await this.#pause(RETRY_MS);
         }
       }
+      await this.recorder.ask(this.#next % 2 === 0 ? "status" : "collect", subject);
       await this.#pause(this.#options.pauseMs);
     }
+  }
+
+  #subject(n: number): Subject {
+    const id = `${this.#name}-${n}`;
+    return n % KEYED_IN === 0 ? { id, queue: "keyed", key: `k${(n / KEYED_IN) % KEYS}` } : { id, queue: "work" };
   }
 }

@@ -93,13 +93,19 @@ export class World {
     return listener;
   }
 
-  async startApi(): Promise<void> {
-    this.#api = await this.#start("api", { PORT: "0" });
+  async startApi(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.#api = await this.#start("api", { PORT: "0", ...env });
+  }
+
+  /** Ends the API process and starts another one. */
+  async replaceApi(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    await endProcesses([this.api]);
+    await this.startApi(env);
   }
 
   /** One more worker, for as long as it lives. */
-  startWorker(): Promise<ServerProcess> {
-    return this.#start("worker", {});
+  startWorker(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+    return this.#start("worker", env);
   }
 
   /** Ends Redis at once and starts it again on what it has on disk, or on nothing. */
@@ -110,9 +116,9 @@ export class World {
     await this.redis.restart(DURABLE);
   }
 
-  /** A Redis that follows the master, in step with it. */
-  async startReplica(): Promise<PrivateRedis> {
-    const replica = await startDurable(["--replicaof", "127.0.0.1", String(this.redis.port)]);
+  /** A Redis that follows the master, in step with it; by another way to it if a port is given. */
+  async startReplica(port = this.redis.port): Promise<PrivateRedis> {
+    const replica = await startDurable(["--replicaof", "127.0.0.1", String(port)]);
     await this.inStep(replica);
     return replica;
   }

@@ -14,6 +14,10 @@ export interface TcpProxy {
   cut(): void;
   /** The next bytes that the server sends do not arrive, and their connection is cut: a reply is lost. */
   loseReply(): Promise<void>;
+  /** From now on what the server sends arrives later, in order, by about as many ms as this says each time. */
+  delayReplies(nextMs: () => number): void;
+  /** Calls back with what clients send, once it is on its way to the server. */
+  onRequest(listener: (data: string) => void): void;
   stop(): Promise<void>;
 }
 
@@ -22,6 +26,8 @@ interface Link {
   readonly server: net.Socket;
   frozen: boolean;
   readonly held: Buffer[];
+  /** Replies that are delayed, the oldest first. */
+  readonly late: Buffer[];
 }
 
 /** Starts a proxy to a port of this machine, or to a socket by its path. */
@@ -29,6 +35,8 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
   const links = new Set<Link>();
   let to = first;
   let onReply: (() => void) | undefined;
+  let lateMs = () => 0;
+  let onRequest: (data: string) => void = () => undefined;
 
   const end = (link: Link) => {
     links.delete(link);
@@ -37,11 +45,14 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
   };
   const listener = net.createServer({ noDelay: true }, (client) => {
     const server = net.connect(typeof to === "string" ? { path: to } : { port: to, host: "127.0.0.1", noDelay: true });
-    const link: Link = { client, server, frozen: false, held: [] };
+    const link: Link = { client, server, frozen: false, held: [], late: [] };
     links.add(link);
     client.on("data", (data) => {
       if (link.frozen) link.held.push(data);
-      else server.write(data);
+      else {
+        server.write(data);
+        onRequest(data.toString("latin1"));
+      }
     });
     server.on("data", (data) => {
       if (link.frozen) return;
@@ -50,7 +61,11 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
         onReply = undefined;
         end(link);
       } else {
-        client.write(data);
+        const ms = lateMs();
+        if (ms <= 0 && link.late.length === 0) return void client.write(data);
+        link.late.push(data);
+        // Whichever timer fires first, the oldest comes first.
+        setTimeout(() => client.write(link.late.shift() ?? ""), ms);
       }
     });
     for (const socket of [client, server]) {
@@ -85,6 +100,12 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
       return new Promise((resolve) => {
         onReply = resolve;
       });
+    },
+    delayReplies(nextMs) {
+      lateMs = nextMs;
+    },
+    onRequest(listener) {
+      onRequest = listener;
     },
     async stop() {
       for (const link of [...links]) end(link);

@@ -1,0 +1,85 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { startTcpProxy } from "../helpers/tcp-proxy.ts";
+import { eventually } from "../shared/eventually.ts";
+import type { PrivateRedis } from "../shared/redis-server.ts";
+import type { Fault } from "./endure.ts";
+import type { Load } from "./load.ts";
+import type { World } from "./world.ts";
+
+/** For so long the replica that is promoted has got nothing, ms. */
+const LAG_MS = 1000;
+
+/** The replica is the master now. */
+async function promote(world: World, replica: PrivateRedis): Promise<void> {
+  await world.adminOf(replica).call("REPLICAOF", "NO", "ONE");
+  await world.moveTo(replica);
+}
+
+/** A replica is promoted that lacks what the master did last. */
+async function promoteLagging(world: World, prepare: () => Promise<void>): Promise<void> {
+  const wire = await startTcpProxy(world.redis.port);
+  try {
+    const replica = await world.startReplica(wire.port);
+    await prepare();
+    // Whatever was accepted on other terms, the replica has.
+    await world.inStep(replica);
+    wire.freeze();
+    await delay(LAG_MS);
+    await world.redis.stop("SIGKILL");
+    await promote(world, replica);
+  } finally {
+    await wire.stop();
+  }
+}
+
+export const handover: Fault = {
+  name: "failover: planned, to a replica",
+  async strike(world) {
+    const replica = await world.startReplica();
+    await world.admin.call("FAILOVER", "TO", "127.0.0.1", replica.port);
+    await eventually(async () => /^role:master/m.test(await world.adminOf(replica).info("replication")));
+    await world.moveTo(replica);
+    return {};
+  },
+};
+
+export const masterLost: Fault = {
+  name: "failover: master killed, replica promoted",
+  // What workers told the old master last, the new one may not know: it is done again.
+  forks: true,
+  async strike(world, load) {
+    const replica = await world.startReplica();
+    // Acknowledged by one server only, a submission could be lost with it; DURABILITY=replica is there for those who mind.
+    await load.pauseWhile(async () => {
+      await world.inStep(replica);
+      await world.redis.stop("SIGKILL");
+    });
+    await promote(world, replica);
+    load.fork("submissions");
+    return {};
+  },
+};
+
+export const laggingReplica: Fault = {
+  name: "failover: a replica promoted that lacks the last second",
+  forks: true,
+  async strike(world, load: Load) {
+    await promoteLagging(world, async () => undefined);
+    // The last second is lost to everybody, and DURABILITY=memory promises no more. All that comes after it is held to every promise.
+    load.writeOff();
+    return {};
+  },
+};
+
+export const laggingButDurable: Fault = {
+  name: "failover: the same with DURABILITY=replica",
+  forks: true,
+  async strike(world, load) {
+    await promoteLagging(world, () => world.replaceApi({ DURABILITY: "replica" }));
+    // Outcomes of the last second are lost, and come a second time; no accepted task is.
+    load.fork("submissions");
+    // The new master has no replica that could confirm anything.
+    await world.replaceApi();
+    return {};
+  },
+};
