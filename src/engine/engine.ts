@@ -21,8 +21,8 @@ import { Homes } from "./partitions/homes.ts";
 import { OtherPartitions } from "./partitions/other-partitions.ts";
 import { Queues } from "./queues.ts";
 import { Inspector } from "./reading/inspect.ts";
+import { CircuitBreakers } from "./reservation/circuit-breakers.ts";
 import { Reservations } from "./reservation/reserve.ts";
-import { Rests } from "./reservation/rests.ts";
 import type { QueueSettings } from "./settings.ts";
 import { Allocations } from "./submission/allocations.ts";
 import { Submitter } from "./submission/submit.ts";
@@ -71,8 +71,8 @@ export class Engine {
   readonly histories: Histories;
   /** A sample of the estimates, to be compared with the actual starts. */
   readonly sample = new Sample();
-  /** The rests of queues whose targets are down. */
-  readonly rests: Rests;
+  /** The circuit breakers of the queues of gateways. */
+  readonly breakers: CircuitBreakers;
 
   constructor(parts: EngineParts) {
     const { scripts, keys, pubsub, queues: own, fallback, large = scripts, openStandby } = parts;
@@ -118,12 +118,29 @@ export class Engine {
     const ending = { ...stored, large, metrics, notices };
     const completions = new Completions(ending);
     const failures = new Failures(ending);
-    const rests = new Rests(scripts, keys);
-    this.rests = rests;
-    const reservations = new Reservations({ ...stored, process: notices.process, rests, completions, settings });
+    const breakers = new CircuitBreakers(scripts, keys);
+    this.breakers = breakers;
+    const reservations = new Reservations({
+      ...stored,
+      process: notices.process,
+      breakers: breakers,
+      completions,
+      settings,
+    });
     const { noteDue } = maintenance;
     this.leases = new Leases({
-      ...{ keys, homes, reservations, rests, completions, failures, batched, openStandby, settings, noteDue },
+      ...{
+        keys,
+        homes,
+        reservations,
+        breakers: breakers,
+        completions,
+        failures,
+        batched,
+        openStandby,
+        settings,
+        noteDue,
+      },
     });
 
     this.workers = new Workers(stored);

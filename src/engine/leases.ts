@@ -19,8 +19,8 @@ import type { Failure, Failures } from "./attempt/fail.ts";
 import type { BatchedVerbs } from "./calls/batched-verbs.ts";
 import { lossOf } from "./maintenance/tick.ts";
 import type { Homes } from "./partitions/homes.ts";
+import type { CircuitBreakers } from "./reservation/circuit-breakers.ts";
 import type { Reservations } from "./reservation/reserve.ts";
-import type { Rests } from "./reservation/rests.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
 
 /** The dependencies of {@link Leases}. */
@@ -28,7 +28,7 @@ export interface LeasesParts {
   readonly keys: Keys;
   readonly homes: Homes;
   readonly reservations: Reservations;
-  readonly rests: Rests;
+  readonly breakers: CircuitBreakers;
   readonly completions: Completions;
   readonly failures: Failures;
   readonly batched: BatchedVerbs;
@@ -67,7 +67,7 @@ export class Leases {
    */
   async openStandby(queue: string): Promise<Standby | undefined> {
     const { keys, settings, openStandby } = this.#parts;
-    if (keys.partitions > 1 || settings(queue).rests || isInternalQueue(queue)) return undefined;
+    if (keys.partitions > 1 || settings(queue).hasBreaker || isInternalQueue(queue)) return undefined;
     return await openStandby?.(queue);
   }
 
@@ -80,9 +80,9 @@ export class Leases {
 
   /** Renews a lease; "cancel" and "deadline" ask the worker to stop, "stale" means that the lease is lost. */
   async renew(lease: Lease, leaseMs: number): Promise<Renewed["verdict"]> {
-    const { batched, rests } = this.#parts;
+    const { batched, breakers } = this.#parts;
     const { verdict } = await batched.renew({ ...lease, leaseMs });
-    if (rests.isProbe(lease)) await rests.renewed(lease, leaseMs);
+    if (breakers.isProbe(lease)) await breakers.renewed(lease, leaseMs);
     return verdict;
   }
 

@@ -16,8 +16,8 @@ export interface QueueSettings
   extends Readonly<Defaults>,
     Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs"> {
   readonly maxLost: number;
-  /** Whether it is a gateway, which rests while its target is down. */
-  readonly rests: boolean;
+  /** Whether it has a circuit breaker, as gateways have. */
+  readonly hasBreaker: boolean;
   /** How many tasks of one key run at once; undefined if the line is not keyed. */
   readonly keyedConcurrency: number | undefined;
   /** The handler has undos. */
@@ -49,7 +49,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     // The server's own tasks are never given up because of lost workers.
     maxLost: isInternalQueue(handler.queue) ? UNLIMITED : (handler.maxLost ?? HANDLER_DEFAULTS.maxLost),
     rate: handler.rate,
-    rests: isGateway(handler),
+    hasBreaker: isGateway(handler),
     targetWaitMs: handler.targetWaitMs,
     keyedConcurrency: handler.keyed?.concurrency,
     undo: handler.undo !== undefined,

@@ -39,9 +39,9 @@ export const SHARED = {
   minWeight: 0.03,
   /** The minimum weight of a shortest block in the slow mean, which follows only lasting changes. */
   minSlowWeight: 1 / 32,
-  /** After this many consecutive failures of its target, a queue rests. */
-  restFailures: 5,
-  /** When the first probe of a resting queue may start, ms; the time doubles with each failed probe. */
+  /** After this many consecutive failures of its target, the circuit breaker of a queue opens. */
+  breakerFailures: 5,
+  /** When an open circuit breaker is half-open for the first time, ms; the time doubles with each failed probe. */
   firstProbeMs: 1000,
   longestProbeMs: 60_000,
   /** An input up to this length is in the task's hash, so that it costs no key of its own. */

@@ -87,9 +87,9 @@ export const QUEUE_FIELDS = {
   ],
   paused: ["paused", "1 while the queue is paused"],
   failures: ["failures", "the latest consecutive failures of its target, see lua/breaker.lua"],
-  rest: ["rest", "while it rests: since when, until the next probe, how many failed, why"],
+  breaker: ["rest", "while its circuit breaker is open: since when, until the next probe, how many failed, why"],
   probe: ["probe", "until when the current probe counts, ms, and which request took it"],
-  restEnded: ["restEnded", "the probe that ended the last rest"],
+  breakerClosed: ["restEnded", "the probe that closed the circuit breaker last"],
   service: [
     "service",
     "exponentially weighted mean (ms) and variance (ms²) of the service times, how many there were, their total (ms): SHARED.serviceFormat",

@@ -34,13 +34,15 @@ export const queue = z.object({
   resting: z
     .object({ since: time, reason: text, nextProbe: time })
     .nullable()
-    .describe("A gateway whose API is down: until `nextProbe` it takes no work, then one task as a probe."),
+    .describe(
+      "The circuit breaker of a gateway is open, since its API is down: until `nextProbe` it takes no work, then one task as a probe.",
+    ),
   slotsWanted: z
     .int()
     .min(1)
     .nullable()
     .describe(
-      "How many slots would start a new task within the handler's `targetWait`, for autoscaling; null without one, while the queue is paused or rests, and with work but no history.",
+      "How many slots would start a new task within the handler's `targetWait`, for autoscaling; null without one, while the queue is paused or its circuit breaker is open, and with work but no history.",
     ),
   consumes: z.array(text),
   input: z.record(z.string(), z.unknown()).nullable().describe("JSON Schema of the input; null if unknown."),

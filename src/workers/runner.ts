@@ -17,12 +17,12 @@ import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
 import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";
+import { reportToBreaker } from "./breaker-report.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { errorRecord } from "./sandbox/handler-end.ts";
 import { errorForLog } from "./sandbox/relayed-error.ts";
-import { reportTarget } from "./target-report.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
 /** How the end of an attempt is stored. */
@@ -146,12 +146,12 @@ export class Runner {
 
   /** Stores the end of the attempt, retrying until it succeeds or no longer matters; then calls back. */
   #tell(attempt: Attempt, handler: Handler, { ending, target }: Ended, over: () => void): void {
-    const { rests } = attempt.settings;
+    const { hasBreaker } = attempt.settings;
     const sayOfGateway = async () => {
-      const goesBack = await reportTarget(this.#parts.engine, attempt, target);
+      const goesBack = await reportToBreaker(this.#parts.engine, attempt, target);
       return this.#say(attempt, handler, goesBack ? "release" : ending);
     };
-    const say = rests ? sayOfGateway : () => this.#say(attempt, handler, ending);
+    const say = hasBreaker ? sayOfGateway : () => this.#say(attempt, handler, ending);
     const told = (verdict: string) => {
       attempt.trace?.told(verdict);
       heard(attempt, ending, verdict);

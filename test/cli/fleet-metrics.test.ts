@@ -27,7 +27,7 @@ const show = ({ own }: Member, { ready = true, waiting = 7 } = {}) => {
     ...figures,
     oldestWaitingMs: null,
     lateMs: null,
-    resting: null,
+    breakerOpen: null,
     slotsWanted: null,
     orphaned: false,
   };

@@ -34,7 +34,7 @@ describe("a worker of a queue with a rate", () => {
     return asked - PARTITIONS * (2 + (performance.now() - began) / 1000);
   };
 
-  it("rests while the queue is paused", async () => {
+  it("is not asked for while the queue is paused", async () => {
     await open(Promise.resolve());
     await shop.engine.queues.pause("jobs", true);
     const ids = [];
@@ -46,7 +46,7 @@ describe("a worker of a queue with a rate", () => {
     await shop.ended(first);
   });
 
-  it("rests while all tasks wait for their keys", async () => {
+  it("is not asked for while all tasks wait for their keys", async () => {
     const end = deferred();
     await open(end.promise);
     const ids = [];

@@ -55,7 +55,7 @@ export function fieldLines(rows: readonly (readonly [name: string, value: string
 function remark({ orphaned, paused, resting, workers }: Queue): string {
   if (orphaned) return "orphaned: no process has its handler";
   if (paused) return "paused";
-  if (resting) return `resting: ${resting.reason}`;
+  if (resting) return `circuit breaker open: ${resting.reason}`;
   return workers === 0 ? "no worker" : "";
 }
 

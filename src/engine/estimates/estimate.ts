@@ -14,7 +14,7 @@ function seconds(ms: number): number {
 
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
- * have become free; forecast.ts computes when. Null if unknown: the queue is paused or rests, has no live worker, or no history yet. In a
+ * have become free; forecast.ts computes when. Null if unknown: the queue is paused or its circuit breaker open, there is no live worker, or no history yet. In a
  * keyed line only tasks that may start count; a task that waits for its key starts when those of its key before it have ended.
  */
 export function estimate(
@@ -34,7 +34,7 @@ export function estimate(
     const due = seconds(dueInMs);
     return { seconds: due, low: due, high: seconds(dueInMs + waitMs), basis: "schedule", samples };
   }
-  if (task.index === null || snapshot.paused || snapshot.resting || slots === 0) return null;
+  if (task.index === null || snapshot.paused || snapshot.breakerOpen || slots === 0) return null;
   const turnovers = (task.turn?.before ?? task.index) + snapshot.running - slots + 1;
   const ends = task.turn?.ends ?? 0;
   if (turnovers <= 0 && ends === 0) return { seconds: 0, low: 0, high: 0, basis: "idle", samples };

@@ -4,7 +4,7 @@ import type { QueueRow } from "../../store/verbs/scripts.ts";
 type QueueFacts = Pick<QueueRow, "acceptedLastMinute"> & {
   readonly snapshot: Pick<
     QueueRow["snapshot"],
-    "waiting" | "startable" | "running" | "paused" | "resting" | "meanMs" | "samples"
+    "waiting" | "startable" | "running" | "paused" | "breakerOpen" | "meanMs" | "samples"
   >;
 };
 
@@ -19,14 +19,14 @@ const HEADROOM = 1.1;
  * How many slots would start a newcomer within `targetWaitMs`, and keep up with what arrives; at least 1. With c busy slots one
  * becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this is solved for c.
  * The present number of slots does not matter, so that the answer is the same while an autoscaler is still starting workers. Null
- * if unknown: the queue is paused or rests, or has work but no history.
+ * if unknown: the queue is paused, its circuit breaker is open, or it has work but no history.
  */
 export function slotsWanted(
   { snapshot, acceptedLastMinute }: QueueFacts,
   targetWaitMs: number | undefined,
 ): number | null {
-  const { waiting, startable = waiting, running, paused, resting, meanMs, samples } = snapshot;
-  if (targetWaitMs === undefined || paused || resting) return null;
+  const { waiting, startable = waiting, running, paused, breakerOpen, meanMs, samples } = snapshot;
+  if (targetWaitMs === undefined || paused || breakerOpen) return null;
   // Tasks that wait for their keys need no slots.
   const work = startable + running;
   if (meanMs === null || samples === 0) {

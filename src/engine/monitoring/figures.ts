@@ -31,7 +31,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
       scheduled: a.snapshot.scheduled + b.snapshot.scheduled,
       running: a.snapshot.running + b.snapshot.running,
       paused: a.snapshot.paused || b.snapshot.paused,
-      resting: a.snapshot.resting || b.snapshot.resting,
+      breakerOpen: a.snapshot.breakerOpen || b.snapshot.breakerOpen,
       meanMs: weighted(a.snapshot.meanMs, b.snapshot.meanMs),
       variance: weighted(a.snapshot.variance, b.snapshot.variance),
       slowMeanMs: weighted(a.snapshot.slowMeanMs, b.snapshot.slowMeanMs),
@@ -43,7 +43,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
     acceptedLastMinute: a.acceptedLastMinute + b.acceptedLastMinute,
     finishedLastMinute: a.finishedLastMinute + b.finishedLastMinute,
     failedLastMinute: a.failedLastMinute + b.failedLastMinute,
-    rest: a.rest ?? b.rest,
+    breaker: a.breaker ?? b.breaker,
     newcomerIndex: a.newcomerIndex + b.newcomerIndex,
   };
 }

@@ -20,14 +20,14 @@ export async function readGauges({ engine, readiness, nodes }: GaugeSources): Pr
   ]);
   const queues = rows?.map((row) => {
     const { snapshot, dead, oldestWaitingMs, lateMs } = row;
-    const { targetWaitMs, rests } = engine.queues.settings(snapshot.queue);
-    const resting = rests ? snapshot.resting : null;
+    const { targetWaitMs, hasBreaker } = engine.queues.settings(snapshot.queue);
+    const breakerOpen = hasBreaker ? snapshot.breakerOpen : null;
     return {
       ...snapshot,
       dead,
       oldestWaitingMs,
       lateMs,
-      resting,
+      breakerOpen,
       orphaned: engine.queues.isOrphaned(row),
       slotsWanted: slotsWanted(row, targetWaitMs),
     };

@@ -97,12 +97,12 @@ export class OtherPartitions {
 }
 
 function sumOf(all: readonly Counted[]): Counted {
-  const sum = { waiting: 0, scheduled: 0, running: 0, resting: false, before: [] as number[] };
-  for (const { waiting, scheduled, running, resting, before } of all) {
+  const sum = { waiting: 0, scheduled: 0, running: 0, breakerOpen: false, before: [] as number[] };
+  for (const { waiting, scheduled, running, breakerOpen, before } of all) {
     sum.waiting += waiting;
     sum.scheduled += scheduled;
     sum.running += running;
-    sum.resting ||= resting;
+    sum.breakerOpen ||= breakerOpen;
     for (const [n, count] of before.entries()) sum.before[n] = (sum.before[n] ?? 0) + count;
   }
   return sum;
@@ -115,6 +115,6 @@ function withCounts(snapshot: QueueSnapshot, others: Counted | undefined): Queue
     waiting: snapshot.waiting + others.waiting,
     scheduled: snapshot.scheduled + others.scheduled,
     running: snapshot.running + others.running,
-    resting: snapshot.resting || others.resting,
+    breakerOpen: snapshot.breakerOpen || others.breakerOpen,
   };
 }

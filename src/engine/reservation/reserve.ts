@@ -3,8 +3,8 @@ import type { RequestCopy, Reservation, ReservedPart, Scripts } from "../../stor
 import type { Completions } from "../attempt/complete.ts";
 import type { Homes } from "../partitions/homes.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
+import type { CircuitBreakers } from "./circuit-breakers.ts";
 import { Permits } from "./permits.ts";
-import type { Rests } from "./rests.ts";
 
 /** The dependencies of {@link Reservations}. */
 export interface ReservationParts {
@@ -13,12 +13,12 @@ export interface ReservationParts {
   readonly homes: Homes;
   /** The name of this process in records, as a listener. */
   readonly process: string;
-  readonly rests: Rests;
+  readonly breakers: CircuitBreakers;
   readonly completions: Completions;
   settings(queue: string): QueueSettings;
 }
 
-/** Reserves tasks for workers, as many as the queue's rests and rate allow, and hands them back. */
+/** Reserves tasks for workers, as many as the queue's circuit breaker and rate allow, and hands them back. */
 export class Reservations {
   readonly #parts: ReservationParts;
   readonly #permits: Permits;
@@ -30,9 +30,9 @@ export class Reservations {
 
   /** Reserves tasks in one partition. @throws PaihaoError store-unavailable */
   reserve(partition: number, request: Reservation): Promise<ReservedPart> {
-    const { rests, settings } = this.#parts;
-    if (!settings(request.queue).rests) return this.#reserveNow(partition, request);
-    return rests.reserve(partition, request, (count) => this.#reserveNow(partition, { ...request, count }));
+    const { breakers, settings } = this.#parts;
+    if (!settings(request.queue).hasBreaker) return this.#reserveNow(partition, request);
+    return breakers.reserve(partition, request, (count) => this.#reserveNow(partition, { ...request, count }));
   }
 
   #reserveNow(partition: number, request: Reservation): Promise<ReservedPart> {

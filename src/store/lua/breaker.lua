@@ -1,7 +1,7 @@
--- The circuit breaker of a queue whose target is down, in the partition that keeps it: while it is open the queue rests. Its fields in
+-- The circuit breaker of a queue whose target is down, in the partition that keeps it: while it is open no work is taken. Its fields in
 -- the queue's hash:
 --   failures  references of the latest consecutive failures, with a space between
---   rest      "since next probes reason": when it opened, when a probe may start, how many have failed
+--   breaker   "since next probes reason": when it opened, when a probe may start, how many have failed
 --   probe     "until request": who probes, and until when that counts without another word
 local Breaker = {}
 
@@ -12,18 +12,18 @@ function Breaker.interval(probes)
   return math.min(C.longestProbeMs, C.firstProbeMs * 2 ^ math.min(probes, 30))
 end
 
-function Breaker.write(call, queue, rest)
-  local text = whole(rest.since) .. ' ' .. whole(rest.next) .. ' ' .. rest.probes .. ' ' .. rest.reason
-  redis.call('HSET', K.queue(call, queue), Q.rest, text)
+function Breaker.write(call, queue, breaker)
+  local text = whole(breaker.since) .. ' ' .. whole(breaker.next) .. ' ' .. breaker.probes .. ' ' .. breaker.reason
+  redis.call('HSET', K.queue(call, queue), Q.breaker, text)
 end
 
--- Reads Q.rest; nil if it is closed. A time in the future is from before the clock was set back, and counts from now on.
-function Breaker.rest(call, text)
+-- Reads Q.breaker; nil if it is closed. A time in the future is from before the clock was set back, and counts from now on.
+function Breaker.read(call, text)
   local since, next_probe, probes, reason = string.match(text or '', '^(%d+) (%d+) (%d+) (.*)$')
   if not since then return nil end
-  local rest = { since = math.min(tonumber(since), call.now), probes = tonumber(probes), reason = reason }
-  rest.next = math.min(tonumber(next_probe), call.now + Breaker.interval(rest.probes))
-  return rest
+  local breaker = { since = math.min(tonumber(since), call.now), probes = tonumber(probes), reason = reason }
+  breaker.next = math.min(tonumber(next_probe), call.now + Breaker.interval(breaker.probes))
+  return breaker
 end
 
 -- Reads Q.probe: who probes (nil if nobody), and for how long that still counts, ms.

@@ -12,7 +12,7 @@ local MAX_AGES = 16
 -- Reads its fields of the queue's hash, followed by further ones; the last of its own is the limit of a keyed queue.
 function Snapshot.read(call, queue, ...)
   return redis.call(
-    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.keyed, ...
+    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.breaker, Q.keyed, ...
   )
 end
 
@@ -27,7 +27,7 @@ end
 
 -- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
-  local paused, workers, slots, live_until, service, forecast, rest = unpack(q, 1, 7)
+  local paused, workers, slots, live_until, service, forecast, breaker = unpack(q, 1, 7)
   local mean, deviation, samples = '', '', 0
   if service then
     local variance
@@ -42,7 +42,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
   snapshot[SNAPSHOT.queue] = queue
   snapshot[SNAPSHOT.paused] = paused or '0'
-  snapshot[SNAPSHOT.resting] = rest and '1' or '0'
+  snapshot[SNAPSHOT.breakerOpen] = breaker and '1' or '0'
   snapshot[SNAPSHOT.waiting] = waiting
   snapshot[SNAPSHOT.scheduled] = scheduled
   snapshot[SNAPSHOT.running] = running

@@ -23,7 +23,7 @@ export interface Counted {
   readonly waiting: number;
   readonly scheduled: number;
   readonly running: number;
-  readonly resting: boolean;
+  readonly breakerOpen: boolean;
 }
 
 /** Short, since the caller also has partitions that answer while a cluster is changing. */
@@ -42,12 +42,12 @@ export const count = verb(
     async (tag: string, questions: readonly Question[]): Promise<Counted[]> => {
       const args = questions.flatMap((q) => written(QUESTION, { ...q, places: q.places.text }));
       return list(await script.text(tag, [questions.length, ...args], PATIENCE_MS)).map((reply) => {
-        const [waiting, scheduled, running, resting, ...before] = text(reply).split(" ");
+        const [waiting, scheduled, running, breakerOpen, ...before] = text(reply).split(" ");
         return {
           waiting: Number(waiting),
           scheduled: Number(scheduled),
           running: Number(running),
-          resting: resting === "1",
+          breakerOpen: breakerOpen === "1",
           before: countsOf(before),
         };
       });

@@ -14,13 +14,13 @@ export interface QueueRow {
   readonly finishedLastMinute: number;
   /** Of these, how many failed. */
   readonly failedLastMinute: number;
-  readonly rest: Rest | null;
+  readonly breaker: OpenBreaker | null;
   /** How many tasks are before a newcomer; in a fair line, before one of default priority whose line key has nothing waiting. */
   readonly newcomerIndex: number;
 }
 
-/** The rest of a queue whose target is down; times in ms. */
-interface Rest {
+/** The open circuit breaker of a queue whose target is down; times in ms. */
+interface OpenBreaker {
   readonly sinceMs: number;
   readonly nextProbeMs: number;
   readonly reason: string;
@@ -29,7 +29,7 @@ interface Rest {
 /** Short, since a worker can use other partitions while a cluster is changing. */
 const PATIENCE_MS = 300;
 const MINUTE = ["accepted", "finished", "failed"] as const;
-const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "rest", "newcomer"] as const;
+const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "breaker", "newcomer"] as const;
 
 /** The figures of queues. */
 export const queue = verb(
@@ -66,13 +66,13 @@ function queueRow(reply: Reply): QueueRow {
     acceptedLastMinute: number(row.accepted),
     finishedLastMinute: number(row.finished),
     failedLastMinute: number(row.failed),
-    rest: restOf(text(row.rest)),
+    breaker: breakerOf(text(row.breaker)),
     newcomerIndex: optional(row.newcomer) ?? figures.startable ?? figures.waiting,
   };
 }
 
 /** Reads the state that lua/breaker.lua writes. */
-function restOf(stored: string): Rest | null {
+function breakerOf(stored: string): OpenBreaker | null {
   const [since, nextProbe, _probes, ...reason] = stored.split(" ");
   if (!since) return null;
   return { sinceMs: Number(since), nextProbeMs: Number(nextProbe), reason: reason.join(" ") };

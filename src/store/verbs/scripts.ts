@@ -10,6 +10,7 @@ import * as VERBS from "./verbs.ts";
 
 export type * from "./answers.ts";
 export type * from "./audit.ts";
+export type * from "./breaker.ts";
 export type * from "./cancel.ts";
 export type * from "./complete.ts";
 export type * from "./copy.ts";
@@ -35,7 +36,6 @@ export type * from "./settle.ts";
 export type * from "./snapshot.ts";
 export type * from "./step.ts";
 export type * from "./submit.ts";
-export type * from "./target.ts";
 export type * from "./tick.ts";
 export type * from "./update.ts";
 

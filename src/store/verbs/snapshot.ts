@@ -12,7 +12,7 @@ export interface QueueSnapshot {
   readonly running: number;
   readonly paused: boolean;
   /** Whether its target is down; only one of several partitions knows. */
-  readonly resting: boolean;
+  readonly breakerOpen: boolean;
   readonly workers: number;
   /** Slots of all live workers. */
   readonly slots: number;
@@ -48,7 +48,7 @@ export function keyTurn(words: readonly string[]): KeyTurn | null {
   return { before: Number(before), ends: Number(ends), limit: Number(limit) };
 }
 
-const QUEUE = ["queue", "paused", "resting"] as const;
+const QUEUE = ["queue", "paused", "breakerOpen"] as const;
 const COUNTS = ["waiting", "scheduled", "running", "workers", "slots"] as const;
 /** Statistics of the service times, µs; how long some tasks have been running; and for a keyed queue, how many may start. */
 const TIMES = ["mean", "deviation", "samples", "forecast", "ages", "startable"] as const;
@@ -64,7 +64,7 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
     scheduled: number(of.scheduled),
     running: number(of.running),
     paused: text(of.paused) === "1",
-    resting: text(of.resting) === "1",
+    breakerOpen: text(of.breakerOpen) === "1",
     workers: number(of.workers),
     slots: number(of.slots),
     meanMs: milliseconds(of.mean),

@@ -1,6 +1,7 @@
 /** Every verb under its name in the library. */
 export { allocate, allocation, deallocate } from "./allocation.ts";
 export { audit } from "./audit.ts";
+export { breaker, breakerReport } from "./breaker.ts";
 export { cancel } from "./cancel.ts";
 export { complete } from "./complete.ts";
 export { copy } from "./copy.ts";
@@ -22,7 +23,6 @@ export { register } from "./register.ts";
 export { reserve, unreserve } from "./reserve.ts";
 export { step } from "./step.ts";
 export { submit } from "./submit.ts";
-export { gate, target } from "./target.ts";
 export { tick } from "./tick.ts";
 export { update } from "./update.ts";
 export { heartbeat, workers } from "./worker.ts";

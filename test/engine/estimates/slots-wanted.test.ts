@@ -3,7 +3,7 @@ import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import * as wanted from "../../../src/engine/estimates/slots-wanted.ts";
 import { randomOf } from "../../shared/random.ts";
 
-const snapshot = { waiting: 0, running: 0, paused: false, resting: false, meanMs: 10_000, samples: 500 };
+const snapshot = { waiting: 0, running: 0, paused: false, breakerOpen: false, meanMs: 10_000, samples: 500 };
 const MAX = Number.MAX_SAFE_INTEGER;
 
 const slotsWanted = (
@@ -63,7 +63,7 @@ describe("the slots that start a newcomer within the target wait", () => {
   it("are unknown without a target, while the queue is paused, and with work but no history", () => {
     expect(slotsWanted({ ...snapshot, waiting: 5 }, undefined)).to.equal(null);
     expect(slotsWanted({ ...snapshot, waiting: 5, paused: true }, 10_000)).to.equal(null);
-    expect(slotsWanted({ ...snapshot, waiting: 5, resting: true }, 10_000)).to.equal(null);
+    expect(slotsWanted({ ...snapshot, waiting: 5, breakerOpen: true }, 10_000)).to.equal(null);
     expect(slotsWanted({ ...snapshot, waiting: 5, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
     expect(slotsWanted({ ...snapshot, running: 1, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
   });
@@ -135,7 +135,7 @@ describe("the slots that start a newcomer within the target wait", () => {
           waiting,
           running,
           paused: false,
-          resting: false,
+          breakerOpen: false,
           slots,
           meanMs,
           slowMeanMs: null,

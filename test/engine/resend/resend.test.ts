@@ -67,24 +67,25 @@ const CASES: readonly Case[] = [
     replies: [["a 1"], ["a 1"]],
   },
   {
-    ...{ script: "gate", when: "of a queue whose probe is due" },
-    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED"),
+    ...{ script: "breaker", when: "whose probe is due" },
+    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.breaker, "1 1 0 ECONNREFUSED"),
     call: async ({ scripts, tag }) => {
-      return (await scripts.gate(tag, { queue: "jobs", request: "r", leaseMs: 60_000, verb: "ask" })).state;
+      return (await scripts.breaker(tag, { queue: "jobs", request: "r", leaseMs: 60_000, verb: "ask" })).state;
     },
-    replies: ["probe", "probe"],
+    replies: ["half-open", "half-open"],
   },
   {
-    ...{ script: "target", when: "of the failure that begins a rest" },
+    ...{ script: "breakerReport", when: "of the failure that opens it" },
     given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.failures, "a@1 b@1 c@1 d@1"),
-    call: ({ scripts, tag }) => scripts.target(tag, { ...TARGET, state: "down", request: "" }),
-    replies: ["began", "began"],
+    call: ({ scripts, tag }) => scripts.breakerReport(tag, { ...TARGET, state: "down", request: "" }),
+    replies: ["opened", "opened"],
   },
   {
-    ...{ script: "target", when: "of the probe that ends a rest" },
-    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED", QUEUE.probe, "1 r"),
-    call: ({ scripts, tag }) => scripts.target(tag, { ...TARGET, state: "up", request: "r" }),
-    replies: ["ended", "ended"],
+    ...{ script: "breakerReport", when: "of the probe that closes it" },
+    given: ({ t, tag }) =>
+      t.redis.hset(storedKey(tag, "queue"), QUEUE.breaker, "1 1 0 ECONNREFUSED", QUEUE.probe, "1 r"),
+    call: ({ scripts, tag }) => scripts.breakerReport(tag, { ...TARGET, state: "up", request: "r" }),
+    replies: ["recovered", "recovered"],
   },
   {
     ...{ script: "permit", when: "that is asked for" },

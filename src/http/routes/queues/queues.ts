@@ -82,10 +82,10 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
     },
     eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
     order: handler?.fair ? "fair" : "arrival",
-    resting: row.rest && {
-      since: timestamp(row.rest.sinceMs),
-      reason: row.rest.reason,
-      nextProbe: timestamp(row.rest.nextProbeMs),
+    resting: row.breaker && {
+      since: timestamp(row.breaker.sinceMs),
+      reason: row.breaker.reason,
+      nextProbe: timestamp(row.breaker.nextProbeMs),
     },
     slotsWanted: slotsWanted(row, handler?.targetWaitMs),
     consumes: handler?.consumes ?? [],

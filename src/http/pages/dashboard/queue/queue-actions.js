@@ -29,7 +29,7 @@ export function badges({ orphaned, paused, resting, order, held }) {
   return [
     orphaned && html`<span class="badge warn">no handler</span>`,
     paused && html`<span class="badge warn">paused</span>`,
-    resting && html`<span class="badge warn" title=${reason}>resting</span>`,
+    resting && html`<span class="badge warn" title=${reason}>circuit breaker open</span>`,
     order === "fair" && html`<span class="badge" title="Callers take turns">fair</span>`,
     held !== null && html`<span class="badge" title="One after another for each key">keyed</span>`,
   ];

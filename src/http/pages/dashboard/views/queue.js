@@ -78,7 +78,7 @@ function Shown({ known: { queue, past, page } }) {
       resting &&
       html`
         <p class="notice warn">
-          Resting since ${moment(resting.since)}: ${resting.reason}. The next probe is at ${moment(resting.nextProbe)}.
+          Circuit breaker open since ${moment(resting.since)}: ${resting.reason}. The next probe is at ${moment(resting.nextProbe)}.
         </p>`
     }
     ${form && html`<${Submission} queue=${queue} isOpen=${form === "open"} onClose=${closeForm} />`}

@@ -6,8 +6,8 @@ import { reservePort } from "../../shared/ports.ts";
 import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
 const DOWN = "HTTP/1.1 503 Down\r\nContent-Length: 4\r\n\r\ndown";
-const BEGAN = "the API behind the gateway is down; its queue rests";
-const ENDED = "the API behind the gateway is up again; its queue resumes";
+const BEGAN = "the API behind the gateway is down; its circuit breaker is open";
+const ENDED = "the API behind the gateway is up again; its circuit breaker is closed";
 
 describe("a gateway whose API is down", function () {
   this.timeout(60_000);
@@ -45,18 +45,18 @@ describe("a gateway whose API is down", function () {
   const said = (message: string) => servers.flatMap(({ log }) => log).filter(({ msg }) => msg === message);
   const names = (count: number, name = "t") => Array.from({ length: count }, (_, n) => `${name}${n}`);
 
-  it("rests, says so, keeps its tasks in their places, and resumes when the API is back", async () => {
+  it("opens, says so, keeps its tasks in their places, and resumes when the API is back", async () => {
     const server = await start("concurrency: 2");
     expect((await queue(server)).resting).to.equal(null);
     expect(await gauge(server)).to.equal("0");
     const ids = names(8);
     for (const id of ids) await send(server, "GET", `/${id}`);
-    const rest = await resting(server);
-    expect(rest.reason).to.equal("ECONNREFUSED");
-    expect(Date.parse(rest.nextProbe)).to.be.above(Date.parse(rest.since));
+    const open = await resting(server);
+    expect(open.reason).to.equal("ECONNREFUSED");
+    expect(Date.parse(open.nextProbe)).to.be.above(Date.parse(open.since));
     expect(await gauge(server)).to.equal("1");
     expect((await queue(server)).paused).to.equal(false);
-    // Those that failed before the rest come back to their places after their backoff.
+    // Those that failed before it opened come back to their places after their backoff.
     const inLine = async () => {
       const { items } = (await server.send("/v1/queues/shop/waiting")).json;
       return items.map(({ id }: { id: string }) => id);
@@ -78,10 +78,10 @@ describe("a gateway whose API is down", function () {
     expect([said(BEGAN).length, said(ENDED).length]).to.deep.equal([1, 1]);
   });
 
-  it("uses up no attempts while it rests: its probes do not count", async () => {
+  it("uses up no attempts while it is open: its probes do not count", async () => {
     upstream = await startUpstream(port);
     const ids = names(5);
-    // Five failures begin the rest; with two probes more, the first task has failed as often as it has attempts.
+    // It opens after five failures; with two probes more, the first task has failed as often as it has attempts.
     for (const id of ids) upstream.answer(`/${id}`, ...Array.from({ length: id === "t0" ? 3 : 1 }, () => DOWN));
     const server = await start("concurrency: 1");
     for (const id of ids) await send(server, "GET", `/${id}`);
@@ -143,7 +143,7 @@ describe("a gateway whose API is down", function () {
     }
   });
 
-  it("rests over all servers and partitions, with one probe at a time", async () => {
+  it("is open over all servers and partitions, with one probe at a time", async () => {
     upstream = await startUpstream(port);
     const env = { KEY_PREFIX: uniquePrefix(), PARTITIONS: "3" };
     const all = [await start("concurrency: 4", env), await start("concurrency: 4", env)];

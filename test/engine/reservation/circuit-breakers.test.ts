@@ -3,133 +3,133 @@ import { SHARED } from "../../../src/store/constants.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
-const { restFailures, firstProbeMs, longestProbeMs } = SHARED;
+const { breakerFailures, firstProbeMs, longestProbeMs } = SHARED;
 const LEASE_MS = 15_000;
 
-describe("the rest of a queue whose target is down", () => {
+describe("the circuit breaker of a queue whose target is down", () => {
   let t: TestEngine;
   let tag: string;
   let references = 0;
   beforeEach(async () => {
-    t = await openEngine({ settings: { rests: true } });
+    t = await openEngine({ settings: { hasBreaker: true } });
     tag = t.keys.tag(0);
   });
   afterEach(() => t.close());
 
-  const gate = (request: string, verb: "ask" | "return" = "ask") =>
-    t.scripts.gate(tag, { queue: "jobs", request, leaseMs: LEASE_MS, verb });
+  const ask = (request: string, verb: "ask" | "return" = "ask") =>
+    t.scripts.breaker(tag, { queue: "jobs", request, leaseMs: LEASE_MS, verb });
   const note = (state: "up" | "down" | "unclear", request = "", reference = `t@${++references}`) =>
-    t.scripts.target(tag, { queue: "jobs", reference, state, reason: "ECONNREFUSED", request });
+    t.scripts.breakerReport(tag, { queue: "jobs", reference, state, reason: "ECONNREFUSED", request });
   const fail = async (times: number) => {
     const verdicts: string[] = [];
     for (let n = 0; n < times; n += 1) verdicts.push(await note("down"));
     return verdicts;
   };
   const figures = async () => (await t.engine.queues.figures(["jobs"]))[0];
-  const rest = async () => {
+  const open = async () => {
     const row = await figures();
-    if (!row?.rest) throw new Error("the queue does not rest");
-    return row.rest;
+    if (!row?.breaker) throw new Error("the breaker is closed");
+    return row.breaker;
   };
   const key = () => storedKey(tag, "queue");
-  /** Writes the times of the rest, ms from now by the store's clock. */
+  /** Writes the times of the open breaker, ms from now by the store's clock. */
   const setRest = async (sinceMs: number, nextMs: number, probes = 0) => {
     const [seconds = "0"] = (await t.redis.call("TIME")) as string[];
     const now = Number(seconds) * 1000;
-    await t.redis.hset(key(), QUEUE.rest, `${now + sinceMs} ${now + nextMs} ${probes} ECONNREFUSED`);
+    await t.redis.hset(key(), QUEUE.breaker, `${now + sinceMs} ${now + nextMs} ${probes} ECONNREFUSED`);
   };
   const due = () => setRest(-5000, -2000);
 
-  it("begins after so many consecutive failures, said to one attempt only; an answer in between starts anew", async () => {
-    expect(await fail(restFailures - 1)).to.deep.equal(Array(restFailures - 1).fill("open"));
-    expect(await note("unclear")).to.equal("open");
-    expect(await note("up")).to.equal("open");
-    expect(await fail(restFailures - 1)).to.not.include("began");
-    expect((await figures())?.rest).to.equal(null);
-    expect(await note("down")).to.equal("began");
-    expect(await note("down")).to.equal("resting");
-    const { sinceMs, nextProbeMs, reason } = await rest();
+  it("opens after so many consecutive failures, said to one attempt only; an answer in between starts anew", async () => {
+    expect(await fail(breakerFailures - 1)).to.deep.equal(Array(breakerFailures - 1).fill("closed"));
+    expect(await note("unclear")).to.equal("closed");
+    expect(await note("up")).to.equal("closed");
+    expect(await fail(breakerFailures - 1)).to.not.include("opened");
+    expect((await figures())?.breaker).to.equal(null);
+    expect(await note("down")).to.equal("opened");
+    expect(await note("down")).to.equal("open");
+    const { sinceMs, nextProbeMs, reason } = await open();
     expect([nextProbeMs - sinceMs, reason]).to.deep.equal([firstProbeMs, "ECONNREFUSED"]);
   });
 
   it("counts an attempt that is noted twice once, and answers it the same", async () => {
-    for (let n = 0; n < restFailures; n += 1) expect(await note("down", "", "same@1")).to.equal("open");
-    await fail(restFailures - 2);
-    expect(await note("down", "", "last@1")).to.equal("began");
-    expect(await note("down", "", "last@1")).to.equal("began");
+    for (let n = 0; n < breakerFailures; n += 1) expect(await note("down", "", "same@1")).to.equal("closed");
+    await fail(breakerFailures - 2);
+    expect(await note("down", "", "last@1")).to.equal("opened");
+    expect(await note("down", "", "last@1")).to.equal("opened");
   });
 
-  it("of many attempts that fail at the same instant lets one say that it begins", async () => {
+  it("of many attempts that fail at the same instant lets one say that it opens", async () => {
     const verdicts = await Promise.all(Array.from({ length: 50 }, () => note("down")));
-    expect(verdicts.filter((verdict) => verdict === "began")).to.have.length(1);
-    expect(verdicts.filter((verdict) => verdict === "open")).to.have.length(restFailures - 1);
+    expect(verdicts.filter((verdict) => verdict === "opened")).to.have.length(1);
+    expect(verdicts.filter((verdict) => verdict === "closed")).to.have.length(breakerFailures - 1);
   });
 
   it("admits one probe at a time, when it is time for one", async () => {
-    await fail(restFailures);
-    expect((await gate("a")).state).to.equal("resting");
-    expect((await gate("a")).waitMs).to.be.within(1, firstProbeMs);
+    await fail(breakerFailures);
+    expect((await ask("a")).state).to.equal("open");
+    expect((await ask("a")).waitMs).to.be.within(1, firstProbeMs);
     await due();
-    expect((await gate("", "ask")).state, "not one that cannot be a probe").to.equal("resting");
-    const asked = await Promise.all(["a", "b", "c"].map((request) => gate(request)));
-    expect(asked.map(({ state }) => state)).to.deep.equal(["probe", "resting", "resting"]);
-    expect((await gate("a")).state, "asked again").to.equal("probe");
-    expect((await gate("b")).waitMs).to.be.within(LEASE_MS - 5000, LEASE_MS);
+    expect((await ask("", "ask")).state, "not one that cannot be a probe").to.equal("open");
+    const asked = await Promise.all(["a", "b", "c"].map((request) => ask(request)));
+    expect(asked.map(({ state }) => state)).to.deep.equal(["half-open", "open", "open"]);
+    expect((await ask("a")).state, "asked again").to.equal("half-open");
+    expect((await ask("b")).waitMs).to.be.within(LEASE_MS - 5000, LEASE_MS);
   });
 
   it("admits another probe if the first one took no task, or its worker is gone", async () => {
-    await fail(restFailures);
+    await fail(breakerFailures);
     await due();
-    await gate("a");
-    await gate("a", "return");
-    expect((await gate("b")).state).to.equal("probe");
-    await gate("a", "return");
-    expect((await gate("c")).state, "returned by another").to.equal("resting");
+    await ask("a");
+    await ask("a", "return");
+    expect((await ask("b")).state).to.equal("half-open");
+    await ask("a", "return");
+    expect((await ask("c")).state, "returned by another").to.equal("open");
     await t.redis.hset(key(), QUEUE.probe, `${Date.now() - 60_000} b`);
-    expect((await gate("c")).state).to.equal("probe");
-    expect(await note("up", "b"), "the late success of the first").to.equal("resting");
+    expect((await ask("c")).state).to.equal("half-open");
+    expect(await note("up", "b"), "the late success of the first").to.equal("open");
   });
 
   it("waits longer after each probe that failed, up to a minute", async () => {
-    await fail(restFailures);
+    await fail(breakerFailures);
     const waits: number[] = [];
     for (let probes = 0; probes < 8; probes += 1) {
       await setRest(-100_000, -1, probes);
-      await gate("a");
-      expect(await note(probes % 2 ? "unclear" : "down", "a")).to.equal("resting");
-      waits.push((await gate("b")).waitMs);
+      await ask("a");
+      expect(await note(probes % 2 ? "unclear" : "down", "a")).to.equal("open");
+      waits.push((await ask("b")).waitMs);
     }
     const expected = [2000, 4000, 8000, 16_000, 32_000, longestProbeMs, longestProbeMs, longestProbeMs];
     for (const [n, wait] of waits.entries()) expect(wait).to.be.within((expected[n] ?? 0) - 1000, expected[n] ?? 0);
   });
 
-  it("ends when the probe succeeds, and only then", async () => {
-    await fail(restFailures);
+  it("closes when the probe succeeds, and only then", async () => {
+    await fail(breakerFailures);
     await due();
-    await gate("a");
-    expect(await note("up"), "an answer to a request that was sent before").to.equal("resting");
-    expect(await note("down"), "and a failure of one").to.equal("resting");
-    expect(await note("up", "a", "probe@1")).to.equal("ended");
-    expect(await note("up", "a", "probe@1")).to.equal("ended");
-    expect((await figures())?.rest).to.equal(null);
-    expect(await gate("b")).to.deep.equal({ state: "open", waitMs: 0, failures: 0 });
-    expect(await fail(restFailures - 1)).to.not.include("began");
+    await ask("a");
+    expect(await note("up"), "an answer to a request that was sent before").to.equal("open");
+    expect(await note("down"), "and a failure of one").to.equal("open");
+    expect(await note("up", "a", "probe@1")).to.equal("recovered");
+    expect(await note("up", "a", "probe@1")).to.equal("recovered");
+    expect((await figures())?.breaker).to.equal(null);
+    expect(await ask("b")).to.deep.equal({ state: "closed", waitMs: 0, failures: 0 });
+    expect(await fail(breakerFailures - 1)).to.not.include("opened");
   });
 
   it("does not wait for times that lie in the future because the clock was set back", async () => {
-    await fail(restFailures);
+    await fail(breakerFailures);
     await setRest(3_600_000, 3_600_000);
-    expect((await gate("a")).waitMs).to.be.within(1, firstProbeMs);
+    expect((await ask("a")).waitMs).to.be.within(1, firstProbeMs);
     await due();
     await t.redis.hset(key(), QUEUE.probe, `${Date.now() + 3_600_000} gone`);
-    expect((await gate("a")).waitMs).to.be.within(1, LEASE_MS);
+    expect((await ask("a")).waitMs).to.be.within(1, LEASE_MS);
     const kept = await t.redis.hget(key(), QUEUE.probe);
     expect(Number(kept?.split(" ")[0]) - Date.now()).to.be.below(LEASE_MS + 5000);
   });
 
   it("leaves tasks in their places, gives one to a probe, and starts nothing else", async () => {
     for (const id of ["a", "b", "c"]) await t.submit({ id });
-    await fail(restFailures);
+    await fail(breakerFailures);
     expect(await t.reserve(3)).to.deep.equal([]);
     expect((await t.look("c")).index).to.equal(2);
     expect((await t.look("a")).eta).to.equal(null);
@@ -139,7 +139,7 @@ describe("the rest of a queue whose target is down", () => {
     expect([probe.id, others]).to.deep.equal(["a", []]);
     expect(await t.reserve(3)).to.deep.equal([]);
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
-    expect(t.engine.rests.isProbe(lease)).to.equal(true);
+    expect(t.engine.breakers.isProbe(lease)).to.equal(true);
     await t.redis.hset(key(), QUEUE.probe, `${Date.now() + 1} 0 w1 0 gone`);
     expect(await t.engine.leases.release(lease, t.settings)).to.equal("released");
     expect((await t.look("a")).index).to.equal(0);
@@ -148,33 +148,33 @@ describe("the rest of a queue whose target is down", () => {
 
   it("lets everything through once the probe is complete", async () => {
     for (const id of ["a", "b", "c"]) await t.submit({ id });
-    await fail(restFailures);
+    await fail(breakerFailures);
     await due();
     const [probe] = await t.reserve(1);
     if (!probe) throw new Error("no probe");
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
-    expect(await t.engine.rests.note(lease, { state: "up", reason: "", repeatable: true })).to.equal("ended");
+    expect(await t.engine.breakers.note(lease, { state: "up", reason: "", repeatable: true })).to.equal("recovered");
     await t.engine.leases.complete(lease, resultOf("done"), t.settings);
     expect((await t.reserve(3)).map(({ id }) => id)).to.deep.equal(["b", "c"]);
   });
 
   it("is not probed again by a late renewal of a probe that has been reported, and is as long as the lease is renewed", async () => {
     await t.submit({ id: "a" });
-    await fail(restFailures);
+    await fail(breakerFailures);
     await due();
     const [probe] = await t.reserve(1, { leaseMs: 1000 });
     if (!probe) throw new Error("no probe");
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
-    expect((await gate("other")).waitMs).to.be.at.most(1000);
+    expect((await ask("other")).waitMs).to.be.at.most(1000);
     await t.engine.leases.renew(lease, LEASE_MS);
-    expect((await gate("other")).waitMs).to.be.above(1000);
-    await t.engine.rests.note(lease, undefined);
+    expect((await ask("other")).waitMs).to.be.above(1000);
+    await t.engine.breakers.note(lease, undefined);
     await t.engine.leases.renew(lease, LEASE_MS);
-    expect((await gate("other")).state).to.equal("probe");
+    expect((await ask("other")).state).to.equal("half-open");
   });
 
   it("returns a probe of a queue that has no task, or is paused", async () => {
-    await fail(restFailures);
+    await fail(breakerFailures);
     await due();
     expect(await t.reserve(1)).to.deep.equal([]);
     expect(await t.redis.hget(key(), QUEUE.probe)).to.equal(null);
@@ -186,9 +186,9 @@ describe("the rest of a queue whose target is down", () => {
   });
 });
 
-describe("the rest of a queue over several partitions", () => {
+describe("the circuit breaker of a queue over several partitions", () => {
   it("is kept in one of them, and holds in all: no starts, one probe, no estimate", async () => {
-    const t = await openEngine({ partitions: 4, settings: { rests: true } });
+    const t = await openEngine({ partitions: 4, settings: { hasBreaker: true } });
     try {
       const home = t.keys.tag(t.keys.partitionOf("jobs"));
       for (let n = 0; n < 40; n += 1) await t.submit({ id: `task-${n}` });
@@ -197,20 +197,22 @@ describe("the rest of a queue over several partitions", () => {
           ...{ queue: "jobs", worker: "w", reservation: `r${Math.random()}`, count: 10, leaseMs: LEASE_MS },
           rate: undefined,
         });
-      for (let n = 0; n < restFailures; n += 1) {
+      for (let n = 0; n < breakerFailures; n += 1) {
         const seen = { state: "down", reason: "ECONNREFUSED", repeatable: true } as const;
-        await t.engine.rests.note({ queue: "jobs", id: `x${n}`, fence: "1" }, seen);
+        await t.engine.breakers.note({ queue: "jobs", id: `x${n}`, fence: "1" }, seen);
       }
       const all = async () => (await Promise.all([0, 1, 2, 3].map(take))).flatMap(({ tasks }) => tasks);
       expect(await all()).to.deep.equal([]);
       for (let n = 0; n < 40; n += 1) expect((await t.look(`task-${n}`)).eta).to.equal(null);
-      expect((await t.engine.queues.figures(["jobs"]))[0]?.rest?.reason).to.equal("ECONNREFUSED");
-      await t.redis.hset(storedKey(home, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED");
+      expect((await t.engine.queues.figures(["jobs"]))[0]?.breaker?.reason).to.equal("ECONNREFUSED");
+      await t.redis.hset(storedKey(home, "queue"), QUEUE.breaker, "1 1 0 ECONNREFUSED");
       const [probe, ...others] = await all();
       if (!probe) throw new Error("no probe");
       expect(others).to.deep.equal([]);
       const up = { state: "up", reason: "", repeatable: true } as const;
-      expect(await t.engine.rests.note({ queue: "jobs", id: probe.id, fence: probe.fence }, up)).to.equal("ended");
+      expect(await t.engine.breakers.note({ queue: "jobs", id: probe.id, fence: probe.fence }, up)).to.equal(
+        "recovered",
+      );
       expect(await all()).to.have.length.above(10);
     } finally {
       await t.close();

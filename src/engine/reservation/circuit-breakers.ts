@@ -1,6 +1,6 @@
 import type { TargetState } from "../../handler/gateway/target-state.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Lease, Reservation, ReservedPart, Scripts, TargetVerdict } from "../../store/verbs/scripts.ts";
+import type { BreakerVerdict, Lease, Reservation, ReservedPart, Scripts } from "../../store/verbs/scripts.ts";
 
 /** A task that this process has taken as a probe. */
 interface Probe {
@@ -12,10 +12,10 @@ interface Probe {
 const REASON_LENGTH = 40;
 
 /**
- * Lets a queue rest while its target is down: over all workers and partitions, with its state in one partition, chosen by the
- * queue's name. While that partition is unavailable, no task of such a queue starts.
+ * The circuit breakers of the queues of gateways: open while the target is down, over all workers and partitions. The state is in one
+ * partition, chosen by the queue's name. While that partition is unavailable, no task of such a queue starts.
  */
-export class Rests {
+export class CircuitBreakers {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
   /** The probes of this process, by queue. */
@@ -29,7 +29,7 @@ export class Rests {
   }
 
   /**
-   * Reserves tasks if the queue does not rest; otherwise one task as a probe, when a probe is due.
+   * Reserves tasks if the circuit breaker is closed; if it is half-open, one task as a probe.
    * @param reserve reserves up to the given number; idempotent for the same reservation
    * @throws PaihaoError store-unavailable
    */
@@ -42,16 +42,16 @@ export class Rests {
     // The outcome of a task leased over HTTP does not say whether the target is up, so it cannot be a probe.
     const name = copy ? "" : `${partition} ${worker} ${lane} ${reservation}`;
     const question = { queue, request: name, leaseMs } as const;
-    const gate = await this.#scripts.gate(this.#home(queue), { ...question, verb: "ask" });
-    if (gate.failures > 0) this.#failing.add(queue);
+    const breaker = await this.#scripts.breaker(this.#home(queue), { ...question, verb: "ask" });
+    if (breaker.failures > 0) this.#failing.add(queue);
     else this.#failing.delete(queue);
-    if (gate.state === "open") return await reserve(request.count);
+    if (breaker.state === "closed") return await reserve(request.count);
     // Even a request for no tasks gets an answer: if it is a repetition, the tasks that it got before.
-    const reserved = await reserve(gate.state === "probe" ? Math.min(1, request.count) : 0);
-    if (gate.state === "resting") return { ...reserved, pauseMs: Math.max(reserved.pauseMs, gate.waitMs) };
+    const reserved = await reserve(breaker.state === "half-open" ? Math.min(1, request.count) : 0);
+    if (breaker.state === "open") return { ...reserved, pauseMs: Math.max(reserved.pauseMs, breaker.waitMs) };
     const [first] = reserved.tasks;
     if (first) this.#probes.set(queue, { reference: referenceOf(first), request: name });
-    else await this.#scripts.gate(this.#home(queue), { ...question, verb: "return" });
+    else await this.#scripts.breaker(this.#home(queue), { ...question, verb: "return" });
     return reserved;
   }
 
@@ -64,7 +64,7 @@ export class Rests {
   async renewed(lease: Lease, leaseMs: number): Promise<void> {
     const question = { queue: lease.queue, request: this.#requestOf(lease), leaseMs, verb: "ask" } as const;
     // If this fails, there may be a second probe.
-    await this.#scripts.gate(this.#home(lease.queue), question).catch(() => undefined);
+    await this.#scripts.breaker(this.#home(lease.queue), question).catch(() => undefined);
   }
 
   #requestOf(lease: Lease): string {
@@ -76,23 +76,24 @@ export class Rests {
    * Notes what an attempt has shown about the target, if anything. Idempotent.
    * @throws PaihaoError store-unavailable
    */
-  async note(lease: Lease, seen: TargetState | undefined): Promise<TargetVerdict> {
+  async note(lease: Lease, seen: TargetState | undefined): Promise<BreakerVerdict> {
     const { queue } = lease;
     const reference = referenceOf(lease);
     const request = this.#requestOf(lease);
     if (seen === undefined) {
-      if (request !== "") await this.#scripts.gate(this.#home(queue), { queue, request, leaseMs: 1, verb: "return" });
+      if (request !== "")
+        await this.#scripts.breaker(this.#home(queue), { queue, request, leaseMs: 1, verb: "return" });
       this.#remove(queue, request);
-      return "open";
+      return "closed";
     }
-    if (seen.state === "up" && request === "" && !this.#failing.has(queue)) return "open";
+    if (seen.state === "up" && request === "" && !this.#failing.has(queue)) return "closed";
     if (seen.state === "down") this.#failing.add(queue);
     const reason = seen.reason.slice(0, REASON_LENGTH);
-    const verdict = await this.#scripts.target(this.#home(queue), {
+    const verdict = await this.#scripts.breakerReport(this.#home(queue), {
       ...{ queue, reference, state: seen.state, reason, request },
     });
     this.#remove(queue, request);
-    if (seen.state === "up" && verdict !== "resting") this.#failing.delete(queue);
+    if (seen.state === "up" && verdict !== "open") this.#failing.delete(queue);
     return verdict;
   }
 

@@ -1,0 +1,59 @@
+import { named, names, verb, written } from "./codec.ts";
+import { number, text } from "./reply.ts";
+
+/** Asks whether work may be taken from a queue with a circuit breaker. */
+interface BreakerQuestion {
+  readonly queue: string;
+  /** Unique to a request for tasks of one partition; "" for a request that must not probe. */
+  readonly request: string;
+  /** How long a probe counts without a renewal. */
+  readonly leaseMs: number;
+  /** `return`: the request has not taken a task after all. */
+  readonly verb: "ask" | "return";
+}
+
+interface BreakerState {
+  readonly state: "closed" | "half-open" | "open";
+  /** For how long nobody may probe. */
+  readonly waitMs: number;
+  /** Consecutive failures of the target so far. */
+  readonly failures: number;
+}
+
+/** What an attempt has shown about the target of a queue. */
+interface BreakerReport {
+  readonly queue: string;
+  /** Of the attempt; unique in the queue. */
+  readonly reference: string;
+  /** `unclear`: there was no answer, which counts only for a probe. */
+  readonly state: "up" | "down" | "unclear";
+  /** Why it counts as down. */
+  readonly reason: string;
+  /** The request that took the task as a probe; "" if it is not a probe. */
+  readonly request: string;
+}
+
+/** Only one attempt gets `opened` or `recovered`, and logs it. */
+export type BreakerVerdict = "closed" | "opened" | "open" | "recovered";
+
+const QUESTION = names<BreakerQuestion>("queue", "request", "leaseMs", "verb");
+const STATE = ["state", "waitMs", "failures"] as const;
+const REPORT = names<BreakerReport>("queue", "reference", "state", "reason", "request");
+
+/** Whether work may be taken from a queue with a circuit breaker. */
+export const breaker = verb(
+  { args: QUESTION, answer: STATE },
+  (script) =>
+    async (tag: string, question: BreakerQuestion): Promise<BreakerState> => {
+      const { state, waitMs, failures } = named(STATE, await script.text(tag, written(QUESTION, question)));
+      return { state: text(state) as BreakerState["state"], waitMs: number(waitMs), failures: number(failures) };
+    },
+);
+
+/** Notes what an attempt has shown about the target of a queue. */
+export const breakerReport = verb(
+  { args: REPORT },
+  (script) =>
+    async (tag: string, report: BreakerReport): Promise<BreakerVerdict> =>
+      text(await script.text(tag, written(REPORT, report))) as BreakerVerdict,
+);
