@@ -11,7 +11,7 @@ import { createApp, createHealthApp } from "./http/app.ts";
 import { OpenStreams } from "./http/live/open-streams.ts";
 import { openSecurity } from "./http/security/security.ts";
 import { HttpServer } from "./http/server/server.ts";
-import { monitorDocument, PROBLEM_BYTES } from "./http/task/documents/monitor-document.ts";
+import { monitorDocument, WITH_PROBLEM } from "./http/task/documents/monitor-document.ts";
 import type { Logger } from "./log.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
 import { provisionStore } from "./store/servers/provision.ts";
@@ -86,7 +86,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       guard,
       secrets: config.webhookSecrets,
       // A longer result would not be part of the event. Called only while the worker runs, when the engine exists.
-      look: (id) => engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES }),
+      look: (id) => engine.tasks.inspect(id, WITH_PROBLEM),
       describe: (seen) =>
         monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
       otherBody: extras.webhookBody,
@@ -136,7 +136,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         streams: new OpenStreams(config.maxStreams),
         ...config,
       };
-      const security = await openSecurity(config, { url: store.url, keys: engine.keys, log });
+      const security = await openSecurity(config, { url: store.url, keys: engine.keys, signer, log });
       started.push(() => security.close());
       reload = () => security.keyRing?.reload();
       const options = { ...config, ...extras.app, security, idSecret: secret };

@@ -15,7 +15,8 @@ import { problems, type Refuse } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
-import { apiEndpoints, probeEndpoints, routerOf, type WorkerApi } from "./router.ts";
+import { apiEndpoints, routerOf } from "./router.ts";
+import { probeEndpoints } from "./routes/service/probes.ts";
 import type { Security } from "./security/security.ts";
 import { Application } from "./server/application.ts";
 import { respond, responseOf } from "./server/response.ts";
@@ -41,7 +42,10 @@ export function createApp(api: Api, options: AppOptions): Koa {
 }
 
 /** The application of a worker that listens: health and metrics only. */
-export function createHealthApp(api: WorkerApi & Pick<Api, "log" | "stopping">, options: AppOptions): Koa {
+export function createHealthApp(
+  api: Pick<Api, "readiness" | "exposition" | "engine" | "log" | "stopping">,
+  options: AppOptions,
+): Koa {
   return assemble(probeEndpoints(api), api, options);
 }
 

@@ -12,9 +12,8 @@ import { historyEndpoints } from "./routes/queues/history.ts";
 import { lineEndpoints } from "./routes/queues/line.ts";
 import { queueEndpoints } from "./routes/queues/queues.ts";
 import { accessEndpoints } from "./routes/service/access.ts";
-import { healthEndpoints } from "./routes/service/health.ts";
-import { metricsEndpoints } from "./routes/service/metrics.ts";
 import { openApiEndpoints } from "./routes/service/openapi.ts";
+import { probeEndpoints } from "./routes/service/probes.ts";
 import { problemEndpoints } from "./routes/service/problems.ts";
 import { batchEndpoints } from "./routes/submit/batches.ts";
 import { submitEndpoints } from "./routes/submit/submit.ts";
@@ -50,20 +49,11 @@ export function apiEndpoints(api: Api): Partial<Endpoints<string>> {
     ...deadEndpoints(api),
     ...workerEndpoints(api),
     ...leaseEndpoints(api),
-    ...healthEndpoints(api),
-    ...metricsEndpoints(api),
+    ...probeEndpoints(api),
     ...openApiEndpoints(api),
     ...problemEndpoints,
   };
   return Object.assign(core, ...EXTRAS.map((extra) => extra.endpoints(api)));
-}
-
-/** What the routes of a worker that listens need. */
-export type WorkerApi = Pick<Api, "readiness" | "engine" | "exposition">;
-
-/** The endpoints of a worker that listens. */
-export function probeEndpoints(api: WorkerApi): Partial<Endpoints<string>> {
-  return { ...healthEndpoints(api), ...metricsEndpoints(api) };
 }
 
 /** The routes of the core and of all extras, by name. */

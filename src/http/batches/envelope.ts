@@ -32,7 +32,8 @@ export function readEnvelope(text: string, defaults: SubmitOptions): Envelope {
   return { input: JSON.stringify(input), options, ...(id !== undefined && { id: checkedId(id) }) };
 }
 
-function checkedId(id: unknown): string {
+/** An id that a caller has chosen. @throws PaihaoError invalid-parameter */
+export function checkedId(id: unknown): string {
   if (typeof id === "string" && isId(id)) return id;
   throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
 }

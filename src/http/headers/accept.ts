@@ -14,10 +14,9 @@ export function weightOf(accept: string, mediaType: string): number {
   if (trimField(accept) === "") return 1;
   const type = mediaType.slice(0, mediaType.indexOf("/"));
   let best = { fit: 0, weight: 0 };
-  for (const element of splitField(accept, ",")) {
-    const [range = "", ...parameters] = splitField(element, ";").map((part) => trimField(part).toLowerCase());
+  for (const { range, weight } of rangesOf(accept)) {
     const fit = range === mediaType ? FIT.exact : range === `${type}/*` ? FIT.type : range === "*/*" ? FIT.any : 0;
-    if (fit > best.fit) best = { fit, weight: weightIn(parameters) };
+    if (fit > best.fit) best = { fit, weight };
   }
   return best.weight;
 }
@@ -34,14 +33,19 @@ export function prefersHtml(accept: string): boolean {
 export function prefersEvents(accept: string): boolean {
   if (!accept.toLowerCase().includes(EVENTS)) return false;
   let [events, rival] = [0, 0];
-  for (const element of splitField(accept, ",")) {
-    const [range = "", ...parameters] = splitField(element, ";").map((part) => trimField(part).toLowerCase());
-    const weight = weightIn(parameters);
+  for (const { range, weight } of rangesOf(accept)) {
     if (range === EVENTS) events = Math.max(events, weight);
     // A little less than its weight for a range that is less specific.
     else if (range !== "") rival = Math.max(rival, range.endsWith("/*") ? weight - MIN_WEIGHT / 2 : weight);
   }
   return events > Math.max(0, rival);
+}
+
+function rangesOf(accept: string): { range: string; weight: number }[] {
+  return splitField(accept, ",").map((element) => {
+    const [range = "", ...parameters] = splitField(element, ";").map((part) => trimField(part).toLowerCase());
+    return { range, weight: weightIn(parameters) };
+  });
 }
 
 function weightIn(parameters: readonly string[]): number {

@@ -46,6 +46,11 @@ function derivedId(text: string, secret: string): string {
   return stringify(bytes);
 }
 
+/** Whether a request has an Idempotency-Key. */
+export function isKeyed(headers: IdSource["headers"]): boolean {
+  return (headers["idempotency-key"] ?? "") !== "";
+}
+
 /** Refuses an invalid Idempotency-Key. @throws PaihaoError invalid-parameter */
 export function checkIdempotencyKey(headers: IdSource["headers"]): void {
   const header = single(headers["idempotency-key"]);

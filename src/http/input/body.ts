@@ -5,7 +5,6 @@ import { PaihaoError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
-import { refuseCoding } from "../headers/content-coding.ts";
 import { readMediaType } from "../headers/media-type.ts";
 import { takeBody } from "../server/request.ts";
 import { invalidInput } from "./field-errors.ts";
@@ -129,6 +128,19 @@ function readStream<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buf
 
 function tooLarge(maxBytes: number): PaihaoError {
   return new PaihaoError("payload-too-large", `The body is larger than ${maxBytes} bytes.`);
+}
+
+/**
+ * Refuses a body with a content coding, and reports in Accept-Encoding that none is accepted (RFC 9110 §12.5.3, §15.5.16).
+ * @throws PaihaoError unsupported-media-type
+ */
+export function refuseCoding({ headers }: Pick<IncomingMessage, "headers">): void {
+  const coding = headers["content-encoding"]?.trim().toLowerCase() ?? "";
+  if (coding === "" || coding === "identity") return;
+  throw new PaihaoError("unsupported-media-type", "The Content-Encoding is not accepted: send the body as it is.", {
+    headers: { "Accept-Encoding": "identity" },
+    extensions: { acceptsEncodings: ["identity"] },
+  });
 }
 
 /** Media type of the request, without parameters, in lower case; a body without one counts as JSON. */

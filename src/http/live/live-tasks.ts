@@ -2,12 +2,11 @@ import type { Context } from "koa";
 import { ByteBudget } from "../../engine/large-values/byte-budget.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
-import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts";
+import type { Watchers } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../server/response.ts";
 import { EventStreams } from "./event-streams.ts";
-import type { FollowedTask } from "./followed-task.ts";
-import type { OutputSource } from "./output-pump.ts";
+import type { FollowedTask, OutputSource } from "./output-pump.ts";
 import { type OutputReader, OutputReaders } from "./output-readers.ts";
 import { TaskEvents } from "./task-events.ts";
 
@@ -40,11 +39,11 @@ export class LiveTasks {
    */
   async followEvents(ctx: Context, task: FollowedTask, known: string): Promise<void> {
     const events = this.#eventsOf(ctx, task, known);
-    const watched = await this.#watch(
-      task.id,
-      (seen) => events.tell(seen),
-      () => events.stop(),
-    );
+    const watching = this.#watchers.watch(task.id, (seen) => events.tell(seen));
+    const watched = await watching.catch((error: unknown) => {
+      events.stop();
+      throw error;
+    });
     if (ctx.res.destroyed) {
       events.stop();
       return watched.stop();
@@ -103,14 +102,5 @@ export class LiveTasks {
   #eventsOf(ctx: Context, task: FollowedTask, known: string): TaskEvents {
     // Only the caller's state, not the whole request, since a stream may be open for hours.
     return new TaskEvents({ ctx: { state: ctx.state }, api: this.#api, source: this.#source, task, known });
-  }
-
-  async #watch(id: string, listener: WatchListener, onError: () => void) {
-    try {
-      return await this.#watchers.watch(id, listener);
-    } catch (error) {
-      onError();
-      throw error;
-    }
   }
 }

@@ -1,5 +1,9 @@
 import type { ByteBudget, Claim } from "../../engine/large-values/byte-budget.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
+
+/** A task that is followed: another one that comes to have its id was created at another time. */
+export type FollowedTask = Pick<Inspection, "id" | "createdMs">;
 
 /** A page up to this many characters is sent without asking for room: what these hold is limited by the number of connections. */
 const SHORT_PAGE = 64 * 1024;

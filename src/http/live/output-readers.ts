@@ -2,8 +2,7 @@ import type { ServerResponse } from "node:http";
 import { LONGEST_TIMER_MS } from "../../config/duration.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { isOutcome } from "../../task.ts";
-import type { FollowedTask } from "./followed-task.ts";
-import { OutputPump, type OutputSource } from "./output-pump.ts";
+import { type FollowedTask, OutputPump, type OutputSource } from "./output-pump.ts";
 
 /** What a reader is made of. */
 interface ReaderParts {

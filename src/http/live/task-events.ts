@@ -10,8 +10,7 @@ import { doneDocument } from "../task/documents/done-document.ts";
 import { documentOf } from "../task/documents/monitor-document.ts";
 import { observeEnd } from "../task/find.ts";
 import { type EventStream, type EventStreams, eventText } from "./event-streams.ts";
-import type { FollowedTask } from "./followed-task.ts";
-import { OutputPump, type OutputSource } from "./output-pump.ts";
+import { type FollowedTask, OutputPump, type OutputSource } from "./output-pump.ts";
 
 /** What the events of a task are made of. */
 interface EventsParts {

@@ -11,7 +11,7 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
   501: "method-not-allowed",
 };
 
-/** Answers a request with something else than a problem document; false if it does not. */
+/** Answers a request with something else than a problem document; false if it does not. The headers of the error are set. */
 export type Refuse = (ctx: Context, error: PaihaoError) => boolean;
 
 /** Turns every error into a problem document, unless `refuse` answers; an unexpected one is logged in full and shown as `internal`. */
@@ -40,10 +40,10 @@ function answer(ctx: Context, error: unknown, log: Logger, refuse: Refuse): void
   }
   if (error.status >= 500)
     log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "http: request refused");
-  if (refuse(ctx, error)) return;
   ctx.set(error.headers);
   const retryAfterS = retryAfterOf(error);
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
+  if (refuse(ctx, error)) return;
   const detail = error.message === "" ? undefined : error.message;
   replyProblem(ctx, error.code, detail, error.extensions);
 }

@@ -67,7 +67,6 @@ function refuse(ctx: Context, error: PaihaoError, { embedOrigins }: Api): boolea
   const { status } = error;
   if (route === ROUTES.watch || route === ROUTES.watchQueue) replyMissingPage(ctx, error, embedOrigins);
   else if ((route === routes.dashboard || route === routes.dashboardView) && (status === 401 || status === 403)) {
-    ctx.set(error.headers);
     ctx.status = status;
     replyDashboard(ctx);
   } else return false;

@@ -1,4 +1,4 @@
-import { LinkSigner } from "../../auth/link-signer.ts";
+import type { LinkSigner } from "../../auth/link-signer.ts";
 import type { Config } from "../../config/config.ts";
 import type { Logger } from "../../log.ts";
 import { connect } from "../../store/connection.ts";
@@ -19,10 +19,7 @@ export interface OpenedSecurity extends Security {
   close(): void;
 }
 
-type SecurityConfig = Pick<
-  Config,
-  "host" | "apiKeys" | "apiKeysFile" | "urlSigningKey" | "urlTtlMs" | "rateLimit" | "corsOrigins"
->;
+type SecurityConfig = Pick<Config, "host" | "apiKeys" | "apiKeysFile" | "rateLimit" | "corsOrigins">;
 
 /**
  * Creates it from the configuration.
@@ -30,12 +27,11 @@ type SecurityConfig = Pick<
  */
 export async function openSecurity(
   config: SecurityConfig,
-  { url, keys, log }: { url: string; keys: Keys; log: Logger },
+  { url, keys, signer, log }: { url: string; keys: Keys; signer: LinkSigner | undefined; log: Logger },
 ): Promise<OpenedSecurity> {
-  const { apiKeys, apiKeysFile, urlSigningKey, rateLimit } = config;
+  const { apiKeys, apiKeysFile, rateLimit } = config;
   const guarded = apiKeys.length > 0 || apiKeysFile !== undefined;
   const keyRing = guarded ? new KeyRing(apiKeys, apiKeysFile, { log }) : undefined;
-  const signer = urlSigningKey === undefined ? undefined : new LinkSigner(urlSigningKey, config.urlTtlMs);
   // A connection of its own, so that counting does not wait behind large values.
   const redis = rateLimit && (await connect(url, "limits", log));
   return {

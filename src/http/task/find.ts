@@ -5,7 +5,7 @@ import { isId } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import { accessOf, maySee } from "./access.ts";
-import { PROBLEM_BYTES } from "./documents/monitor-document.ts";
+import { WITH_PROBLEM } from "./documents/monitor-document.ts";
 import { unknownTask } from "./reply.ts";
 
 /**
@@ -44,14 +44,12 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
       extensions: { id, queue, state, finishedAt: timestamp(finishedMs) },
     });
   }
-  // Results can be large: only that of a failed task, a problem document, is read here.
-  const problem = { result: true, maxBytes: PROBLEM_BYTES };
-  return seen.state === "failed" ? ((await api.engine.tasks.inspect(id, problem)) ?? seen) : seen;
+  return seen.state === "failed" ? ((await api.engine.tasks.inspect(id, WITH_PROBLEM)) ?? seen) : seen;
 }
 
 /** The same of a task that has ended, with what its last event tells: its result or problem, if it is not too long. */
 export async function observeEnd(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const seen = await observe(ctx, api, id);
   if (seen.state !== "succeeded" || seen.expired) return seen;
-  return (await api.engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES })) ?? seen;
+  return (await api.engine.tasks.inspect(id, WITH_PROBLEM)) ?? seen;
 }

@@ -9,7 +9,7 @@ import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-line.ts";
 import type { Extra } from "../../extra.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
-import { checkIdempotencyKey } from "../../headers/request-id.ts";
+import { checkIdempotencyKey, isKeyed } from "../../headers/request-id.ts";
 import { checkJson, readJson } from "../../input/body.ts";
 import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
@@ -61,7 +61,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   try {
     const deadlineMs = Date.now() + waitMs;
     const verdict = await send(ctx, api, submission, wait !== undefined);
-    checkAccepted(ctx, submission, verdict, { byKey: isKeyed(ctx) });
+    checkAccepted(ctx, submission, verdict, { byKey: isKeyed(ctx.headers) });
     if (wait) {
       countRepeated(ctx, api, verdict);
       whenGone(ctx, api, () => wait.leave());
@@ -89,17 +89,13 @@ async function readPrediction(
   }
   const input = JSON.stringify(value);
   const checked = { input, mediaType: "application/json", value: await checkJson(input, handler) };
-  const id = predictionId(currentId(), isKeyed(ctx) ? queue : undefined);
+  const id = predictionId(currentId(), isKeyed(ctx.headers) ? queue : undefined);
   // Only the end is told, so a caller who asks for other events alone is told nothing.
   const told = given.webhook_events_filter?.includes("completed") ?? true;
   const webhook = told ? given.webhook : undefined;
   const search = new URLSearchParams(webhook === undefined ? {} : { webhook });
   const options = await withWebhook(api, readSubmitOptions(search, ctx.headers, Date.now()), id);
   return assembleSubmission(ctx, api, { id, handler, options, checked });
-}
-
-function isKeyed(ctx: Context): boolean {
-  return (ctx.headers["idempotency-key"] ?? "") !== "";
 }
 
 /** The queue that a version names: `countdown`, `owner/countdown` and `owner/countdown:1` name the same. */

@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import { errorEntry, type PaihaoError } from "../../../errors.ts";
 import type { Task } from "../../../wire/task.ts";
-import { retryAfterOf, setRetryAfter } from "../../headers/retry-after.ts";
 import { responseOf } from "../../server/response.ts";
 import { paths } from "../../task/links.ts";
 import { replyPage } from "../render.ts";
@@ -64,9 +63,6 @@ export function replyMissingPage(ctx: Context, error: PaihaoError, frames: reado
   const { status, title } = problemOf(ctx, error);
   ctx.status = status;
   responseOf(ctx).varyBy("Accept");
-  ctx.set(error.headers);
-  const retryAfterS = retryAfterOf(error);
-  if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
   // The page comes back by itself when the server can serve it.
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
   const isEmbedded = /[?&]embed=true(?:&|$)/i.test(ctx.search);

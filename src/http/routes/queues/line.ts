@@ -16,7 +16,7 @@ import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
-import { documentOf, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
+import { documentOf, WITH_PROBLEM } from "../../task/documents/monitor-document.ts";
 import { queueDocument } from "./queues.ts";
 
 /** The most entries that are looked at for a page of those that match a filter; in steps, so that none of them holds up the store. */
@@ -84,10 +84,8 @@ async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
 /** A task of a list; none if it has left the list since that was read. */
 async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
   const { engine } = api;
-  // Results can be large: only that of a failed task, a problem document, is read here.
-  const problem = { result: true, maxBytes: PROBLEM_BYTES };
-  let task = await engine.tasks.inspect(entry.id, name === "dead" ? problem : { result: false });
-  if (name === "finished" && task?.state === "failed") task = await engine.tasks.inspect(entry.id, problem);
+  let task = await engine.tasks.inspect(entry.id, name === "dead" ? WITH_PROBLEM : { result: false });
+  if (name === "finished" && task?.state === "failed") task = await engine.tasks.inspect(entry.id, WITH_PROBLEM);
   const states: readonly State[] = LISTS[name];
   if (!task || !states.includes(task.state)) return [];
   if (name === "finished" && (task.deleted || task.finishedMs !== Number(entry.score))) return [];

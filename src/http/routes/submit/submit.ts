@@ -5,10 +5,10 @@ import type { Submission } from "../../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../../engine/submission/submit.ts";
 import type { Wait } from "../../../engine/watching/wait.ts";
 import { PaihaoError } from "../../../errors.ts";
-import { isId, isOutcome } from "../../../task.ts";
-import { wrongParameter } from "../../../wire/parameter.ts";
+import { isOutcome } from "../../../task.ts";
 import { readSubmitOptions, type SubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
+import { checkedId } from "../../batches/envelope.ts";
 import { prefersEvents } from "../../headers/accept.ts";
 import { isAny } from "../../headers/etag.ts";
 import {
@@ -19,7 +19,7 @@ import {
   readPreconditions,
 } from "../../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../../headers/prefer.ts";
-import { checkIdempotencyKey } from "../../headers/request-id.ts";
+import { checkIdempotencyKey, isKeyed } from "../../headers/request-id.ts";
 import { type CheckedInput, readInput } from "../../input/body.ts";
 import { searchOf } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
@@ -48,9 +48,7 @@ export function submitEndpoints(api: Api, live: LiveTasks): Endpoints<"submit" |
 }
 
 function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
-  if (pathId !== undefined && !isId(pathId)) {
-    throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
-  }
+  if (pathId !== undefined) checkedId(pathId);
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
   const given = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
@@ -162,7 +160,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
     throw preconditionFailed(id, "If-None-Match: the id is taken.");
   }
   if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, submission, asked.how);
-  checkAccepted(ctx, submission, verdict, { byKey: !put && (ctx.headers["idempotency-key"] ?? "") !== "" });
+  checkAccepted(ctx, submission, verdict, { byKey: !put && isKeyed(ctx.headers) });
   if (verdict.verdict === "replay") responseOf(ctx).addHeader("Idempotent-Replayed", "true");
   if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
   if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);

@@ -8,7 +8,7 @@ import type { Api } from "../../api.ts";
 import { shownKey } from "../../input/list-filter.ts";
 import type { Endpoints } from "../../routes.ts";
 import { accessOf } from "../../task/access.ts";
-import { documentOf, errorOf, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
+import { documentOf, errorOf, WITH_PROBLEM } from "../../task/documents/monitor-document.ts";
 import { attemptsOf, shown, stepDocument } from "../../task/documents/timeline.ts";
 import { observe } from "../../task/find.ts";
 import { unknownTask } from "../../task/reply.ts";
@@ -73,7 +73,7 @@ async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<T
 
 /** How the work of the task is undone; null if it is not. */
 async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean): Promise<Timeline["undo"]> {
-  const seen = id === "" ? null : await api.engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES });
+  const seen = id === "" ? null : await api.engine.tasks.inspect(id, WITH_PROBLEM);
   if (!seen) return null;
   return {
     id,
@@ -99,7 +99,7 @@ async function webhooksOf(
   const deliveries = ends.map(async (endMs) => {
     const id = `${seen.id}:webhook:${endMs}`;
     const [delivery, record] = await Promise.all([
-      api.engine.tasks.inspect(id, { result: true, maxBytes: PROBLEM_BYTES }),
+      api.engine.tasks.inspect(id, WITH_PROBLEM),
       api.engine.tasks.record(id),
     ]);
     if (!delivery || !record) return [];

@@ -12,8 +12,11 @@ import { accessOf, signatureOf } from "../access.ts";
 import { actionsOf } from "../actions.ts";
 import { paths, pendingLinks } from "../links.ts";
 
-/** A longer problem of a failed task is not read for its document: its error is then that of the catalogue. */
-export const PROBLEM_BYTES = 65_536;
+/**
+ * What is read of a failed task for its document: also its result, a problem document. Results can be large, so a longer one is not read;
+ * the error is then that of the catalogue.
+ */
+export const WITH_PROBLEM = { result: true, maxBytes: 65_536 } as const;
 
 /** The monitor's document of a task, for whoever sent a request. See {@link monitorDocument}. */
 export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {

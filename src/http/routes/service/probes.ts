@@ -1,8 +1,11 @@
+import { Registry } from "prom-client";
 import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";
 
-/** Liveness and readiness. */
-export function healthEndpoints(api: Pick<Api, "readiness">): Endpoints<"health" | "readiness"> {
+/** Liveness, readiness, and metrics for Prometheus: all that a worker serves. */
+export function probeEndpoints(
+  api: Pick<Api, "readiness" | "exposition">,
+): Endpoints<"health" | "readiness" | "metrics"> {
   return {
     health: (ctx) => {
       ctx.set("Cache-Control", "no-store");
@@ -13,6 +16,11 @@ export function healthEndpoints(api: Pick<Api, "readiness">): Endpoints<"health"
       ctx.set("Cache-Control", "no-store");
       ctx.status = reasons.length === 0 ? 200 : 503;
       ctx.body = { status: reasons.length === 0 ? "ready" : "not ready", reasons };
+    },
+    metrics: async (ctx) => {
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = await api.exposition();
+      ctx.set("Content-Type", Registry.PROMETHEUS_CONTENT_TYPE);
     },
   };
 }
