@@ -7,7 +7,7 @@ export type Outcome = "succeeded" | "failed" | "canceled";
 
 /** Which state may follow which. ARCHITECTURE.md has it as a diagram. */
 export const TRANSITIONS: Readonly<Record<State, readonly State[]>> = {
-  waiting: ["running", "canceled"],
+  waiting: ["running", "canceled", "scheduled"],
   scheduled: ["waiting", "canceled"],
   running: ["succeeded", "failed", "canceled", "retrying", "waiting"],
   retrying: ["waiting", "canceled"],
@@ -23,7 +23,7 @@ export function isOutcome(state: State): state is Outcome {
 }
 
 /** What a caller can do to a task: the first two to one that has not ended, the others to one that has. */
-export const TASK_ACTIONS = ["cancel", "replace", "delete", "retry"] as const;
+export const TASK_ACTIONS = ["cancel", "replace", "move", "delete", "retry"] as const;
 export type TaskAction = (typeof TASK_ACTIONS)[number];
 
 /** What a caller can do with a queue; the last three with its tasks, many at once. */

@@ -113,34 +113,19 @@ export class Engine {
     const values = new LargeValues(large, keys);
     const inspector = new Inspector({ ...stored, others, values }, notices.process);
     const batched = batchedVerbs(scripts, keys, homes, metrics);
-    this.tasks = new Tasks({ ...stored, notices, submitter, inspector, values, batched, submissions, settings });
+    const { noteDue } = maintenance;
+    this.tasks = new Tasks({
+      ...{ ...stored, notices, submitter, inspector, values, batched, submissions, noteDue, settings },
+    });
 
     const ending = { ...stored, large, metrics, notices };
     const completions = new Completions(ending);
     const failures = new Failures(ending);
     const breakers = new CircuitBreakers(scripts, keys);
     this.breakers = breakers;
-    const reservations = new Reservations({
-      ...stored,
-      process: notices.process,
-      breakers: breakers,
-      completions,
-      settings,
-    });
-    const { noteDue } = maintenance;
+    const reservations = new Reservations({ ...stored, process: notices.process, breakers, completions, settings });
     this.leases = new Leases({
-      ...{
-        keys,
-        homes,
-        reservations,
-        breakers: breakers,
-        completions,
-        failures,
-        batched,
-        openStandby,
-        settings,
-        noteDue,
-      },
+      ...{ keys, homes, reservations, breakers, completions, failures, batched, openStandby, settings, noteDue },
     });
 
     this.workers = new Workers(stored);

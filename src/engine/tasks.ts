@@ -2,6 +2,8 @@ import type { Keys } from "../store/keys.ts";
 import type {
   Cancellation,
   CancelVerdict,
+  Move,
+  MoveVerdict,
   Reserved,
   RetryVerdict,
   Scripts,
@@ -12,9 +14,11 @@ import type { Body } from "../task.ts";
 import type { BatchedVerbs } from "./calls/batched-verbs.ts";
 import { newCall } from "./calls/new-call.ts";
 import type { LargeValues } from "./large-values/large-values.ts";
+import type { Maintenance } from "./maintenance/maintenance.ts";
 import type { Homes } from "./partitions/homes.ts";
 import type { Inspection, InspectOptions, Inspector } from "./reading/inspect.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
+import { move } from "./submission/move.ts";
 import type { Submission } from "./submission/submission.ts";
 import type { SubmissionVerdict, Submitter } from "./submission/submit.ts";
 import { update } from "./submission/update.ts";
@@ -33,6 +37,7 @@ export interface TasksParts {
   readonly batched: BatchedVerbs;
   /** How submissions reach the store. */
   readonly submissions: { readonly scripts: Scripts; readonly large: Scripts; readonly keys: Keys };
+  readonly noteDue: Maintenance["noteDue"];
   settings(queue: string): QueueSettings;
 }
 
@@ -75,6 +80,11 @@ export class Tasks {
   update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
     const { submissions, homes } = this.#parts;
     return update({ ...submissions, homes }, submission, settings, revision);
+  }
+
+  /** Moves a waiting or scheduled task of a queue; the order of all others stays. @throws PaihaoError store-unavailable */
+  move(task: Pick<Submission, "id" | "queue">, to: Move): Promise<MoveVerdict> {
+    return move(this.#parts, task, to);
   }
 
   /** The task, or null if it is unknown. @throws PaihaoError store-unavailable */

@@ -35,6 +35,7 @@ const ADMIN = ["admin"] as const;
 const GET = ["GET"] as const;
 const POST = ["POST"] as const;
 const PUT = ["PUT"] as const;
+const PATCH = ["PATCH"] as const;
 const DELETE = ["DELETE"] as const;
 const KEY = "under the caller's key";
 const PATH = "under the path's id";
@@ -50,6 +51,8 @@ export const ROUTES = {
   putTo: { methods: PUT, path: "/v1/queues/:queue/requests/:id", scopes: SUBMIT, submits: PATH },
   collect: { methods: GET, path: "/v1/requests/:id", scopes: WATCH, signedLink: true },
   cancel: { methods: DELETE, path: "/v1/requests/:id", scopes: SUBMIT },
+  move: { methods: PATCH, path: "/v1/requests/:id", scopes: SUBMIT },
+  again: { methods: POST, path: "/v1/requests/:id/again", scopes: SUBMIT, submits: KEY },
   submitBatch: { methods: POST, path: "/v1/queues/:queue/batches", scopes: SUBMIT },
 
   watch: { methods: GET, path: "/v1/requests/:id/status", scopes: WATCH, signedLink: true },

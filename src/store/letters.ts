@@ -16,6 +16,7 @@ export const ANSWER_LETTERS = {
   fail: "f",
   deleteDead: "x",
   lose: "l",
+  move: "m",
   release: "r",
   retry: "t",
   update: "u",

@@ -10,6 +10,7 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
   {
     cancel: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
     delete: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
+    move: (access, _, task) => hasScope(access, ROUTES.move.scopes) && mayEnd(access, task),
     retry: (access) => hasScope(access, ROUTES.retry.scopes),
     // Whoever submits under the id of another's task is refused by the store, also an operator.
     replace: (access, { handlers }, { caller, queue }) =>

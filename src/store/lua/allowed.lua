@@ -6,6 +6,11 @@ function Allowed.replace(state, run)
   return (state == S.waiting or state == S.scheduled) and not run
 end
 
+-- Whether it may get another priority, place or time.
+function Allowed.move(state)
+  return state == S.waiting or state == S.scheduled
+end
+
 -- How the task can be ended: "cancel" if it has not ended, "delete" if it has, nil if nothing is left to do.
 function Allowed.ending(call, state, deleted, expires)
   if state == S.running or state == S.waiting or state == S.scheduled or state == S.retrying then return 'cancel' end
@@ -35,7 +40,8 @@ end
 function Allowed.list(call, id, key, queue, state, run, cancel, deleted, expires)
   local ending = Allowed.ending(call, state, deleted, expires)
   if ending == 'cancel' then
-    if Allowed.replace(state, run) then return 'cancel,replace' end
+    if Allowed.replace(state, run) then return 'cancel,replace,move' end
+    if Allowed.move(state) then return 'cancel,move' end
     return cancel and '' or ending
   end
   if state ~= S.failed or Allowed.refusal_of_retry(call, id, key, queue, state, run) then return ending or '' end

@@ -21,6 +21,7 @@ export type * from "./fail.ts";
 export type * from "./history.ts";
 export type * from "./inspect.ts";
 export type * from "./lease.ts";
+export type * from "./move.ts";
 export type * from "./output.ts";
 export { OUTPUT_PAGE_BYTES } from "./output.ts";
 export type * from "./page.ts";

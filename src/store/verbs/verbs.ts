@@ -12,6 +12,7 @@ export { fail } from "./fail.ts";
 export { history, sample } from "./history.ts";
 export { inspect, lifetimes, watch } from "./inspect.ts";
 export { begin, lose, release, renew } from "./lease.ts";
+export { move } from "./move.ts";
 export { output, progress, write } from "./output.ts";
 export { finished, page } from "./page.ts";
 export { permit } from "./permit.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";
 import type { FailKind } from "../../../src/store/verbs/scripts.ts";
-import { LONG_AGO, UNDO_QUEUE } from "./task.ts";
+import { LONG_AGO, type ModelMove, UNDO_QUEUE } from "./task.ts";
 
 /** Few ids, so that the same one is met again and again; some of them odd. */
 export const IDS = ["a", "b", "c", "__proto__", "constructor", "F"] as const;
@@ -26,6 +26,7 @@ export type LeaseOp = "renew" | "complete" | "release" | "begin" | "lose" | "pro
 /** One call of one verb, with as many items as travel in it. Items name what they are about by number. */
 export type Op =
   | { op: "submit"; items: readonly SubmitOp[] }
+  | { op: "move"; id: number; to: ModelMove }
   | { op: "update"; id: number; input: number; media: number; key: number }
   | {
       op: "reserve";
@@ -105,6 +106,17 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
       arbitrary: fc.record({
         ...{ op: fc.constant("update"), id, input: fc.nat({ max: 3 }), media: rarely(0, fc.nat(1)) },
         key: fc.nat({ max: KEYS.length - 1 }),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        ...{ op: fc.constant("move"), id },
+        to: fc.oneof<fc.Arbitrary<ModelMove>[]>(
+          fc.record({ priority: fc.constantFrom(0, 3, 7) }),
+          fc.record({ place: fc.constantFrom("first", "last") }),
+          fc.record({ delayed: fc.boolean() }),
+        ),
       }),
     },
     {

@@ -31,7 +31,7 @@ export class Checker {
   readonly #states = new Map<string, { created: string; state: State; fence: number }>();
   readonly #counters = new Map<string, { hlc: number; fence: number }>();
   /** The score of each place: a task that comes back to the line comes back to it. */
-  readonly #scores = new Map<number, string>();
+  readonly #scores = new Map<string, string>();
 
   constructor(model: Model) {
     this.#model = model;
@@ -111,8 +111,8 @@ export class Checker {
     expect(names(stored.indexes.waiting), `order of ${name}`).to.deep.equal(line.map((task) => task.id));
     for (const [n, task] of line.entries()) {
       const score = stored.indexes.waiting[2 * n + 1] ?? "";
-      expect(Math.floor(Number(score) / SHARED.classSpan), `class of ${task.id}`).to.equal(task.priority);
-      const place = task.place ?? 0;
+      expect(Math.floor(Number(score) / SHARED.classSpan), `class of ${task.id}`).to.equal(task.class);
+      const place = `${task.class} ${task.place}`;
       expect(this.#scores.get(place) ?? score, `place of ${task.id}`).to.equal(score);
       this.#scores.set(place, score);
     }

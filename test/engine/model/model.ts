@@ -4,6 +4,7 @@ import type {
   FailKind,
   FailVerdict,
   LoseVerdict,
+  MoveVerdict,
   RetryVerdict,
   StepVerdict,
   SubmitVerdict,
@@ -19,6 +20,7 @@ import {
   MODEL_DEAD_CAP,
   MODEL_OUTPUT_BYTES,
   type ModelLease,
+  type ModelMove,
   type ModelSubmission,
   type ModelTask,
   type RenewVerdict,
@@ -40,7 +42,7 @@ export class Model extends ModelTransitions {
     }
     const line = this.line(s.queue);
     const { shares } = this.queue(s.queue);
-    const index = shares && !s.delayed ? shares.before(s, line) : line.filter((t) => t.priority <= s.priority).length;
+    const index = shares && !s.delayed ? shares.before(s, line) : line.filter((t) => t.class <= s.priority).length;
     if (s.dryRun) return { verdict: "dry", state: "waiting", index };
     if (this.of(s.queue, "waiting", "scheduled", "retrying").length >= s.limit) {
       return { verdict: "full", state: null, index: null };
@@ -60,6 +62,21 @@ export class Model extends ModelTransitions {
     // What a dead task kept of its steps until it was retried belongs to the input that is gone.
     task.steps.clear();
     return this.#answered(id, "updated");
+  }
+
+  /** The order of all other tasks stays. */
+  move(id: string, to: ModelMove): MoveVerdict {
+    const task = this.tasks.get(id);
+    if (!task) return "unknown";
+    const waits = task.state === "waiting";
+    if ((!waits && task.state !== "scheduled") || (to.place && !waits)) return "not-waiting";
+    const hasOrder = task.share !== null || this.queue(task.queue).keyed !== undefined;
+    if (waits && hasOrder && to.priority === undefined) return "ordered";
+    if (to.delayed !== undefined && task.deadline !== null && task.deadline < Infinity) return "late";
+    if (to.priority !== undefined) this.toPriority(task, to.priority);
+    else if (to.place) this.toPlace(task, to.place);
+    else if (to.delayed || !waits) this.toTime(task, to.delayed === true);
+    return this.#answered(id, "moved");
   }
 
   /** The tasks handed out; their fences are the store's to choose: see {@link fenced}. */
@@ -200,6 +217,7 @@ export class Model extends ModelTransitions {
     if (task.died === null || !task.inputKept) return "not-dead";
     const stands = task.undoneBy !== null;
     if (task.undoneBy !== null && !this.takeBack(task, task.undoneBy)) return "undone";
+    task.class = task.priority;
     Object.assign(task, { state: "waiting", place: this.join(task), attempts: 0, lost: 0, unbegun: 0, errors: [] });
     task.restarts += 1;
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false, dated: false });

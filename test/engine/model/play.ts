@@ -62,6 +62,13 @@ export async function play(world: World, call: Op): Promise<void> {
       expect(verdict).to.equal(model.update(idOf(call.id), input, mediaType, KEYS[call.key] ?? null));
       return;
     }
+    case "move": {
+      const { delayed, ...to } = call.to;
+      const task = { id: idOf(call.id), queue: model.tasks.get(idOf(call.id))?.queue ?? queueOf(0) };
+      const delay = delayed === undefined ? {} : { delayMs: delayed ? HOUR_MS : 0 };
+      expect(await engine.tasks.move(task, { ...to, ...delay })).to.equal(model.move(task.id, call.to));
+      return;
+    }
     case "reserve":
       return reserve(world, call);
     case "fail": {

@@ -7,7 +7,9 @@ export interface ModelTask {
   readonly id: string;
   readonly queue: string;
   readonly caller: string;
-  readonly priority: number;
+  priority: number;
+  /** The class of its place: its priority, unless it was moved. */
+  class: number;
   /** Null without a key, as in a queue that is not keyed. */
   key: string | null;
   /** No more of its key may start while it has not ended. */
@@ -19,7 +21,7 @@ export interface ModelTask {
   state: State;
   input: string;
   mediaType: string;
-  /** Its place within its class; null before it has joined the line. It never changes but by a retry. */
+  /** Its place within its class; null before it has joined the line. Only a retry or a move changes it. */
   place: number | null;
   /** When it joined the line, before or after others. */
   arrival: number;
@@ -119,6 +121,15 @@ export interface ModelSubmission {
   readonly key?: string | null | undefined;
   readonly share: ModelShare | null;
 }
+
+/** Where a task is moved: one of the three. */
+export interface ModelMove {
+  readonly priority?: number;
+  readonly place?: "first" | "last";
+  /** Until an hour from now, or until now. */
+  readonly delayed?: boolean;
+}
+
 export interface ModelLease {
   readonly id: string;
   readonly fence: string;
@@ -142,7 +153,8 @@ export type NewTask = Pick<
 /** A task that has just been submitted. */
 export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "undoable">): ModelTask {
   return {
-    ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
+    ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, class: s.priority },
+    ...{ input: s.input, mediaType: s.mediaType },
     ...{ key: s.key ?? null, holds: false },
     ...{ share: s.share, before: null, arrival: 0 },
     ...{ dated: s.dated, deadline: s.dated ? Infinity : null, late: false },

@@ -37,7 +37,7 @@ export class ModelTasks {
 
   /** The line of a queue, the next first. */
   line(queue: string): ModelTask[] {
-    return this.of(queue, "waiting").sort((a, b) => a.priority - b.priority || (a.place ?? 0) - (b.place ?? 0));
+    return this.of(queue, "waiting").sort((a, b) => a.class - b.class || (a.place ?? 0) - (b.place ?? 0));
   }
 
   /** Those of the line that may start: all that wait for no other of their key. */

@@ -1,5 +1,5 @@
 import type { State } from "../../../src/task.ts";
-import { type ModelTask, type NewTask, newTask, UNDO_QUEUE } from "./task.ts";
+import { LONG_AGO, type ModelTask, type NewTask, newTask, UNDO_QUEUE } from "./task.ts";
 import { ModelTasks } from "./tasks.ts";
 
 /** Most errors that are kept of a task. */
@@ -15,6 +15,32 @@ export class ModelTransitions extends ModelTasks {
     this.#places += 1;
     task.arrival = this.#places;
     return this.queue(task.queue).shares?.join(task, this.#places) ?? this.#places;
+  }
+
+  /** It keeps its arrival; in a fair line it joins anew, behind those of its key. */
+  protected toPriority(task: ModelTask, priority: number): void {
+    const shares = task.state === "waiting" ? this.queue(task.queue).shares : null;
+    const rest = this.line(task.queue).filter((other) => other !== task);
+    shares?.canceled(task, rest, this.tasks);
+    Object.assign(task, { priority, class: priority });
+    if (!shares) return;
+    this.#places += 1;
+    task.place = shares.join(task, this.#places);
+  }
+
+  protected toPlace(task: ModelTask, place: "first" | "last"): void {
+    const line = this.line(task.queue);
+    if (place === "last") {
+      this.#places += 1;
+      Object.assign(task, { class: line.at(-1)?.class, place: this.#places });
+    } else if (line[0] !== task || task.class >= 0) {
+      task.class = Math.min(0, line[0]?.class ?? 0) - 1;
+    }
+  }
+
+  protected toTime(task: ModelTask, delayed: boolean): void {
+    const { priority } = task;
+    Object.assign(task, { state: "scheduled", class: priority, place: null, due: delayed ? Infinity : LONG_AGO });
   }
 
   protected note(task: ModelTask, error: string): void {

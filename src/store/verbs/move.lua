@@ -1,0 +1,93 @@
+-- Moves a task that waits: to another priority, to the start or the end of its line, or to another time.
+
+local ARGS, CLASS, whole = Layout.move.args, C.classSpan, Number.whole
+
+-- Another priority: it keeps its arrival, in a fair line it goes to the end of its line key.
+local function to_class(call, queue, id, share, of_key, class)
+  local line, key = K.waiting(call, queue), K.task(call, id)
+  local score = tonumber(redis.call('ZSCORE', line, id))
+  redis.call('ZREM', line, id)
+  Keyed.leave(call, queue, id, of_key)
+  local is_shared = share and Fair.is_fair(score)
+  -- It refunds the class that the record names.
+  if is_shared then Fair.leave(call, queue, id) end
+  redis.call('HSET', key, F.priority, class)
+  if is_shared then
+    score = Fair.rejoin(call, queue, id, class, share)
+  else
+    score = whole(class * CLASS + score % CLASS)
+    redis.call('ZADD', line, score, id)
+  end
+  Keyed.join(call, queue, id, of_key, score)
+end
+
+-- The start of the line: in a class of its own before all others, also before those of more urgent tasks to come. It keeps its arrival, which
+-- says since when it waits.
+--   edge  the score of the first task of the line over all partitions; nil if there is one partition
+local function to_start(call, queue, id, edge)
+  local line = K.waiting(call, queue)
+  local own, first = tonumber(redis.call('ZSCORE', line, id)), tonumber(redis.call('ZRANGE', line, 0, 0, 'WITHSCORES')[2])
+  local least = math.min(first, edge or first, 0)
+  if own ~= least then redis.call('ZADD', line, whole((math.floor(least / CLASS) - 1) * CLASS + own % CLASS), id) end
+end
+
+-- The end of the line: as if it arrived now, in the class of the last task.
+local function to_end(call, queue, id, edge)
+  local line, counters = K.waiting(call, queue), K.queue(call, queue)
+  local last = tonumber(redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2])
+  local class = math.floor(math.max(last, edge or last) / CLASS)
+  local hlc = Call.next_hlc(call, tonumber(redis.call('HGET', counters, Q.hlc) or 0))
+  redis.call('HSET', counters, Q.hlc, whole(hlc))
+  redis.call('ZADD', line, whole(class * CLASS + hlc), id)
+end
+
+-- Another time: it leaves the line until then.
+local function to_time(call, queue, id, state, priority, delay)
+  if state == S.waiting then
+    redis.call('ZREM', K.waiting(call, queue), id)
+    redis.call('HSET', K.task(call, id), F.state, S.scheduled, F.place, whole((priority or C.defaultPriority) * CLASS), F.extra, '1')
+  end
+  redis.call('ZADD', K.scheduled(call, queue), whole(call.now + delay), id)
+end
+
+-- Returns "moved", "not-waiting" (it has begun, is not in line if a place is wanted, or has ended), "ordered" (its line has an order of its
+-- own: it is fair or keyed), "late" (its deadline would pass before), or "unknown".
+local function move(call, args, id, key)
+  local class, place, delay = tonumber(args[ARGS.priority]), args[ARGS.place], tonumber(args[ARGS.delayMs])
+  local state, queue, share, of_key, priority, noted, deadline =
+    unpack(redis.call('HMGET', key, F.state, F.queue, F.share, F.key, F.priority, F.place, F.deadline))
+  local is_waiting, has_order = state == S.waiting, share or Keyed.limit(call, queue)
+  if not Allowed.move(state) or (place ~= '' and not is_waiting) then return 'not-waiting' end
+  if is_waiting and has_order and not class then return 'ordered' end
+  if delay and deadline and call.now + delay >= tonumber(deadline) then return 'late' end
+  if class and is_waiting then
+    to_class(call, queue, id, share, of_key, class)
+  elseif class then
+    -- The fraction says that the task will join a fair line.
+    local fraction = string.match(noted or '', '%.5$') or ''
+    redis.call('HSET', key, F.priority, class, F.place, whole(class * CLASS) .. fraction)
+  elseif delay then
+    if delay > 0 or not is_waiting then to_time(call, queue, id, state, priority, delay) end
+  else
+    local to = place == 'first' and to_start or to_end
+    to(call, queue, id, tonumber(args[ARGS.edge]))
+  end
+  redis.call('HSET', key, F.extra, '1')
+  Notices.change(call, id, redis.call('HGET', key, F.state))
+  return 'moved'
+end
+
+register('move', {}, function(keys, args)
+  local call, id, word = Call.new(keys), args[ARGS.id], args[ARGS.call]
+  local key = K.task(call, id)
+  local state, answers = unpack(redis.call('HMGET', key, F.state, F.answers))
+  if not state then return 'unknown' end
+  local verdict = Answers.find(answers, A.move .. word)
+  if verdict then return verdict end
+  verdict = move(call, args, id, key)
+  if verdict ~= 'moved' then return verdict end
+  Answers.note(key, answers, A.move .. word, verdict)
+  Notices.send(call)
+  Keyed.tell_freed(call)
+  return verdict
+end)

@@ -1,0 +1,31 @@
+import type { Call } from "./answers.ts";
+import { names, verb, written } from "./codec.ts";
+import { text } from "./reply.ts";
+
+/** Where a task that waits is moved. Exactly one of the three. */
+export interface Move {
+  readonly priority?: number | undefined;
+  /** The start or the end of the line. */
+  readonly place?: "first" | "last" | undefined;
+  /** When it joins the line, from now. */
+  readonly delayMs?: number | undefined;
+}
+
+interface MoveCall extends Move, Call {
+  readonly id: string;
+  /** For a place, with several partitions: the score of the first or last task of the line over all of them. */
+  readonly edge?: string | undefined;
+}
+
+/** What became of it: see move.lua. */
+export type MoveVerdict = "moved" | "not-waiting" | "ordered" | "late" | "unknown";
+
+const MOVE = names<MoveCall>("id", "call", "priority", "place", "delayMs", "edge");
+
+/** Moves a task that waits. */
+export const move = verb(
+  { args: MOVE },
+  (script) =>
+    async (tag: string, of: MoveCall): Promise<MoveVerdict> =>
+      text(await script.text(tag, written(MOVE, of))) as MoveVerdict,
+);
