@@ -15,6 +15,7 @@ const catalogue = {
   "method-not-allowed": [405, "The resource does not support this method"],
   "id-conflict": [409, "The id is already taken by another submission"],
   "not-retryable": [409, "Only a dead task can be retried"],
+  "not-waiting": [409, "Only a task that waits can be moved"],
   canceled: [410, "The task was canceled"],
   expired: [410, "The result has expired"],
   deleted: [410, "The result was deleted"],

@@ -87,6 +87,13 @@ export class Tasks {
     return move(this.#parts, task, to);
   }
 
+  /** Notes that the input of a task was submitted again. @throws PaihaoError store-unavailable */
+  async noteAgain(id: string, again: string): Promise<void> {
+    const { scripts, keys, homes } = this.#parts;
+    const note = (partition: number) => scripts.again(keys.tag(partition), { id, again });
+    await homes.at(id, note, (verdict) => verdict === "unknown");
+  }
+
   /** The task, or null if it is unknown. @throws PaihaoError store-unavailable */
   inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     return this.#parts.inspector.inspect(id, options);

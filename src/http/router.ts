@@ -15,12 +15,14 @@ import { accessEndpoints } from "./routes/service/access.ts";
 import { openApiEndpoints } from "./routes/service/openapi.ts";
 import { probeEndpoints } from "./routes/service/probes.ts";
 import { problemEndpoints } from "./routes/service/problems.ts";
+import { againEndpoints } from "./routes/submit/again.ts";
 import { batchEndpoints } from "./routes/submit/batches.ts";
 import { submitEndpoints } from "./routes/submit/submit.ts";
 import { collectEndpoints } from "./routes/tasks/collect.ts";
 import { eventEndpoints } from "./routes/tasks/events.ts";
 import { inputEndpoints } from "./routes/tasks/input.ts";
 import { monitorEndpoints } from "./routes/tasks/monitor.ts";
+import { moveEndpoints } from "./routes/tasks/move.ts";
 import { outputEndpoints } from "./routes/tasks/output.ts";
 import { timelineEndpoints } from "./routes/tasks/timeline.ts";
 import { type Endpoints, ROUTES, type RouteName, type Routes } from "./routes.ts";
@@ -34,8 +36,10 @@ export function apiEndpoints(api: Api): Partial<Endpoints<string>> {
   const live = new LiveTasks(api, watchers);
   const core: Endpoints<RouteName> = {
     ...submitEndpoints(api, live),
+    ...againEndpoints(api, live),
     ...collectEndpoints(api),
     ...batchEndpoints(api),
+    ...moveEndpoints(api),
     ...monitorEndpoints(api, watchers),
     ...eventEndpoints(api, live),
     ...outputEndpoints(api, live),

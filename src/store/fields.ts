@@ -50,6 +50,8 @@ export const TASK_FIELDS = {
   ],
   key: ["K", 'in a keyed line, "arrival key", see lua/keyed.lua'],
   answers: ["V", "the answers to the last calls that changed it, newest first, see lua/answers.lua"],
+  original: ["A", "the task whose input was submitted again as this one"],
+  again: ["a", "the last task that was submitted with its input"],
   listeners: ["t", "the processes that are notified of its changes, see lua/notices.lua; default none"],
   webhook: ["W", "URL that gets an event at its end"],
   undo: ["U", "1 if its handler has an undo"],

@@ -60,7 +60,7 @@ const OPTIONS = {
         description: "The earliest time at which the task joins the line.",
         schema: { type: "string", format: "date-time" },
         expected: "an RFC 3339 time such as 2030-01-31T12:00:00Z",
-        read: untilTime,
+        read: msUntil,
       },
     ],
   }),
@@ -191,7 +191,7 @@ const RFC3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /** How long it is until an RFC 3339 time, ms; undefined if it is invalid, such as 30 February, which Date.parse reads as March. */
-function untilTime(given: string, nowMs: number): number | undefined {
+export function msUntil(given: string, nowMs: number): number | undefined {
   // An unescaped "+" in the offset is decoded as a space.
   const time = given.replace(" ", "+");
   const [, year, month, day] = RFC3339.exec(time) ?? [];

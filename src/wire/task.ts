@@ -83,11 +83,13 @@ export const task = z.object({
   held: flag.describe(
     "The key of the task is at its limit: it starts when another task of the same key has ended, whatever else it waits for.",
   ),
+  original: text.nullable().describe("The task whose input was submitted again as this one."),
+  again: text.nullable().describe("The last task that was submitted with its input."),
   error: taskError.nullable(),
   actions: z
     .array(z.enum(TASK_ACTIONS))
     .describe(
-      "What you can do to the task now: with your key, in the state it is in. `cancel` and `delete` are a DELETE, `replace` is a PUT of another input, `retry` a POST to `/retry`. Whatever is not listed is refused, or changes nothing. Empty in a webhook, and for who has only a signed link.",
+      "What you can do to the task now: with your key, in the state it is in. `cancel` and `delete` are a DELETE, `replace` is a PUT of another input, `move` is a PATCH, `retry` a POST to `/retry`, `again` one to `/again`. Whatever is not listed is refused, or changes nothing. Empty in a webhook, and for who has only a signed link.",
     ),
   links: z.array(link),
 });

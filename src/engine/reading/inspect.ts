@@ -42,6 +42,10 @@ export interface Inspection {
   readonly deadlineMs: number | null;
   /** Whether it waits for its line key: it has not started, and as many other tasks hold the key as may. */
   readonly held: boolean;
+  /** The task whose input was submitted again as this one. */
+  readonly original: string | null;
+  /** The last task that was submitted with its input. */
+  readonly again: string | null;
   /** Finished, and the result has expired. */
   readonly expired: boolean;
   /** Finished, and the result was deleted. */
@@ -218,6 +222,8 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
     dueMs,
     deadlineMs: row.deadlineMs,
     held: row.held,
+    original: row.original,
+    again: row.again,
     expired: terminal && !row.deleted && row.expiresMs !== null && row.expiresMs <= nowMs,
     deleted: row.deleted,
     errorCode: row.errorCode,

@@ -20,6 +20,8 @@ export interface Submission {
   readonly share?: Share | undefined;
   /** Its key in a keyed line, null for none; undefined in any other line. */
   readonly key?: string | null | undefined;
+  /** The task whose input is submitted again. */
+  readonly original?: string | undefined;
   /** The trace context of the submitter: traceparent, then perhaps a space and tracestate. */
   readonly trace?: string | undefined;
 }
@@ -62,6 +64,7 @@ export function itemOf(
     caller: s.caller ?? "",
     limit: Math.ceil(settings.maxWaiting / partitions),
     undo: settings.undo,
+    original: s.original,
     listener,
     options: s.options,
     share: s.share && storedShare(s.share),

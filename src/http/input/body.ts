@@ -31,14 +31,22 @@ export function readInput(
   maxBytes: number,
 ): CheckedInput | Promise<CheckedInput> {
   const mediaType = acceptedType(req, handler);
-  return readBody(req, maxBytes, (bytes) => {
-    if (mediaType !== JSON_TYPE) return { input: bytes, mediaType, value: bytes };
-    const input = jsonText(bytes);
-    const checked = checkJson(input, handler);
-    return checked instanceof Promise
-      ? checked.then((value) => ({ input, mediaType, value }))
-      : { input, mediaType, value: checked };
-  });
+  return readBody(req, maxBytes, (bytes) => checkInput(bytes, mediaType, handler));
+}
+
+/** Checks an input of a media type that the handler takes. @throws PaihaoError malformed-json, invalid-input */
+export function checkInput(bytes: Buffer, mediaType: string, handler: Handler): CheckedInput | Promise<CheckedInput> {
+  if (mediaType !== JSON_TYPE) return { input: bytes, mediaType, value: bytes };
+  const input = jsonText(bytes);
+  const checked = checkJson(input, handler);
+  return checked instanceof Promise
+    ? checked.then((value) => ({ input, mediaType, value }))
+    : { input, mediaType, value: checked };
+}
+
+/** Whether a request has no body. */
+export function isEmpty({ headers }: IncomingMessage): boolean {
+  return Number(headers["content-length"] ?? 0) === 0 && headers["transfer-encoding"] === undefined;
 }
 
 /**

@@ -96,6 +96,12 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
       "Look at `reason`. `not-dead`: the task is in another `state`, or its handler gave up on it; submit it again as a new task. `undone`: the undo of the task has begun or is done; submit it again as a new task.",
     example: { ...TASK, state: "succeeded", reason: "not-dead" },
   },
+  "not-waiting": {
+    meaning:
+      "Only a task that waits in line or for its time can be moved; a place in line is only for one that waits in line. This one is in another `state`, or has left it in the meantime.",
+    action: "Leave it, or cancel it and submit it again.",
+    example: { ...TASK, state: "running" },
+  },
   canceled: {
     meaning:
       "The task was canceled, by a caller or, with `reason` `deadline`, because it had not ended by its deadline. It has no result.",

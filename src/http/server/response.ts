@@ -46,7 +46,12 @@ class HttpResponse {
   /** Sets the headers on what Koa, or who was handed the answer, is going to send. */
   set(ctx: Context): void {
     const list = this.#list();
-    for (let i = 0; i < list.length; i += 2) ctx.set(list[i] ?? "", list[i + 1] ?? "");
+    // Of all headers only Link may be there twice.
+    for (let i = 0; i < list.length; i += 2) {
+      const [name = "", value = ""] = [list[i], list[i + 1]];
+      if (name === "Link") ctx.append(name, value);
+      else ctx.set(name, value);
+    }
   }
 
   #list(): string[] {

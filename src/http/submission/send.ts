@@ -13,7 +13,22 @@ export function send(ctx: Context, api: Api, submission: Submission, listen = fa
   const { engine } = api;
   const tracing = tracingOf(ctx);
   const sent = engine.tasks.submit(submission, engine.queues.settings(submission.queue), listen, traceFor(ctx));
-  return tracing && !submission.options.dryRun ? tracing.submitted(submission, sent) : sent;
+  const traced = tracing && !submission.options.dryRun ? tracing.submitted(submission, sent) : sent;
+  return submission.original === undefined ? traced : noted(traced, api, submission.id, submission.original);
+}
+
+/** Notes in the original which task repeats it. That task is stored, also where this fails. */
+async function noted(
+  sent: Promise<SubmissionVerdict>,
+  { engine, log }: Api,
+  id: string,
+  original: string,
+): Promise<SubmissionVerdict> {
+  const verdict = await sent;
+  const failed = (error: unknown) =>
+    log.warn({ original, err: error }, "could not note in a task that it was submitted again");
+  if (verdict.verdict === "new") await engine.tasks.noteAgain(original, id).catch(failed);
+  return verdict;
 }
 
 /** The trace for the tasks of a request; "" if there is none. */

@@ -8,7 +8,7 @@ import { callerOf } from "../task/access.ts";
 import { lineKeysOf } from "./line-keys.ts";
 
 /** The parts of a submission. */
-interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace"> {
+interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" | "original"> {
   readonly handler: Handler;
   /** Its webhook has been checked. */
   readonly options: SubmitOptions;
@@ -21,14 +21,14 @@ const NO_KEYS: ReturnType<typeof lineKeysOf> = {};
 export function assembleSubmission(
   ctx: Context,
   api: Api,
-  { id, identity, trace, handler, options, checked }: SubmissionParts,
+  { id, identity, trace, original, handler, options, checked }: SubmissionParts,
 ): Submission {
   const { queue, fair, keyed } = handler;
   const { input, mediaType, value } = checked;
   const caller = callerOf(ctx);
   const derivable = { id, queue, query: options.query, mediaType, caller };
   const { share, key } = fair || keyed ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
-  return { id, queue, input, mediaType, identity, caller, options, share, key, trace };
+  return { id, queue, input, mediaType, identity, caller, options, share, key, trace, original };
 }
 
 /**

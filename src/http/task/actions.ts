@@ -12,6 +12,8 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
     delete: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
     move: (access, _, task) => hasScope(access, ROUTES.move.scopes) && mayEnd(access, task),
     retry: (access) => hasScope(access, ROUTES.retry.scopes),
+    again: (access, { handlers }, task) =>
+      hasScope(access, ROUTES.again.scopes) && mayEnd(access, task) && takesInputs(handlers.get(task.queue)),
     // Whoever submits under the id of another's task is refused by the store, also an operator.
     replace: (access, { handlers }, { caller, queue }) =>
       hasScope(access, ROUTES.put.scopes) && access.caller === caller && takesInputs(handlers.get(queue)),
@@ -19,5 +21,5 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
 
 /** What a caller can do to a task now. */
 export function actionsOf(access: Access, api: Pick<Api, "handlers">, task: Inspection): readonly TaskAction[] {
-  return task.allowed.filter((action) => RIGHTS[action](access, api, task));
+  return [...task.allowed, "again" as const].filter((action) => RIGHTS[action](access, api, task));
 }

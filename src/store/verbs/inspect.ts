@@ -31,6 +31,10 @@ export interface TaskRow {
   readonly deadlineMs: number | null;
   /** Whether it waits for its line key: as many others hold the key as may. */
   readonly held: boolean;
+  /** The task whose input was submitted again as this one. */
+  readonly original: string | null;
+  /** The last task that was submitted with its input. */
+  readonly again: string | null;
   /** Of a waiting task in a keyed line. */
   readonly turn: KeyTurn | null;
   /** If requested and short. */
@@ -63,7 +67,7 @@ const TASK = ["facts", "progress", "caller", "result", "errors", "run"] as const
 /** The words of its facts, in the order of look.lua. Those of the turn in a keyed line follow. */
 const FACTS = [
   ...(["queue", "state", "allowed", "created", "ended", "expires", "lost", "cancel", "deleted", "errorCode"] as const),
-  ...(["index", "score", "due", "revision", "deadline", "held"] as const),
+  ...(["index", "score", "due", "revision", "deadline", "held", "original", "again"] as const),
 ] as const;
 const LAYOUT = { item: LOOK, answer: ANSWER, task: TASK };
 
@@ -137,6 +141,8 @@ function taskRow(reply: BytesReply): TaskRow | null {
     dueMs: optional(of.due),
     deadlineMs: optional(of.deadline),
     held: text(of.held) === "1",
+    original: text(of.original) || null,
+    again: text(of.again) || null,
     turn: keyTurn(words.slice(FACTS.length)),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
     resultBytes: typeof result === "number" ? result : 0,

@@ -23,6 +23,8 @@ export interface SubmitItem {
   readonly limit: number;
   /** Whether the task can be undone. */
   readonly undo: boolean;
+  /** The task whose input is submitted again; left out for none. */
+  readonly original?: string | undefined;
   /** The process to notify of its end; left out or "" for none. */
   readonly listener?: string;
   /** "weight key" in a fair line; left out in any other. */
@@ -69,7 +71,7 @@ interface SubmittedBatch {
 
 const { query: _, ...DEFAULTS } = SUBMIT_DEFAULTS;
 const NAMES = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
-const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo");
+const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo", "original");
 
 /** What tasks that are submitted together mostly have in common: the options of their callers, "" for the default, and what is beside them. */
 const OPTIONS = [...NAMES, ...BESIDE];

@@ -1,4 +1,5 @@
 /** Every verb under its name in the library. */
+export { again } from "./again.ts";
 export { allocate, allocation, deallocate } from "./allocation.ts";
 export { audit } from "./audit.ts";
 export { breaker, breakerReport } from "./breaker.ts";

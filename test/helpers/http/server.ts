@@ -49,7 +49,7 @@ export interface TestServer {
   /** Submits to a queue without waiting for it; returns the id. */
   enqueue(queue: string, input: unknown, search?: string): Promise<string>;
   /** Asks the monitor until the task is in this state. */
-  until(id: string, state: string): Promise<Answer>;
+  until(id: string, state: string, headers?: Sent["headers"]): Promise<Answer>;
   /** Resolves when someone in some process waits to hear of the task. */
   untilHeld(id: string): Promise<void>;
   /** Stops it, and removes its keys unless they are kept for another one. */
@@ -93,9 +93,9 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
       if (answer.status !== 202) throw new Error(`not accepted: ${answer.status} ${answer.text}`);
       return String(answer.headers["x-request-id"]);
     },
-    until: (id, state) =>
+    until: (id, state, headers = {}) =>
       eventually(async () => {
-        const answer = await send(`/v1/requests/${id}/status`);
+        const answer = await send(`/v1/requests/${id}/status`, { headers });
         return answer.json.state === state && answer;
       }) as Promise<Answer>,
     async untilHeld(id) {

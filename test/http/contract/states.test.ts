@@ -15,6 +15,8 @@ const MEMBERS = [
     "expiresAt",
     "deadlineAt",
     "held",
+    "original",
+    "again",
     "error",
     "actions",
     "links",

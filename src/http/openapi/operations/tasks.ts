@@ -61,7 +61,9 @@ function put(summary: string, requestBody: RequestBody): OperationText {
 }
 
 /** Submissions through the general paths. */
-export function submitOperations(handlers: readonly Handler[]): Operations<"submit" | "submitTo" | "put" | "putTo"> {
+export function submitOperations(
+  handlers: readonly Handler[],
+): Operations<"submit" | "submitTo" | "put" | "putTo" | "again"> {
   const byDefault = handlers.find(({ queue }) => queue === DEFAULT_QUEUE);
   const body = byDefault ? inputBody(byDefault) : ANY_INPUT;
   return {
@@ -69,6 +71,10 @@ export function submitOperations(handlers: readonly Handler[]): Operations<"subm
     put: put(`Submit to the queue ${DEFAULT_QUEUE} under an id of your choice`, body),
     submitTo: submit("Submit to any queue", ANY_INPUT),
     putTo: put("Submit to any queue under an id of your choice", ANY_INPUT),
+    again: {
+      ...submit("Submit the input of a task again, or an edited one, as a new task", { ...ANY_INPUT, required: false }),
+      description: `An empty body stands for the input that the task was given, as long as that is kept; else 410 \`expired\`. ${LIVE}`,
+    },
   };
 }
 
@@ -123,7 +129,7 @@ const monitor = (summary: string): OperationText => ({
 
 /** Operations on one task. */
 export const taskOperations: Operations<
-  "timeline" | "input" | "collect" | "cancel" | "watch" | "watchQueue" | "follow" | "output" | "retry"
+  "timeline" | "input" | "collect" | "cancel" | "move" | "watch" | "watchQueue" | "follow" | "output" | "retry"
 > = {
   collect: {
     summary: "Collect the result, or see the place in line",
@@ -194,6 +200,17 @@ export const taskOperations: Operations<
     description: "Workers and the errors of attempts are shown to keys with the scope `read` only.",
     tags: ["Watch"],
     responses: { "200": json("Its timeline.", "Timeline"), ...problems("unknown", "deleted") },
+  },
+  move: {
+    summary: "Move a task that waits: its priority, its place or its time",
+    description:
+      "The order of all others stays. Callers may lower the priority of their own tasks and change their times; the rest needs the scope `admin`. A place is at the start or the end of the whole line. In a fair or keyed line only the priority can be changed.",
+    tags: ["Submit"],
+    requestBody: { required: true, content: { "application/json": { schema: schemaRef("move") } } },
+    responses: {
+      "200": json("The task at its new place.", "Task"),
+      ...problems("unknown", "not-waiting", "malformed-json", "invalid-input", "payload-too-large"),
+    },
   },
   retry: {
     summary: "Retry a dead task",

@@ -6,6 +6,7 @@ import { bulkStep, deletedDead, retriedDead } from "../../../wire/bulk.ts";
 import { histories, history } from "../../../wire/history.ts";
 import { completion, failure, lease, renewal } from "../../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../../wire/lease-bodies.ts";
+import { moveBody } from "../../../wire/move.ts";
 import { listOf, pageOf } from "../../../wire/page.ts";
 import { explanation, fieldError, invalidInput, invalidTask, problem } from "../../../wire/problem.ts";
 import { queue, queues } from "../../../wire/queue.ts";
@@ -70,6 +71,7 @@ const ANSWERS = {
 const REQUESTS = {
   Envelope: envelope,
   bulk: bulkBody,
+  move: moveBody,
   "lease.take": takeBody,
   "lease.renew": renewBody,
   "lease.progress": progressBody,

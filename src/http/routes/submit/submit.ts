@@ -51,14 +51,13 @@ function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?:
   if (pathId !== undefined) checkedId(pathId);
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
-  const given = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
+  const given = optionsOf(ctx);
   const id = pathId ?? currentId();
   const read = readInput(ctx.req, handler, api.maxBodyBytes);
   const submitRead = (checked: CheckedInput, options: SubmitOptions) => {
     const submission = assembleSubmission(ctx, api, { id, handler, options, checked });
-    const events = !options.dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
-    if (pathId !== undefined) return putAndAnswer(ctx, api, submission, events);
-    return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);
+    if (pathId !== undefined) return putAndAnswer(ctx, api, submission, eventsFor(ctx, submission, live));
+    return postAndAnswer(ctx, api, live, submission);
   };
   const submitLater = async () => {
     const checked = await read;
@@ -66,6 +65,20 @@ function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?:
   };
   // Mostly there is nothing to wait for.
   return read instanceof Promise || given.webhook !== null ? submitLater() : submitRead(read, given);
+}
+
+/** The options of a request. @throws PaihaoError invalid-parameter */
+export const optionsOf = (ctx: Context): SubmitOptions => readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
+
+/** The events of tasks, if the caller prefers those of this one as the answer. */
+function eventsFor(ctx: Context, { options }: Submission, live: LiveTasks): LiveTasks | undefined {
+  return !options.dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
+}
+
+/** Submits a task under an id that no path names, and answers as Prefer and Accept ask. */
+export function postAndAnswer(ctx: Context, api: Api, live: LiveTasks, submission: Submission): Promise<void> {
+  const events = eventsFor(ctx, submission, live);
+  return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);
 }
 
 async function putAndAnswer(ctx: Context, api: Api, submission: Submission, events?: LiveTasks): Promise<void> {

@@ -6,6 +6,7 @@ import type { Endpoints } from "../../routes.ts";
 import { observe } from "../../task/find.ts";
 import { fitType } from "../../task/reply-result.ts";
 import { setBody } from "../../task/result-body.ts";
+import { storedInput } from "../../task/stored-input.ts";
 
 /** What a task was given. */
 export function inputEndpoints(api: Api): Endpoints<"input"> {
@@ -15,11 +16,10 @@ export function inputEndpoints(api: Api): Endpoints<"input"> {
 /** Answers with the input, byte by byte as it is stored, to be saved as a file. @throws PaihaoError unknown, deleted, expired */
 async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
   const { expired } = await observe(ctx, api, id);
-  const record = expired ? null : await api.engine.tasks.record(id);
-  const { input = null, mediaType = "" } = record ?? {};
-  const [short, inputBytes] = typeof input === "number" ? [null, input] : [input, 0];
-  const value = input === null ? null : await api.engine.tasks.inputInPieces({ id, input: short, inputBytes });
-  if (value === null) throw new PaihaoError("expired", "The input is kept no longer.", { extensions: { id } });
+  const stored = expired ? null : await storedInput(api, id);
+  const value = stored && (await api.engine.tasks.inputInPieces(stored));
+  if (!stored || !value) throw new PaihaoError("expired", "The input is kept no longer.", { extensions: { id } });
+  const { mediaType } = stored;
   ctx.attachment(fileNameOf(id, mediaType));
   // It is of strangers: a browser that shows it nevertheless runs nothing of it.
   ctx.set("Content-Security-Policy", "sandbox");

@@ -57,6 +57,8 @@ export function monitorDocument(
     expiresAt: state === "canceled" ? null : timestamp(seen.expiresMs),
     deadlineAt: timestamp(seen.deadlineMs),
     held: seen.held,
+    original: seen.original,
+    again: seen.again,
     error: errorOf(seen),
     actions,
     links: linksOf(seen, signature),

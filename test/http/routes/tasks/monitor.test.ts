@@ -14,6 +14,8 @@ const MEMBERS = [
     "expiresAt",
     "deadlineAt",
     "held",
+    "original",
+    "again",
     "error",
     "actions",
     "links",

@@ -1,0 +1,58 @@
+import type { Context } from "koa";
+import { PaihaoError } from "../../../errors.ts";
+import type { Handler } from "../../../handler/define.ts";
+import type { SubmitOptions } from "../../../wire/submit-options.ts";
+import type { Api } from "../../api.ts";
+import { checkIdempotencyKey } from "../../headers/request-id.ts";
+import { type CheckedInput, checkInput, isEmpty, readInput } from "../../input/body.ts";
+import type { LiveTasks } from "../../live/live-tasks.ts";
+import { forbidden } from "../../middleware/authorize.ts";
+import { currentId } from "../../middleware/correlate.ts";
+import { inputHandlerOf } from "../../named-queue.ts";
+import type { Endpoints } from "../../routes.ts";
+import { responseOf } from "../../server/response.ts";
+import { conflict } from "../../submission/refusal.ts";
+import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
+import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
+import { findTask } from "../../task/find.ts";
+import { paths } from "../../task/links.ts";
+import { storedInput } from "../../task/stored-input.ts";
+import { optionsOf, postAndAnswer } from "./submit.ts";
+
+/** Submitting the input of a task again, as it was or edited. */
+export function againEndpoints(api: Api, live: LiveTasks): Endpoints<"again"> {
+  return { again: (ctx) => again(ctx, api, live, ctx.params.id) };
+}
+
+async function again(ctx: Context, api: Api, live: LiveTasks, original: string): Promise<void> {
+  checkIdempotencyKey(ctx.headers);
+  const given = optionsOf(ctx);
+  const id = currentId();
+  if (id === original) throw conflict(id, "The new task needs an id of its own.");
+  const task = await findTask(ctx, api, original, { result: false });
+  if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
+  const handler = inputHandlerOf(api, task.queue);
+  const { checked, options } = isEmpty(ctx.req)
+    ? await repeated(api, original, handler, given)
+    : { checked: await readInput(ctx.req, handler, api.maxBodyBytes), options: given };
+  const parts = { id, handler, options: await withWebhook(api, options, id), checked, original };
+  responseOf(ctx).addHeader("Link", `<${paths.result(original, signatureOf(ctx, task))}>; rel="original"`);
+  await postAndAnswer(ctx, api, live, assembleSubmission(ctx, api, parts));
+}
+
+/** The input that the task was given, and the handler's parameters unless others are given. @throws PaihaoError expired */
+async function repeated(
+  api: Api,
+  id: string,
+  handler: Handler,
+  given: SubmitOptions,
+): Promise<{ readonly checked: CheckedInput; readonly options: SubmitOptions }> {
+  const stored = await storedInput(api, id);
+  const bytes = stored && (await api.engine.tasks.inputOf(stored));
+  if (!stored || !bytes) {
+    throw new PaihaoError("expired", "The input is kept no longer: send one.", { extensions: { id } });
+  }
+  const query = Object.keys(given.query).length > 0 ? given.query : stored.query;
+  const checked = await checkInput(bytes, stored.mediaType, handler);
+  return { checked, options: Object.keys(query).length > 0 ? { ...given, query } : given };
+}

@@ -1,0 +1,62 @@
+import type { Context } from "koa";
+import { PaihaoError } from "../../../errors.ts";
+import type { Move, MoveVerdict } from "../../../store/verbs/scripts.ts";
+import { type MoveBody, moveBody } from "../../../wire/move.ts";
+import { wrongParameter } from "../../../wire/parameter.ts";
+import { msUntil } from "../../../wire/submit-options.ts";
+import type { Api } from "../../api.ts";
+import { logAction } from "../../audit-line.ts";
+import { readJson } from "../../input/body.ts";
+import { forbidden } from "../../middleware/authorize.ts";
+import type { Endpoints } from "../../routes.ts";
+import { accessOf, mayEnd } from "../../task/access.ts";
+import { documentOf } from "../../task/documents/monitor-document.ts";
+import { findTask } from "../../task/find.ts";
+import { unknownTask } from "../../task/reply.ts";
+
+/** Moving a task that waits. */
+export function moveEndpoints(api: Api): Endpoints<"move"> {
+  return { move: (ctx) => move(ctx, api, ctx.params.id) };
+}
+
+/** What is refused although the task waits, by the verdict. */
+const REFUSALS: Readonly<Partial<Record<MoveVerdict, string>>> = {
+  ordered: "a fair or keyed line has an order of its own, in which only the priority can be changed",
+  late: "expected a time before the deadline of the task",
+};
+
+async function move(ctx: Context, api: Api, id: string): Promise<void> {
+  const { tasks } = api.engine;
+  const body = await readJson(ctx.req, moveBody, api.maxBodyBytes);
+  const before = await findTask(ctx, api, id, { result: false });
+  await checkRights(ctx, api, before, body);
+  const verdict = await tasks.move(before, moveOf(body));
+  if (verdict === "unknown") throw unknownTask(id);
+  const { queue, state } = before;
+  if (verdict === "not-waiting") throw new PaihaoError("not-waiting", undefined, { extensions: { id, queue, state } });
+  const refusal = REFUSALS[verdict];
+  if (refusal !== undefined) throw wrongParameter(Object.keys(body)[0] ?? "", refusal);
+  logAction(ctx, api, "move", { queue, id, to: body });
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = documentOf(ctx, api, await findTask(ctx, api, id, { result: false }));
+}
+
+/** Callers may let others pass their own tasks; only operators may let a task pass others. @throws PaihaoError forbidden */
+async function checkRights(
+  ctx: Context,
+  { engine }: Api,
+  task: Parameters<typeof mayEnd>[1] & { readonly id: string },
+  { priority, place }: MoveBody,
+): Promise<void> {
+  const access = accessOf(ctx);
+  if (access.scopes.has("admin")) return;
+  if (!mayEnd(access, task) || place !== undefined) throw forbidden(["admin"]);
+  if (priority === undefined) return;
+  const record = await engine.tasks.record(task.id);
+  if (priority < (record?.priority ?? 0)) throw forbidden(["admin"]);
+}
+
+function moveOf({ priority, place, delay, notBefore }: MoveBody): Move {
+  const delayMs = delay === undefined ? notBefore && msUntil(notBefore, Date.now()) : Math.round(delay * 1000);
+  return { priority, place, ...(typeof delayMs === "number" && { delayMs }) };
+}

@@ -1,0 +1,21 @@
+import type { Api } from "../api.ts";
+
+/** What the store has of the input of a task. */
+interface StoredInput {
+  readonly id: string;
+  /** Undefined if it is long: see `inputOf` and `inputInPieces` of the engine. */
+  readonly input: Buffer | null;
+  readonly inputBytes: number;
+  readonly mediaType: string;
+  /** The parameters for the handler. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** The input of a task; null if it is kept no longer. @throws PaihaoError store-unavailable */
+export async function storedInput({ engine }: Pick<Api, "engine">, id: string): Promise<StoredInput | null> {
+  const record = await engine.tasks.record(id);
+  if (!record || record.input === null) return null;
+  const { input, mediaType, query } = record;
+  const [short, inputBytes] = typeof input === "number" ? [null, input] : [input, 0];
+  return { id, input: short, inputBytes, mediaType, query: query === "" ? {} : JSON.parse(query) };
+}

@@ -1,0 +1,10 @@
+-- Notes in the record of a task that its input was submitted again, as another task. Returns "noted", or "unknown".
+
+local ARGS = Layout.again.args
+
+register('again', {}, function(keys, args)
+  local key = K.task(Call.untimed(keys), args[ARGS.id])
+  if redis.call('HEXISTS', key, F.state) == 0 then return 'unknown' end
+  redis.call('HSET', key, F.again, args[ARGS.again], F.extra, '1')
+  return 'noted'
+end)
