@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { packageVersion } from "../version.ts";
 import { command, globalOptions, withExamples } from "./command.ts";
+import { againCommand } from "./commands/again.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { cancelCommand } from "./commands/cancel.ts";
@@ -12,6 +13,7 @@ import { historyCommand } from "./commands/history.ts";
 import { initCommand } from "./commands/init.ts";
 import { keysCommand } from "./commands/keys.ts";
 import { lsCommand } from "./commands/ls.ts";
+import { moveCommand } from "./commands/move.ts";
 import { outputCommand } from "./commands/output.ts";
 import { pauseCommands } from "./commands/pause.ts";
 import { queuesCommand } from "./commands/queues.ts";
@@ -62,6 +64,8 @@ export function createProgram(): Command {
     historyCommand(),
     outputCommand(),
     cancelCommand(),
+    againCommand(),
+    moveCommand(),
   ]) {
     program.addCommand(made);
   }

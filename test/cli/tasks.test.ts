@@ -237,6 +237,42 @@ describe("paihao in a script", function () {
     });
   });
 
+  describe("again", () => {
+    it("submits the input of a task as a new one, or another input, and prints the new id", async () => {
+      await server.post("default", { a: 1 }, { "X-Request-Id": "one" });
+      expect(await paihao("again one --id two")).to.include({ code: 0, stdout: "two\n" });
+      expect((await server.until("two", "succeeded")).json.original).to.equal("one");
+      expect((await server.send("/v1/requests/two")).json.input).to.deep.equal({ a: 1 });
+      const { stdout } = await paihao(["again", "two", '{"a":2}', "--json", "--delay", "1h"]);
+      expect(JSON.parse(stdout)).to.include({ queue: "default", state: "scheduled" });
+      expect(await paihao("again nobody")).to.include({ code: 3, stdout: "" });
+      expect(await paihao("again one {")).to.include({ code: 2, stdout: "" });
+    });
+  });
+
+  describe("move", () => {
+    it("moves tasks that wait, and says where each stands now", async () => {
+      const gate = closedGate();
+      const running = await server.enqueue("gated", gate.input);
+      await gate.entered;
+      const ids = [
+        await server.enqueue("gated", closedGate().input),
+        await server.enqueue("gated", closedGate().input),
+      ];
+      const { code, stdout } = await paihao(["move", ids[1] ?? "", "--first"]);
+      expect([code, stdout.split("\t")[0]]).to.deep.equal([0, ids[1]]);
+      expect(stdout).to.include("place 1 in line");
+      expect((await paihao(["move", ...ids, "--delay", "1h"])).stdout.split("\n")).to.have.length(3);
+      expect((await server.send(`/v1/requests/${ids[0]}/status`)).json.state).to.equal("scheduled");
+      const refused = await paihao(["move", running, ids[0] ?? "", "--priority", "7"]);
+      expect(refused.code, "of the first that was refused").to.equal(6);
+      expect(refused.stderr).to.include("Only a task that waits can be moved");
+      expect(await paihao(["move", running])).to.include({ code: 2 });
+      expect(await paihao(["move", running, "--first", "--last"])).to.include({ code: 2 });
+      gate.open();
+    });
+  });
+
   describe("output", () => {
     it("prints what a handler writes as it is, live; as NDJSON with --json", async () => {
       const gate = closedGate();

@@ -61,7 +61,6 @@ describe("one attempt to deliver an event", () => {
   it("waits only until its timeout for a receiver that does not answer", async () => {
     receiver.answers(() => undefined);
     expect(await failure({ timeoutMs: 50 })).to.match(/did not answer within 50 ms/);
-    await receiver.count(1);
   });
 
   it("includes the name look-up in that time", async () => {
