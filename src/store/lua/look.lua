@@ -48,7 +48,8 @@ local function look_at(call, args, at, seen)
     local deadline, of_key = t[11] or '', t[12]
     for field = 1, 9 do t[field] = t[field] or '' end
     local held = of_key and Keyed.is_full(call, queue, id, state, of_key) and '1' or ''
-    facts = ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. deadline .. ' ' .. held .. ' ' .. (t[13] or '') .. ' ' .. (t[14] or '')
+    facts = ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. deadline .. ' ' .. held
+    facts = facts .. ' ' .. (t[13] or '') .. ' ' .. (t[14] or '')
     if of_key and index ~= '' and state == S.waiting and Keyed.limit(call, queue) then
       facts = facts .. ' ' .. Keyed.turn(call, queue, id, of_key, redis.call('ZSCORE', K.waiting(call, queue), id))
     end
