@@ -1,7 +1,8 @@
--- Notes in the record of a task that its input was submitted again, as another task. Returns "noted", or "unknown".
+-- Notes in the record of a task that its input was submitted again, as another task.
 
 local ARGS = Layout.again.args
 
+-- Returns "noted", or "unknown".
 register('again', {}, function(keys, args)
   local key = K.task(Call.untimed(keys), args[ARGS.id])
   if redis.call('HEXISTS', key, F.state) == 0 then return 'unknown' end

@@ -50,8 +50,6 @@ local function to_time(call, queue, id, state, priority, delay)
   redis.call('ZADD', K.scheduled(call, queue), whole(call.now + delay), id)
 end
 
--- Returns "moved", "not-waiting" (it has begun, is not in line if a place is wanted, or has ended), "ordered" (its line has an order of its
--- own: it is fair or keyed), "late" (its deadline would pass before), or "unknown".
 local function move(call, args, id, key)
   local class, place, delay = tonumber(args[ARGS.priority]), args[ARGS.place], tonumber(args[ARGS.delayMs])
   local state, queue, share, of_key, priority, noted, deadline =
@@ -77,6 +75,8 @@ local function move(call, args, id, key)
   return 'moved'
 end
 
+-- Returns "moved", "not-waiting" (it has begun, is not in line if a place is wanted, or has ended), "ordered" (its line has an order of its
+-- own: it is fair or keyed), "late" (its deadline would pass before), or "unknown".
 register('move', {}, function(keys, args)
   local call, id, word = Call.new(keys), args[ARGS.id], args[ARGS.call]
   local key = K.task(call, id)

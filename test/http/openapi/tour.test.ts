@@ -92,6 +92,14 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     const waiting = (await send("POST", "/v1/queues/gated-too/requests", 202, { body: gate.input, headers: ASYNC }))
       .json;
     await send("GET", `/v1/requests/${waiting.id}`, 404);
+    const path = `/v1/requests/${waiting.id}`;
+    await send("PATCH", path, 200, { body: { place: "first" } });
+    await send("PATCH", path, 400, { body: { place: "second" } });
+    await send("PATCH", `/v1/requests/${id}`, 409, { body: { priority: 7 } });
+    await send("PATCH", "/v1/requests/nobody", 404, { body: { priority: 7 } });
+    await send("POST", `${path}/again?delay=3600`, 202, { headers: ASYNC });
+    await send("POST", `${path}/again?delay=x`, 400, { headers: ASYNC });
+    await send("POST", "/v1/requests/nobody/again", 404);
     gate.open({ done: true });
     await until(waiting.id, "succeeded");
     const result = await send("GET", `/v1/requests/${id}`, 200);
