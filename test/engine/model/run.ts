@@ -52,6 +52,8 @@ export interface PropertyOptions {
   readonly keyed?: boolean;
   readonly seed?: number;
   readonly path?: string;
+  /** Looks for the shortest sequence that breaks a promise; default: true. */
+  readonly shrink?: boolean;
   /** Told of each run that went well. */
   onRun?(runs: number): void;
   /** Called after each call that kept every promise; what it throws is a broken promise too. */
@@ -86,7 +88,7 @@ export async function holdAgainstModel(
       ...(options.seed === undefined ? {} : { seed: options.seed }),
       ...(options.path === undefined ? {} : { path: options.path }),
       ...(options.limitMs === undefined ? {} : { interruptAfterTimeLimit: options.limitMs }),
-      endOnFailure: false,
+      endOnFailure: options.shrink === false,
     });
     if (details.failed) {
       const { seed, counterexamplePath: path } = details;

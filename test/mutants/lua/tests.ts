@@ -1,0 +1,89 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { ROOT } from "../../shared/root.ts";
+
+/** What the process of the tests is asked for: to run some, or to run all and note which statements of Lua they reach. */
+export interface Request {
+  /** By what the texts of modules of the library are replaced. */
+  readonly sources: readonly (readonly [original: string, text: string])[];
+  /** The tests, and how long each usually takes, ms. */
+  readonly tests: Readonly<Record<string, number>>;
+  readonly record?: true;
+}
+
+/** What each test reaches, by numbers of statements, and how long it takes. */
+export type Reaches = Readonly<Record<string, { readonly ms: number; readonly statements: readonly number[] }>>;
+
+export interface Answer {
+  /** The tests that failed; of a run that is not recorded only the first. */
+  readonly failed?: readonly string[];
+  readonly error?: string;
+  readonly reaches?: Reaches;
+  /** Why the tests could not be run. */
+  readonly broken?: string;
+}
+
+/** Tests that are loaded once and run again and again, in a process with a Redis of its own. */
+export class Tests {
+  readonly #files: readonly string[];
+  #child: ChildProcess | undefined;
+  #redisPid: number | undefined;
+
+  constructor(files: readonly string[]) {
+    this.#files = files;
+  }
+
+  /** Asks for one thing at a time. Returns undefined if there is no answer in time: then the process is ended. */
+  async ask(request: Request, limitMs: number): Promise<Answer | undefined> {
+    const child = this.#child ?? (await this.#start());
+    child.send(request);
+    const timer = setTimeout(() => this.stop(), limitMs);
+    const answer = await next(child);
+    clearTimeout(timer);
+    if (answer?.broken !== undefined) throw new Error(answer.broken);
+    return answer;
+  }
+
+  /** Ends the process and its Redis. The next request starts others. */
+  stop(): void {
+    this.#child?.kill("SIGKILL");
+    this.#child = undefined;
+    if (this.#redisPid !== undefined) kill(this.#redisPid);
+    this.#redisPid = undefined;
+  }
+
+  async #start(): Promise<ChildProcess> {
+    const child = fork(join(ROOT, "test/mutants/lua/tests-process.ts"), this.#files, {
+      cwd: ROOT,
+      execArgv: ["--import", "tsx"],
+      env: { ...process.env, NODE_ENV: "test" },
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    this.#child = child;
+    const ready = (await next(child)) as { pid: number } | undefined;
+    if (!ready) throw new Error("the tests could not be loaded");
+    this.#redisPid = ready.pid;
+    return child;
+  }
+}
+
+/** Its next message; undefined if it ends before. */
+async function next(child: ChildProcess): Promise<Answer | undefined> {
+  const gone = new AbortController();
+  child.once("exit", () => gone.abort());
+  try {
+    const [answer] = (await once(child, "message", { signal: gone.signal })) as [Answer];
+    return answer;
+  } catch {
+    return undefined;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}
