@@ -3,14 +3,22 @@ import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { PaihaoError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import type { AcceptedLine } from "../../wire/batch.ts";
 import type { Api } from "../api.ts";
+import { type ProblemDocument, problemOf } from "../problems/problem.ts";
 import { refusalOf } from "../submission/refusal.ts";
 import type { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
-import { type LineVerdict, lineProblem, verdictLine } from "./line-verdict.ts";
+
+/** Most errors reported for the input of one line. */
+const MAX_FIELD_ERRORS = 10;
 
 /** As many lines are stored together: a promise for each would cost more than the rest of it. */
 const TOGETHER = 32;
+
+/** A line of the response to a batch, without its number. */
+export type LineVerdict = { readonly problem: ProblemDocument } | Omit<AcceptedLine, "line">;
 
 /** A checked line of a batch. */
 interface CheckedLine {
@@ -98,4 +106,19 @@ export class GatheredLines {
     const isUnsure = code === "store-unavailable" || code === "not-durable";
     return { problem: isUnsure ? { ...problem, id: problem.id ?? id } : problem };
   }
+}
+
+/** A line of the response. */
+export function verdictLine(line: number, verdict: LineVerdict): string {
+  return `${JSON.stringify({ line, ...verdict })}\n`;
+}
+
+/** Why a line was refused; of many errors in its input the first. */
+export function lineProblem(error: unknown, log: Logger): { problem: ProblemDocument } {
+  const problem = problemOf(error, log);
+  const { errors } = problem;
+  if (!Array.isArray(errors) || errors.length <= MAX_FIELD_ERRORS) return { problem };
+  const told = errors.slice(0, MAX_FIELD_ERRORS);
+  const moreErrors = Number(problem.moreErrors ?? 0) + errors.length - told.length;
+  return { problem: { ...problem, errors: told, moreErrors } };
 }

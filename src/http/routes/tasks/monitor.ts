@@ -2,12 +2,13 @@ import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import type { Watchers } from "../../../engine/watching/watchers.ts";
 import { isOutcome } from "../../../task.ts";
+import { type Parameter, readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
 import { prefersHtml } from "../../headers/accept.ts";
 import { isAny, namesVersion, versionTag } from "../../headers/etag.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { setRetryAfter } from "../../headers/retry-after.ts";
-import { searchOf } from "../../input/parameters.ts";
+import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { longPoll } from "../../live/long-poll.ts";
 import { replyEmbeddedPage, replyTaskPage } from "../../pages/task/task-page.ts";
 import type { Endpoints } from "../../routes.ts";
@@ -16,7 +17,6 @@ import { signatureOf } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask, observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
-import { type MonitorOptions, readMonitorOptions } from "../../task/monitor-options.ts";
 import { pendingTask, replyOutcome, replyPending } from "../../task/reply.ts";
 
 /** The monitor: state, place in line, progress and estimate of a task. */
@@ -29,7 +29,7 @@ export function monitorEndpoints(api: Api, watchers: Watchers): Endpoints<"watch
 
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
   responseOf(ctx).varyBy("Accept");
-  const options = readMonitorOptions(searchOf(ctx));
+  const options = readOptions(searchOf(ctx));
   if (prefersHtml(ctx.get("Accept"))) return showPage(ctx, api, id, options);
   if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);
   else await untilChanged(ctx, api, watchers, id);
@@ -40,6 +40,21 @@ async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): 
   }
   replyDocument(ctx, api, seen);
 }
+
+/** The options in the query; names and values are case-insensitive. @throws PaihaoError invalid-parameter that names the parameter */
+function readOptions(search: URLSearchParams) {
+  const read = <T, Absent>(parameter: Parameter<T, Absent>): T | Absent => {
+    const { name } = parameter;
+    const own = new URLSearchParams();
+    for (const [key, value] of search)
+      if (key.toLowerCase() === name.toLowerCase()) own.append(name, value.toLowerCase());
+    return readParameter(own, parameter);
+  };
+  const { onComplete, onPending, embed } = PARAMETERS;
+  return { onComplete: read(onComplete), onPending: read(onPending), embed: read(embed) };
+}
+
+type MonitorOptions = ReturnType<typeof readOptions>;
 
 /** Answers with the document, or with 304 if the caller has it. */
 function replyDocument(ctx: Context, api: Api, seen: Inspection): void {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { closedGate } from "../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../helpers/http/server.ts";
-import { eventually } from "../../shared/eventually.ts";
+import { closedGate } from "../../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 /** PayPal's asynchronous operations: a client says what it wants of the monitor once the work is done, and until then. */
 describe("the options of the monitor", () => {
