@@ -14,9 +14,9 @@ export interface ApiKey {
   readonly hash: Buffer;
 }
 
-/** Prefix of every key, so that people and secret scanners recognise one. */
+/** The prefix of every API key, so that people and secret scanners recognise one. */
 const PREFIX = "ph_";
-/** Must not be a key itself, pasted in the wrong place: names are shown and logged. */
+/** A name must not be an API key pasted in the wrong place, since names are shown and logged. */
 const NAME_FORM = /^(?!ph_)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** The form of a key's line, for error messages. */
 export const KEY_FORM = "name:scope+scope:<sha256 hex of the key>";

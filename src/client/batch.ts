@@ -7,7 +7,7 @@ import { headersOf, newId, type SubmitOptions, searchOf } from "./submission.ts"
 import { Limit, rejection, sleep } from "./time.ts";
 import { named } from "./valid.ts";
 
-/** What became of one input of a batch. */
+/** The verdict on one input of a batch. */
 export type Verdict =
   | (AcceptedLine & { readonly problem?: never })
   | { readonly line: number; readonly problem: Problem };
@@ -16,8 +16,8 @@ export type Verdict =
 export type BatchOptions = Omit<SubmitOptions, "id" | "idempotencyKey" | "type">;
 
 /**
- * Submits many inputs as they come, and yields a verdict for each, in order. They are sent in parts, each line under an id
- * chosen here: browsers cannot send a body as a stream, and what got no verdict can be sent again without running twice.
+ * Submits many inputs as they come, and yields a verdict for each, in order. They are sent in parts, since browsers cannot
+ * stream a body, and under ids chosen here, so that inputs without a verdict can be sent again without running twice.
  * @throws PaihaoError, if a whole part is refused; the signal's reason
  */
 export async function* submitAll(
@@ -42,7 +42,7 @@ export async function* submitAll(
   }
 }
 
-/** The verdicts that arrived, also if the answer broke off behind them. @throws if there is none */
+/** The verdicts that arrived, even if the answer then broke off. @throws if there are none */
 async function verdictsOf(response: Response): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   let failure: unknown;
@@ -55,7 +55,7 @@ async function verdictsOf(response: Response): Promise<Verdict[]> {
   return verdicts;
 }
 
-/** The lines of the inputs, in parts that are sent when they are full, or when the next input is long in coming. */
+/** The lines of the inputs, in parts that are sent when they are full, or when the next input is slow to come. */
 async function* partsOf(
   inputs: Iterable<unknown> | AsyncIterable<unknown>,
   signal: AbortSignal | undefined,
@@ -88,7 +88,7 @@ async function* partsOf(
     }
   } finally {
     limit.release();
-    // One that waits for its next input ends when that has come.
+    // A generator that waits for its next input ends only when that has come.
     Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
 }

@@ -24,16 +24,16 @@ export interface ClientOptions {
   readonly attempts?: number | undefined;
 }
 
-/** How something is waited for. */
+/** Options of waiting. */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** After this, the error is a `TimeoutError`. */
   readonly timeout?: Duration;
 }
 
-/** How a result is got. */
+/** How a result is returned. */
 export interface ResultOptions extends WaitOptions {
-  /** `response`: with its status and headers, and its body unread. */
+  /** `response`: as a Response, with its body unread. */
   readonly as?: "value" | "response";
 }
 
@@ -41,9 +41,9 @@ export interface ResultOptions extends WaitOptions {
 export interface RunOptions<R = unknown> extends SubmitOptions, ResultOptions {
   /** Called with every change: place in line, progress, state. */
   readonly onUpdate?: (status: Status<R>) => void;
-  /** Called with everything that the handler writes; when `run` rises, what came before no longer counts. */
+  /** Called with every value that the handler writes; when `run` rises, discard the earlier ones. */
   readonly onOutput?: (data: unknown, output: Output) => void;
-  /** Abort and timeout leave the task alone; otherwise they cancel it. Default: whether there is an idempotency key. */
+  /** Whether abort and timeout leave the task running instead of canceling it. Default: whether there is an idempotency key. */
   readonly detach?: boolean;
 }
 
@@ -61,7 +61,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * Puts a task into a queue. It has an id before it is sent, so that it runs once, however often it has to be sent.
+   * Puts a task into a queue. Its id is chosen before it is sent, so that it runs once however often it is sent.
    * @throws PaihaoError; TypeError for options that cannot be sent
    */
   submit<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Accepted<Q>> {
@@ -69,8 +69,8 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * Submits a task, follows it and gets its result. Abort and timeout cancel it if it has not ended, unless it is detached or has
-   * an idempotency key, under which others may wait for it.
+   * Submits a task, follows it and gets its result. Abort and timeout cancel it if it has not ended, unless it is detached, or
+   * has an idempotency key, since others may then wait for it.
    * @throws TaskFailed, TaskCanceled, TaskExpired and other PaihaoErrors; the signal's reason; a TimeoutError
    */
   run<Q extends QueueName<H>>(
@@ -107,7 +107,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * The states of a task, from the present one to its end; each time something has changed.
+   * The states of a task from the current one to its end, one after each change.
    * @throws PaihaoError; the signal's reason
    */
   async *watch<Q extends QueueName<H>>(
@@ -120,7 +120,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * What the handler of a task writes, from the beginning to its end; `run` of the entries rises when the task starts again.
+   * What the handler of a task writes, from the beginning to the end; `run` of the entries rises when the task starts again.
    * @throws PaihaoError; the signal's reason
    */
   async *outputs(task: TaskRef, options: WaitOptions = {}): AsyncGenerator<Output, void> {
@@ -131,11 +131,11 @@ export class PaihaoClient<H = AnyHandlers> {
       none = false;
       yield data;
     }
-    // Of a task that is canceled or expired there is none: that is an error.
+    // A canceled or expired task has no output, which is an error.
     if (none) await target.connection.send(pathTo(target, "/output"), options, (response) => response.text());
   }
 
-  /** The values of {@link outputs} alone. */
+  /** Only the values of {@link outputs}. */
   async *output(task: TaskRef, options: WaitOptions = {}): AsyncGenerator<unknown, void> {
     for await (const { data } of this.outputs(task, options)) yield data;
   }
@@ -169,19 +169,19 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * Cancels a task; the result of one that has ended is deleted. Returns its state: one that was running has
-   * `cancelRequested`, and is canceled when its handler has stopped. Undefined if it had ended.
+   * Cancels a task, or deletes its result if it has ended. Returns its state: a running task has `cancelRequested`, and is
+   * canceled once its handler has stopped. Undefined if it had ended.
    * @throws TaskUnknown and other PaihaoErrors
    */
   async cancel(task: TaskRef, options: Pick<Request, "signal" | "headers"> = {}): Promise<Status | undefined> {
-    // Not with the signature of a link, which is for reading.
+    // Without the signature of a link, which only allows reading.
     const { connection, path } = this.#task(typeof task === "string" ? task.replace(/\?.*/, "") : task);
     return connection.send(path, { ...options, method: "DELETE" }, (response) =>
       response.status === 204 ? undefined : (response.json() as Promise<Status>),
     );
   }
 
-  /** Where a submission would stand; nothing is submitted. @throws PaihaoError */
+  /** What place a submission would get; nothing is submitted. @throws PaihaoError */
   async quote<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Quote> {
     return this.#connection.json(...requestOf(queue, input, options, "", { dryRun: "true" }));
   }
@@ -192,7 +192,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * Submits many inputs as they come; yields a verdict for each, in order. Whoever stops reading stops submitting.
+   * Submits many inputs as they come; yields a verdict for each, in order. When the reader stops, so does submitting.
    * @throws PaihaoError, if the queue takes none of them; the signal's reason
    */
   batch<Q extends QueueName<H>>(
@@ -204,7 +204,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * Any other request to the server: adds the key, tries again what is safe to send again, and turns problems into errors.
+   * Any other request to the server: adds the key, tries again if that is safe, and turns problems into errors.
    * @param path with its query
    * @throws PaihaoError
    */
@@ -250,13 +250,13 @@ export class PaihaoClient<H = AnyHandlers> {
     }
     if (last.problem) throw taskError(last.problem);
     if (options.as !== "response" && "result" in last) return last.result;
-    // It may have been run again meanwhile.
+    // It may have been retried in the meantime.
     return this.#collect(task, options);
   }
 
   /**
-   * Cancels a task whose submission may still be under way. A DELETE would delete the result of a task that has ended, so it names
-   * the version of one that has not. Never throws.
+   * Cancels a task whose submission may still be under way. A DELETE would delete the result of a task that has ended, so it
+   * names the version of the pending one. Never throws.
    */
   async #abandon(submitting: Promise<Accepted>, id: string): Promise<void> {
     const signal = AbortSignal.timeout(FAREWELL_MS);
@@ -276,7 +276,7 @@ export class PaihaoClient<H = AnyHandlers> {
         if (!hasEnded(status)) await this.cancel(task.path, { signal, headers: tag ? { "If-Match": tag } : {} });
         return;
       } catch {
-        // It has not been accepted yet, or has another version by now.
+        // It has not been accepted yet, or has a newer version.
       }
     }
   }

@@ -12,9 +12,9 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Body;
   readonly signal?: AbortSignal | undefined;
-  /** It is not tried again, unless the server says that it came too often. */
+  /** Do not try it again, unless the server answers that it came too often. */
   readonly once?: boolean;
-  /** How long the answer may take beyond the usual, ms. */
+  /** How much longer than usual the answer may take, ms. */
   readonly waitMs?: number;
   /** The longest answer, bytes. */
   readonly maxBytes?: number;
@@ -28,7 +28,7 @@ export interface ConnectionOptions {
   readonly attempts?: number | undefined;
 }
 
-/** Requests to a server, tried again where that helps. */
+/** Requests to a server, tried again if that may help. */
 export class Connection {
   readonly url: string;
   readonly #options: ConnectionOptions;
@@ -36,24 +36,24 @@ export class Connection {
   /** @throws TypeError for a URL or a key that cannot be one */
   constructor(options: ConnectionOptions) {
     const key = options.key?.trim();
-    // A path, in a page. What the key is, nobody should read in a log.
+    // In a page, a path. The message must not contain the key, since it may be logged.
     this.url = valid("url", options.url, /^(https?:\/)?\//i).replace(/\/$/, "");
     if (key && /[^!-~]/.test(key)) throw new TypeError("the key is not valid");
     this.#options = { ...options, key };
   }
 
-  /** The same without the key, of another server perhaps. */
+  /** The same connection without the key, perhaps to another server. */
   without(url: string): Connection {
     return new Connection({ ...this.#options, url, key: undefined });
   }
 
   /**
-   * Sends a request that may be sent again, and reads the answer. An answer that breaks off counts as none.
+   * Sends a request that may be sent again, and reads the answer. An incomplete answer counts as none.
    * @throws PaihaoError; the signal's reason; TypeError for what cannot be sent
    */
   async send<T>(path: string, request: Request, read: (response: Response) => Promise<T> | T): Promise<T> {
     const { method, headers, signal, once, waitMs = 0 } = request;
-    // That something cannot be sent, fetch says as it says that there is no answer.
+    // fetch throws the same error for what cannot be sent as for a missing answer.
     new Request(this.url + path, { method, headers } as RequestInit);
     for (let attempt = 1; ; attempt += 1) {
       const limit = new Limit(signal, ANSWER_MS + waitMs);
@@ -70,15 +70,15 @@ export class Connection {
     }
   }
 
-  /** The same with an answer of JSON. */
+  /** The same for a JSON answer. */
   json<T>(path: string, request: Request): Promise<T> {
     return this.send(path, request, (response) => response.json() as Promise<T>);
   }
 
-  /** Waits before the next attempt. @throws the error, if another attempt is of no use; the signal's reason */
+  /** Waits before the next attempt. @throws the error, if another attempt would not help; the signal's reason */
   async pause(error: PaihaoError, attempt: number, signal: AbortSignal | undefined): Promise<void> {
     const { kind, code, problem, retryAfter } = error;
-    // Of a full queue, or one that is too long, the caller must know; and the problem of a task, which has a state, stays.
+    // The caller must learn of a full queue or a line that is too long. The problem of a task, which has a state, is final.
     const helps = !problem.state && (kind === "unreachable" || problem.status === 429 || code === "not-durable");
     if (!helps || attempt >= (this.#options.attempts ?? ATTEMPTS) || (retryAfter ?? 0) > LONGEST_RETRY_AFTER_S)
       throw error;
@@ -86,7 +86,8 @@ export class Connection {
   }
 
   /**
-   * The answer, once its head is there; tried once. The caller releases the limit, which then is over the body.
+   * Sends the request once and returns the answer when its head has arrived. The caller releases the time limit, which covers
+   * the body too.
    * @throws PaihaoError for a problem; what fetch throws
    */
   async open(
@@ -100,33 +101,34 @@ export class Connection {
       headers: { ...(key && { Authorization: `Bearer ${key}` }), ...headers },
       body,
       signal: limit.signal,
-      // Conditional requests are the client's own; and a status that a cache keeps is none.
+      // The client makes its own conditional requests, and a cached status would be outdated.
       cache: "no-store",
-      // What is submitted goes to no other server. Without a body it may: fetch sends the key to the first one only.
+      // A request with a body must not follow redirects to another server. One without may: fetch sends the key only to the
+      // first.
       redirect: body ? "manual" : "follow",
     } as RequestInit;
     let response = await (own ?? fetch)(this.url + path, init);
     let left = maxBytes;
     const transform = (part: Uint8Array, to: TransformStreamDefaultController<Uint8Array>) => {
-      // Events go on for ever, but each of their lines ends.
+      // An event stream has no maximum length, but each of its lines has.
       left = headers.Accept && part.includes(10) ? maxBytes : left - part.length;
       if (left < 0) throw errorOf({ type: "about:blank", title: "The answer is too long", status: 0 });
       to.enqueue(part);
     };
     if (response.body) response = new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
-    // The end of a task, or a task that is pending, has the status of its own answer.
+    // The answers about ended and pending tasks have statuses of their own.
     const isOfTask = response.headers.has("X-Task-State") || response.headers.has("Idempotent-Replayed");
     if (response.ok || response.status === 304 || isOfTask) return response;
     throw await refusal(response);
   }
 }
 
-/** Whether the error says that the task has not ended: its header says so too, but a proxy may have removed that. */
+/** Whether the error says that the task has not ended. A header says so too, but a proxy may have removed it. */
 export function isPending(error: unknown): boolean {
   return error instanceof PaihaoError && error.code === "pending";
 }
 
-/** The error of an answer that is no success. */
+/** The error of an unsuccessful answer. */
 async function refusal(response: Response): Promise<PaihaoError> {
   const { status } = response;
   const read = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
@@ -137,7 +139,7 @@ async function refusal(response: Response): Promise<PaihaoError> {
   return errorOf({ ...problem, status }, retryAfterOf(response.headers.get("Retry-After")));
 }
 
-/** The pause before the next attempt, ms. What the server says is the least; callers that were told the same come apart. */
+/** The pause before the next attempt, ms: at least what the server asks for, varied so that callers do not return together. */
 export function pauseMs(attempt: number, retryAfterS?: number): number {
   const chance = Math.random();
   if (retryAfterS !== undefined) return retryAfterS * 1000 * (1 + chance / 4);

@@ -21,9 +21,9 @@ export async function* linesOf(response: Response, onBytes?: () => void): AsyncG
       if (done) break;
       onBytes?.();
       const lines = value.split("\n");
-      // Not split again with every part of a long line.
+      // Kept as parts, so that a long line is not split again with every chunk.
       lines[0] = text + lines[0];
-      // There is always one.
+      // There is always at least one.
       text = lines.pop() as string;
       for (const line of lines) yield line.replace(/\r$/, "");
     }
@@ -34,7 +34,7 @@ export async function* linesOf(response: Response, onBytes?: () => void): AsyncG
   }
 }
 
-/** The events of a stream. An event that breaks off is none. */
+/** The events of a stream. An incomplete event is dropped. */
 export async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<StreamEvent> {
   let event: StreamEvent = {};
   for await (const line of lines) {

@@ -19,7 +19,7 @@ import { type Duration, Limit, sleep } from "./time.ts";
 /** A task at its server. */
 export interface Target {
   readonly connection: Connection;
-  /** Of its result resource. */
+  /** The URL of its result resource. */
   readonly path: string;
   /** The signature of a link, with its question mark; "" without one. */
   readonly query: string;
@@ -35,18 +35,18 @@ export type TaskEvent =
   | { readonly name: "status" | "done"; readonly data: Status }
   | { readonly name: "output"; readonly data: Output };
 
-/** What is to be known of it. */
+/** What to follow. */
 export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Then it ends with a TimeoutError. */
+  /** After this time it ends with a TimeoutError. */
   readonly timeout?: Duration | undefined;
-  /** What the handler writes too. */
+  /** Whether to include what the handler writes. */
   readonly output?: boolean;
 }
 
 /**
- * What happens to a task until it has ended: by its events; by long polls where a proxy refuses them, keeps them back, or cuts them
- * again and again. The last event is `done`.
+ * What happens to a task until it has ended: by its event stream, or by long polls if a proxy refuses, buffers, or repeatedly
+ * cuts the stream. The last event is `done`.
  * @throws PaihaoError; the signal's reason
  */
 export async function* follow(task: Target, options: FollowOptions): AsyncGenerator<TaskEvent, void> {
@@ -54,14 +54,14 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
   const { output = false } = options;
   const whole = new Limit(options.signal, options.timeout);
   const { signal } = whole;
-  /** Of the last event that had one. */
+  /** The id of the last event that had one. */
   let lastId = "";
-  /** The version of the last status, so that none comes twice, and its tag in a poll. */
+  /** The version of the last status, so that none is repeated, and its ETag in a poll. */
   let version = "";
   let tag = "";
   /** The number of the next value. */
   let next = 0;
-  /** Whether the last stream let something through, and whether any did. */
+  /** Whether the last stream delivered anything, and whether any stream did. */
   let heard = false;
   let everHeard = false;
   let waitS = POLL_S;
@@ -72,7 +72,7 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
     return !found || found !== known;
   };
 
-  /** Ends without `done` where it breaks off. */
+  /** Ends without `done` if the stream breaks off. */
   async function* stream(): AsyncGenerator<TaskEvent, void> {
     const limit = new Limit(signal, FIRST_BYTE_MS);
     try {
@@ -98,7 +98,7 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
     }
   }
 
-  /** Sends a long poll of that length. */
+  /** Sends a long poll of this length. */
   function ask<T>(path: string, longS: number, read: (response: Response) => Promise<T>, headers?: object | "") {
     return connection.send(
       path,
@@ -123,7 +123,7 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
     }
   }
 
-  /** One conditional long poll; of the output one that the server ends. */
+  /** One conditional long poll, or one request for output that the server ends. */
   async function* poll(): AsyncGenerator<TaskEvent, void> {
     const began = Date.now();
     if (output && tag) yield* outputs(Math.min(waitS, OUTPUT_POLL_S));
@@ -144,7 +144,8 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
       tag = found;
       if (isNew(tag.replace(/^W\/|"/g, ""))) yield { name: "status", data: status };
     }
-    // A server or a proxy that answers at once is not asked all the time. Retry-After would be the task's turn: much may happen before.
+    // A server or proxy that answers at once must not be asked all the time. Retry-After is no help: it is the time of the
+    // task's turn, and much may happen before.
     if (Date.now() - began < QUICK_MS) await sleep(pauseMs(1, QUICK_PAUSE_S), signal);
   }
 
@@ -166,7 +167,7 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
       }
       const lasted = Date.now() - began;
       if (!polls) {
-        // Why nothing came a poll will tell.
+        // A poll will tell why nothing came.
         polls = !heard;
         if (polls) continue;
         cuts = lasted > LONG_MS ? 0 : cuts + 1;
@@ -179,7 +180,7 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
       } else {
         if (!(failure instanceof PaihaoError && failure.kind === "unreachable")) throw failure;
         failures += 1;
-        // A proxy may cut what takes long: a shorter poll gets through.
+        // A proxy may cut long requests: try a shorter poll.
         if (waitS > 0 && lasted > QUICK_MS) waitS = Math.floor(waitS / 3);
         else await connection.pause(failure, failures, signal);
       }

@@ -1,12 +1,12 @@
 /** Types of queues, their inputs and results, inferred from `typeof handlers`. */
 
-/** What a handler's type tells; see `Handler` of the server. */
+/** The part of a handler's type that the client needs; see `Handler` of the server. */
 interface Typed {
   readonly queue: string;
   readonly types?: { readonly input: unknown; readonly result: unknown };
 }
 
-/** The handlers of a module, by their queues. Gateways take requests at their own route alone. */
+/** The handlers of a module, by their queues. Gateways are left out, since they only take requests at their own route. */
 type ByQueue<M> = {
   [K in keyof M as M[K] extends { readonly gateway: unknown }
     ? never
@@ -19,7 +19,7 @@ type TypesOf<H> = H extends { readonly types?: { readonly input: infer I; readon
   ? { input: I; result: R }
   : never;
 
-/** The names of the queues: any, if the client was not given the types of handlers. */
+/** The names of the queues: any name if the client was not given the types of handlers. */
 export type QueueName<M> = keyof ByQueue<M> & string;
 
 /** Binary input. */
@@ -36,7 +36,7 @@ export type InputOf<M, Q extends QueueName<M>> = TypesOf<ByQueue<M>[Q]>["input"]
 export type ResultOf<M, Q extends QueueName<M>> = Received<TypesOf<ByQueue<M>[Q]>["result"]>;
 
 /**
- * A result as the client gets it: bytes as bytes, nothing as nothing, a JSON value as it is after JSON. What a Response becomes
+ * A result as the client gets it: bytes as bytes, nothing as undefined, a JSON value as JSON makes it. What a Response becomes
  * depends on its media type, which the compiler does not know.
  */
 export type Received<R> = 0 extends 1 & R
@@ -71,7 +71,7 @@ type Json<T> = 0 extends 1 & T
             ? { [K in keyof T]: T[K] extends undefined ? null : Json<T[K]> }
             : { [K in keyof T as Kept<K, T[K]>]: Json<Exclude<T[K], undefined>> };
 
-/** Members that JSON.stringify leaves out are not there. */
+/** Without the members that JSON.stringify leaves out. */
 type Kept<K, V> = K extends symbol ? never : V extends symbol | ((...args: never) => unknown) ? never : K;
 
 /** Any queue with any input: the handlers of a client that was given no types. */

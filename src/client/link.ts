@@ -7,7 +7,7 @@ const LINK = /^(https?:\/\/[^?#]*?)?(\/v1\/requests\/[^\W_][\w.~-]{0,127})(?:\/[
 export function linkedTask(connection: Connection, text: string): Target | undefined {
   const [, base = connection.url, path, query = ""] = LINK.exec(text) ?? [];
   if (!path) return undefined;
-  // A key goes to no other server, and is not needed where there is a signature.
+  // The key must not go to another server, and a signed link does not need it.
   const isBare = query || base !== connection.url;
   return { connection: isBare ? connection.without(base) : connection, path, query };
 }

@@ -23,7 +23,7 @@ export function encode(input: unknown, type?: string): Encoded {
 /** A result: JSON as its value, bytes as bytes, nothing as undefined, and anything else as a Response. */
 export async function decode(response: Response): Promise<unknown> {
   const type = response.headers.get("Content-Type");
-  // Only what has a body has a type.
+  // Only a response with a body has a type.
   if (!type) return undefined;
   if (type.startsWith("application/octet-stream")) return new Uint8Array(await response.arrayBuffer());
   if (!JSON_TYPE.test(type)) return response;

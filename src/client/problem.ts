@@ -3,14 +3,14 @@ import type { AnyProblem, FieldError } from "../wire/problem.ts";
 /** A problem document (RFC 9457): why a request was refused, or why a task has no result. */
 export interface Problem extends AnyProblem {
   readonly title: string;
-  /** Which parts of the input are invalid. */
+  /** The invalid parts of the input. */
   readonly errors?: readonly FieldError[];
 }
 
 /**
  * What a caller can do about an error. `failed`, `canceled`, `expired` and `unknown` are about the task; `refused`: the request
  * was not accepted (invalid input, full queue, conflict …); `unauthorized`: the key is missing, wrong, or may not do this;
- * `unreachable`: there was no answer, or none of use, however often it was tried.
+ * `unreachable`: there was no usable answer after all attempts.
  */
 export type ErrorKind = "failed" | "canceled" | "expired" | "unknown" | "refused" | "unauthorized" | "unreachable";
 
@@ -35,7 +35,7 @@ export class PaihaoError extends Error {
   }
 }
 
-/** The task failed: `problem` is the one that its handler gave, or `task-failed`, `task-timeout` or `worker-lost`. */
+/** The task failed: `problem` is its handler's, or `task-failed`, `task-timeout` or `worker-lost`. */
 export class TaskFailed extends PaihaoError {
   override readonly name = "TaskFailed";
 }
@@ -43,22 +43,22 @@ export class TaskFailed extends PaihaoError {
 export class TaskCanceled extends PaihaoError {
   override readonly name = "TaskCanceled";
 }
-/** The result was there, and has expired or been deleted. */
+/** The result has expired or been deleted. */
 export class TaskExpired extends PaihaoError {
   override readonly name = "TaskExpired";
 }
-/** There is no such task, or it is not the caller's. */
+/** There is no such task, or it belongs to another caller. */
 export class TaskUnknown extends PaihaoError {
   override readonly name = "TaskUnknown";
 }
 
-/** The code of a problem of the server's catalogue; else "". */
+/** The code of a problem in the server's catalogue; "" for any other. */
 function codeOf({ type }: Problem): string {
   return /^\/problems\/([\w-]+)$/.exec(type)?.[1] ?? "";
 }
 
 const KINDS: Readonly<Record<string, ErrorKind | null>> = {
-  // A server may send any code: not those of Object.prototype.
+  // A server may send any code: exclude members of Object.prototype.
   __proto__: null,
   canceled: "canceled",
   expired: "expired",
@@ -74,7 +74,7 @@ const CLASSES: Partial<Record<ErrorKind, typeof PaihaoError>> = {
   unknown: TaskUnknown,
 };
 
-/** The error of a problem that was answered. */
+/** The error for a problem that the server answered. */
 export function errorOf(problem: Problem, retryAfter?: number, kind = kindOf(problem)): PaihaoError {
   return new (CLASSES[kind] ?? PaihaoError)(kind, problem, { retryAfter });
 }
@@ -82,7 +82,7 @@ export function errorOf(problem: Problem, retryAfter?: number, kind = kindOf(pro
 function kindOf(problem: Problem): ErrorKind {
   const { status, state } = problem;
   const code = codeOf(problem);
-  // Of a proxy, say: the problem of a task has its state.
+  // From a proxy, for example: the problem of a task includes its state.
   const other = status >= 500 && !code && !state ? "unreachable" : "refused";
   return KINDS[code] ?? (status === 401 || status === 403 ? "unauthorized" : other);
 }
@@ -93,7 +93,7 @@ export function taskError(problem: Problem): PaihaoError {
   return errorOf(problem, undefined, kind === "canceled" || kind === "expired" ? kind : "failed");
 }
 
-/** The error of collecting a result, as that of the task where it has failed: a proxy may have removed the header that says so. */
+/** The error of collecting a result; if the task failed, that of the task, even if a proxy removed the header that says so. */
 export function outcomeOf(error: unknown): unknown {
   return error instanceof PaihaoError && error.problem.state === "failed" ? taskError(error.problem) : error;
 }

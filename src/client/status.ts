@@ -1,7 +1,7 @@
 import type { Pending, Progress, Task } from "../wire/task.ts";
 import type { Problem } from "./problem.ts";
 
-/** A task in one of these states, with what that says of its members. */
+/** A task in one of these states, with the members that they imply. */
 type In<State extends Task["state"], Known extends Partial<Task>> = Omit<Task, "state" | "status" | keyof Known> &
   Readonly<{ state: State; status: State } & Known>;
 
@@ -11,10 +11,10 @@ interface NotEnded {
   error: null;
 }
 
-/** In line. */
+/** It is in line. */
 type WaitingStatus = In<"waiting", NotEnded & { index: number; ahead: number; progress: null }>;
 
-/** Not due yet: it has a delay, or waits for its next attempt. */
+/** It is not due yet: it has a delay, or waits for its next attempt. */
 type DelayedStatus = In<"scheduled" | "retrying", NotEnded & { index: null; ahead: null; progress: null }>;
 
 /** A worker has it. */
@@ -39,7 +39,7 @@ export interface UnsuccessfulStatus
   readonly problem?: Problem;
 }
 
-/** What is known of a task: which members there are depends on its `state`. */
+/** What is known about a task: its members depend on its `state`. */
 export type Status<R = unknown> =
   | WaitingStatus
   | DelayedStatus
@@ -50,7 +50,7 @@ export type Status<R = unknown> =
 /** A task that the server has accepted. */
 export interface Accepted<Q extends string = string> extends Omit<Pending, "rel" | "method" | "queue"> {
   readonly queue: Q;
-  /** The id was known: the task was submitted before, and does not run twice. */
+  /** The task had already been submitted under this id, and does not run twice. */
   readonly replayed: boolean;
 }
 

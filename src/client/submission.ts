@@ -8,28 +8,28 @@ import { named, valid } from "./valid.ts";
 export interface SubmitOptions {
   /** Its id; by default a new one. The same id with another input is refused. */
   readonly id?: string;
-  /** Instead of an id: the same key with the same input is the same task, whoever made the request. */
+  /** Instead of an id: the same key with the same input is the same task, whoever sends the request. */
   readonly idempotencyKey?: string;
   /** 0 (most urgent) to 7; default 3. */
   readonly priority?: number;
-  /** Not before this has passed, or before this time. */
+  /** The task starts only after this delay, or at this time. */
   readonly delay?: Duration | Date;
-  /** Canceled if it has not ended when this has passed since its submission. */
+  /** The task is canceled if it has not ended this long after its submission. */
   readonly deadline?: Duration;
-  /** Refused (`line-too-long`) if more tasks than this stand before it. */
+  /** The task is refused (`line-too-long`) if more tasks than this would start before it. */
   readonly maxIndex?: number;
-  /** URL that is told of the end. */
+  /** URL to notify when the task has ended. */
   readonly webhook?: string;
   /** Parameters for the handler, its `task.query`. */
   readonly query?: Readonly<Record<string, string>>;
   /** Media type of the input, if it is not JSON. */
   readonly type?: string;
-  /** Stops waiting for the answer: whether the task was submitted is unknown then. */
+  /** Stops waiting for the answer; the task may have been submitted all the same. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Submits a task, under the same id however often it has to be sent.
+ * Submits a task, under the same id however often it is sent.
  * @param fresh the id of a task that is given neither an id nor a key
  * @throws PaihaoError; the signal's reason
  */
@@ -47,7 +47,7 @@ export async function submit(
   const headers: Record<string, string> = { ...request.headers, Prefer: "respond-async" };
   if (key !== undefined) headers["Idempotency-Key"] = valid("idempotencyKey", key, /^[!-~]+$/);
   else if (id !== undefined) headers["X-Request-Id"] = named("id", id);
-  // Not with an id of the caller's: that would replace the input of its task.
+  // Not for an id that the caller chose: a PUT would replace the input of an existing task.
   const method = isFresh ? "PUT" : "POST";
   const own = key === undefined ? (id ?? fresh) : undefined;
   return connection.send(path, { ...request, method, headers }, (response) => acceptedOf(response, queue, own));
@@ -68,7 +68,7 @@ export function requestOf(
   ];
 }
 
-/** An id that nobody else has. `crypto.randomUUID` is only there on secure origins. */
+/** A unique id. `crypto.randomUUID` exists only on secure origins. */
 export function newId(): string {
   return crypto.getRandomValues(new Uint32Array(4)).reduce((id, part) => id + part.toString(36), "");
 }

@@ -28,7 +28,7 @@ export function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** The limits within each signal. One listener serves them all: Node warns of a signal that has more than ten. */
+/** The limits that depend on each signal. They share one listener, since Node warns of signals with more than ten. */
 const LIMITS = new WeakMap<AbortSignal, Set<Limit>>();
 
 function abortAll(this: AbortSignal): void {
@@ -36,8 +36,8 @@ function abortAll(this: AbortSignal): void {
 }
 
 /**
- * A signal that fires when another one does, or when a time has passed. Not `AbortSignal.any`: what it makes would stay with a
- * signal that lives as long as the process.
+ * A signal that fires when another one does, or when a time has passed. Not `AbortSignal.any`: its signals would accumulate on
+ * one that lives as long as the process.
  */
 export class Limit extends AbortController {
   readonly #outer: AbortSignal | undefined;

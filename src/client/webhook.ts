@@ -4,17 +4,17 @@ import type { SucceededStatus, UnsuccessfulStatus } from "./status.ts";
 
 /** An event that a webhook got. */
 export interface WebhookEvent {
-  /** The same in every attempt to deliver it: to drop those that come twice. */
+  /** The same in every attempt to deliver the event, so that duplicates can be dropped. */
   readonly id: string;
   readonly type: "task.succeeded" | "task.failed" | "task.canceled";
   /** When the task ended, RFC 3339. */
   readonly timestamp: string;
-  /** The task; only `id`, `queue` and `state`, if nothing more is left of it. */
+  /** The task; only `id`, `queue` and `state` if the rest has expired. */
   readonly data: Pick<SucceededStatus | UnsuccessfulStatus, "id" | "state"> &
     Partial<SucceededStatus | UnsuccessfulStatus>;
 }
 
-/** A request as a server has it: the body must be as it came, byte for byte. */
+/** A request as a server receives it: the body must be unchanged, byte for byte. */
 export interface WebhookRequest {
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string | Uint8Array;
@@ -22,8 +22,8 @@ export interface WebhookRequest {
 
 /**
  * The event of a webhook, if it was signed with the secret within the last five minutes (Standard Webhooks 1.0).
- * @param secret `whsec_…`; several while it is changed
- * @throws PaihaoError `unauthorized`; TypeError for a secret that is none
+ * @param secret `whsec_…`; several while it is being changed
+ * @throws PaihaoError `unauthorized`; TypeError for an invalid secret
  */
 export async function verifyWebhook(
   request: Request | WebhookRequest,
@@ -35,7 +35,7 @@ export async function verifyWebhook(
   const text = await (request instanceof Request ? request : new Response(request.body as string)).text();
   const id = header("webhook-id");
   const timestamp = header("webhook-timestamp");
-  // Nor what is no number.
+  // Also refuses a timestamp that is not a number.
   if (!(Math.abs(nowMs / 1000 - Number(timestamp)) <= TOLERANCE_S)) throw unverified("webhook-timestamp");
   const message = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   const signatures = header("webhook-signature").split(" ");
@@ -44,7 +44,7 @@ export async function verifyWebhook(
     if (!raw) throw new TypeError("secret is not base64");
     const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
     for (const signature of signatures) {
-      // That of another version has a comma, which is not base64.
+      // A signature of another version has a comma, which is not base64.
       const bytes = bytesOf(signature.replace(/^v1,/, ""));
       // In constant time.
       if (bytes && (await crypto.subtle.verify("HMAC", key, bytes, message))) return { id, ...JSON.parse(text) };
@@ -57,7 +57,7 @@ function unverified(detail: string): PaihaoError {
   return errorOf({ type: "about:blank", title: "Not a valid webhook", status: 401, detail });
 }
 
-/** Bytes of base64; undefined if it is none. */
+/** The bytes of base64 text; undefined if it is invalid. */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));

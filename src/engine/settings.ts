@@ -5,7 +5,7 @@ import { isInternalQueue } from "../handler/internal-queues.ts";
 import { HANDLER_DEFAULTS } from "../handler/options.ts";
 import type { Retention } from "../store/verbs/scripts.ts";
 
-/** What the environment says of every queue, unless its handler does. */
+/** The settings of every queue, unless its handler overrides them. */
 type Defaults = Pick<
   Config,
   "concurrency" | "attempts" | "leaseMs" | "resultTtlMs" | "tombstoneTtlMs" | "deadTtlMs" | "maxWaiting"
@@ -26,7 +26,7 @@ export interface QueueSettings
   readonly exclusive: boolean;
 }
 
-/** A number that no count reaches, and that Lua represents exactly. */
+/** A number above any count that Lua represents exactly. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /** Maximum number of dead tasks kept for a queue; beyond that the oldest are deleted. */

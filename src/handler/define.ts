@@ -10,14 +10,14 @@ export type { FairOptions, HandlerOptions, HandlerResult, KeyedOptions } from ".
 const HANDLER = Symbol.for("paihao.handler");
 
 /**
- * A handler as the server uses it: checked, with durations in ms, and omitted options undefined. Its functions are called only with
- * inputs and tasks of its own.
+ * A handler as the server uses it: checked, with durations in ms, and omitted options undefined. Its functions are called only
+ * with its own inputs and tasks.
  */
 export interface Handler<I = unknown, R = HandlerResult, Q extends string = string, In = I>
   extends Omit<ReadOptions, "queue" | "schema" | "run"> {
   readonly [HANDLER]: true;
   readonly queue: Q;
-  /** Never set: tells the compiler what `paihao/client` sends and gets. */
+  /** Never set: tells the compiler what `paihao/client` sends and receives. */
   readonly types?: { readonly input: In; readonly result: R };
   readonly schema: StandardSchemaV1<unknown, I> | undefined;
   run(input: I, task: TaskContext): Promise<R> | R;
@@ -45,7 +45,7 @@ export function defineHandler<I = unknown, R = HandlerResult, Q extends string =
     const given = typeof value === "function" ? "a function" : JSON.stringify(value);
     return error(`${option} is ${given}, expected ${expected}`);
   };
-  // Further names are members of the handler's own, which `run` has as `this`.
+  // Other names are the handler's own members, which `run` can use through `this`.
   const refuseMisspelt = (given: object, names: readonly string[], above = "") => {
     for (const name of Object.keys(given)) {
       const meant = names.includes(name) ? "" : hint(name, names);
@@ -58,13 +58,13 @@ export function defineHandler<I = unknown, R = HandlerResult, Q extends string =
   for (const [name, { as, read, members }] of Object.entries(OPTIONS)) {
     const given: unknown = options[name as keyof typeof OPTIONS];
     if (typeof given === "object" && given !== null && members.length > 0) refuseMisspelt(given, members, `${name}.`);
-    // Each refuses what `HandlerOptions` does not say of it.
+    // Each option refuses values that `HandlerOptions` does not allow.
     handler[as] = read(given as never, (value, expected, member = "") => wrong(`${name}${member}`, value, expected));
   }
   if (isInternalQueue(queue) && !internal.has(options))
     throw wrong("queue", queue, `a name that does not start with "${RESERVED_PREFIX}"`);
   handler.run = (input: I, task: TaskContext) => options.run(input, task);
-  // Has every member, since `ReadOptions` is made of the same table.
+  // It has every member, since `ReadOptions` follows from the same table.
   return handler as unknown as Handler<I, R, Q, In>;
 }
 

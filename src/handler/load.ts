@@ -29,7 +29,7 @@ export async function loadHandlers(dir: string): Promise<ReadonlyMap<string, Han
 
   const handlers = new Map<string, Handler>();
   const origins = new Map<string, string>();
-  // One after the other, so that of several errors always the same one is reported.
+  // One after the other, so that the same one of several errors is always reported.
   for (const file of files) {
     for (const [name, handler] of await exportedHandlers(file)) {
       const { queue } = handler;
@@ -85,7 +85,7 @@ function reasonOf(thrown: unknown): string {
   return thrown instanceof Error && !/error/i.test(said) ? `${thrown.name}: ${said}` : said;
 }
 
-/** Node 22.15 and later have it. */
+/** Exists in Node 22.15 and later. */
 const { registerHooks } = nodeModule as {
   readonly registerHooks?: (hooks: { readonly resolve: ReturnType<typeof resolveHookSync> }) => void;
 };

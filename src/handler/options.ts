@@ -4,25 +4,28 @@ import { isQueueName } from "../task.ts";
 import type { SubmittedTask, TaskContext } from "./task-context.ts";
 import type { Undos } from "./undos.ts";
 
-/** How a line is shared out, see {@link HandlerOptions.fair}. */
+/** How the places of a line are shared, see {@link HandlerOptions.fair}. */
 export interface FairOptions<I = unknown> {
-  /** The key of a task: at most 256 bytes. Called with the validated input when the task is submitted, so it must be fast. */
+  /**
+   * The line key of a task: at most 256 bytes. Called with the validated input when the task is submitted, so it must be fast.
+   */
   by: (input: I, task: SubmittedTask) => string;
-  /** The share of a key, from 0.001 to 1000; default 1, also for what is no positive number. */
+  /** The share of a key, from 0.001 to 1000; default 1, also for a value that is not a positive number. */
   weight?: (key: string) => number;
 }
 
 /** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
 export type HandlerResult = Response | Uint8Array | unknown;
 
-/** Which tasks may not run beside each other, see {@link HandlerOptions.keyed}. */
+/** Which tasks may not run at the same time, see {@link HandlerOptions.keyed}. */
 export interface KeyedOptions<I = unknown> {
   /**
-   * The key of a task: at most 256 bytes; null for none, so that it waits for no other. Called with the validated input when the task
+   * The line key of a task: at most 256 bytes; null for none: the task then waits for no other. Called with the validated input
+   * when the task
    * is submitted, so it must be fast.
    */
   by: (input: I, task: SubmittedTask) => string | null;
-  /** How many tasks of one key may run at once, over all workers; default 1. */
+  /** How many tasks with one line key may run at once, over all workers; default 1. */
   concurrency?: number;
 }
 
@@ -32,7 +35,7 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
   queue: Q;
   /** Any Standard Schema; without one, any JSON is accepted. Not used for inputs that are bytes. */
   input?: StandardSchemaV1<In, I>;
-  /** Media types accepted; for others than JSON the input is a Uint8Array. Default `["application/json"]`. */
+  /** The media types accepted; unless it is JSON, the input is a Uint8Array. Default `["application/json"]`. */
   consumes?: readonly string[];
   /** Longest time of one attempt; default: no limit. */
   timeout?: Duration;
@@ -46,23 +49,23 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
   resultTtl?: Duration;
   /** How long after that the answer is "expired" instead of "unknown"; default TOMBSTONE_TTL. */
   tombstoneTtl?: Duration;
-  /** Tasks run at once in each worker process; default CONCURRENCY. 0: none, the work is leased over HTTP. */
+  /** How many tasks run at once in each worker process; default CONCURRENCY. 0: none, the work is leased over HTTP. */
   concurrency?: number;
   /** How many workers a task may lose; one more and it is dead. Default 3. */
   maxLost?: number;
-  /** Most tasks that may start in each span, over all workers; default: no limit. */
+  /** How many tasks may start in each span, over all workers; default: no limit. */
   rate?: { max: number; per: Duration };
   /**
-   * Shares the line out among keys in proportion to their weights, instead of strictly by arrival. `true`: among callers (API
+   * Shares the line among line keys in proportion to their weights, instead of strictly by arrival. `true`: among callers (API
    * keys; without them, addresses).
    */
   fair?: boolean | FairOptions<I>;
   /**
-   * Runs the tasks of one key one after the other, in the order of submission, also through retries; others pass them. With a
-   * `concurrency` above 1, so many at once.
+   * Runs the tasks with one line key one after the other, in the order of submission, even through retries; other tasks may
+   * pass them. With a `concurrency` above 1, that many at once.
    */
   keyed?: KeyedOptions<I>;
-  /** How long a new task should wait at most; for autoscaling: the queue's `slotsWanted` says how many slots that takes. */
+  /** How long a new task should wait at most, for autoscaling: the queue's `slotsWanted` says how many slots that needs. */
   targetWait?: Duration;
   /**
    * Runs the handler in a thread of its own, for CPU-bound work: leases are still renewed meanwhile, and the thread is
@@ -75,7 +78,7 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
   undo?: Undos<I>;
 }
 
-/** Defaults of options that the environment does not set. */
+/** Defaults of options that have no setting. */
 export const HANDLER_DEFAULTS = {
   backoffBaseMs: 1000,
   backoffMaxMs: 60_000,
@@ -91,14 +94,14 @@ type Options = HandlerOptions<unknown>;
 /** The store remembers at most this many starts of a queue. */
 const MAX_RATE = 10_000;
 
-/** Most tasks of one key that run at once. */
+/** The maximum of tasks with one line key that run at once. */
 const MAX_OF_A_KEY = 10_000;
 
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 
 /**
  * Every option: its name in a handler, its default as docs/handlers.md shows it (null: it is required), how it is read, and the names below
- * it. What a handler has of it follows from this; {@link HandlerOptions} is written out, since editors show its comments.
+ * it. The type of a handler follows from this table; {@link HandlerOptions} is written out, since editors show its comments.
  */
 export const OPTIONS = {
   queue: option("queue", null, (given: string, refuse) => {
@@ -132,11 +135,11 @@ export const OPTIONS = {
   keyed: option("keyed", "none", readKeyed, ["by", "concurrency"]),
   targetWait: option("targetWaitMs", "none", duration()),
   isolate: option("isolate", "false", readIsolate, ["memoryMb"]),
-  // The names below are those of steps.
+  // The names in it are those of steps.
   undo: option("undo", "none", readUndo),
 } as const satisfies { readonly [Name in keyof Options]-?: { read(given: Options[Name], refuse: Refuse): unknown } };
 
-/** What a handler has of its options: durations in ms, and omitted ones undefined. */
+/** The options of a handler as read: durations in ms, and omitted ones undefined. */
 export type ReadOptions = {
   readonly [Name in keyof typeof OPTIONS as (typeof OPTIONS)[Name]["as"]]: ReturnType<(typeof OPTIONS)[Name]["read"]>;
 };

@@ -7,7 +7,7 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 /** Statuses of responses without a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 export const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Headers of one connection (RFC 9110 §7.6.1), beside those that Connection names and those of a proxy. */
+/** Headers of one connection (RFC 9110 §7.6.1), besides those that Connection names and those of a proxy. */
 const HOP_BY_HOP = new Set([
   ...["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings"],
 ]);
@@ -63,7 +63,7 @@ export function keptHeaders(fields: Iterable<HeaderField>): Record<string, strin
   return Object.fromEntries(kept);
 }
 
-/** The headers of an API's response that its result gets. */
+/** The headers of an API's response that the result keeps. */
 export function keptOfUpstream(fields: readonly HeaderField[]): HeaderField[] {
   const connection = fields.filter(([name]) => name.toLowerCase() === "connection").map(([, value]) => value);
   const named = namedByConnection(connection.join(","));

@@ -8,7 +8,7 @@ export interface TaskContext {
   /** The number of this attempt, from 1. A lost worker does not count as an attempt. */
   readonly attempt: number;
   readonly maxAttempts: number;
-  /** Grows with every reservation of the queue: pass it to a resource that must refuse late writers. */
+  /** Increases with every reservation of the queue: pass it to a resource that must refuse late writers. */
   readonly fence: number;
   /** Fires at the timeout, on cancel, at the task's deadline, when the lease is lost and at shutdown; its `reason` says which. */
   readonly signal: AbortSignal;
@@ -22,8 +22,8 @@ export interface TaskContext {
   /** Name of the API key that submitted the task; null without keys. */
   readonly caller: string | null;
   /**
-   * `traceparent` and `tracestate` (W3C Trace Context), to be sent with requests that belong to the task; empty if it is part of no
-   * trace.
+   * `traceparent` and `tracestate` (W3C Trace Context), to be sent with requests that belong to the task; empty if it is not
+   * part of a trace.
    */
   readonly traceHeaders: TraceHeaders;
   /** Reports the progress, 0–100. Not awaited; of several calls in quick succession the last wins. */

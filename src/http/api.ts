@@ -4,7 +4,7 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
-/** What the routes need, the settings of the server among it. */
+/** What the routes need, including the settings of the server. */
 export interface Api extends Config {
   readonly engine: Engine;
   readonly handlers: ReadonlyMap<string, Handler>;

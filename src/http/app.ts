@@ -41,7 +41,7 @@ export function createApp(api: Api, options: AppOptions): Koa {
   );
 }
 
-/** The application of a worker that listens: health and metrics only. */
+/** The application of a worker process with a port: only health and metrics. */
 export function createHealthApp(
   api: Pick<Api, "readiness" | "exposition" | "engine" | "log" | "stopping">,
   options: AppOptions,
@@ -72,7 +72,7 @@ function assemble(
   ];
   const router = routerOf(endpoints, before);
   app.use(router.routes());
-  // What has no route is checked, counted and logged in the same way, then answered with 404, 405 or, for OPTIONS, the methods.
+  // Requests without a route are checked, counted and logged too, then answered with 404, 405 or, for OPTIONS, the methods.
   for (const step of before) app.use(step);
   app.use(router.allowedMethods());
   // Only errors of sockets reach this, e.g. of a client that disconnected during an answer.

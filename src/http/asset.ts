@@ -13,7 +13,7 @@ export function makeAsset(type: string, body: Buffer): Asset {
   return { type, body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 16)}"` };
 }
 
-/** Answers with an asset, which clients must revalidate each time, since a page and its script must have the same version. */
+/** Answers with an asset. Clients must revalidate it each time, since a page and its script must have the same version. */
 export function replyAsset(ctx: Context, asset: Asset): void {
   ctx.set("Cache-Control", "no-cache");
   ctx.set("ETag", asset.etag);

@@ -14,7 +14,7 @@ export function logAction(
   log.info({ audit: action, by: callerOf(ctx), ...what }, `audit: ${action} in queue ${what.queue}`);
 }
 
-/** Logs that an operator has canceled a task or deleted its result; a caller who ends a task of their own is none. */
+/** Logs that an operator has canceled a task or deleted its result. Callers who end their own tasks are not logged. */
 export function logEnd(
   ctx: Context,
   api: Pick<Api, "log">,

@@ -3,15 +3,15 @@ import { createGzip } from "node:zlib";
 import type { Context } from "koa";
 import { responseOf } from "./server/response.ts";
 
-/** A shorter list is sent as it is. */
+/** A shorter list is sent uncompressed. */
 const MIN_ITEMS = 50;
-/** Of text that is compressed at a time. */
+/** How much text is compressed at a time. */
 const PIECE_CHARS = 65_536;
 
 /**
- * Answers with a JSON object one member of which is a list that may be long: then compressed piece by piece, for callers that accept it.
- * Only for lists in which there is no secret, such as a signed link, and nothing that strangers choose: beside each other they could be
- * told from the length of the answer (BREACH).
+ * Answers with a JSON object that has a list as a member. A long list is compressed piece by piece for callers that accept that.
+ * Only for lists without secrets, such as signed links: beside text that strangers choose, the length of the answer would
+ * reveal them (BREACH).
  */
 export function replyList(
   ctx: Context,
@@ -27,7 +27,7 @@ export function replyList(
   }
   ctx.type = "json";
   ctx.set("Content-Encoding", "gzip");
-  // Where the caller has gone, Koa ends the stream.
+  // Koa ends the stream if the caller has gone.
   ctx.body = pipeline(Readable.from(pieces(others, name, items)), createGzip(), () => undefined);
 }
 

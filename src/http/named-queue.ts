@@ -16,8 +16,8 @@ export function handlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
 }
 
 /**
- * Whether this handler takes inputs. A gateway's does not: only its own route makes the requests that it forwards, and decides what of
- * them goes on to the API behind it.
+ * Whether inputs may be submitted to this handler. A gateway's takes requests only by its own route, which decides what is
+ * forwarded to the API behind it.
  */
 export function takesInputs(handler: Handler | undefined): handler is Handler {
   return handler !== undefined && !isGateway(handler);
@@ -27,13 +27,13 @@ export function takesInputs(handler: Handler | undefined): handler is Handler {
 export function inputHandlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
   const handler = handlerOf(api, queue);
   if (takesInputs(handler)) return handler;
-  throw new PaihaoError("unknown-queue", `The queue is a gateway: it takes requests at ${gatewayPath(queue)}/ alone.`, {
+  throw new PaihaoError("unknown-queue", `The queue is a gateway: it takes requests only at ${gatewayPath(queue)}/.`, {
     extensions: { queue },
   });
 }
 
 /**
- * The name of a queue that is looked at or looked after: also one of the server's own, of other processes, or without a handler in any.
+ * The name of a queue to inspect or manage: also one of the server's own, one of other processes, or one without a handler.
  * @throws PaihaoError unknown-queue
  */
 export function shownQueue(api: Pick<Api, "handlers" | "engine">, queue: string): string {

@@ -30,8 +30,7 @@ import { type Endpoints, ROUTES, type RouteName, type Routes } from "./routes.ts
 /** The endpoints of a server that accepts tasks. */
 export function apiEndpoints(api: Api): Partial<Endpoints<string>> {
   const watchers = new Watchers(api.engine, {
-    onError: (error) =>
-      api.log.debug({ err: error }, "monitor: could not look at the watched tasks; trying again later"),
+    onError: (error) => api.log.debug({ err: error }, "monitor: could not read the watched tasks; trying again later"),
   });
   const live = new LiveTasks(api, watchers);
   const core: Endpoints<RouteName> = {
@@ -65,7 +64,7 @@ export const ALL_ROUTES: Routes = Object.assign({}, ROUTES, ...EXTRAS.map(({ rou
 
 /**
  * Routes requests to endpoints of the same names.
- * @param before what every request passes first, when its route is known
+ * @param before the middleware that every request passes first, once its route is known
  */
 export function routerOf(endpoints: Partial<Endpoints<string>>, before: readonly Middleware[] = []): Router {
   const router = new Router({ sensitive: true });

@@ -13,9 +13,9 @@ export interface Route {
   readonly signedLink?: true;
   /** Submits a task. Its id is the `:id` of the path, or comes from Idempotency-Key or X-Request-Id: see request-id.ts. */
   readonly submits?: "under the path's id" | "under the caller's key";
-  /** Changes something, or may, although its method is a safe one. */
+  /** It may change something, although its method is safe. */
   readonly effects?: true;
-  /** Further methods with the same requirements, which OpenAPI does not describe. */
+  /** More methods with the same requirements, which OpenAPI does not describe. */
   readonly alsoGuards?: readonly string[];
   /** Its answer is that of another API, also to HEAD. */
   readonly forwards?: true;
@@ -94,7 +94,7 @@ export const ROUTES = {
   explain: { methods: GET, path: "/problems/:code", scopes: "none" },
 } as const satisfies Routes;
 
-/** What an orchestrator and Prometheus ask for all the time. */
+/** What orchestrators and Prometheus poll. */
 export const PROBES: ReadonlySet<string> = new Set([ROUTES.health.path, ROUTES.readiness.path, ROUTES.metrics.path]);
 
 export type RouteName = keyof typeof ROUTES;
@@ -111,7 +111,7 @@ export function hasEffects(ctx: Context): boolean {
   return !SAFE.has(ctx.method) || routeOf(ctx)?.effects === true;
 }
 
-/** What answers the requests of a route. */
+/** Answers the requests of a route. */
 type Endpoint = (ctx: Context) => Promise<void> | void;
 
 /** The endpoints of some routes, by name. */

@@ -12,14 +12,14 @@ import {
 import type { Metrics } from "../metrics.ts";
 import { SCOPE } from "./trace-context.ts";
 
-/** A series, as prom-client reads it out. */
+/** A series, as prom-client returns it. */
 interface Series {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
   readonly metricName?: string;
 }
 
-/** A metric, as prom-client reads it out. */
+/** A metric, as prom-client returns it. */
 interface ReadMetric {
   readonly name: string;
   readonly help: string;
@@ -33,7 +33,7 @@ const CONVENTIONAL: Readonly<Record<string, { name: string; attributes: (labels:
     name: "http.server.request.duration",
     attributes: ({ method = "", route = "", status }) => ({
       "http.request.method": method,
-      // What reaches this process; TLS ends at a proxy.
+      // The scheme seen by this process: TLS ends at a proxy.
       "url.scheme": "http",
       "http.response.status_code": Number(status),
       ...(route !== "" && { "http.route": route }),
@@ -96,7 +96,7 @@ export class MetricSource implements MetricProducer {
     return { ...common, dataPointType: DataPointType.GAUGE, dataPoints };
   }
 
-  /** What was submitted and what was processed, by the names of the conventions. */
+  /** Tasks submitted and processed, by the names of the conventions. */
   #messages(read: readonly ReadMetric[]): MetricData[] {
     const sum = (name: string, description: string, operation: string, series: readonly Series[]): MetricData => {
       const byQueue = new Map<string | number, number>();
@@ -140,7 +140,7 @@ function prefixed(labels: Series["labels"]): Attributes {
   return Object.fromEntries(Object.entries(labels).map(([label, value]) => [name(label), value]));
 }
 
-/** One for each combination of labels, from series that count up to a limit each. */
+/** One data point for each combination of labels, from series that each count up to a limit. */
 function histogramsOf(values: readonly Series[]): { labels: Series["labels"]; value: Histogram }[] {
   const found = new Map<string, { labels: Series["labels"]; boundaries: number[]; upTo: number[]; sum: number }>();
   for (const { labels, value, metricName = "" } of values) {

@@ -11,16 +11,16 @@ import {
 } from "@opentelemetry/sdk-trace";
 import type { OtelConfig } from "../config/otel.ts";
 
-/** Where a stored trace has the last digit of its flags, the only one that is ever set. */
+/** The position of the last digit of the flags in a stored trace, the only one that is ever set. */
 const FLAGS = 54;
 const SAMPLED = 1;
 
 /**
- * Decides which traces are recorded, before anything is made for one that is not. Makes the ids as well: a trace that begins here is
- * recorded under the id by which that was decided.
+ * Decides which traces are recorded before any span is created. It also makes the ids, since the decision for a new trace
+ * depends on its id.
  */
 export class Sampling implements IdGenerator {
-  /** Decides the same for spans that are made without asking first. */
+  /** Makes the same decision for spans that are created without asking first. */
   readonly sampler: Sampler;
   readonly #root: Sampler;
   readonly #isParentBased: boolean;
@@ -38,8 +38,8 @@ export class Sampling implements IdGenerator {
   }
 
   /**
-   * The trace to be passed on by what is not recorded; undefined if it is recorded: its span must be made at once, with the same parent.
-   * @param parent the trace of the sender, as it is stored; "" for none
+   * The trace to pass on if it is not recorded; undefined if it is: then its span must be created at once, with the same parent.
+   * @param parent the stored trace of the sender; "" for none
    */
   passedOn(parent: string): string | undefined {
     if (parent === "") {

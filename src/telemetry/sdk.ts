@@ -22,7 +22,7 @@ import { SCOPE } from "./trace-context.ts";
 import type { OwnTracer } from "./tracing.ts";
 
 const SDK_DEFAULTS = {
-  /** Shortest time between two log lines about a collector that takes nothing. */
+  /** The shortest time between two log lines about a failing collector. */
   logEveryMs: 60_000,
   /** Longest time for the last export. */
   stopMs: 5000,
@@ -31,14 +31,14 @@ const SDK_DEFAULTS = {
   batch: 512,
 } as const;
 
-/** What is said of the process besides the configuration. */
+/** Attributes of the process that do not come from the configuration. */
 export interface SdkParts {
   readonly log: Logger;
   readonly version: string;
   readonly role: string;
 }
 
-/** How an exporter reports whether a batch was taken; 0 is success. */
+/** How an exporter reports whether a batch was accepted; 0 is success. */
 type Done = (result: { code: number; error?: Error }) => void;
 
 /** The SDK of OpenTelemetry, as configured. Loaded only if something is to be sent. */
@@ -50,7 +50,7 @@ export class Sdk {
   readonly #provider: TracerProvider | undefined;
   readonly #sampling: Sampling | undefined;
   #meters: MeterProvider | undefined;
-  /** Whether what is registered for the process is ours. */
+  /** Whether the provider registered for the process is ours. */
   #isGlobal = false;
   #hasContext = false;
   #failures = 0;
@@ -60,7 +60,7 @@ export class Sdk {
   constructor(config: OtelConfig, { log, version, role }: SdkParts) {
     this.#config = config;
     this.#log = log;
-    // The default says which SDK this is.
+    // The default resource names this SDK.
     const ofProcess = resourceFromAttributes({
       "service.version": version,
       "service.instance.id": randomUUID(),
@@ -84,19 +84,19 @@ export class Sdk {
       idGenerator: this.#sampling,
       spanProcessors: [new BatchSpanProcessor({ exporter, ...limits, ...timing })],
     });
-    // What runs now is known by it, also to handlers that use the API of OpenTelemetry; an application may have its own.
+    // It keeps the current context, also for handlers that use the OpenTelemetry API; an application may have its own.
     this.#hasContext = context.setGlobalContextManager(new ScopedContexts());
     this.#isGlobal = trace.setGlobalTracerProvider(this.#provider);
   }
 
-  /** Makes the spans of this server; undefined if they are not wanted. */
+  /** Creates the spans of this server; undefined if spans are off. */
   tracer(version: string): OwnTracer | undefined {
     if (!this.#provider || !this.#sampling) return undefined;
     return { tracer: this.#provider.getTracer(SCOPE, version), sampling: this.#sampling };
   }
 
   /**
-   * Begins to send metrics, if they are wanted.
+   * Begins to send metrics, if they are on.
    * @param refresh sets the gauges
    */
   sendMetrics(metrics: Metrics, refresh: () => Promise<void>): void {
@@ -113,14 +113,14 @@ export class Sdk {
     this.#meters = new MeterProvider({ resource: this.#resource, readers: [reader] });
   }
 
-  /** Sends what is left, and stops. Resolves in time whatever the collector does. */
+  /** Sends the remaining data, and stops. Resolves in time even if the collector hangs. */
   stop(withinMs: number): Promise<void> {
     this.#stopped ??= this.#stop(withinMs);
     return this.#stopped;
   }
 
   async #stop(withinMs: number): Promise<void> {
-    // Beside each other: a collector that hangs takes the time only once.
+    // In parallel, so that a collector that hangs costs the time only once.
     await Promise.all([this.#provider, this.#meters].map((provider) => provider && this.#flush(provider, withinMs)));
     if (this.#isGlobal) trace.disable();
     if (this.#hasContext) context.disable();
@@ -128,7 +128,7 @@ export class Sdk {
     for (const agent of this.#agents) agent.destroy();
   }
 
-  /** Sends what is left, as far as there is time. */
+  /** Sends as much of the remaining data as the time allows. */
   async #flush(provider: { shutdown(): Promise<void> }, withinMs: number): Promise<void> {
     const ms = Math.min(withinMs, SDK_DEFAULTS.stopMs);
     const late = () => new Error(`the last export took longer than ${Math.round(ms)} ms`);
@@ -166,7 +166,7 @@ export class Sdk {
     if (now - this.#loggedMs < SDK_DEFAULTS.logEveryMs) return;
     this.#log.warn(
       { reason: messageOf(error), failures: this.#failures },
-      "telemetry: could not export to the collector; what does not fit until it answers is dropped",
+      "telemetry: could not export to the collector; data that exceeds the buffer is dropped until it answers",
     );
     this.#loggedMs = now;
     this.#failures = 0;

@@ -3,7 +3,7 @@ import type { TraceHeaders } from "./trace-context.ts";
 /** The facts of a span; undefined ones are left out. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A span that is made around some work. */
+/** A span around some work. */
 export interface SpanSpec {
   readonly name: string;
   /** `client`: a request to another service. */
@@ -11,7 +11,7 @@ export interface SpanSpec {
   readonly facts: SpanFacts;
 }
 
-/** The span of a request to another service. Of its path and query only their presence is told: they may contain a token. */
+/** The span of a request to another service. Its path and query are left out, since they may contain a token. */
 export function requestSpan(method: string, url: URL, facts: SpanFacts = {}): SpanSpec {
   const { protocol, hostname, port, host, pathname, search } = url;
   const isLong = pathname !== "/" || search !== "";
@@ -29,13 +29,15 @@ export function requestSpan(method: string, url: URL, facts: SpanFacts = {}): Sp
   };
 }
 
-/** What is known of it when it was answered. */
+/** What is known once it has been answered. */
 export const answeredWith = (status: number | undefined): SpanFacts => ({ "http.response.status_code": status });
 
-/** Work in a span: gets the headers that make the span the parent of others, and a function for facts that are known later. */
+/**
+ * Work in a span: gets the headers that make the span the parent of others, and a function for attributes that are known later.
+ */
 export type SpanWork<T> = (headers: TraceHeaders, note: (facts: SpanFacts) => void) => Promise<T> | T;
 
-/** Makes a span around some work; it fails if the work does. */
+/** Runs work in a span, which fails if the work does. */
 export type InSpan = <T>(spec: SpanSpec, work: SpanWork<T>) => Promise<T>;
 
 /** Where a task has it, across copies of this module, since a handler file may load another copy than the server. */

@@ -8,27 +8,27 @@ import type { OwnTracer, Tracing } from "./tracing.ts";
 
 /** What a server sends to a collector. */
 export interface Telemetry {
-  /** Undefined if spans are not wanted. */
+  /** Undefined if spans are off. */
   readonly tracing: Tracing | undefined;
   /**
-   * Begins to send metrics, if they are wanted.
+   * Begins to send metrics, if they are on.
    * @param refresh sets the gauges
    */
   sendMetrics(metrics: Metrics, refresh: () => Promise<void>): void;
-  /** Sends what is left, and stops. Resolves in time whatever the collector does. */
+  /** Sends the remaining data, and stops. Resolves in time even if the collector hangs. */
   stop(withinMs: number): Promise<void>;
 }
 
-/** Where the API of OpenTelemetry keeps what an application has registered, whatever its copy. */
+/** Where every copy of the OpenTelemetry API keeps what an application has registered. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
-/** How many servers of this process have registered a provider of ours; an application's own comes before them. */
+/** How many servers of this process have registered our provider; an application's own takes precedence. */
 let ours = 0;
 
 /**
- * Prepares to send what is configured. If the application has registered a tracer provider, that one gets the spans. Loads nothing
- * of OpenTelemetry if neither is the case.
- * @throws StartError if it is to be loaded and not installed
+ * Prepares to send what is configured. If the application has registered a tracer provider, it gets the spans. Without either,
+ * nothing of OpenTelemetry is loaded.
+ * @throws StartError if it is needed but not installed
  */
 export async function openTelemetry(config: OtelConfig | undefined, parts: SdkParts): Promise<Telemetry> {
   const { trace } = (globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED] ?? {};
@@ -44,7 +44,7 @@ export async function openTelemetry(config: OtelConfig | undefined, parts: SdkPa
   });
 }
 
-/** The packages are optional: most servers send nothing, and they are twice as large as all others together. */
+/** The packages are optional, since most servers send nothing, and they are twice as large as all others together. */
 function explainMissing(error: unknown): never {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code !== "ERR_MODULE_NOT_FOUND" || !/'@opentelemetry\//.test(message)) throw error;

@@ -1,4 +1,4 @@
-/** Who makes spans and metrics. */
+/** The name under which spans and metrics are created. */
 export const SCOPE = "paihao";
 
 /** The headers of W3C Trace Context, to be sent with a request; none of them if there is no trace. */
@@ -51,7 +51,7 @@ function stateOf(given: string): string {
     .map((member) => member.trim())
     .filter((member) => member !== "");
   if (members.length > STATE.members || !members.every((member) => MEMBER.test(member))) return "";
-  // Long members leave first, then the oldest, which are the last.
+  // Long members are dropped first, then the oldest ones, which are last.
   let kept = members;
   if (lengthOf(kept) > STATE.length) kept = kept.filter((member) => member.length <= STATE.longMember);
   while (lengthOf(kept) > STATE.length) kept = kept.slice(0, -1);

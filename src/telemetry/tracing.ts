@@ -18,10 +18,10 @@ import type { Sampling } from "./sampling.ts";
 import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "./spans.ts";
 import { SCOPE, traceHeadersOf } from "./trace-context.ts";
 
-/** What is called by name in attributes (semantic conventions for messaging). */
+/** The names of operations in attributes (semantic conventions for messaging). */
 const SYSTEM = "paihao";
 
-/** What a request that submits a task does, in the same words. */
+/** The operation of a request that submits a task, by the same conventions. */
 const SUBMITS = { "messaging.operation.name": "submit", "messaging.operation.type": "send" } as const;
 
 /** A request, as it is when it arrives. */
@@ -30,7 +30,7 @@ export interface TracedRequest {
   readonly path: string;
   readonly scheme: string;
   readonly userAgent: string | undefined;
-  /** Of its sender, "" for none. */
+  /** The trace of its sender, "" for none. */
   readonly trace: string;
 }
 
@@ -49,18 +49,18 @@ export interface TracedTask {
   readonly maxAttempts: number;
   readonly lost: number;
   readonly createdMs: number;
-  /** Of its submitter, "" for none. */
+  /** The trace of its submitter, "" for none. */
   readonly trace: string;
 }
 
-/** The tracer of an SDK of ours, of which is known what it records. */
+/** Our own SDK's tracer, whose sampling decision can be asked for. */
 export interface OwnTracer {
   readonly tracer: Tracer;
   readonly sampling: Sampling;
 }
 
 /**
- * Makes the spans of a server. Loaded only if there is somebody to see them. What is done for each request is no async function: where
+ * Creates the spans of a server. Loaded only if spans are used. The functions called for each request are not async: while
  * contexts are kept, each promise costs about a µs.
  */
 export class Tracing {
@@ -75,7 +75,7 @@ export class Tracing {
 
   /** Answers a request in a span of the server, if its trace is recorded. */
   request(request: TracedRequest, work: () => Promise<unknown>, answered: () => TracedAnswer): Promise<unknown> {
-    // An application that embeds the server may have a span for the request already.
+    // An application that embeds the server may already have a span for the request.
     const above = trace.getActiveSpan() && context.active();
     const passedOn = above ? undefined : this.#sampling?.passedOn(request.trace);
     if (passedOn !== undefined) {
@@ -112,12 +112,12 @@ export class Tracing {
     });
   }
 
-  /** The trace of what runs now, as it is stored; "" if nothing is traced. */
+  /** The current trace in its stored form; "" if nothing is traced. */
   current(): string {
     return traceOfSpan(trace.getActiveSpan()) || (scope()?.trace ?? "");
   }
 
-  /** Notes in the span of a request that it submits a task: a span of its own would last as long, and cost as much again. */
+  /** Records in the span of a request that it submits a task: a separate span would last as long and double the cost. */
   submitted<T extends { readonly verdict: string }>(
     { id, queue }: { readonly id: string; readonly queue: string },
     sent: Promise<T>,
@@ -131,14 +131,14 @@ export class Tracing {
     });
   }
 
-  /** Begins the span of an attempt; of the first one, its wait in line has a span of its own. */
+  /** Begins the span of an attempt. For the first attempt, the wait in line gets its own span. */
   attempt(task: TracedTask): AttemptTrace {
     const passedOn = this.#sampling?.passedOn(task.trace);
     const within = passedOn === undefined ? undefined : contextOf(passedOn);
     const unrecorded = within && trace.getSpan(within);
     if (within && unrecorded) return new AttemptTrace(this.#tracer, unrecorded, within);
     const { id, queue, attempt, maxAttempts, lost, createdMs } = task;
-    // What runs now may belong to another task, whose end has made room for this one.
+    // The current context may belong to another task, whose end made room for this one.
     const above = contextOf(task.trace);
     const now = Date.now();
     const start = (name: string, options: SpanOptions) => this.#tracer.startSpan(name, options, above);
@@ -173,7 +173,7 @@ export class AttemptTrace {
     this.#context = within;
   }
 
-  /** As it is stored: makes the attempt the parent of others. */
+  /** Its stored form, which makes the attempt the parent of other spans. */
   get trace(): string {
     return traceOfSpan(this.#span);
   }
@@ -183,10 +183,10 @@ export class AttemptTrace {
     context.with(this.#context, work);
   }
 
-  /** Makes a span around a part of the attempt. */
+  /** Runs a part of the attempt in a span. */
   readonly inSpan: InSpan = async <T>({ name, kind, facts }: SpanSpec, work: SpanWork<T>): Promise<T> => {
     const options = { kind: kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL, attributes: facts };
-    // In what runs now, if that is traced, e.g. a step; what a handler calls later may have lost it.
+    // Its parent is the current span if there is one, e.g. of a step; a handler's later calls may have lost it.
     const above = trace.getSpan(context.active()) ? context.active() : this.#context;
     const span = this.#tracer.startSpan(name, options, above);
     const note = (later: SpanFacts) => {
@@ -218,7 +218,7 @@ export class AttemptTrace {
     this.#span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
   }
 
-  /** The store has said what comes of the task. */
+  /** The store has reported what became of the task. */
   told(verdict: string): void {
     this.#span.setAttribute("paihao.task.verdict", verdict);
   }
@@ -229,7 +229,7 @@ export class AttemptTrace {
   }
 }
 
-/** The ids of what runs now, for log lines; undefined if nothing is traced. */
+/** The ids of the current trace and span, for log lines; undefined if nothing is traced. */
 export function traceIds(): { trace_id: string; span_id: string } | undefined {
   const span = trace.getActiveSpan()?.spanContext();
   if (span) return { trace_id: span.traceId, span_id: span.spanId };
@@ -248,7 +248,7 @@ function fail(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
 }
 
-/** The context in which a stored trace is the parent. What is stored has everything in its place. */
+/** The context in which a stored trace is the parent. A stored trace is valid, with every part at a fixed position. */
 function contextOf(stored: string): Context {
   if (stored === "") return ROOT_CONTEXT;
   const state = stored.slice(56);

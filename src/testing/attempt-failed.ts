@@ -2,7 +2,7 @@ import type { Problem } from "../handler/intents.ts";
 import type { Progress } from "../workers/attempt/reporter.ts";
 import type { LogEntry } from "./recorded-log.ts";
 
-/** What an attempt did besides its result. */
+/** What an attempt did, besides returning a result. */
 export interface AttemptRecord {
   /** Every call of `task.progress`. */
   readonly progress: readonly Progress[];

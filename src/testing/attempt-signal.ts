@@ -4,7 +4,7 @@ import { TaskAborted } from "../workers/attempt/abort.ts";
 /** How long a handler may continue after its signal has fired, ms, as in a worker. */
 const GRACE_MS = 2000;
 
-/** The signal of an attempt, and what fires it. */
+/** The signal of an attempt, and the causes that fire it. */
 export class AttemptSignal {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout | undefined;
@@ -23,7 +23,7 @@ export class AttemptSignal {
     return this.#controller.signal;
   }
 
-  /** Waits for the end, but no longer than a grace after the signal has fired. */
+  /** Waits for the end, but only for a grace period after the signal has fired. */
   async within(end: HandlerEnd | Promise<HandlerEnd>): Promise<HandlerEnd> {
     let late: NodeJS.Timeout | undefined;
     const overdue = new Promise<HandlerEnd>((resolve) => {

@@ -8,11 +8,11 @@ export interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** A log whose lines are kept, those of every level. */
+/** A log that keeps its lines, of every level. */
 export function recordedLog(): { readonly log: Logger; readonly entries: readonly LogEntry[] } {
   const entries: LogEntry[] = [];
   const write = (line: string): void => {
-    // The number of the process and the time are not what a test is about.
+    // Tests do not depend on the process id and the time.
     const { level, pid: _pid, time: _time, msg = "", ...fields } = JSON.parse(line);
     entries.push({ level: log.levels.labels[level] ?? String(level), msg, ...fields });
   };

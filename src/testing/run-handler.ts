@@ -44,8 +44,8 @@ export interface HandlerRun<R = unknown> extends AttemptRecord {
 }
 
 /**
- * Runs one attempt of a handler without a server and without a store. Validation, limits, timeout, steps and the result are as in a
- * worker with the default settings; `isolate`, `rate`, `undo` and what else concerns several tasks have no effect.
+ * Runs one attempt of a handler without a server and without a store. Validation, limits, timeout, steps and the result are as
+ * in a worker with the default settings. `isolate`, `rate`, `undo` and other options that concern several tasks have no effect.
  * @throws AttemptFailed if the handler threw, gave up or was too slow, or if its input or result is invalid
  */
 export async function runHandler<I, R, Q extends string, In>(
@@ -113,7 +113,7 @@ export async function runHandler<I, R, Q extends string, In>(
   throw failed(abort.cause === "canceled" ? "canceled" : outcome, settings.attempts - attempt, { record, cause });
 }
 
-/** The input as a submission brings it. @throws TypeError if the handler does not consume it */
+/** The input as it would be submitted. @throws TypeError if the handler does not consume it */
 function inputOf(
   handler: Handler,
   input: unknown,
@@ -131,7 +131,7 @@ function inputOf(
   return { mediaType, bytes: isBytes ? input : Buffer.from(JSON.stringify(input) ?? "null") };
 }
 
-/** What a caller gets of what a handler has returned. */
+/** What a caller gets when a handler has returned this value. */
 function received(returned: unknown, { status, contentType, headers, body }: Answer): unknown {
   if (returned instanceof Response) {
     const all = contentType === null ? headers : { ...headers, "content-type": contentType };

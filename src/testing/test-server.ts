@@ -26,15 +26,15 @@ export interface TestServer<H extends Handlers = Handlers> extends Server {
   /** A client of the server, typed by the handlers. */
   readonly client: PaihaoClient<ByQueue<H>>;
   /**
-   * Resolves when nothing waits, is scheduled, waits for another attempt, or runs, including webhooks and undo.
-   * @throws Error that names what is left if that takes longer than `within`, default 10 s
+   * Resolves when no task is waiting, scheduled, retrying or running, including webhooks and undo.
+   * @throws Error that names the remaining tasks if that takes longer than `within`, default 10 s
    */
   drained(options?: { readonly within?: Duration }): Promise<void>;
 }
 
 /**
- * Starts a server with workers on a port of its own and on a store of its own, the embedded one, whose data is gone when it stops. It
- * logs nothing unless `logLevel` or `log` is given, and stops without waiting for running tasks unless `drainTimeout` is.
+ * Starts a server with workers, on its own port and its own embedded store, whose data is gone when the server stops. It logs
+ * nothing unless `logLevel` or `log` is given, and stops without waiting for running tasks unless `drainTimeout` is given.
  * @throws StartError that names the setting, its value and what was expected
  */
 export async function testServer<const H extends Handlers>({

@@ -36,7 +36,7 @@ const KEPT = "event";
 /** An event is stored if its task or result expires sooner than this after the next attempt is due, ms. */
 const KEEP_AHEAD_MS = 60_000;
 
-/** Slots in each worker process. Many, since a delivery mostly waits for the receiver. */
+/** The slots in each worker process: many, since a delivery mostly waits for the receiver. */
 const CONCURRENCY = 32;
 
 /**
@@ -51,7 +51,7 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
     attempts: ATTEMPTS,
     // Only for our own errors; after an error of the receiver, the schedule decides.
     backoff: { base: SCHEDULE.baseMs, max: SCHEDULE.maxMs },
-    // It only records that the event was delivered.
+    // The task only records that the event was delivered.
     resultTtl: "1m",
     tombstoneTtl: 1,
     run: async (end, task) => {
@@ -76,7 +76,7 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
 /** An event for a receiver. */
 interface Event {
   readonly body: string;
-  /** How long the event can still be built again, ms; undefined if it is stored. */
+  /** How long the event can still be rebuilt, ms; undefined if it is stored. */
   readonly lastsMs: number | undefined;
 }
 
@@ -109,7 +109,7 @@ async function deliver(
   task.log.debug({ webhookId: id, status }, "the receiver has answered");
   if (status >= 200 && status <= 299) return;
   if (status === 410)
-    throw giveUp({ status: 410, title: "The receiver answered 410: it wants no more attempts for this event" });
+    throw giveUp({ status: 410, title: "The receiver answered 410: it does not want further attempts for this event" });
   const note = status >= 300 && status <= 399 ? ": redirects are not followed" : "";
   const askedMs = retryAfterMs(answer.retryAfter, { nowMs: Date.now(), maxMs: SCHEDULE.longestRetryAfterMs }) ?? 0;
   throw new RetryAfter(Math.max(askedMs, pauseAfter(parts, task)), `the receiver answered ${status}${note}`);

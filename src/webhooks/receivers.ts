@@ -2,10 +2,10 @@
 export const RECEIVER_LIMITS = {
   /** Deliveries to one receiver at a time. */
   maxOfOne: 4,
-  /** The same for a receiver whose last response took longer than `slowMs`, or did not come. */
+  /** The same for a slow receiver: one whose last response took longer than `slowMs`, or did not come. */
   maxOfSlow: 2,
   slowMs: 3000,
-  /** All slow receivers, and those without an earlier delivery, share this part of the slots. */
+  /** The part of the slots that all slow receivers, and those without an earlier delivery, share. */
   unprovenShare: 0.5,
   /** A delivery that finds no slot is tried again after a pause between these two. */
   shortestPauseMs: 250,

@@ -39,7 +39,7 @@ export interface ReceiverAnswer {
 }
 
 /**
- * Posts a body, following no redirect.
+ * Posts a body, without following redirects.
  * @throws Undelivered that says why there is no response
  * @throws the signal's reason when it fires
  */

@@ -12,7 +12,8 @@ export const SCHEDULE = {
 } as const;
 
 /**
- * Milliseconds between a failed attempt (from 1) and the next, varied so that deliveries that failed together come apart.
+ * Milliseconds between a failed attempt (from 1) and the next, varied so that deliveries that failed together do not come back
+ * together.
  * @param chance in [0, 1)
  */
 export function pauseMs(attempt: number, chance: number): number {

@@ -27,8 +27,8 @@ export function signatureOf(secrets: readonly string[], { id, timestampS, body }
 }
 
 /**
- * The `webhook-id` of an event. A hash of the id of the delivering task, not that id itself: the signed text is separated by
- * full stops, so a caller must not be able to put one into it; and receivers store it, without any use for our ids.
+ * The `webhook-id` of an event. A hash of the id of the delivering task, not that id itself: full stops separate the parts of
+ * the signed text, so a caller must not be able to put one into the id.
  */
 export function messageId(taskId: string): string {
   return `msg_${createHash("sha256").update(taskId).digest("hex").slice(0, 32)}`;

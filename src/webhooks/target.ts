@@ -39,7 +39,7 @@ export async function checkTarget(
   }
 }
 
-/** Its name servers do not answer or fail: the same URL may work later. */
+/** Its name servers do not answer, or fail: the same URL may work later. */
 function unresolved(when: string): PaihaoError {
   return new PaihaoError("resolver-unavailable", `webhook: its host name does not resolve ${when}`, {
     extensions: { parameter: "webhook" },

@@ -5,7 +5,7 @@ import { id } from "./task.ts";
 import { count, type Document, index, text } from "./values.ts";
 
 const acceptedLine = z.object({ line: count, id, href: text, index, replayed: z.literal(true).exactOptional() });
-/** What became of a line of a batch that was accepted. */
+/** The verdict on an accepted line of a batch. */
 export type AcceptedLine = Document<typeof acceptedLine>;
 
 /** A line of the response to a batch. */

@@ -20,15 +20,15 @@ const series = z.object({
   scheduled: values("At the end of the interval."),
   dead: values("At the end of the interval."),
   accepted: values("In the interval."),
-  started: values("In the interval; at its edges it may be off by as many as run."),
+  started: values("In the interval; it may be off by the number of tasks running at its edges."),
   finished: values("In the interval, including the failed."),
   failed: values("In the interval."),
   serviceP50: percentile(
-    "Median of the service times of some that succeeded in the interval, in seconds; null if none did.",
+    "Median of a sample of the service times of tasks that succeeded in the interval, in seconds; null if none did.",
   ),
   serviceP95: percentile("Their 95th percentile."),
   waitP50: percentile(
-    "The same of the time between joining the line and starting, of those that ended at their first attempt.",
+    "Median of the time between joining the line and starting, of tasks that ended at their first attempt.",
   ),
   waitP95: percentile("Its 95th percentile."),
 });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isContentType } from "../handler/result-headers.ts";
 import { LONGEST_DELAY_S } from "../task.ts";
 
-// What callers may choose freely is `unknown`: it was parsed from JSON, and z.json() would copy it value by value.
+// Members that callers may choose freely are `unknown`: they were parsed from JSON, and z.json() would copy them.
 
 /** A fence as leases carry it: a number up to 2^53, or its digits. */
 const fence = z.union([z.int().min(1), z.string().regex(/^\d{1,16}$/)]).transform(String);
@@ -14,7 +14,7 @@ export const takeBody = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9._:-]{1,128}$/)
     .optional(),
-  /** Most tasks to lease. */
+  /** The maximum number of tasks to lease. */
   count: z.int().min(1).max(100).default(1),
   /** Length of the lease, seconds; default: that of the queue. */
   lease: z.number().min(1).max(86_400).optional(),

@@ -9,7 +9,7 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
     scanned: count.describe("How many entries were looked at."),
   });
 
-/** A page of items, whose schemas need not be known here. */
+/** A page of items of any schema. */
 export type Page<Item> = Omit<Document<ReturnType<typeof pageOf>>, "items"> & { readonly items: readonly Item[] };
 
 /** A list without pages. */

@@ -1,12 +1,12 @@
 import { PaihaoError } from "../errors.ts";
 
-/** A parameter of requests: how it is read, and how it is described. `Absent`: its value where it is not given. */
+/** A parameter of requests: how it is read, and how it is described. `Absent`: its value if it is not given. */
 export interface Parameter<T, Absent = null> {
   readonly name: string;
   readonly description: string;
   /** A JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** What is expected of a value, for a caller who has sent another. */
+  /** What is expected of a value, for a caller who sent an invalid one. */
   readonly expected: string;
   readonly absent: Absent;
   /** Its value; undefined if it is invalid. */

@@ -15,16 +15,16 @@ export const problem = z
   })
   .describe("A problem document (RFC 9457); further members depend on the code.");
 
-/** Of an invalid input as many errors are told: a megabyte of invalid values would give 29 MB of them. */
+/** How many errors of an invalid input are reported: a megabyte of invalid values would give 29 MB of them. */
 export const MAX_INPUT_ERRORS = 100;
 
-/** What the problem `invalid-input` has besides. */
+/** Further members of the problem `invalid-input`. */
 export const invalidInput = z.looseObject({
   errors: z.array(fieldError).max(MAX_INPUT_ERRORS),
   moreErrors: z.int().exactOptional(),
 });
 
-/** What the problem `invalid-task` has besides. */
+/** Further members of the problem `invalid-task`. */
 export const invalidTask = z.looseObject({ id: text, reason: text });
 
 /** A problem of the server, or of a handler. */

@@ -8,14 +8,16 @@ export const queue = z.object({
   name: text,
   own: flag.describe("One of the server's own queues, for webhooks or undo."),
   orphaned: flag.describe(
-    "No process has a handler for it any more, and none lives that took from it: what it holds will not run.",
+    "No process has a handler for it any more, and no worker that served it is alive: its tasks will not run.",
   ),
   paused: flag,
   waiting: count,
   scheduled: count,
   held: count
     .nullable()
-    .describe("Of a keyed queue, how many of the waiting tasks wait for another of their key; null for any other."),
+    .describe(
+      "In a keyed queue, how many of the waiting tasks wait for another with the same line key; null for other queues.",
+    ),
   running: count,
   dead: count,
   workers: count,
@@ -24,12 +26,12 @@ export const queue = z.object({
   serviceTime: z.object({ mean: seconds.nullable(), samples: count }),
   rate: z
     .object({ accepted: seconds, finished: seconds, failed: seconds })
-    .describe("Per second, over the last minute; `finished` includes the failed, not the canceled."),
+    .describe("Per second, over the last minute; `finished` includes failed tasks, but not canceled ones."),
   eta: eta.nullable(),
   order: z
     .enum(["arrival", "fair"])
     .describe(
-      "`fair`: keys (such as callers) take turns, so the index of a waiting task may rise; `eta` of the queue is then that of a key of which none waits.",
+      "`fair`: line keys (such as callers) take turns, so the index of a waiting task may rise; `eta` of the queue is then for a key without waiting tasks.",
     ),
   resting: z
     .object({ since: time, reason: text, nextProbe: time })
@@ -49,7 +51,7 @@ export const queue = z.object({
   actions: z
     .array(z.enum(QUEUE_ACTIONS))
     .describe(
-      "What you can do with the queue now, with your key: `submit` to it, `list` its tasks, `pause` or `resume` it; `cancel`, `retry` and `delete` are for many of its tasks at once.",
+      "What you can do with the queue now, with your key: `submit` to it, `list` its tasks, `pause` or `resume` it; `cancel`, `retry` and `delete` apply to many of its tasks at once.",
     ),
 });
 /** A queue and its figures. */

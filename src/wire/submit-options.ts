@@ -14,7 +14,7 @@ interface Form<T> extends Omit<Parameter<T>, "absent" | "read"> {
 interface Option<T> {
   readonly default: T;
   readonly forms: readonly Form<T>[];
-  /** What counts of two forms; where it is left out, only one may be given. */
+  /** How two forms are combined; without it, only one may be given. */
   both?(first: T, second: T): T;
 }
 
@@ -22,13 +22,13 @@ const option = <T>(of: Option<T>): Option<T> => of;
 
 /** Seconds in each unit of Cancel-After. */
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
-/** The shortest deadline, seconds: the store looks about once a second. */
+/** The shortest deadline, seconds: the store checks about once a second. */
 const MIN_DEADLINE_S = 1;
 const DEADLINE = `${MIN_DEADLINE_S} to ${LONGEST_DELAY_S} seconds`;
 
 /**
- * The options of a submission: all there is to be known of one stands here. The names are those of what is read; where a task has a field
- * of that name (store/fields.ts), it is stored there.
+ * The options of a submission: everything about an option is defined here. If a task has a field of the same name
+ * (store/fields.ts), the option is stored in it.
  */
 const OPTIONS = {
   priority: option<number>({
@@ -71,14 +71,14 @@ const OPTIONS = {
       {
         ...{ in: "query", line: "number", name: "deadline" },
         description:
-          "Cancel the task unless it has ended within so many seconds of its submission; later than `delay` and `notBefore`.",
+          "Cancel the task unless it has ended within this many seconds of its submission; later than `delay` and `notBefore`.",
         schema: { type: "number", minimum: MIN_DEADLINE_S, maximum: LONGEST_DELAY_S },
         expected: DEADLINE,
         read: (given) => millisecondsOf(secondsOf(given), MIN_DEADLINE_S),
       },
       {
         ...{ in: "header", name: "Cancel-After" },
-        description: "The same as `deadline`: `90`, `90s`, `5m` or `1h`. If both are given, the sooner counts.",
+        description: "The same as `deadline`: `90`, `90s`, `5m` or `1h`. If both are given, the earlier one counts.",
         schema: { type: "string" },
         expected: `${DEADLINE}, such as 90, 90s, 5m or 1h`,
         read(given) {
@@ -94,7 +94,7 @@ const OPTIONS = {
   }),
   dryRun: option<boolean>({
     default: false,
-    forms: [{ in: "query", ...flag("dryRun", "Store nothing; only answer which place the task would get.") }],
+    forms: [{ in: "query", ...flag("dryRun", "Store nothing; only answer what place the task would get.") }],
   }),
   webhook: option<string | null>({
     default: null,
@@ -114,7 +114,7 @@ const FORMS = Object.entries<Option<unknown>>(OPTIONS).flatMap(([name, { forms, 
   forms.map((form) => ({ name: name as Name, form, both, header: form.name.toLowerCase() })),
 );
 
-/** Those of a submission that asks for nothing. */
+/** The options of a submission without any. */
 export const SUBMIT_DEFAULTS: SubmitOptions = {
   ...(Object.fromEntries(Object.entries(OPTIONS).map(([name, { default: value }]) => [name, value])) as unknown as Omit<
     SubmitOptions,
@@ -145,7 +145,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
  * @throws PaihaoError invalid-parameter that names the parameter
  */
 export function readSubmitOptions(search: URLSearchParams, headers: Headers, nowMs: number): SubmitOptions {
-  // Most have none.
+  // Most submissions have none.
   if (search.size === 0 && HEADERS.every((name) => headers[name] === undefined)) return SUBMIT_DEFAULTS;
   const read: Partial<Record<Name, { form: Form<unknown>; value: unknown }>> = {};
   for (const { name, form, both, header } of FORMS) {
@@ -162,7 +162,7 @@ export function readSubmitOptions(search: URLSearchParams, headers: Headers, now
 }
 
 /**
- * The options of a line of a batch: what its envelope says, and those of the batch for what that leaves out.
+ * The options of a line of a batch: those of its envelope, and the batch's for those that it leaves out.
  * @throws PaihaoError invalid-parameter that names the member
  */
 export function withMembers(options: SubmitOptions, members: Readonly<Record<string, unknown>>): SubmitOptions {
@@ -174,7 +174,7 @@ export function withMembers(options: SubmitOptions, members: Readonly<Record<str
   return possible({ ...options, ...Object.fromEntries(own) });
 }
 
-/** @throws PaihaoError invalid-parameter for a deadline that the task could not meet, since it is not due before */
+/** @throws PaihaoError invalid-parameter for a deadline that the task could not meet, since it is only due later */
 function possible(options: SubmitOptions): SubmitOptions {
   const { delayMs, deadlineMs } = options;
   if (deadlineMs === null || deadlineMs > delayMs) return options;

@@ -47,15 +47,15 @@ export type Pending = Document<typeof pending>;
 const progress = z.object({
   percent: z.number().min(0).max(100),
   message: text.nullable(),
-  estimated: flag.describe("From the service times of others, since the handler reports none."),
+  estimated: flag.describe("From the service times of other tasks, since the handler does not report progress."),
 });
-/** How far a task is. */
+/** The progress of a task. */
 export type Progress = Document<typeof progress>;
 
 export const taskError = z.object({
   code: text,
   message: z.string().min(1),
-  steps: z.array(text).exactOptional().describe("If an undo failed: the steps that are not undone."),
+  steps: z.array(text).exactOptional().describe("If an undo failed: the steps that were not undone."),
 });
 /** Why a task failed or was canceled. */
 export type TaskError = Document<typeof taskError>;
@@ -68,8 +68,8 @@ export const task = z.object({
   status: state.describe("Same as `state`; generic clients expect this name."),
   index,
   ahead: count.nullable().describe("All the work in front of the task: `index` + `running`."),
-  running: count.describe("How many tasks of the queue run."),
-  waiting: count.describe("How many tasks of the queue wait."),
+  running: count.describe("How many tasks of the queue are running."),
+  waiting: count.describe("How many tasks of the queue are waiting."),
   attempt: count.describe("The number of the latest attempt; 0 before the first."),
   maxAttempts: count,
   cancelRequested: flag,
@@ -81,7 +81,7 @@ export const task = z.object({
   expiresAt: time.nullable(),
   deadlineAt: time.nullable().describe("When the task is canceled unless it has ended."),
   held: flag.describe(
-    "The key of the task is at its limit: it starts when another task of the same key has ended, whatever else it waits for.",
+    "The line key of the task is at its limit: the task cannot start before another with the same key has ended.",
   ),
   original: text.nullable().describe("The task whose input was submitted again as this one."),
   again: text.nullable().describe("The last task that was submitted with its input."),
@@ -89,7 +89,7 @@ export const task = z.object({
   actions: z
     .array(z.enum(TASK_ACTIONS))
     .describe(
-      "What you can do to the task now: with your key, in the state it is in. `cancel` and `delete` are a DELETE, `replace` is a PUT of another input, `move` is a PATCH, `retry` a POST to `/retry`, `again` one to `/again`. Whatever is not listed is refused, or changes nothing. Empty in a webhook, and for who has only a signed link.",
+      "What you can do to the task now: with your key, in the state it is in. `cancel` and `delete` are a DELETE, `replace` is a PUT of another input, `move` is a PATCH, `retry` a POST to `/retry`, `again` one to `/again`. An action that is not listed is refused, or changes nothing. Empty in webhooks and for holders of a signed link.",
     ),
   links: z.array(link),
 });
@@ -101,7 +101,9 @@ export const listedTask = task.extend({
   caller: text.nullable(),
   key: text
     .nullable()
-    .describe("Whose share of a fair line it takes, or its key in a keyed one; of a long one `#` and a digest."),
+    .describe(
+      "Its line key: whose share of a fair line it takes, or what it waits for in a keyed one. For a long key: `#` and a digest.",
+    ),
   worker: text.nullable().describe("The last 20 characters of the name of the worker that has it, or had it last."),
   dueAt: time.nullable().describe("When a scheduled or retrying task is due."),
   lost: count.describe("How many workers it has lost."),
@@ -110,18 +112,18 @@ export const listedTask = task.extend({
 export const deadTask = listedTask.extend({
   errors: z.array(text).describe("The latest errors of its attempts, newest first."),
 });
-/** A task of a list; of a dead one, with its errors. */
+/** A task of a list; a dead one with its errors. */
 export type ListedTask = Document<typeof listedTask> & Partial<Document<typeof deadTask>>;
 
 /** A value that a handler has written. */
 export const output = z.object({
   seq: count.describe("Rises by one over all attempts."),
-  run: z.int().min(1).describe("Rises with every start of the task: read anew from there."),
+  run: z.int().min(1).describe("Rises with every start of the task: discard the values of earlier runs."),
   attempt: count,
   data: z.unknown().describe("What the handler wrote."),
 });
 export type Output = Document<typeof output>;
 
-/** Where a submission would stand. */
+/** The place that a submission would get. */
 export const quote = z.object({ queue: text, index, eta: eta.nullable() });
 export type Quote = Document<typeof quote>;

@@ -3,18 +3,18 @@ import { state, task } from "./task.ts";
 import { count, type Document, flag, text, time } from "./values.ts";
 
 export const attempt = z.object({
-  number: count.describe("0 where a dead task was run again, which is no attempt."),
+  number: count.describe("0 for the retry of a dead task, which is not an attempt."),
   startedAt: time,
   endedAt: time.nullable(),
   outcome: z
     .enum(["running", "succeeded", "failed", "canceled", "retrying", "later", "lost", "released", "dead", "retried"])
     .describe(
-      "`retrying`: another attempt followed; `later`: it asked for that, and does not count; `lost`: with its worker; `released`: handed back unfinished; `dead`: the task was run again after that; `retried`: that this was done.",
+      "`retrying`: another attempt followed; `later`: the handler asked for that, and the attempt does not count; `lost`: its worker was lost; `released`: handed back unfinished; `dead`: the task died, and was retried later; `retried`: that retry.",
     ),
   worker: text.nullable().describe("The last 20 characters of its name; null without the scope `read`."),
   error: text.nullable().describe("Null without the scope `read`."),
 });
-/** An attempt of a task, or that a dead task was run again. */
+/** An attempt of a task, or the retry of a dead task. */
 export type Attempt = Document<typeof attempt>;
 
 export const shown = z.object({
@@ -24,7 +24,7 @@ export const shown = z.object({
   json: z.unknown().exactOptional().describe("The value, if it is JSON."),
   text: text.exactOptional(),
 });
-/** Bytes as a page can show them: JSON or text, if they are not too many. */
+/** A value as a page can show it: JSON or text, if it is not too long. */
 export type Shown = Document<typeof shown>;
 
 const step = z.object({
@@ -32,7 +32,7 @@ const step = z.object({
   number: count,
   state: z.enum(["begun", "done", "undone"]),
   undoable: flag,
-  undoneAt: time.nullable().describe("When the last of them had been undone; null before."),
+  undoneAt: time.nullable().describe("When the last step had been undone; null before that."),
   bytes: count,
   value: z.unknown().describe("JSON; null if it is long."),
   truncated: flag,
@@ -48,11 +48,11 @@ export const timeline = z.object({
   dueAt: time.nullable(),
   query: z.record(z.string(), text),
   attempts: z.array(attempt).describe("The oldest first."),
-  attemptsOmitted: flag.describe("There may have been earlier ones."),
+  attemptsOmitted: flag.describe("Whether earlier attempts may be missing."),
   steps: z
     .array(step)
     .describe(
-      "Of a task that is pending, dead, or can be undone; once they have been undone as long as the result of that is kept.",
+      "The steps of a task that is pending, dead, or can be undone; after an undo, for as long as the undo's result is kept.",
     ),
   stepsOmitted: count,
   undo: z
@@ -78,7 +78,7 @@ export const timeline = z.object({
         attempts: z.array(attempt),
       }),
     )
-    .describe("One delivery for each end of the task, as long as it is remembered."),
+    .describe("One delivery for each end of the task, for as long as it is stored."),
   input: shown.nullable(),
   result: shown.extend({ status: z.int() }).nullable(),
 });

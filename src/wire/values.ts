@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a schema describes, as its reader has it: nobody changes a document. */
+/** The type of a schema, made read-only: nobody changes a document. */
 export type Document<Schema extends z.ZodType> = DeepReadonly<z.infer<Schema>>;
 
 type DeepReadonly<T> = T extends object ? { readonly [Member in keyof T]: DeepReadonly<T[Member]> } : T;
@@ -10,7 +10,7 @@ export const flag = z.boolean();
 export const count = z.int().min(0);
 export const seconds = z.number().min(0);
 export const time = z.string().meta({ format: "date-time", description: "RFC 3339, UTC, with milliseconds." });
-/** How many tasks stand before one. */
+/** How many tasks start before one. */
 export const index = count
   .nullable()
-  .describe("How many tasks of the queue stand before this one; null if the task has no place in line.");
+  .describe("How many tasks of the queue start before this one; null if the task has no place in line.");

@@ -85,7 +85,7 @@ export class Pool implements Role, Slots {
     const max = lanes === 1 ? this.slots : Math.floor(this.slots / (lanes + 1));
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       const { engine } = parts;
-      // The first lane requests whatever there is, the others only if there is enough for a full request.
+      // The first lane requests any number of tasks, the others only enough for a full request.
       const min = lane === 0 ? 1 : max;
       const common = { worker, engine, settings, slots: this, log: this.#log };
       return new Taker({ ...common, suspectLeaseMs: suspectLease, lane, min, max });

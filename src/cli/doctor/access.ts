@@ -18,7 +18,7 @@ export async function checkAccess(connection: Connection, config: Config): Promi
   try {
     const missing = await missingAccess({ connection, keys, config });
     if (missing !== undefined) return [split("rights", missing)];
-    const findings = [ok("writes", "taken, with messages")];
+    const findings = [ok("writes", "accepted, and messages arrive")];
     if (durability === "memory") return findings;
     // Durability is confirmed for what the same connection has written.
     const { probe } = scriptsOf(connection, { strictResultTtl });

@@ -88,7 +88,7 @@ function roleOf(info: Info): Finding | undefined {
   if (info.get("role") !== "slave") return undefined;
   return failure(
     "role",
-    "the store is a replica, which takes no writes",
+    "the store is a replica, which accepts no writes",
     "set REDIS_URL to its master, or use sentinels",
   );
 }

@@ -31,7 +31,7 @@ export function print(line: string): void {
 /** Which members of JSON values are wanted, by their paths; undefined: all of them. */
 let wanted: readonly string[] | undefined;
 
-/** From now on JSON values are printed with these members only. */
+/** From now on JSON values are printed with only these members. */
 export function printOnly(fields: readonly string[]): void {
   wanted = fields;
 }

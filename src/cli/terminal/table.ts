@@ -16,7 +16,7 @@ export interface Column<Row> {
   readonly early?: true;
 }
 
-/** What stands for nothing. */
+/** What is shown for a missing value. */
 const NOTHING = "–";
 const GAP = "  ";
 

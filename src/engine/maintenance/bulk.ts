@@ -16,7 +16,7 @@ interface BulkStep {
   readonly queue: string;
   readonly filter: Filter;
   readonly after: BulkPlace | null;
-  /** Only count. */
+  /** Only counts the tasks that match. */
   readonly dryRun: boolean;
   /** Whether the score of an entry is the time when it joined the list: for dead and finished tasks. */
   readonly byTime: boolean;

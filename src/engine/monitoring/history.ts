@@ -41,7 +41,7 @@ export interface History {
 export class Histories {
   readonly #scripts: Pick<Scripts, "sample" | "history">;
   readonly #keys: Keys;
-  /** Identifies this process: one process takes the samples of an interval. */
+  /** Identifies this process: only one process takes the samples of an interval. */
   readonly #process = newCall();
   /** What the last call found empty, by the partition's tag and the queues. */
   readonly #empty = new Set<string>();

@@ -12,7 +12,7 @@ export interface Submission {
   /** JSON text, or bytes of another media type. */
   readonly input: string | Buffer;
   readonly mediaType: string;
-  /** What identifies the same submission when it is repeated; default: the whole input. */
+  /** What identifies a repetition of the submission; default: the whole input. */
   readonly identity?: string | undefined;
   readonly caller: string | null;
   readonly options: SubmitOptions;
@@ -34,7 +34,7 @@ export interface Share {
 
 /** The arguments of the scripts for a submission. */
 export interface Item extends SubmitItem {
-  /** They travel on the connection of large values. */
+  /** Whether they use the connection for large values. */
   readonly large: boolean;
 }
 

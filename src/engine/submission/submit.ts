@@ -40,7 +40,7 @@ export interface SubmitterParts {
   /** The same for large inputs, on their own connection. */
   readonly large: Scripts;
   readonly keys: Keys;
-  /** What records call this process where it listens. */
+  /** The name of this process in records that it listens to. */
   readonly process: string;
   readonly homes: Homes;
   readonly others: OtherPartitions;
@@ -105,7 +105,7 @@ export class Submitter {
     return this.#submit(itemOf(submission, settings, this.#partitionsOf(settings), { listener, trace }), settings);
   }
 
-  /** Over how many partitions a queue lies. */
+  /** Over how many partitions a queue is spread. */
   #partitionsOf({ keyedConcurrency }: QueueSettings): number {
     return keyedConcurrency === undefined ? this.#keys.partitions : 1;
   }

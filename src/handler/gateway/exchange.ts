@@ -37,7 +37,7 @@ export class Exchange {
   readonly #task: TaskContext;
   readonly #repeatable: boolean;
   readonly #deadline: Deadline;
-  /** A connection that has carried nothing yet; only of a request that is sent once. */
+  /** A connection that has carried nothing yet; only for a request that is sent once. */
   #socket: Socket | undefined;
 
   constructor(forwarder: Forwarder, task: TaskContext, repeatable: boolean) {
@@ -48,8 +48,8 @@ export class Exchange {
   }
 
   /**
-   * Connects, and marks the request as sent: without a connection nothing was sent, and it may still be sent later. Returns false
-   * if an earlier attempt has marked it.
+   * Connects, then marks the request as sent: without a connection, it can still be sent later. Returns false if an earlier
+   * attempt has marked it.
    */
   async connect(): Promise<boolean> {
     try {
@@ -58,7 +58,7 @@ export class Exchange {
       });
       return first || this.ended(false);
     } catch (error) {
-      if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, false, error);
+      if (error instanceof NoAnswer) throw this.failed(`There was no answer (${error.message}).`, false, error);
       this.#socket?.destroy();
       throw this.ended(error);
     }
@@ -88,7 +88,7 @@ export class Exchange {
         return answer;
       });
     } catch (error) {
-      if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, error.sent, error);
+      if (error instanceof NoAnswer) throw this.failed(`There was no answer (${error.message}).`, error.sent, error);
       throw this.ended(giveUp({ status: 400, title: "The request cannot be forwarded", detail: messageOf(error) }));
     }
   }
@@ -126,7 +126,7 @@ export class Exchange {
       reason: this.#deadline.passed ? "timeout" : cause instanceof NoAnswer ? cause.message : "no answer",
       repeatable: this.#repeatable || !sent,
     });
-    const why = this.#deadline.passed ? `No whole answer came within ${this.#forwarder.timeoutMs} ms.` : reason;
+    const why = this.#deadline.passed ? `There was no complete answer within ${this.#forwarder.timeoutMs} ms.` : reason;
     if (this.#repeatable && attempt < maxAttempts) return new Error(`the API behind the gateway: ${why}`, { cause });
     log.warn({ err: cause, sent }, "the API behind the gateway did not answer; the task ends with 502");
     return unanswered(why, { sent });
@@ -139,7 +139,7 @@ export class Exchange {
   }
 }
 
-/** The headers of a response that its result gets, and our own. */
+/** The headers of a response that the result keeps, and our own. */
 export function answerHeaders(answer: IncomingMessage): Headers {
   const headers = new Headers();
   const fields: HeaderField[] = [];

@@ -6,12 +6,12 @@ const OWN = new Set([
   // The trace context, which is checked, kept with the task, and sent as that of the attempt.
   ...["traceparent", "tracestate"],
 ]);
-/** Those that a gateway sets to how the request came, or extends. */
+/** Headers that a gateway sets or extends to describe how the request arrived. */
 const SET = new Set(["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "via"]);
-/** Those by which a caller shows this server its API key. */
+/** Headers in which callers send this server their API key. */
 const OF_CALLERS = new Set(["authorization", "cookie", "cookie2"]);
 
-/** What only a proxy may say: who sent the request and how, and what it was at first. */
+/** Headers that only a proxy may set: who sent the request and how, and its original form. */
 const OF_PROXIES = new RegExp(
   `^(?:${[
     ...["forwarded", "x-forward", "http-", "x-original-", "x-real-", "x-rewrite-", "x-host$", "x-scheme$"],
@@ -37,14 +37,14 @@ const OF_PROXIES = new RegExp(
   ].join("|")})`,
 );
 
-/** Words of a name, or the ends of one, by which it says that the value is a secret or proves who sent it. */
+/** Words or endings of a header name that mark its value as a secret or a proof of identity. */
 const SECRET_WORD =
   /^(?:(?:o|web|basic|pre)?auth(?:$|[^o]|ori[sz])|cert(?:$|s|ificates?$)|cookie2?$|credentials?$|jwt|otp$|totp$|dpop$|csrf$|xsrf$|pwd$|passphrase$|assertion$|sessions?$)/;
 const SECRET_ENDS = [
   ...["token", "tokens", "secret", "secrets", "password", "passwd", "cookie", "sessionid"],
   ...["apikey", "accesskey", "authkey", "secretkey", "privatekey"],
 ];
-/** A key that may open something. */
+/** A key that may grant access. */
 const KEY = /(?<!(?:^|-)(?:idempotency|partition|shard|routing|sort|cache|surrogate|public)-)(?<=^|-)keys?$/;
 
 /** What the gateway needs to repeat a request, and the API to understand its body. */
@@ -53,7 +53,7 @@ const ALWAYS = ["content-type", "content-encoding", "content-language", "idempot
 /**
  * The headers of a request that are forwarded to the API, names in lower case. Applied when it is stored and when it is
  * forwarded, since an older version, or one with other options, may have stored it.
- * @param forward only these, as {@link forwardList} returns them; default: all but those that are a proxy's or secret
+ * @param forward only these, as {@link forwardList} returns them; default: all except secret ones and those of proxies
  */
 export function forwardedHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,
@@ -90,11 +90,11 @@ function refusal(given: string): string | undefined {
   if (isHopByHop(name)) return "which belongs to one connection";
   if (OWN.has(name)) return "which is for this server, or set by it";
   if (SET.has(name)) return "which the gateway sets itself";
-  if (OF_CALLERS.has(name)) return "by which callers show this server their API key";
+  if (OF_CALLERS.has(name)) return "in which callers send this server their API key";
   return undefined;
 }
 
-/** A name as seen by servers that take all characters other than letters and digits for the same: `X_Real.IP` is `x-real-ip`. */
+/** A name as seen by servers that treat all characters other than letters and digits alike: `X_Real.IP` is `x-real-ip`. */
 function plain(name: string): string {
   return name.replace(/[^a-z0-9]/g, "-");
 }

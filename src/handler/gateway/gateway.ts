@@ -15,10 +15,10 @@ import { Upstream } from "./upstream.ts";
 
 /** Idempotent methods, which may be retried (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
-/** The status by which an API says that it is down (RFC 9110 §15.6.4). */
+/** The status that says that an API is down (RFC 9110 §15.6.4). */
 const DOWN = 503;
 
-/** How a 429 with Retry-After is put off; after this many times it becomes the result. */
+/** How a 429 with Retry-After postpones a task; after this many times it becomes the result. */
 const PUT_OFF = { times: 100, backoff: { baseMs: 1000, maxMs: 60_000 }, maxMs: 3_600_000 } as const;
 const TIMEOUT_MS = 30_000;
 /** How much longer the timeout of the task is than that of the gateway's request, ms. */
@@ -33,8 +33,10 @@ export interface GatewayOptions {
   /** Default: all of {@link GATEWAY_METHODS}. */
   methods?: readonly GatewayMethod[];
   /**
-   * Names of the only headers that are forwarded, beside `Content-Type`, `Content-Encoding`, `Content-Language`, `Idempotency-Key`
-   * and what the gateway sets; secret ones are then stored with the request. Default: all that are neither secret nor a proxy's.
+   * Names of the only headers that are forwarded, besides `Content-Type`, `Content-Encoding`, `Content-Language`,
+   * `Idempotency-Key`
+   * and what the gateway sets; secret ones are then stored with the request. Default: all except secret ones and those of
+   * proxies.
    */
   forward?: readonly string[];
   /** Longest time of one attempt, to the end of the response; default 30 s. */
@@ -43,9 +45,11 @@ export interface GatewayOptions {
   attempts?: number;
   concurrency?: number;
   rate?: { max: number; per: Duration };
-  /** Shares the line out among callers (true) or other keys, as for a handler; `by` gets the request, with the body in base64. */
+  /**
+   * Shares the line among callers (true) or other line keys, as for a handler; `by` gets the request, with the body in base64.
+   */
   fair?: boolean | FairOptions<GatewayRequest>;
-  /** Sends the requests of one key one after the other, as for a handler; `by` gets the request. */
+  /** Sends the requests with one line key one after the other, as for a handler; `by` gets the request. */
   keyed?: KeyedOptions<GatewayRequest>;
 }
 
@@ -53,7 +57,7 @@ export interface GatewayOptions {
 export interface Gateway extends Handler<GatewayRequest> {
   readonly gateway: {
     readonly methods: readonly GatewayMethod[];
-    /** The headers that are forwarded, in lower case; absent: all that are neither secret nor a proxy's. */
+    /** The headers that are forwarded, in lower case; absent: all except secret ones and those of proxies. */
     readonly forward?: ReadonlySet<string>;
   };
 }
@@ -114,7 +118,7 @@ export function isGateway(handler: Handler): handler is Gateway {
 async function forward(forwarder: Forwarder, request: GatewayRequest, task: TaskContext): Promise<Response> {
   // It was checked when it was stored, but perhaps by an older version, or with other options.
   if (!forwarder.methods.includes(request.method)) {
-    throw giveUp({ status: 405, title: "The gateway does not take this method" });
+    throw giveUp({ status: 405, title: "The gateway does not support this method" });
   }
   if (isUnsafePath(request.path)) throw giveUp({ status: 400, title: "The path may lead out of the gateway's target" });
   const sent = forwardedHeaders(request.headers, forwarder.forward);
@@ -148,7 +152,7 @@ async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Er
   const askedMs = retryAfterMs(answer.headers["retry-after"], { nowMs: Date.now(), maxMs: PUT_OFF.maxMs });
   for (let n = 0; askedMs !== undefined && n < PUT_OFF.times; n += 1) {
     if (!(await isFirst(task, `put off ${n}`))) continue;
-    // Not at once, even for `Retry-After: 0`, which would only give another 429.
+    // Never at once, even for `Retry-After: 0`, which would only get another 429.
     return retryLater(Math.max(askedMs, backoffMs(PUT_OFF.backoff, n + 1)));
   }
   return undefined;

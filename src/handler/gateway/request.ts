@@ -35,7 +35,7 @@ const OF_ONE_SENDING = new Set([
 ]);
 const OF_ONE_SENDING_PREFIX = /^(?:x-b3-|x-datadog-|uberctx-)/;
 
-/** What identifies the same request when it is sent twice: everything but the headers that differ each time. */
+/** What identifies a request that is sent twice: everything except the headers that differ each time. */
 export function identityOf({ method, path, headers, body }: GatewayRequest): string {
   const telling = Object.entries(headers)
     .filter(([name]) => !OF_ONE_SENDING.has(name) && !OF_ONE_SENDING_PREFIX.test(name))
@@ -72,7 +72,7 @@ export function isUnsafePath(target: string): boolean {
     if (decoded === path) return false;
     path = decoded;
   }
-  // Still encoded after all decodings: unknown, so unsafe.
+  // It is still encoded after all decodings, so it is unsafe.
   return path.includes("%");
 }
 

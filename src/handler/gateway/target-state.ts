@@ -12,12 +12,12 @@ export interface TargetState {
 /** Marks it on the task across copies of this module, since a handler file may load another copy than the server. */
 const TARGET = Symbol.for("paihao.target");
 
-/** Notes it for whoever runs the handler; the last note counts. */
+/** Records it for the code that runs the handler; the last record counts. */
 export function noteTarget(task: TaskContext, seen: TargetState): void {
   Object.assign(task, { [TARGET]: seen });
 }
 
-/** What the handler of a task has noted. */
+/** What the handler of a task has recorded. */
 export function notedTarget(task: TaskContext): TargetState | undefined {
   return (task as { readonly [TARGET]?: TargetState })[TARGET];
 }

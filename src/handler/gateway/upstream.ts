@@ -26,8 +26,8 @@ interface UpstreamRequest {
   readonly body: Buffer | undefined;
   readonly signal: AbortSignal;
   /**
-   * The connection for a request that is sent once, see {@link Upstream.connect}. Others use a kept-alive one, if there is one:
-   * the API may be about to close that, and then it would be unknown whether the request arrived.
+   * The connection for a request that is sent once, see {@link Upstream.connect}. Other requests use a kept-alive one if
+   * possible. The API may be about to close that, and then it would be unknown whether a request arrived.
    */
   readonly socket: Socket | undefined;
 }
@@ -74,7 +74,7 @@ export class Upstream {
     const to = { host, port: Number(port || (secure ? 443 : 80)), signal };
     const name = isIP(host) === 0 ? { servername: host } : {};
     const socket = secure ? tls.connect({ ...to, ...name, ALPNProtocols: ["http/1.1"] }) : net.connect(to);
-    // Once it is connected, whoever uses it hears of its errors; until then it only must not end the process.
+    // Once connected, the code that uses it handles its errors; until then an error must not end the process.
     socket.on("error", () => undefined);
     try {
       await once(socket, secure ? "secureConnect" : "connect");

@@ -48,7 +48,7 @@ const PIECE = 8 * 1024;
 const LINKS_AT_ONCE = 100;
 
 /**
- * Digests a page. The text of script, style, template, noscript, svg and the like does not count.
+ * Digests a page. Text in script, style, template, noscript, svg and the like does not count.
  * @throws NestedTooDeep
  * @throws the signal's reason when it fires
  */

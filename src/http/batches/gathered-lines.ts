@@ -14,7 +14,7 @@ import { paths } from "../task/links.ts";
 /** Most errors reported for the input of one line. */
 const MAX_FIELD_ERRORS = 10;
 
-/** As many lines are stored together: a promise for each would cost more than the rest of it. */
+/** How many lines are stored together: a promise for each would cost more than storing it. */
 const TOGETHER = 32;
 
 /** A line of the response to a batch, without its number. */
@@ -24,7 +24,7 @@ export type LineVerdict = { readonly problem: ProblemDocument } | Omit<AcceptedL
 interface CheckedLine {
   readonly line: number;
   readonly submission: Submission;
-  /** Takes its line of the response. */
+  /** Called with its line of the response. */
   place(text: string): void;
 }
 
@@ -42,9 +42,9 @@ export class GatheredLines {
   #lines: CheckedLine[] = [];
   /** The store did not answer in time: further lines are refused, since each would wait as long. */
   #storeAway = false;
-  /** Resolves when the last ones that were sent have been answered. */
+  /** Resolves when the lines sent last have been answered. */
   #stored: Promise<void> = Promise.resolve();
-  /** Lines are sent when those before have been answered. */
+  /** Sends lines once those before them have been answered. */
   #inTurn = false;
 
   constructor(context: LineContext) {
@@ -56,12 +56,12 @@ export class GatheredLines {
     if (this.#lines.length >= TOGETHER) this.store();
   }
 
-  /** Has those stored that were added, and their verdicts told; never fails. */
+  /** Stores the lines that were added and reports their verdicts; never fails. */
   store(): void {
     const lines = this.#lines;
     if (lines.length === 0) return;
     this.#lines = [];
-    // Large ones travel on another connection than those before: none must overtake another.
+    // Large inputs use another connection, and no line may overtake another.
     this.#inTurn ||= lines.some(({ submission }) => isLarge(submission.input));
     this.#stored = this.#inTurn ? this.#stored.then(() => this.#send(lines)) : this.#send(lines);
   }

@@ -3,8 +3,8 @@ interface Slot {
 }
 
 /**
- * Yields answers in the order of their places, whatever order they arrive in: each as soon as all before it have been yielded.
- * Bounded, if whoever adds places asks for room.
+ * Yields answers in the order of their places, whatever order they arrive in: each as soon as all earlier ones have been yielded.
+ * Its memory is bounded if the caller asks for room before adding a place.
  */
 export class Resequencer implements AsyncIterable<string> {
   readonly #max: number;
@@ -29,7 +29,7 @@ export class Resequencer implements AsyncIterable<string> {
     };
   }
 
-  /** Whether to add another place: false if nobody reads any more. A promise if there is no room yet. */
+  /** Whether to add another place: false once nobody reads the answers. A promise if there is no room yet. */
   room(): boolean | Promise<boolean> {
     const full = this.#slots.length >= this.#max && !this.#abandoned;
     return full ? this.#waitForRoom() : !this.#abandoned;
@@ -44,13 +44,13 @@ export class Resequencer implements AsyncIterable<string> {
     return !this.#abandoned;
   }
 
-  /** No more places will be added. */
+  /** Call it when no more places will be added. */
   end(): void {
     this.#ended = true;
     this.#heard?.();
   }
 
-  /** Nobody reads the answers any more. */
+  /** Call it when nobody reads the answers any more. */
   abandon(): void {
     this.#abandoned = true;
     this.#room?.();

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * Sends texts as they come, then ends the response; never fails. By hand, since a stream pipeline makes an AbortError with a stack for each response
- * that it has sent.
+ * Sends texts as they come, then ends the response; never fails. Not a stream pipeline, which makes an AbortError with a stack
+ * for every response.
  * @param maxBytes above which it waits for the client to read
  */
 export async function sendTexts(res: ServerResponse, texts: AsyncIterable<string>, maxBytes: number): Promise<void> {

@@ -33,7 +33,7 @@ export async function replyEmbedding(
   } else ctx.body = JSON.stringify({ ...document, ...otherwise });
 }
 
-/** Whether a result is JSON, which the body of a handler's Response need not be. A long one is only kept until that is known. */
+/** Whether a result is JSON: the body of a handler's Response need not be. A long one is buffered only until that is known. */
 async function isJson({ engine }: Pick<Api, "engine">, id: string, result: Result): Promise<boolean> {
   if (!isJsonType(result.contentType)) return false;
   const whole = result.rest ? (await engine.tasks.inspect(id, { result: true }))?.result : result;

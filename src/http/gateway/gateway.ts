@@ -59,7 +59,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
     id: currentId(),
     identity: identityOf(request),
     handler,
-    // The query is that of the API behind the gateway.
+    // The query belongs to the API behind the gateway.
     options: readSubmitOptions(new URLSearchParams(), ctx.headers, Date.now()),
     checked: { input: JSON.stringify(request), mediaType: "application/json", value: request },
   });
@@ -79,14 +79,14 @@ function forwardedPath(ctx: Context): string {
   if (rest !== undefined && !isUnsafePath(path)) return path;
   throw new PaihaoError(
     "invalid-parameter",
-    "The path has a segment `..`, in some form, or contains invalid characters.",
+    "The path contains a segment `..`, perhaps encoded, or invalid characters.",
     {
       extensions: { parameter: "path" },
     },
   );
 }
 
-/** How the request reached this server; its headers count only if the proxy is trusted. */
+/** How the request reached this server; forwarding headers count only if the proxy is trusted. */
 function originOf(ctx: Context): NonNullable<GatewayRequest["from"]> {
   const [address, host] = [withoutPort(ctx.ip), hostOf(ctx)];
   return {

@@ -7,7 +7,7 @@ import type { gatewayRoutes } from "./routes.ts";
 const gateway: OperationText = {
   summary: "Forward the request when its turn comes; the response is the result",
   description:
-    "A POST or PATCH without an Idempotency-Key is sent to the target at most once; without a response from it: 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
+    "A POST or PATCH without an Idempotency-Key is sent to the target at most once; if it does not respond: 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
   tags: ["Gateway"],
   parameters: submitParameters((parameter) => parameter.in === "header"),
   requestBody: { content: { "*/*": {} } },

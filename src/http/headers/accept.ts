@@ -27,7 +27,7 @@ export function prefersHtml(accept: string): boolean {
 }
 
 /**
- * Whether events are preferred to everything else that is accepted: they have to be named, and to weigh more than all other ranges; at
+ * Whether events are preferred to everything else that is accepted: they must be named and weigh more than all other ranges. At
  * the same weight the more specific range wins.
  */
 export function prefersEvents(accept: string): boolean {
@@ -35,7 +35,7 @@ export function prefersEvents(accept: string): boolean {
   let [events, rival] = [0, 0];
   for (const { range, weight } of rangesOf(accept)) {
     if (range === EVENTS) events = Math.max(events, weight);
-    // A little less than its weight for a range that is less specific.
+    // A less specific range loses against an equal weight.
     else if (range !== "") rival = Math.max(rival, range.endsWith("/*") ? weight - MIN_WEIGHT / 2 : weight);
   }
   return events > Math.max(0, rival);

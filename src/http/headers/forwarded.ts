@@ -15,17 +15,17 @@ export function hostOf(ctx: Context): string {
   return shownHost(forwarded.trim()) || shownHost(namedIn(ctx.req.url ?? "") ?? ctx.req.headers.host ?? "");
 }
 
-/** The scheme that a request was sent by; Koa passes on whatever a trusted proxy says. */
+/** The scheme that a request was sent with; Koa passes on whatever a trusted proxy says. */
 export function schemeOf(ctx: Context): "http" | "https" {
   return ctx.secure ? "https" : "http";
 }
 
-/** The host in the target of a request, where it has one. */
+/** The host in the target of a request, if it has one. */
 export function namedIn(target: string): string | undefined {
   return target.startsWith("/") ? undefined : ABSOLUTE_FORM.exec(target)?.[1];
 }
 
-/** The last host that was found valid: nearly all requests have the same. */
+/** The last host that was found valid: nearly all requests have the same one. */
 let lastShown = "";
 
 /** The host as it was sent if it is valid, else "". */

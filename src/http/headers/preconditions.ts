@@ -34,12 +34,12 @@ export function checkPreconditions(id: string, { ifMatch, ifNoneMatch }: Precond
     const there = isAny(ifMatch)
       ? tags.length > 0
       : tagsOf(ifMatch).some((tag) => tags.includes(tag) && !isWeakResult(tag, seen));
-    if (!there) throw preconditionFailed(id, "If-Match: the task is not there, or is of another version.");
+    if (!there) throw preconditionFailed(id, "If-Match: the task does not exist, or has another version.");
   }
   if (ifNoneMatch === "" || seen === null) return;
   if (isAny(ifNoneMatch)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
   if (tags.some((tag) => namesVersion(ifNoneMatch, tag))) {
-    throw preconditionFailed(id, "If-None-Match: the task is still of this version.");
+    throw preconditionFailed(id, "If-None-Match: the task still has this version.");
   }
 }
 

@@ -11,7 +11,7 @@ export interface Preferences {
 }
 
 const NONE: Preferences = { respondAsync: false, wait: undefined, waitAsSent: undefined };
-/** The most frequent value. */
+/** The most frequent value of the header. */
 const ASYNC_HEADER = "respond-async";
 const ASYNC: Preferences = { ...NONE, respondAsync: true };
 

@@ -17,7 +17,7 @@ export function setRetryAfter(ctx: Context, seconds: number): void {
   ctx.set("Retry-After", String(Math.max(1, Math.ceil(seconds))));
 }
 
-/** The Retry-After of an error; undefined if a retry would not help. */
+/** The Retry-After of an error; undefined if trying again would not help. */
 export function retryAfterOf({ status, retryAfterS }: PaihaoError): number | undefined {
   return retryAfterS ?? (status === 503 ? UNAVAILABLE_S : undefined);
 }

@@ -16,7 +16,7 @@ const JSON_TYPE = "application/json";
 export interface CheckedInput {
   readonly input: string | Buffer;
   readonly mediaType: string;
-  /** What the handler gets: the output of its schema, the JSON value, or the bytes. */
+  /** What the handler receives: the output of its schema, the JSON value, or the bytes. */
   readonly value: unknown;
 }
 
@@ -65,7 +65,7 @@ export async function readJson<T>(
 }
 
 /**
- * Parses JSON text and checks it with the handler's schema, where it has one: there is a promise to wait for only if that is async.
+ * Parses JSON text and checks it with the handler's schema, if it has one. Returns a promise only if the schema is async.
  * @throws PaihaoError malformed-json, invalid-input
  */
 export function checkJson(text: string, handler: Handler): unknown {
@@ -74,7 +74,7 @@ export function checkJson(text: string, handler: Handler): unknown {
 }
 
 /**
- * Validates a value; returns the output of the schema, and a promise only if the schema does.
+ * Validates a value and returns the output of the schema; a promise only if the schema is async.
  * @throws PaihaoError invalid-input with pointers to the errors
  */
 function checked<T>(schema: StandardSchemaV1<unknown, T>, value: unknown): T | Promise<T> {
@@ -93,9 +93,8 @@ export async function readBytes(req: IncomingMessage, maxBytes: number): Promise
 }
 
 /**
- * Reads the whole body and returns the result of `make`, a promise only if there is something to wait for. No library does this: most
- * bodies arrive in one piece, which is passed on without a copy; the copy and another promise would be a fifth of the cost of
- * accepting a task.
+ * Reads the whole body and returns the result of `make`, as a promise only if it has to wait. Not a library: most bodies arrive
+ * in one piece, and a copy and another promise would be a fifth of the cost of accepting a task.
  */
 function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): T | Promise<T> {
   if (Number(req.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);

@@ -8,7 +8,7 @@ const ACTIONS = {
   delete: ["dead", "finished"],
 } as const satisfies Readonly<Record<string, readonly ListName[]>>;
 
-/** One step of doing something to all tasks of a list that match. */
+/** One step of an action on all tasks of a list that match. */
 export const bulkBody = z
   .strictObject({
     action: z.enum(["cancel", "retry", "delete"]),
@@ -17,15 +17,15 @@ export const bulkBody = z
     idPrefix: z.string().regex(FILTER_FORMS.idPrefix).optional(),
     key: z.string().regex(FILTER_FORMS.key).optional(),
     state: z.enum(["scheduled", "retrying", "succeeded", "failed", "canceled"]).optional(),
-    /** Submitted longer ago, in seconds. */
+    /** The minimum time since submission, in seconds. */
     olderThan: z.number().min(0).max(1e9).optional(),
-    /** The `next` of the step before; null or left out for the first. */
+    /** The `next` of the previous step; null or left out for the first step. */
     cursor: z.string().max(10_000).nullable().optional(),
-    /** Only count. */
+    /** Only counts the tasks that match. */
     dryRun: z.boolean().default(false),
   })
   .refine(({ action, list }) => (ACTIONS[action] as readonly ListName[]).includes(list), {
-    error: "the action does not go with this list",
+    error: "the action does not apply to this list",
     path: ["list"],
   })
   .refine(({ list, state }) => state === undefined || (LISTS[list] as readonly string[]).includes(state), {

@@ -4,7 +4,7 @@ import { wrongParameter } from "../../wire/parameter.ts";
 
 /** A score as Redis writes it, a space, and an id; ids of the server's own tasks contain colons. */
 const FORM = /^(\d{1,17}(?:\.\d{1,6})?) ([A-Za-z0-9][A-Za-z0-9._~:-]{0,299})$/;
-/** Between the places in the partitions. */
+/** Separates the places in the partitions. */
 const BETWEEN = ",";
 
 /** The cursor of the next page: an opaque form of the last place, or of those in all partitions. */

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PaihaoError } from "../../errors.ts";
 import { type FieldError, MAX_INPUT_ERRORS } from "../../wire/problem.ts";
 
-/** The longest pointer and detail of an error. */
+/** The maximum lengths of the pointer and detail of an error. */
 const FIELD_ERROR_LIMITS = { pointer: 512, detail: 512 } as const;
 
 /** The error for an input that a schema refuses, with pointers to the first invalid values. */
@@ -21,14 +21,14 @@ export function invalidInput(issues: readonly StandardSchemaV1.Issue[]): PaihaoE
 }
 
 /**
- * A path as a JSON Pointer in a URI fragment (RFC 6901 §6). If it would be too long, the pointer to the innermost enclosing
- * value with a shorter one.
+ * A path as a JSON Pointer in a URI fragment (RFC 6901 §6). If that is too long, the pointer of the nearest enclosing value
+ * that fits.
  */
 export function pointerOf(path: readonly PropertyKey[]): string {
   let pointer = "#";
   for (const part of path) {
     const name = String(part);
-    // Escaping makes it no shorter.
+    // Escaping never shortens it.
     if (name.length > FIELD_ERROR_LIMITS.pointer) return pointer;
     const longer = `${pointer}/${escaped(name)}`;
     if (longer.length > FIELD_ERROR_LIMITS.pointer) return pointer;
@@ -46,7 +46,7 @@ function shortened(message: string): string {
   return message.length <= detail ? message : `${wellFormed(message.slice(0, detail - 1))}…`;
 }
 
-/** A lone surrogate has no form in UTF-8, and none in a URI. */
+/** A lone surrogate cannot be encoded in UTF-8, so not in a URI either. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString("utf8");
 }

@@ -1,7 +1,7 @@
 import { PaihaoError } from "../../errors.ts";
 import { pointerOf } from "./field-errors.ts";
 
-/** Most levels of nesting: deeper JSON has no use, and is expensive to walk. */
+/** The maximum depth of nesting: deeper JSON has no use, and is expensive to walk. */
 const JSON_DEPTH = 64;
 
 /** A number with fewer digits and no exponent is finite. */

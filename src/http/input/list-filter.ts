@@ -17,28 +17,28 @@ export const LISTS = {
 
 export type ListName = keyof typeof LISTS;
 
-/** The forms of the members of a filter. */
+/** The schemas of the members of a filter. */
 export const FILTER_FORMS = {
   idPrefix: /^[A-Za-z0-9._~:-]{1,300}$/,
-  /** The names of keys. */
+  /** The names of API keys. */
   caller: /^[\x21-\x7e]{1,128}$/,
   key: /^[^\0]{0,256}$/u,
 } as const;
 
-/** What a caller may ask for; what is left out may be anything. */
+/** What a caller may filter by; a member left out matches everything. */
 export interface AskedFilter {
   readonly idPrefix?: string | undefined;
   readonly caller?: string | undefined;
   readonly key?: string | undefined;
   readonly state?: string | undefined;
-  /** Submitted longer ago, s. */
+  /** The minimum time since submission, s. */
   readonly olderThan?: number | undefined;
 }
 
-/** A key of which only the digest is stored, as lists show it. */
+/** The digest of a long line key, as lists show it: only the digest is stored. */
 const DIGEST = /^#[0-9a-f]{32}$/;
 
-/** The same for the engine; undefined if everything is wanted. */
+/** The same filter for the engine; undefined if it matches everything. */
 export function filterOf({ idPrefix, caller, key, state, olderThan }: AskedFilter): Filter | undefined {
   const filter: Filter = {
     prefix: idPrefix,
@@ -59,11 +59,11 @@ export const FILTER_PARAMETERS = {
     form: FILTER_FORMS.idPrefix,
     expected: "1–300 characters A–Z a–z 0–9 . _ ~ : -",
   }),
-  ofCaller: text("caller", "Only tasks of this caller: the name of a key.", {
+  ofCaller: text("caller", "Only tasks of this caller: the name of an API key.", {
     form: FILTER_FORMS.caller,
-    expected: "the name of a key: 1–128 visible ASCII characters",
+    expected: "the name of an API key: 1–128 visible ASCII characters",
   }),
-  ofKey: text("key", "Only tasks of this key of a fair or keyed line.", {
+  ofKey: text("key", "Only tasks with this line key, in a fair or keyed queue.", {
     form: FILTER_FORMS.key,
     expected: "at most 256 characters without NUL",
   }),
@@ -71,7 +71,7 @@ export const FILTER_PARAMETERS = {
   olderThan: {
     ...text(
       "olderThan",
-      "Only tasks that were submitted so long ago: in seconds, or a time such as `90s`, `5m`, `2h` or `3d`.",
+      "Only tasks submitted at least this long ago: in seconds, or a time such as `90s`, `5m`, `2h` or `3d`.",
     ),
     expected: "seconds, or a time such as 90s, 5m, 2h or 3d",
     read(age: string): number | undefined {
@@ -95,7 +95,7 @@ export function readFilter(ctx: Context, list: ListName): Filter | undefined {
   });
 }
 
-/** A stored key as lists show it: itself, or "#" and its digest if it is long; null if there is none. */
+/** A stored line key as lists show it: the key, or "#" and its digest if it is long; null if there is none. */
 export function shownKey(name: string): string | null {
   if (name === "") return null;
   return name.startsWith("=") ? name.slice(1) : name;

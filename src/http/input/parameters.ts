@@ -11,7 +11,7 @@ export function searchOf(ctx: Context): URLSearchParams {
 
 /** The query parameters of all resources but those of submissions (wire/submit-options.ts) and filters (list-filter.ts). */
 export const PARAMETERS = {
-  after: whole("after", "Go on behind the value with this `seq`."),
+  after: whole("after", "Continue after the value with this `seq`."),
   pending: choice("pending", "Status of the response while there is no result yet; default PENDING_STATUS.", [
     "202",
     "404",
@@ -34,12 +34,12 @@ export const PARAMETERS = {
   limit: whole("limit", "Maximum number of items.", { minimum: 1, maximum: 200 }, 50),
   deadOrder: choice(
     "order",
-    "Which come first: those that died last, or those that died long ago.",
+    "Which come first: the tasks that died last, or those that died first.",
     ["newest", "oldest"],
     "oldest",
   ),
-  minutes: whole("minutes", "How far back.", { minimum: 1, maximum: 60 }, 60),
-  step: whole("step", "Seconds of one value; default 60 for all queues, 10 for one.", {
+  minutes: whole("minutes", "How many minutes back.", { minimum: 1, maximum: 60 }, 60),
+  step: whole("step", "Seconds covered by each value; default 60 for all queues, 10 for one queue.", {
     ...{ minimum: 10, maximum: 600, multipleOf: 10 },
   }),
   afterTime: whole("after", "Only intervals that ended later, in seconds since the epoch."),

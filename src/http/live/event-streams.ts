@@ -21,8 +21,8 @@ export function eventText(event: { name: string; id?: string; data: string }): s
 }
 
 /**
- * All event streams of this process. For many idle ones: they share one timer, which visits each once in {@link
- * STREAM_DEFAULTS.spokes} seconds, and one listener for the stop of the server.
+ * All event streams of this process. They share one listener for the stop of the server, and one timer that visits each every
+ * {@link STREAM_DEFAULTS.spokes} seconds.
  */
 export class EventStreams {
   readonly #stopping: AbortSignal;
@@ -43,7 +43,7 @@ export class EventStreams {
 
   /**
    * Sends the head of a stream and keeps it alive until either side closes.
-   * @param on `close` is called once then; `ready` whenever the client has taken what it was sent
+   * @param on `close` is called once it is closed; `ready` whenever the client has read what it was sent
    */
   open(res: ServerResponse, on: { close(): void; ready?(): void }): EventStream {
     this.#opened += 1;
@@ -89,7 +89,7 @@ export class EventStream {
   #missed = 0;
   readonly #onReady: () => void;
 
-  /** @param onReady called when the client has taken what it was sent */
+  /** @param onReady called when the client has read what it was sent */
   constructor(res: ServerResponse, onReady: () => void = () => undefined) {
     this.#res = res;
     this.#onReady = onReady;
@@ -111,7 +111,7 @@ export class EventStream {
     else this.#write(text);
   }
 
-  /** Sends a text that no other replaces; false when the client has to take it before more is sent. */
+  /** Sends a text that no later one replaces; false if the client has to read it before more is sent. */
   push(text: string): boolean {
     if (!this.#last) this.#write(text);
     return !this.#blocked;

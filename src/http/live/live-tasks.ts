@@ -10,10 +10,10 @@ import type { FollowedTask, OutputSource } from "./output-pump.ts";
 import { type OutputReader, OutputReaders } from "./output-readers.ts";
 import { TaskEvents } from "./task-events.ts";
 
-/** Most characters of long pages that wait in a process for readers to take them, over all readers. */
+/** The maximum number of characters of long pages that wait for readers in this process, over all readers. */
 const MAX_HELD = 64 * 1024 ** 2;
 
-/** Everything that is sent of tasks while they go on. */
+/** Everything that is sent about tasks while they are pending. */
 export class LiveTasks {
   readonly #api: Api;
   readonly #watchers: Watchers;
@@ -34,7 +34,7 @@ export class LiveTasks {
   }
 
   /**
-   * Answers with the events of a task, from behind the one that the client knows.
+   * Answers with the events of a task, after the last one that the client has.
    * @throws PaihaoError store-unavailable
    */
   async followEvents(ctx: Context, task: FollowedTask, known: string): Promise<void> {
@@ -52,7 +52,7 @@ export class LiveTasks {
     events.begin(watched.first);
   }
 
-  /** The same of a task that was just submitted: the head goes at once, and what fails then ends the stream. */
+  /** The same for a task that was just submitted: the head is sent at once, and a later failure ends the stream. */
   beginEvents(ctx: Context, task: FollowedTask): void {
     const events = this.#eventsOf(ctx, task, "");
     let stop: (() => void) | undefined;

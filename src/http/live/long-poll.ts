@@ -7,14 +7,14 @@ import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 
 /**
- * What ends the wait of each waiting caller, by the signal that ends all of them: each signal has only one listener, however many
- * callers there are.
+ * What ends the wait of each caller, by the signal that ends all waits, so that a signal has one listener however many callers
+ * wait.
  */
 const waiting = new WeakMap<AbortSignal, ChurnMap<() => void, true>>();
 
 /**
- * Calls back when a waiting caller must be answered: it has disconnected, or the server stops and its time for answers is over.
- * What it waits for goes on. Not `AbortSignal.any`: the signals of all requests would pile up on one that lives as long as the process.
+ * Calls back when a caller must stop waiting: it has disconnected, or the server stops and the time for answers is over. Not
+ * `AbortSignal.any`: the signals of all requests would pile up on one that lives as long as the process.
  */
 export function whenGone(ctx: Context, { closing }: Pick<Api, "closing">, leave: () => void): void {
   const { res } = ctx;
@@ -27,7 +27,7 @@ export function whenGone(ctx: Context, { closing }: Pick<Api, "closing">, leave:
   });
 }
 
-/** The same as a signal. A callback costs less, which counts where every request waits. */
+/** The same as a signal. Where every request waits, the callback above is used, which costs less. */
 export function untilGone(ctx: Context, api: Pick<Api, "closing">): AbortSignal {
   const gone = new AbortController();
   whenGone(ctx, api, () => gone.abort());
@@ -35,8 +35,8 @@ export function untilGone(ctx: Context, api: Pick<Api, "closing">): AbortSignal 
 }
 
 /**
- * Counts a repeated submission that waits for its task as the long poll that it is. A first one is not counted: its number is limited
- * with that of the tasks.
+ * Counts a repeated submission that waits for its task as a long poll. First submissions are not counted: the limits on tasks
+ * bound them.
  * @throws PaihaoError rate-limited
  */
 export function countRepeated(ctx: Context, api: Api, { verdict, state }: SubmissionVerdict): void {
@@ -58,7 +58,7 @@ function callersUntil(closing: AbortSignal): ChurnMap<() => void, true> {
 interface LongPoll {
   readonly id: string;
   readonly ms: number;
-  /** Whether the caller can be answered; null: the task is unknown, or no longer known. */
+  /** Whether the caller can be answered; null: the task is unknown, or was deleted. */
   ready(seen: Inspection | null): boolean;
 }
 

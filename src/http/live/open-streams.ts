@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { senderOf } from "../security/sender.ts";
 
-/** Retry-After of a caller with too many streams, seconds: one of them may have ended by then. */
+/** The Retry-After for a caller with too many streams, seconds: one of them may have ended by then. */
 const RETRY_AFTER_S = 5;
 
 /**
@@ -13,14 +13,14 @@ export class OpenStreams {
   readonly #max: number;
   readonly #bySender = new Map<string, number>();
 
-  /** @param max of one key, or of one address where none was shown */
+  /** @param max per API key, or per address if none was sent */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Counts one more until it is closed. @throws PaihaoError rate-limited */
+  /** Counts one more until its connection closes. @throws PaihaoError rate-limited */
   add(ctx: Context): void {
-    // Its close event is already over.
+    // Its close event has already been emitted.
     if (ctx.res.destroyed) return;
     const sender = senderOf(ctx);
     const open = this.#bySender.get(sender) ?? 0;

@@ -2,46 +2,46 @@ import type { ByteBudget, Claim } from "../../engine/large-values/byte-budget.ts
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
 
-/** A task that is followed: another one that comes to have its id was created at another time. */
+/** A followed task. Its creation time tells it from a later task with the same id. */
 export type FollowedTask = Pick<Inspection, "id" | "createdMs">;
 
-/** A page up to this many characters is sent without asking for room: what these hold is limited by the number of connections. */
+/** A page of up to this many characters is sent without asking for room: the number of connections limits how much these hold. */
 const SHORT_PAGE = 64 * 1024;
 
 /** What all readers of outputs share. */
 export interface OutputSource {
   readonly feeds: OutputFeeds;
-  /** What long pages hold in this process, in characters, until their readers have taken them. */
+  /** How many characters of long pages this process holds until their readers have read them. */
   readonly held: ByteBudget;
 }
 
-/** Where output goes. */
+/** Where output is sent. */
 export interface OutputSink {
-  /** Sends the values of a page; false when no more is to come before {@link OutputPump.resume}. */
+  /** Sends the values of a page; false if no more may be sent before {@link OutputPump.resume}. */
   write(page: OutputPage): boolean;
-  /** All is sent that was there when {@link OutputPump.finish} was called. */
+  /** Called when everything that existed at {@link OutputPump.finish} has been sent. */
   end(): void;
   /** The output could not be read. */
   fail(error: unknown): void;
 }
 
-/** Takes the output of a task to one reader, a page at a time, as fast as that takes it. */
+/** Sends the output of a task to one reader, a page at a time, as fast as the reader reads. */
 export class OutputPump {
   readonly #sink: OutputSink;
   readonly #following: ReturnType<OutputFeeds["follow"]>;
   #next: number;
-  /** The reader has to take what was sent first. */
+  /** The reader has to read what was sent first. */
   #blocked = false;
-  /** Others follow the same output: what wakes them is nothing to one that has not been started. */
+  /** Whether it was started: what wakes other readers of the same output must not start this one. */
   #started = false;
   #running = false;
-  /** There may be more than the run under way has seen. */
+  /** There may be values that the current run has not seen. */
   #again = false;
   #stopped = false;
   readonly #held: ByteBudget;
-  /** The room for the page that the reader is to take next, or is taking. */
+  /** The room for the page that the reader reads now or next. */
   #claim: Claim | undefined;
-  /** The number behind the last value to send, once that is known. */
+  /** The number after that of the last value to send, once known. */
   #until = Number.POSITIVE_INFINITY;
 
   /** @param from the number of the first value to send */
@@ -57,19 +57,19 @@ export class OutputPump {
     return this.#next;
   }
 
-  /** Sends what there is, and whatever comes. */
+  /** Sends the values that exist, and new ones as they arrive. */
   start(): void {
     this.#refresh(() => this.#wake());
   }
 
-  /** The reader can take more. */
+  /** Call it when the reader can take more. */
   resume(): void {
     this.#blocked = false;
     this.#letGo();
     this.#wake();
   }
 
-  /** Sends what there is by now, and ends. */
+  /** Sends the values that exist now, then ends. */
   finish(): void {
     this.#refresh(() => {
       this.#until = Math.min(this.#until, this.#following.feed.total);
@@ -123,7 +123,7 @@ export class OutputPump {
     }
   }
 
-  /** Whether the process has room for the page while the reader takes it; if not, the pump goes on when it has. */
+  /** Whether the process has room for the page while the reader reads it; if not, the pump continues when it has. */
   #hasRoom({ length }: OutputPage): boolean {
     if (length <= SHORT_PAGE) return true;
     this.#claim ??= this.#held.claim(length, () => this.#wake());

@@ -4,7 +4,7 @@ import type { Inspection } from "../../engine/reading/inspect.ts";
 import { isOutcome } from "../../task.ts";
 import { type FollowedTask, OutputPump, type OutputSource } from "./output-pump.ts";
 
-/** What a reader is made of. */
+/** The parameters of a reader. */
 interface ReaderParts {
   readonly task: FollowedTask;
   /** The number of the first value. */
@@ -36,12 +36,12 @@ export class OutputReaders {
   }
 }
 
-/** The output of a task on its way to one client, as lines of JSON. */
+/** Sends the output of a task to one client, as lines of JSON. */
 export class OutputReader {
   readonly #res: ServerResponse;
   readonly #createdMs: number;
   readonly #pump: OutputPump;
-  /** It is to end in time: what stops the server lets it go on until then. */
+  /** It has a time limit: a stopping server lets it go on until then. */
   #limited = false;
 
   constructor(res: ServerResponse, { task, from, source, onClose }: ReaderParts) {
@@ -50,7 +50,7 @@ export class OutputReader {
     this.#pump = new OutputPump(source, task.id, from, {
       write: (page) => res.write(page.textOf("lines", lines)),
       end: () => res.end(),
-      // The client knows by the broken answer that it is not all.
+      // The client sees from the broken response that it is incomplete.
       fail: () => res.destroy(),
     });
     res.writeHead(200, {
@@ -69,14 +69,14 @@ export class OutputReader {
     this.#pump.start();
   }
 
-  /** Takes note of what the task has become. */
+  /** Called with the task after each change. */
   tell(seen: Inspection | null): void {
-    // Gone, deleted, or another task with the same id: a client that asks again gets the right answer.
+    // The task is unknown, deleted, or another one with the same id: a client that asks again gets the right answer.
     if (!seen || seen.deleted || seen.createdMs !== this.#createdMs) this.#res.destroy();
     else if (isOutcome(seen.state)) this.#pump.finish();
   }
 
-  /** Ends once what there is after so long is sent, or when the signal fires. */
+  /** Ends after this time, once the values that exist then are sent, or when the signal fires. */
   endAfter(ms: number, signal: AbortSignal): void {
     this.#limited = true;
     const finish = () => this.#pump.finish();
@@ -86,7 +86,7 @@ export class OutputReader {
     this.#res.once("close", () => clearTimeout(timer));
   }
 
-  /** The server stops: the client is to go on elsewhere, and a complete answer would tell it that the task has ended. */
+  /** The server stops. The response is broken off, since a complete one would tell the client that the task has ended. */
   stopping(): void {
     if (!this.#limited) this.#res.destroy();
   }

@@ -12,7 +12,7 @@ import { observeEnd } from "../task/find.ts";
 import { type EventStream, type EventStreams, eventText } from "./event-streams.ts";
 import { type FollowedTask, OutputPump, type OutputSource } from "./output-pump.ts";
 
-/** What the events of a task are made of. */
+/** What the events of a task are built from. */
 interface EventsParts {
   readonly ctx: Pick<Context, "state">;
   readonly api: Api;
@@ -23,18 +23,17 @@ interface EventsParts {
 }
 
 /**
- * The events of one task on one stream. The id of each is the version of the task that the client has seen last, and, once it has
- * seen output, a point and the number of the next value: so that any of them says where to go on. That of `done` is the version
- * alone.
+ * The events of one task on one stream. The id of each says where to resume: the version of the task that the client has seen
+ * last and, once it has seen output, a point and the number of the next value. The id of `done` is the version alone.
  */
 export class TaskEvents {
   readonly #parts: EventsParts;
   readonly #pump: OutputPump;
   #stream: EventStream | undefined;
-  /** The version that was sent last, so that the same is not sent twice. */
+  /** The version that was sent last, so that no version is sent twice. */
   #version = "";
   #ended = false;
-  /** What is sent behind all output. */
+  /** What is sent after all output. */
   #last = "";
   #begun = false;
   /** A change that arrived before the beginning. */
@@ -68,12 +67,12 @@ export class TaskEvents {
     if (!this.#ended) this.#pump.start();
   }
 
-  /** There will be no stream. */
+  /** Call it if there will be no stream. */
   stop(): void {
     this.#pump.stop();
   }
 
-  /** Sends what the task has become; null if it no longer exists. Never throws: on an error the stream ends. */
+  /** Sends the task after a change; null if it no longer exists. Never throws: on an error the stream ends. */
   tell(seen: Inspection | null): void {
     if (!this.#begun) {
       this.#early = seen;
@@ -98,7 +97,7 @@ export class TaskEvents {
   #tell(seen: Inspection | null): void {
     const stream = this.#stream;
     if (!stream) return;
-    // Gone, deleted, or another task with the same id: a client that reconnects gets the right answer.
+    // The task is unknown, deleted, or another one with the same id: a client that reconnects gets the right answer.
     if (!seen || seen.deleted || seen.createdMs !== this.#parts.task.createdMs) {
       this.#pump.stop();
       return stream.end();
@@ -115,8 +114,8 @@ export class TaskEvents {
   }
 
   /**
-   * The task has ended: sends the output that is left, then the last state and `done`. A client that has not had any state gets
-   * that first. The last state has no id, so that a client that was disconnected before `done` gets both again.
+   * The task has ended: sends the remaining output, then the last state and `done`. A client that has had no state yet gets the
+   * state first. The last state has no id, so that a client disconnected before `done` gets both again.
    */
   #settle(stream: EventStream, id: string): void {
     const { ctx, api } = this.#parts;
@@ -147,12 +146,12 @@ export class TaskEvents {
   }
 }
 
-/** The id of an event that is followed by a value of this number. */
+/** The id of an event, with the number of the value that follows it. */
 function idOf(version: string, next: number): string {
   return next === 0 ? version : `${version}.${next}`;
 }
 
-/** The number of the first value behind the event of an id. */
+/** The number of the first value after the event with this id. */
 function nextOf(id: string): number {
   const next = /\.(\d{1,15})$/.exec(id)?.[1];
   return next === undefined ? 0 : Number(next);

@@ -6,7 +6,7 @@ import { callerOf } from "../task/access.ts";
 
 /**
  * Counts each request when its answer begins, and logs it at level info: method, path, status, milliseconds and the name of the key;
- * like every line it has the correlation id. The query is not logged: it may contain a signature.
+ * the line also has the correlation id, as all do. The query is not logged, since it may contain a signature.
  */
 export function accessLog(log: Logger, metrics: Metrics): Middleware {
   const logged = log.isLevelEnabled("info");

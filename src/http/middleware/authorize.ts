@@ -55,7 +55,7 @@ function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "
 /** Makes a browser ask for a key (RFC 7617 §2). Not sent to API clients. */
 const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
 
-/** Whether the script of a page of ours sent the request. The dashboard asks for a key itself. */
+/** Whether a script of our pages sent the request: the dashboard asks for a key itself. */
 function fromBrowser(ctx: Context): boolean {
   return ctx.get("X-Requested-With") === "paihao-dashboard";
 }

@@ -3,12 +3,13 @@ import type { Context, Middleware } from "koa";
 /** A check of a request before its route. Throws to refuse the request; returns true if it has answered it. */
 export type Check = (ctx: Context) => boolean;
 
-/** Why a request does not reach its route: it is refused, or has been answered. */
+/** Why a request does not reach its route: it is refused, or already answered. */
 type Stopped = { readonly refusal: unknown } | "answered";
 
 /**
- * Runs checks in order, in one middleware: a middleware for each would cost more than most of the checks. What they decide is only
- * noted, for {@link enforce}: the id of a refused request must not tell whether its key is valid, and refused requests are counted.
+ * Runs checks in order, in one middleware: a middleware for each would cost more than most checks. The decision is only
+ * recorded, for {@link enforce}: the id of a refused request must not reveal whether its key is valid, and refused requests are
+ * counted too.
  */
 export function decide(all: readonly Check[]): Middleware {
   return (ctx, next) => {

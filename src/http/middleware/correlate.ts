@@ -12,7 +12,7 @@ import { stoppedBy } from "./checks.ts";
  */
 export function correlate(secret: IdSecret): Middleware {
   return (ctx, next) => {
-    // Refused requests get the same id for all callers: otherwise it would tell whether a key is valid.
+    // The id of a refused request does not depend on its caller: otherwise it would reveal whether a key is valid.
     const caller = stoppedBy(ctx) === undefined ? callerOf(ctx) : null;
     // Validated, since it is written to logs and headers.
     const id = requestIdOf(ctx, caller, secret);

@@ -24,7 +24,7 @@ const EXPOSED = [
   "*",
 ].join(", ");
 
-/** All, since the gateway forwards them; `*` does not include Authorization (Fetch standard, "CORS protocol"). */
+/** All headers, since the gateway forwards them; `*` does not include Authorization (Fetch standard, "CORS protocol"). */
 const REQUEST_HEADERS = "*, Authorization";
 /** How long a browser may cache a preflight, seconds. */
 const MAX_AGE = "600";

@@ -7,8 +7,8 @@ import { stoppedBy } from "./checks.ts";
 
 /**
  * Counts the requests of each key, or of each address if no key was sent, and reports them in RateLimit headers
- * (draft-ietf-httpapi-ratelimit-headers-10), also the refused ones. Routes that are open to everyone, such as health and
- * documentation, and preflights are not counted.
+ * (draft-ietf-httpapi-ratelimit-headers-10). Refused requests count too; preflights and routes open to everyone, such as health
+ * and documentation, do not.
  */
 export function rateLimit(limit: RateLimit): Middleware {
   return async (ctx, next) => {

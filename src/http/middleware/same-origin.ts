@@ -19,7 +19,10 @@ export function sameOrigin(origins: readonly string[]): Check {
     const site = String(fetchSite).toLowerCase();
     const elsewhere = site === "cross-site" || site === "same-site" || (origin !== "" && !isOurs(ctx, origin));
     if (elsewhere && hasEffects(ctx) && !listed.has(origin) && !(all && origin !== "")) {
-      throw new PaihaoError("forbidden", "A page of another origin may do this only where CORS_ORIGINS lists it.");
+      throw new PaihaoError(
+        "forbidden",
+        "A page of another origin may do this only if CORS_ORIGINS lists that origin.",
+      );
     }
     return false;
   };

@@ -13,7 +13,7 @@ export function traceRequests(tracing: Tracing): Middleware {
     ctx.state.tracing = tracing;
     const { method, path } = ctx;
     const scheme = schemeOf(ctx);
-    // A trace of these would tell nothing.
+    // Traces of these would say nothing.
     if (PROBES.has(path)) return next();
     const userAgent = ctx.headers["user-agent"]?.slice(0, AGENT_LENGTH);
     const request = { method, path, scheme, userAgent, trace: traceOf(ctx.headers) };

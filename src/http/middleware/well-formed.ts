@@ -57,7 +57,7 @@ function wrongHost(expected: string): PaihaoError {
   });
 }
 
-/** 431 is not in the catalogue: its status says everything (RFC 6585 §5). */
+/** 431 is not in the catalogue, since its status says everything (RFC 6585 §5). */
 function tooManyFields(ctx: Context, detail: string): true {
   ctx.status = 431;
   ctx.set({ ...CLOSE, "Cache-Control": "no-store" });

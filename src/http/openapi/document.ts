@@ -27,7 +27,7 @@ const TAGS = [
   { name: "Queues", description: "Lines of waiting tasks; each queue has one handler." },
   {
     name: "Dead letters",
-    description: "Failed tasks that can be retried: their attempts are used up, or they lost their worker too often.",
+    description: "Failed tasks that can be retried: they used up their attempts, or lost their worker too often.",
   },
   { name: "Allocated ids", description: "The dialect in which the server allocates the id first." },
   { name: "Workers", description: "Workers in any language." },

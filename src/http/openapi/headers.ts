@@ -10,7 +10,7 @@ export const headers = {
     required: true,
   },
   Location: header(
-    "The result resource of the task, or where to ask for it next. With a result: the one that the handler set.",
+    "The result resource of the task, or where to ask for it next. On a result: the value that the handler set.",
     {
       type: "string",
       format: "uri-reference",
@@ -18,7 +18,7 @@ export const headers = {
   ),
   "Operation-Location": header("Absolute URL of the task's monitor.", { type: "string", format: "uri" }),
   Link: header(
-    'The monitor (`rel="monitor"`) and its event stream (`rel="alternate"`). With a result: the one that the handler set.',
+    'The monitor (`rel="monitor"`) and its event stream (`rel="alternate"`). On a result: the value that the handler set.',
   ),
   "Retry-After": header("Seconds after which to ask again.", {
     type: "string",
@@ -34,17 +34,17 @@ export const headers = {
     type: "string",
     pattern: "^[0-9]+(\\.[0-9]+)?$",
   }),
-  ETag: header("The version of the response. With a result: the one that the handler set, if any."),
+  ETag: header("The version of the response. On a result: the value that the handler set, if any."),
   Expires: header("When the result expires, or what the handler set."),
   "Cache-Control": header("How long the result may be cached, or what the handler set."),
   "Last-Modified": header("Set by the handler (RFC 9110 §8.8.2)."),
   "Content-Language": header("Set by the handler (RFC 9110 §8.5)."),
   "Content-Disposition": header("Set by the handler (RFC 6266)."),
-  "Content-Encoding": header("The coding of the bytes of the result, as the handler returned them (RFC 9110 §8.4)."),
+  "Content-Encoding": header("The coding in which the handler returned the bytes of the result (RFC 9110 §8.4)."),
   Allow: header("The methods that the resource supports."),
   Accept: header("The media types that the queue accepts."),
   "WWW-Authenticate": header("How to authenticate (RFC 6750 §3)."),
-  RateLimit: header("What is left of the rate limit, if there is one (draft-ietf-httpapi-ratelimit-headers)."),
+  RateLimit: header("What remains of the rate limit, if there is one (draft-ietf-httpapi-ratelimit-headers)."),
   "RateLimit-Policy": header("The rate limit, if there is one."),
 } satisfies Record<string, Header>;
 

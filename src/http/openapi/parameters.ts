@@ -24,7 +24,7 @@ const path = (name: string, description: string, schema: Schema): Parameter => (
   schema,
 });
 
-/** The parameters of a table that reads them. */
+/** The parameters of a table, which also says how they are read. */
 const ofTable = <Name extends string>(table: Readonly<Record<Name, Omit<Parameter, "in">>>): Record<Name, Parameter> =>
   Object.fromEntries(
     Object.entries<Omit<Parameter, "in">>(table).map(([key, { name, description, schema }]) => [
@@ -45,7 +45,7 @@ export const parameters = {
   path: path("path", "The path below the target; it may contain slashes.", { type: "string" }),
   Prefer: header(
     "Prefer",
-    "RFC 7240. Absent: wait for the result. `respond-async`: 202 at once. `wait=N`: the result if the task ends within N seconds, else 202.",
+    "RFC 7240. If absent: wait for the result. `respond-async`: 202 at once. `wait=N`: the result if the task ends within N seconds, else 202.",
   ),
   "Prefer-wait": header("Prefer", "`wait=N`: wait for up to N seconds (RFC 7240 §4.3)."),
   "X-Request-Id": header(
@@ -54,7 +54,7 @@ export const parameters = {
   ),
   "Idempotency-Key": header(
     "Idempotency-Key",
-    "The id is derived from caller, queue and this key. Takes precedence over X-Request-Id.",
+    "The id is derived from the caller, the queue and this key. Takes precedence over X-Request-Id.",
   ),
   ...SUBMISSION,
   ...ofTable(PARAMETERS),
@@ -66,7 +66,7 @@ export const parameters = {
     style: "form",
     explode: true,
     schema: { type: "object", additionalProperties: { type: "string" } },
-    // Without it, pages that fill forms with examples would send made-up parameters.
+    // Without an example, pages that fill forms with examples would send made-up parameters.
     example: {},
   },
   "If-None-Match": header(
@@ -99,6 +99,6 @@ export function submitParameters(
   return [Prefer, id, key, ...SUBMIT_PARAMETERS, handlerQuery].filter(takes).map(({ name }) => refTo(name));
 }
 
-/** The same where the id is chosen before, and the answer does not wait for the task. */
+/** The same where the id is chosen beforehand and the answer does not wait for the task. */
 export const laterParameters = (): Reference[] =>
   submitParameters(({ name }) => !["Prefer", "X-Request-Id", "Idempotency-Key", "dryRun"].includes(name));

@@ -48,7 +48,7 @@ export function problems(...codes: readonly ErrorCode[]): Responses {
   return grouped(codes, false);
 }
 
-/** The same for operations that also answer with the problem of a handler, which can have any of these statuses. */
+/** The same for operations that also answer with a handler's problem, which can have any of these statuses. */
 export function problemsBesideResults(...codes: readonly ErrorCode[]): Responses {
   return grouped(codes, true);
 }
@@ -121,7 +121,7 @@ export const accepted: Response = json(
 export const acceptedTask = (description: string): Response => json(description, "Task", ...PENDING_HEADERS);
 
 /**
- * Every response that a result may be: a handler chooses status, type and bytes, also of the problem that it gives up with.
+ * Every response that a result may be: the handler chooses status, type and bytes, and those of a problem when it gives up.
  */
 export function results(): Responses {
   const problem = { [PROBLEM_TYPE]: { schema: schemaRef("Problem") } };
@@ -139,12 +139,12 @@ export function results(): Responses {
 
 /** 200 of a submission: the result, or the events of the task with the headers of a 202. */
 export const resultOrEvents: Response = {
-  description: "The result of the task, as the handler returned it; its events if `Accept` prefers them.",
+  description: "The result of the task, as the handler returned it, or its events if `Accept` prefers them.",
   headers: headerRefs(...new Set([...RESULT_HEADERS, ...PENDING_HEADERS])),
   content: { "*/*": {}, "text/event-stream": {} },
 };
 
-/** The codes of tasks that have ended and have no result to collect. */
+/** The codes of tasks that have ended without a result to collect. */
 export const ENDED: readonly ErrorCode[] = ["canceled", "expired", "deleted"];
 /** The codes of tasks that failed. */
 export const FAILED: readonly ErrorCode[] = ["task-failed", "task-timeout", "worker-lost"];

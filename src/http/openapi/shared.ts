@@ -3,8 +3,8 @@ import type { Operation, Paths, Reference, Response } from "./types.ts";
 type Shared = Readonly<Record<string, Response>>;
 
 /**
- * Moves responses that several operations share to the components: repeated everywhere, problems would be most of the document.
- * Their names are the status and a number.
+ * Moves responses that several operations share to the components, named by status and a number: repeated problems would be
+ * most of the document.
  */
 export function shareResponses(paths: Paths): { paths: Paths; responses: Shared } {
   const times = new Map<string, number>();

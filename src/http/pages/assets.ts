@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { type Asset, makeAsset } from "../asset.ts";
 import { documentFiles } from "./docs/documents.ts";
 
-/** Where the pages and what belongs to them lie. */
+/** The folder of the pages and their files. */
 const FOLDER = new URL("./", import.meta.url);
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -17,10 +17,10 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** The folders of the addresses of assets. */
+/** The folder of each address prefix of assets. */
 type AssetFolder = "pages" | "docs";
 
-/** Where the file of each name lies. */
+/** Where the file of each name is. */
 type Files = Readonly<Record<string, URL>>;
 
 /** Which files each folder has; nothing else is served. */
@@ -54,7 +54,7 @@ export function assetOf(folder: AssetFolder, name: string): Asset | undefined {
   return asset;
 }
 
-/** The files of a folder and of those within it that are no templates, by their paths. */
+/** The files of a folder and its subfolders, except templates, by their paths. */
 function servedIn(folder: URL): Files {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((path) => path.replaceAll("\\", "/"))

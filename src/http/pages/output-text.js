@@ -1,19 +1,19 @@
 /**
- * Text that a page shows while it is written: added once a frame, so that each piece costs the same however much has come before,
- * and no more than its end is kept.
+ * Text that a page shows as it is written. It is added once a frame, so that the cost of a piece does not grow with the text,
+ * and only its end is kept.
  */
 
 import { useLayoutEffect, useReducer, useRef, useState } from "./preact.js";
 
-/** So much of the end stays in the page, in characters; a little more until the oldest piece has to leave. */
+/** How many characters at the end stay in the page, plus those of a part of the oldest piece. */
 const MAX_CHARS = 65_536;
-/** A text node takes in what comes until it is so long: the oldest one leaves as a whole. */
+/** The length at which a text node is complete; the oldest node is removed as a whole. */
 const PIECE_CHARS = 4096;
-/** Closer to its end than this, the view follows it. */
+/** The view follows the end if it is closer than this. */
 const NEAR_PX = 40;
 
 class OutputText {
-  /** Holds the text; to be put into an element that scrolls. */
+  /** Holds the text; place it in an element that scrolls. */
   element = document.createElement("span");
   /** What has come since the last frame. */
   #fresh = "";
@@ -23,7 +23,7 @@ class OutputText {
   #run = 0;
   #onChange;
 
-  /** @param {() => void} onChange called when it begins, and when its beginning leaves the page; else it grows by itself */
+  /** @param {() => void} onChange called when the text begins, and when its beginning leaves the page */
   constructor(onChange) {
     this.#onChange = onChange;
   }
@@ -39,7 +39,7 @@ class OutputText {
   }
 
   /**
-   * Adds a value: a string as it is, anything else as a line of JSON. A new run of the task writes all of it anew.
+   * Adds a value: a string as it is, anything else as a line of JSON. A new run of the task starts the text anew.
    * @param {{ run: number, data: unknown }} value
    */
   add({ run, data }) {
@@ -79,7 +79,7 @@ class OutputText {
   #draw() {
     this.#isPlanned = false;
     const view = this.element.parentElement;
-    // Who has scrolled up to read stays there.
+    // A reader who has scrolled up stays there.
     const follows = view !== null && view.scrollHeight - view.scrollTop - view.clientHeight < NEAR_PX;
     for (let from = 0; from < this.#fresh.length; from += PIECE_CHARS) {
       this.#append(this.#fresh.slice(from, from + PIECE_CHARS));
@@ -104,7 +104,7 @@ class OutputText {
   }
 }
 
-/** The output of a task, and the element that it is put into, where there is any. */
+/** The output of a task, and the element for it, if there is output. */
 export function useOutputText() {
   const [, redraw] = useReducer((times) => times + 1, 0);
   const [text] = useState(() => new OutputText(() => redraw(undefined)));
@@ -114,7 +114,7 @@ export function useOutputText() {
 }
 
 /**
- * The values of an answer of lines of JSON, as they come.
+ * The values of a response of JSON lines, as they arrive.
  * @param {Response} response
  * @returns {AsyncGenerator<any>}
  */

@@ -53,8 +53,8 @@ const DASHBOARD = { images: "blob:" } as const;
 const DOCS = { images: "data:" } as const;
 
 /**
- * Answers with the dashboard, whose script decides from the path which view it shows. It contains nothing of the server, so it is also
- * what a browser gets with a refusal: it is where a person enters a key.
+ * Answers with the dashboard, whose script chooses the view by the path. It contains no data of the server, so browsers also
+ * get it with a refusal: a person enters an API key there.
  */
 function replyDashboard(ctx: Context): void {
   replyPage(ctx, "dashboard/dashboard.html", {}, DASHBOARD);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Context } from "koa";
 
-/** Where the pages lie; read when first asked for. */
+/** The templates of the pages, read when first asked for. */
 const FOLDER = new URL("./", import.meta.url);
 
 /** Nothing but what this server serves itself (CSP Level 3). */
@@ -13,7 +13,7 @@ const POLICY = [
 
 const templates = new Map<string, string>();
 
-/** A template, with what the heads of all pages have in common where it says so. */
+/** A template, with the common head of all pages inserted. */
 function templateOf(name: string): string {
   let html = templates.get(name);
   if (html === undefined) {
@@ -28,7 +28,7 @@ function templateOf(name: string): string {
  * Answers with a page: the template with `{{name}}` replaced by the values, which are escaped.
  * @param allowed `frames`: origins of pages that may show it in a frame; no others, not even ours. `images`: where images may
  *   come from beside this server
- * @throws Error when the template names a value that is not there
+ * @throws Error if the template names a missing value
  */
 export function replyPage(
   ctx: Context,
@@ -38,7 +38,7 @@ export function replyPage(
 ): void {
   const ancestors = frames.length > 0 ? frames.join(" ") : "'none'";
   ctx.set("Content-Security-Policy", `${POLICY}; ${`img-src 'self' ${images}`.trim()}; frame-ancestors ${ancestors}`);
-  // The address of a page may be a key in itself: it is told to nobody.
+  // The address of a page may grant access by itself, so it is sent to nobody.
   ctx.set("Referrer-Policy", "no-referrer");
   ctx.set("Cache-Control", "no-store");
   ctx.type = "text/html; charset=utf-8";

@@ -42,7 +42,7 @@ export function refuse(error: ClientError, socket: Duplex, latest: ServerRespons
     ending.add(socket);
     latest.once("finish", () => answer(error, socket));
   } else if (underway && latest.headersSent) {
-    // The body of that request cannot be parsed, but its response has begun: nothing else can be sent.
+    // The body of that request cannot be parsed, but its response has begun, so nothing else can be sent.
     socket.destroy();
   } else if (!ending.has(socket)) {
     answer(error, socket);
@@ -73,7 +73,7 @@ function problemOfClientError({ code = "", rawPacket }: ClientError): ProblemDoc
   return bareProblem(status);
 }
 
-/** Whether the request line was too long: the parser then stops within it. */
+/** Whether the request line was too long, which makes the parser stop within it. */
 function isWithinTarget(packet: Buffer): boolean {
   const end = packet.indexOf(LF);
   return (end < 0 || end > HEAD_BYTES) && BEGUN.test(packet.toString("latin1", 0, 40));

@@ -71,7 +71,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "unknown-queue": {
     meaning:
-      "This server has no handler for a queue of this name. Or the queue is a gateway's and the path is not the gateway's, or the other way round.",
+      "This server has no handler for a queue of this name, or the queue is a gateway and the path is not a gateway's, or the other way round.",
     action: "Check the name against `GET /v1/queues`. A gateway takes requests only at `/v1/gateway/{queue}/`.",
     example: { queue: "thumbnials" },
   },
@@ -109,7 +109,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { ...TASK, state: "canceled", finishedAt: "2026-03-01T12:00:00.000Z" },
   },
   expired: {
-    meaning: "The task has ended, but its result was kept only for a limited time, which is over.",
+    meaning: "The task has ended, but its result was kept only for a limited time, and has expired.",
     action:
       "If you still need the result, submit the task again and collect the result before it expires (this one did at `expiredAt`).",
     example: {
@@ -170,7 +170,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { detail: "At most 100 requests in 60 s." },
   },
   "task-failed": {
-    meaning: "The handler failed: its attempts are used up, or it gave up and gives the reason in the other members.",
+    meaning: "The handler failed: it used up its attempts, or gave up; the other members then say why.",
     action: "Read title and detail. Submitting the task again helps only if the cause was temporary.",
     example: { detail: "The address did not answer.", ...TASK, state: "failed" },
   },
@@ -191,8 +191,8 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "queue-full": {
     meaning:
-      "The queue has as many waiting tasks as the server allows (MAX_WAITING). If `queue` is paihao.webhooks, that many webhook deliveries are waiting, and only submissions with a webhook are refused. Nothing was stored.",
-    action: "Submit again after `Retry-After` seconds, when there should be room again.",
+      "The queue has as many waiting tasks as the server allows (MAX_WAITING). If `queue` is paihao.webhooks, as many webhook deliveries are waiting, and only submissions with a webhook are refused. Nothing was stored.",
+    action: "Submit again after `Retry-After` seconds: there should be room by then.",
     example: { queue: "thumbnails", waiting: 1_000_000, scheduled: 0 },
   },
   "line-too-long": {
@@ -225,9 +225,9 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { queue: "legacy-api" },
   },
   "sync-timeout": {
-    meaning: "The request waited for the result, and the task did not end within the time limit. The task goes on.",
+    meaning: "The request waited for the result, but the task did not end within the time limit. The task continues.",
     action: "Collect the result at `Location`. Submit with `Prefer: respond-async` to get a 202 at once.",
-    example: { detail: "The task goes on: collect its result at Location.", ...TASK, state: "running" },
+    example: { detail: "The task continues: collect its result at Location.", ...TASK, state: "running" },
   },
 };
 

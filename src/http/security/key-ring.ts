@@ -4,7 +4,7 @@ import { type KeyFile, readKeyFile } from "../../auth/key-file.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 
-/** How often the file of keys is checked at most, ms: a revoked key works for that long. */
+/** The shortest time between two checks of the key file, ms: a revoked key may work for that long. */
 export const LOOK_MS = 1000;
 
 /**
@@ -17,12 +17,12 @@ export class KeyRing {
   readonly #log: Logger;
   readonly #now: () => number;
   #keys: readonly ApiKey[];
-  /** The version of the file that was read last; "" for none. */
+  /** The version of the file when it was last read; "" if it was not. */
   #version = "";
   #lookedMs: number;
 
   /**
-   * @param options.now milliseconds of any clock that does not jump
+   * @param options.now milliseconds of a monotonic clock
    * @throws StartError if the file cannot be read, a line is not a key, or two keys have the same name
    */
   constructor(
@@ -44,7 +44,7 @@ export class KeyRing {
     return findKey(this.#keys, key);
   }
 
-  /** Reads the file again, changed or not. */
+  /** Reads the file again, whether it has changed or not. */
   reload(): void {
     this.#version = "";
     if (this.#file !== undefined) this.#look(this.#file);
@@ -84,7 +84,7 @@ export class KeyRing {
       this.#log.info({ file, keys: this.#keys.length }, "keys: read API_KEYS_FILE");
     } catch (error) {
       const gone = (error as NodeJS.ErrnoException).code === "ENOENT";
-      // Removing the file is a way to revoke all its keys. Any other error may pass, so the keys are kept.
+      // Removing the file revokes all its keys. Any other error may be temporary, so the keys are kept.
       if (gone) this.#keys = this.#fixed;
       if (gone ? this.#version !== GONE : true) {
         this.#log.error({ file, reason: messageOf(error), kept: !gone }, "keys: could not read API_KEYS_FILE");

@@ -6,7 +6,7 @@ import { withTimeout } from "../../net/with-timeout.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
 
-/** How long a request waits to be counted, ms. Together with the store's timeout this is below the 5 s of `store-unavailable`. */
+/** How long a request may wait to be counted, ms. With the store's timeout it stays below the 5 s of `store-unavailable`. */
 const COUNT_MS = 500;
 
 /** What is left of a caller's quota. */
@@ -56,7 +56,7 @@ export class RateLimit {
       this.#away = false;
       const spanMs = this.rate.perS * 1000;
       if (count.msBeforeNext > spanMs) {
-        // The store's clock was set back since the span began: it ends as if it began now.
+        // The store's clock was set back since the span began: the span ends as if it had just begun.
         this.#limiter.deleteInMemoryBlockedAll();
         await withTimeout(COUNT_MS, this.#redis.pexpire(key, spanMs), late);
       }
@@ -70,7 +70,7 @@ export class RateLimit {
   }
 }
 
-/** What a refusal says; it is thrown like an error. */
+/** What the library throws when it refuses a request. */
 function refusal(thrown: unknown) {
   if (thrown instanceof RateLimiterRes) return { count: thrown, exceeded: true };
   throw thrown;

@@ -32,7 +32,7 @@ export async function openSecurity(
   const { apiKeys, apiKeysFile, rateLimit } = config;
   const guarded = apiKeys.length > 0 || apiKeysFile !== undefined;
   const keyRing = guarded ? new KeyRing(apiKeys, apiKeysFile, { log }) : undefined;
-  // A connection of its own, so that counting does not wait behind large values.
+  // Its own connection, so that counting does not wait behind large values.
   const redis = rateLimit && (await connect(url, "limits", log));
   return {
     ...(keyRing && { keyRing }),

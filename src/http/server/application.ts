@@ -10,8 +10,8 @@ interface Handling {
 const koa = Koa.prototype as unknown as Handling;
 
 /**
- * Koa that watches the connection only of the answers that it sends itself. It would attach listeners to the response and the socket
- * of every request: 15 % of an accept (`npm run bench -- anatomy`), and no option of Koa's leaves them out.
+ * Koa, but with listeners on the connection only for responses that Koa sends itself. Its listeners on every response and
+ * socket would be 15 % of an accept (`npm run bench -- anatomy`), and no option turns them off.
  */
 export class Application extends Koa implements Handling {
   handleRequest(ctx: Context, handle: Handle): Promise<void> {
@@ -21,7 +21,7 @@ export class Application extends Koa implements Handling {
       () => {
         if (ctx.respond === false) return;
         const { statusCode } = res;
-        // It begins with a 404 as well.
+        // Koa also begins with a 404.
         return koa.handleRequest.call(this, ctx, async () => {
           res.statusCode = statusCode;
         });

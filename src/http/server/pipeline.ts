@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 /**
- * So many requests of a connection are handled at once. A client may send hundreds in one piece without reading an answer, and what is
- * answered is kept until it can be sent.
+ * How many requests of a connection are handled at once. A client may send hundreds without reading an answer, and answers are
+ * kept until they can be sent.
  */
 const HANDLED_AT_ONCE = 8;
 
@@ -12,9 +12,9 @@ const PIPELINE = Symbol("pipeline");
 
 /** The requests of a client that does not wait for answers. */
 interface Pipeline {
-  /** How many are handled, or answered and not sent yet. */
+  /** How many are being handled, or answered but not yet sent. */
   handled: number;
-  /** Handle the others, in their order. If the connection ends before, they go with it. */
+  /** Start the remaining requests, in order; dropped if the connection ends first. */
   readonly waiting: (() => void)[];
 }
 
@@ -27,8 +27,8 @@ export function latestOn(socket: Duplex): ServerResponse | undefined {
 }
 
 /**
- * Makes it the latest response of its connection. Returns where its request has to wait until those before it are answered; undefined
- * if it may be handled now.
+ * Makes it the latest response of its connection. Returns where its request must wait for those before it; undefined if it may
+ * be handled now.
  */
 export function follow(response: ServerResponse): Pipeline["waiting"] | undefined {
   const socket: AnsweredSocket = response.req.socket;

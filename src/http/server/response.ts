@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import type { Context, Middleware } from "koa";
 
 /**
- * The headers of an answer that it has whoever sends it: Koa, an endpoint by itself, or {@link HttpResponse.answer} at once. Kept as a list
- * until then: Node keeps headers that are set one by one in a table and turns it into text at the end.
+ * The headers of an answer, whether Koa, the endpoint itself or {@link HttpResponse.answer} sends it. They are kept as a list,
+ * since Node is slower with headers set one by one.
  */
 class HttpResponse {
   /** Names and values in turns. Browsers must not guess the type of an answer. */
@@ -16,7 +16,7 @@ class HttpResponse {
     this.#stopping = stopping;
   }
 
-  /** Adds a header to the answer, whatever it will be. */
+  /** Adds a header to the answer, whoever sends it. */
   addHeader(name: string, value: string): void {
     this.#headers.push(name, value);
   }
@@ -36,14 +36,14 @@ class HttpResponse {
     ctx.res.writeHead(status, this.#list()).end(body, "latin1");
   }
 
-  /** Leaves the answer to the caller, who writes head and body. */
+  /** Leaves the answer to the calling code, which writes head and body. */
   handOver(ctx: Context): ServerResponse {
     ctx.respond = false;
     this.set(ctx);
     return ctx.res;
   }
 
-  /** Sets the headers on what Koa, or who was handed the answer, is going to send. */
+  /** Sets the headers on the answer that Koa, or the code it was handed to, will send. */
   set(ctx: Context): void {
     const list = this.#list();
     // Of all headers only Link may be there twice.
@@ -61,7 +61,7 @@ class HttpResponse {
   }
 }
 
-/** Gives every request its response, and sets its headers on what Koa sends. */
+/** Gives every request its response object, and sets the headers on what Koa sends. */
 export function respond(stopping: AbortSignal): Middleware {
   return (ctx, next) => {
     const response = new HttpResponse(stopping);

@@ -21,12 +21,12 @@ export const HTTP_DEFAULTS = {
   checkEveryMs: 1000,
   /** Shortest time between two log lines about too many connections. */
   logEveryMs: 60_000,
-  /** How long idle connections stay open once the server stops, since a request may already be on its way. */
+  /** How long idle connections stay open after the stop begins, since a request may already be on its way. */
   idleMs: 500,
   /** How often idle connections are closed after that. */
   closeEveryMs: 50,
   ...STALLED_DEFAULTS,
-  /** How long the responses to callers that were still waiting may take at the end. */
+  /** How long responses to callers that are still waiting may take at the end. */
   lastAnswersMs: 5000,
 } as const;
 
@@ -66,7 +66,7 @@ export class HttpServer implements Role {
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
     const onRequest = (req: IncomingMessage, res: ServerResponse) => {
       const waiting = follow(res);
-      // Not in the context of the request whose answer lets it begin.
+      // Run outside the context of the request whose answer lets it begin.
       if (waiting) waiting.push(AsyncResource.bind(() => void handle(req, res)));
       else if (isShort(req)) process.nextTick(handle, req, res);
       else void handle(req, res);
@@ -110,7 +110,7 @@ export class HttpServer implements Role {
     return (this.#server.address() as AddressInfo | null)?.port ?? this.#port;
   }
 
-  /** @throws StartError if the address is in use or not one of this machine */
+  /** @throws StartError if the address is in use or does not belong to this machine */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", (error: NodeJS.ErrnoException) => reject(this.#startError(error)));
@@ -129,7 +129,7 @@ export class HttpServer implements Role {
 
   async #drain(withinMs: number): Promise<void> {
     if (!this.#server.listening) return;
-    // Only the listener: `close` of an HTTP server also cuts connections that are idle for a moment between two requests.
+    // Closes only the listener: `close` of an HTTP server also cuts connections that are briefly idle between two requests.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     // From now on answers say `Connection: close`.
     this.#stopping.abort();
@@ -148,7 +148,7 @@ export class HttpServer implements Role {
     await closed;
     clearInterval(idle);
     clearTimeout(timer);
-    // Ends the checks of requests for their time limits.
+    // Stops checking the time limits of requests.
     this.#server.close();
   }
 

@@ -3,12 +3,12 @@ import type { Socket } from "node:net";
 
 /** What clients may leave unread, and how often that is checked, ms. */
 export const STALLED_DEFAULTS = {
-  /** How long a client may read nothing; with the time to the next check under a minute. */
+  /** How long a client may read nothing; with the time until the next check, less than a minute. */
   unreadMs: 50_000,
   lookEveryMs: 5000,
-  /** What all clients together may leave unread. While it is more, the slowest are not waited for that long. */
+  /** How much all clients together may leave unread. Above it, the slowest get less time. */
   unreadBytes: 128 * 1024 ** 2,
-  /** Then a client must have read as much since the last check, or all of its data. */
+  /** What a client must then have read since the last check, unless it has read all its data. */
   readBytes: 64 * 1024,
 } as const;
 
@@ -66,13 +66,13 @@ export function cutStalledReaders(server: Server, limits: Limits): void {
 /** Undefined if nothing is waiting to be read. */
 function progressOf(socket: Socket, sinceMs: number): Progress | undefined {
   if (socket.writableLength === 0) return undefined;
-  // Like Node's own timeouts: otherwise progress within one long write would not be noticed.
+  // As for Node's own timeouts: otherwise progress within one long write would not be noticed.
   const handle = (socket as { _handle?: { writeQueueSize?: unknown } | null })._handle;
   const queued = typeof handle?.writeQueueSize === "number" ? handle.writeQueueSize : 0;
   return { taken: socket.bytesWritten - socket.writableLength, queued, sinceMs };
 }
 
-/** At least how much was read between two checks: when a write has ended, the next may have begun. */
+/** The least that was read between two checks: when a write has ended, the next may have begun. */
 function bytesRead(before: Progress, now: Progress): number {
   return now.taken === before.taken ? Math.abs(before.queued - now.queued) : now.taken - before.taken;
 }

@@ -5,14 +5,14 @@ import type { FairOptions, Handler, KeyedOptions } from "../../handler/define.ts
 import type { Logger } from "../../log.ts";
 import { senderOf } from "../security/sender.ts";
 
-/** Most bytes of a key that a handler derives from a submission. */
+/** The maximum length of a line key, in bytes. */
 const MAX_KEY_BYTES = 256;
 
-/** What a key is derived from. */
+/** What a line key is derived from. */
 type Derivable = Parameters<KeyedOptions["by"]>[1];
 
 /**
- * Whose share of a fair line a submission takes, and its key in a keyed one, null if it has none.
+ * The line key whose share of a fair line a submission takes, and its key in a keyed one; null if it has none.
  * @param value the validated input
  * @throws PaihaoError invalid-input if the handler's `by` gives no key
  */
@@ -42,7 +42,7 @@ function shareOf(
   return { key, weight: weightOf(fair, key, task, log) };
 }
 
-/** The key that a function of the handler derives from a submission, or null. @throws PaihaoError invalid-input */
+/** The line key that a handler's function derives from a submission, or null. @throws PaihaoError invalid-input */
 function derivedKey(by: KeyedOptions["by"], task: Derivable, value: unknown, log: Logger): string | null {
   const { id, queue, query, mediaType, caller } = task;
   let key: unknown;
@@ -54,7 +54,7 @@ function derivedKey(by: KeyedOptions["by"], task: Derivable, value: unknown, log
   }
   if (key === null) return key;
   if (typeof key === "string" && Buffer.byteLength(key) <= MAX_KEY_BYTES) return key;
-  // A promise is no key either; its rejection must not end the process.
+  // A promise is not a key either, and its rejection must not end the process.
   if (key instanceof Promise) key.catch(() => undefined);
   throw noKey(task, log);
 }
@@ -62,7 +62,7 @@ function derivedKey(by: KeyedOptions["by"], task: Derivable, value: unknown, log
 function noKey({ id, queue }: Derivable, log: Logger): PaihaoError {
   log.warn(
     { id, queue },
-    `submission refused: the handler's key function gave no string of at most ${MAX_KEY_BYTES} bytes`,
+    `submission refused: the handler's key function did not return a string of at most ${MAX_KEY_BYTES} bytes`,
   );
   return refusal();
 }

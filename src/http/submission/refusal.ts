@@ -33,10 +33,14 @@ export function refusalOf(
         retryAfterS: fullRetryAfterS(snapshot),
       });
     case "untold":
-      return new PaihaoError("queue-full", "Too many deliveries of webhooks wait. Without a webhook it is accepted.", {
-        extensions: { queue: INTERNAL_QUEUES.webhooks },
-        retryAfterS: UNKNOWN_PLACE_S,
-      });
+      return new PaihaoError(
+        "queue-full",
+        "Too many webhook deliveries are waiting. A submission without a webhook would be accepted.",
+        {
+          extensions: { queue: INTERNAL_QUEUES.webhooks },
+          retryAfterS: UNKNOWN_PLACE_S,
+        },
+      );
     case "long": {
       const eta = estimate(snapshot, { state: "waiting", index }, Date.now());
       return new PaihaoError("line-too-long", undefined, {

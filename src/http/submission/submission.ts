@@ -10,7 +10,7 @@ import { lineKeysOf } from "./line-keys.ts";
 /** The parts of a submission. */
 interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" | "original"> {
   readonly handler: Handler;
-  /** Its webhook has been checked. */
+  /** Options whose webhook has been checked. */
   readonly options: SubmitOptions;
   readonly checked: CheckedInput;
 }
@@ -32,7 +32,7 @@ export function assembleSubmission(
 }
 
 /**
- * The options with a webhook that is allowed. If the id is known already, nothing is stored and the webhook does not change, so its name
+ * The options, once their webhook is known to be allowed. If the id is already taken, the webhook does not change, so its name
  * is not resolved.
  * @param id of the task that is submitted; left out if there are several
  * @throws PaihaoError invalid-parameter if the URL is not allowed

@@ -58,13 +58,13 @@ export function callerOf(ctx: Pick<Context, "state">): string | null {
   return accessOf(ctx).caller;
 }
 
-/** Whether they may send requests of a route that requires these scopes; on which tasks is another matter. */
+/** Whether they may send requests to a route that requires these scopes; access to each task is checked separately. */
 export function hasScope({ scopes, key }: Access, required: Route["scopes"]): boolean {
   if (required === "none") return true;
   return required === "any" ? key === "valid" || key === "off" : required.some((scope) => scopes.has(scope));
 }
 
-/** Whether they may see a task. For all others it is unknown. */
+/** Whether they may see a task. To all others it is unknown. */
 export function maySee(access: Access, task: OwnedTask): boolean {
   return mayRead(access, task) || (access.link?.opens(task) ?? false);
 }
@@ -85,7 +85,7 @@ function isOwn({ scopes, caller }: Access, task: Pick<Inspection, "caller">): bo
 
 /**
  * The query of links that read a task: "" if links are not signed. Only callers who may see the task without a link get a new
- * one. Others get the link back that they used, since otherwise they could renew it forever.
+ * one. Others get back the link that they used, since otherwise they could renew it forever.
  */
 export function signatureOf(ctx: Pick<Context, "state">, task: OwnedTask): string {
   const access = accessOf(ctx);

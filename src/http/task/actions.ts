@@ -5,7 +5,7 @@ import { takesInputs } from "../named-queue.ts";
 import { ROUTES } from "../routes.ts";
 import { type Access, hasScope, mayEnd } from "./access.ts";
 
-/** Whether a request for each action gets past all that looks at who sends it: the rest is decided by the state of the task. */
+/** Whether the caller may send a request for each action; the state of the task decides the rest. */
 const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handlers">, task: Inspection) => boolean>> =
   {
     cancel: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
@@ -14,7 +14,7 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
     retry: (access) => hasScope(access, ROUTES.retry.scopes),
     again: (access, { handlers }, task) =>
       hasScope(access, ROUTES.again.scopes) && mayEnd(access, task) && takesInputs(handlers.get(task.queue)),
-    // Whoever submits under the id of another's task is refused by the store, also an operator.
+    // The store refuses a submission under the id of another caller's task, even an operator's.
     replace: (access, { handlers }, { caller, queue }) =>
       hasScope(access, ROUTES.put.scopes) && access.caller === caller && takesInputs(handlers.get(queue)),
   };

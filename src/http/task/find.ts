@@ -47,7 +47,7 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
   return seen.state === "failed" ? ((await api.engine.tasks.inspect(id, WITH_PROBLEM)) ?? seen) : seen;
 }
 
-/** The same of a task that has ended, with what its last event tells: its result or problem, if it is not too long. */
+/** The same for a task that has ended, with its result or problem, if short enough for its last event. */
 export async function observeEnd(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const seen = await observe(ctx, api, id);
   if (seen.state !== "succeeded" || seen.expired) return seen;

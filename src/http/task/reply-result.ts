@@ -7,7 +7,7 @@ import { routeOf } from "../routes.ts";
 import { responseOf } from "../server/response.ts";
 import { bodyLength, setBody } from "./result-body.ts";
 
-/** A body up to this length is copied into one piece with the head: to write two pieces takes longer. */
+/** A body of up to this length is copied into one piece with the head, since two writes take longer. */
 const SHORT_BYTES = 16_384;
 
 /** Answers with the result of a task that has succeeded, or 304 if the caller has it. */
@@ -37,7 +37,7 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
   }
 }
 
-/** Whether the answer is the short result without conditions or headers of its own, as for nearly every synchronous request. */
+/** Whether the answer is a short result without conditions or headers of its own, as for nearly every synchronous request. */
 function isPlain({ method }: Context, result: Result): boolean {
   const { status, contentType, headers } = result;
   if (method === "GET" || method === "HEAD" || BODILESS.has(status) || bodyLength(result) > SHORT_BYTES) return false;
@@ -83,7 +83,7 @@ function lifetimeOf({ nowMs, expiresMs }: TaskEnd): { readonly expires: string; 
   return { expires, cacheControl: `private, max-age=${Math.floor(leftMs / 1000)}` };
 }
 
-/** The last date that was written: in one second nearly all answers have the same. */
+/** The last formatted date: answers of the same second share it. */
 let lastDate = { second: Number.NaN, text: "" };
 
 function httpDate(ms: number): string {

@@ -55,8 +55,8 @@ function pending(
 
 /**
  * The members of a 202's body and of the 404 `pending`, as JSON without its braces: the first four are those of PayPal's pattern.
- * Written as text, since this is the most frequent response: JSON.stringify would take longer than the rest of it. Ids,
- * queues, states and signatures contain nothing that JSON has to escape.
+ * Written as text, since this is the most frequent response, and JSON.stringify would take longer than the rest. Ids, queues,
+ * states and signatures contain nothing that JSON has to escape.
  */
 function pendingMembers({ id, queue, state, index, eta }: PendingTask, at: TaskPaths): string {
   const self = `"rel":"self","href":"${at.result}","method":"GET"`;
@@ -80,7 +80,7 @@ function addPendingHeaders(ctx: Context, { state, index, eta, retryAfterS }: Pen
   if (eta !== null) response.addHeader("X-Queue-ETA", String(eta.seconds));
 }
 
-/** Adds the headers about a pending task to the response, whatever it will be. */
+/** Adds the headers about a pending task to the response. */
 export function pendingHeaders(ctx: Context, task: PendingTask): void {
   addPendingHeaders(ctx, task, taskPaths(task.id, signatureOf(ctx, task)));
 }
@@ -131,10 +131,10 @@ interface ReplyProblem {
   readonly document: Readonly<Record<string, unknown>>;
 }
 
-/** The problem that collecting a task answers which has ended without a result; null if it has one. */
+/** The problem that answers collecting a task that has ended without a result; null if it has one. */
 export function outcomeProblem(seen: TaskEnd): ReplyProblem | null {
   const { id, queue, state, result } = seen;
-  // The most frequent case: nothing is built for it.
+  // Nothing is built for the most frequent case.
   if (state === "succeeded" && !seen.deleted && !seen.expired && result) return null;
   const task = { id, queue, state };
   const finishedAt = timestamp(seen.finishedMs);

@@ -2,14 +2,14 @@ import { Readable } from "node:stream";
 import type { Context } from "koa";
 import type { Body } from "../../task.ts";
 
-/** The length of a body, of which perhaps only the beginning was read. */
+/** The length of a body, even if only its beginning was read. */
 export function bodyLength({ body, rest }: Body): number {
   return body.length + (rest?.bytes ?? 0);
 }
 
 /**
- * Answers with a stored body, perhaps with text around it. What was not read of a long one is read as the client takes it; if that
- * fails, the connection is closed, and the client knows by Content-Length that it does not have all.
+ * Answers with a stored body, perhaps with text around it. The rest of a long body is read as the client reads; if that fails,
+ * the connection is closed, and the client sees from Content-Length that the body is incomplete.
  */
 export function setBody(ctx: Context, stored: Body, before = "", after = ""): void {
   const { body, rest } = stored;

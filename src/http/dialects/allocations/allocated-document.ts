@@ -28,7 +28,7 @@ export const allocatedPath = pathTo(allocationRoutes.getAllocated);
 
 /**
  * What an id refers to. Callers with the scope read can see a task, but only the owner can use an id without one.
- * @throws PaihaoError unknown; invalid-task or expired if the task can no longer be used
+ * @throws PaihaoError unknown; invalid-task or expired if the task is no longer usable
  */
 export async function findAllocated(
   ctx: Context,
@@ -87,11 +87,11 @@ function percentOf(task: Inspection): number {
   return Math.max(0, Math.min(99, Math.floor(percent)));
 }
 
-/** Answers with the document of a task; if it is pending, with when and where to ask again. */
+/** Answers with the document of a task. For a pending task, headers say when and where to ask again. */
 export function replyAllocated(ctx: Context, status: 200 | 202, task: Inspection): void {
   ctx.set("Cache-Control", "no-store");
   ctx.set("Location", allocatedPath(task.id));
-  // A short task may have ended by now; a 202 says when to ask all the same.
+  // A 202 says when to ask again even if a short task has already ended.
   if (status === 202 || !isOutcome(task.state)) setRetryAfter(ctx, pendingTask(task).retryAfterS);
   ctx.status = status;
   ctx.body = allocatedTask(task);

@@ -93,7 +93,7 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
   if ((await submit(ctx, api, submission)) === "conflict") {
     if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
     if ((await engine.tasks.update(submission, engine.queues.settings(queue))) !== "updated") {
-      throw conflict(id, "The task has begun, or is finished: its input stays.");
+      throw conflict(id, "The task has begun or ended: its input cannot be replaced.");
     }
   }
   if (allocation) await engine.allocations.drop(allocation);
@@ -102,7 +102,7 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
 
 async function readSubmission(ctx: Context, api: Api, id: string, queue: string): Promise<Submission> {
   const options = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
-  if (options.dryRun) throw wrongParameter("dryRun", "an allocated id cannot be tried without being used");
+  if (options.dryRun) throw wrongParameter("dryRun", "not supported for allocated ids");
   const handler = inputHandlerOf(api, queue);
   const checked = await readInput(ctx.req, handler, api.maxBodyBytes);
   return assembleSubmission(ctx, api, { id, handler, options: await withWebhook(api, options, id), checked });

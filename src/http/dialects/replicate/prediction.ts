@@ -9,7 +9,7 @@ import { errorOf } from "../../task/documents/monitor-document.ts";
 import { paths } from "../../task/links.ts";
 import { predictionRoutes } from "./routes.ts";
 
-/** The ids of predictions begin with this: so the event of their end has the form that the caller expects. */
+/** The ids of predictions begin with this, so that the webhook of their end has the form that the caller expects. */
 const PREFIX = "prediction-";
 /** As long as an id may be. */
 const LONGEST_ID = 128;
@@ -28,8 +28,9 @@ const STATUSES: Readonly<Record<State, Prediction["status"]>> = {
 const path = pathTo(predictionRoutes.getPrediction);
 
 /**
- * The id of the prediction that a request submits: the same for the same request id, and for no other.
- * @param keyed the queue, if the request id comes from an Idempotency-Key: the body may name it, so that id does not depend on it
+ * The id of the prediction that a request submits, one for each request id.
+ * @param keyed the queue, if the request id comes from an Idempotency-Key: that id does not depend on the queue, which the body
+ * may name
  */
 export function predictionId(requestId: string, keyed?: string): string {
   const id = PREFIX + requestId;
@@ -49,13 +50,13 @@ export interface PredictionView {
   readonly absolute?: (path: string) => string;
   /** The query of links that read. */
   readonly signature?: string | undefined;
-  /** What the caller has just submitted: it is not read again later. */
+  /** What the caller has just submitted, so that it need not be read again. */
   readonly input?: unknown;
-  /** Of a task that is pending: the answer to a submission always says `starting`, after which clients poll. */
+  /** The status of a pending task. The answer to a submission always says `starting`, which makes clients poll. */
   readonly pendingAs?: "starting";
 }
 
-/** A task as a prediction without its output, and the link that stands for an output which is not JSON. */
+/** A task as a prediction without its output, and the link that replaces an output that is not JSON. */
 export function predictionOf(
   seen: Inspection,
   view: PredictionView = {},
@@ -82,14 +83,14 @@ export function predictionOf(
   return { document, href: absolute(paths.result(id, signature)) };
 }
 
-/** The result of a task that is the output of its prediction; null if there is none. */
+/** The result of a task, which is the output of its prediction; null if there is none. */
 export function outputOf({ state, result, deleted, expired }: Inspection): Result | null {
   return state === "succeeded" && !deleted && !expired ? result : null;
 }
 
 /**
- * A prediction as JSON. A result that is JSON is its output; of any other, and of one that was not read since it is too long, the
- * output is a link to it.
+ * A prediction as JSON. Its output is the result if that is JSON, otherwise, or if the result is too long to be read, a link to
+ * it.
  */
 export function predictionJson(seen: Inspection, view: PredictionView = {}): string {
   const { document, href } = predictionOf(seen, view);

@@ -25,7 +25,7 @@ import { replyEmbedding } from "../embedded-result.ts";
 import { outputOf, type PredictionView, predictionId, predictionOf } from "./prediction.ts";
 import { predictionRoutes } from "./routes.ts";
 
-/** A submission; whatever else its clients send does not concern a task. */
+/** A submission. Other members that clients send are ignored. */
 const body = z.looseObject({
   version: z.string().min(1).max(256).optional(),
   input: z.unknown().optional(),
@@ -70,7 +70,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   } finally {
     wait?.stop();
   }
-  // A client that waited takes `processing` for the end.
+  // A client that waited would take `processing` for the end.
   await reply(ctx, api, submission.id, 201, { input, pendingAs: "starting" });
 }
 
@@ -90,7 +90,7 @@ async function readPrediction(
   const input = JSON.stringify(value);
   const checked = { input, mediaType: "application/json", value: await checkJson(input, handler) };
   const id = predictionId(currentId(), isKeyed(ctx.headers) ? queue : undefined);
-  // Only the end is told, so a caller who asks for other events alone is told nothing.
+  // There is only an event for the end: a caller who asks for others only gets none.
   const told = given.webhook_events_filter?.includes("completed") ?? true;
   const webhook = told ? given.webhook : undefined;
   const search = new URLSearchParams(webhook === undefined ? {} : { webhook });
@@ -105,7 +105,7 @@ function queueOf(version: string | undefined): string {
   return queue;
 }
 
-/** Cancels a prediction that has not ended; the result of one that has stays. */
+/** Cancels a prediction that has not ended; one that has ended keeps its result. */
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const seen = await findTask(ctx, api, id, { result: false });
   if (!mayEnd(accessOf(ctx), seen)) throw forbidden(["admin"]);

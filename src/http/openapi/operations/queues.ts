@@ -11,7 +11,7 @@ const page = (summary: string, schema: SchemaName, order = "in line order"): Ope
   summary,
   tags: ["Queues"],
   description:
-    `About ${MAX_LOOKED_AT} entries are looked at, at most, for a page, so that one with a filter may have few items, or none: go on ` +
+    `At most about ${MAX_LOOKED_AT} entries are searched for a page, so a page with a filter may have few items or none: continue ` +
     "as long as there is a `next`.",
   parameters: parameterRefs(...PAGE_PARAMETERS),
   responses: {
@@ -29,7 +29,7 @@ const verb = (summary: string, tag: string, schema: SchemaName): OperationText =
 const bulk: OperationText = {
   summary: "Cancel, retry or delete all tasks that match",
   description:
-    "One step, of at most 100 tasks: repeat it with `cursor` set to `next` until that is null. What came after the first step is left " +
+    "One step, of at most 100 tasks: repeat it with `cursor` set to `next` until that is null. Tasks that arrive after the first step are left " +
     "alone, so that the steps end while tasks arrive. `cancel` goes with the lists `waiting`, `scheduled` and `running`, `retry` with " +
     "`dead`, `delete` with `dead` and `finished`.",
   tags: ["Queues"],
@@ -89,7 +89,7 @@ export const queueOperations: Operations<
     tags: ["Dead letters"],
     parameters: parameterRefs(...PAGE_PARAMETERS, "deadOrder"),
   },
-  finished: page("The latest outcomes: at most 1,000 are kept of a queue", "TaskPage", "newest first"),
+  finished: page("The latest outcomes: at most 1,000 are kept for each queue", "TaskPage", "newest first"),
   bulk,
   deleteDead: verb("Delete all dead tasks", "Dead letters", "DeletedDead"),
   retryDead: verb("Retry all dead tasks", "Dead letters", "RetriedDead"),

@@ -37,7 +37,7 @@ export const submitted: Responses = {
 };
 
 const LIVE =
-  "If `Accept` prefers text/event-stream: 200 at once, with the headers of a 202 and the events of the task (as `/events` has them); `Prefer` is not applied then.";
+  "If `Accept` prefers text/event-stream: 200 at once, with the headers of a 202 and the events of the task (as from `/events`); `Prefer` is then not applied.";
 
 function submit(summary: string, requestBody: RequestBody): OperationText {
   return {
@@ -157,7 +157,7 @@ export const taskOperations: Operations<
   follow: {
     summary: "The monitor as Server-Sent Events",
     description:
-      "`event: status` at once and on every change, `event: output` for each value that the handler writes, finally `event: done`. The data is the document of the monitor, that of `output` an OutputValue; in `done` it has the result (JSON below 20 kB) or the problem. The id of every event resumes behind it.",
+      "`event: status` at once and on every change, `event: output` for each value that the handler writes, finally `event: done`. The data is the document of the monitor, that of `output` an OutputValue; in `done` it has the result (JSON below 20 kB) or the problem. To resume after an event, send its id as `Last-Event-ID`.",
     tags: ["Watch"],
     parameters: parameterRefs("Last-Event-ID", "lastEventId"),
     responses: {
@@ -169,7 +169,7 @@ export const taskOperations: Operations<
   output: {
     summary: "What the handler writes while it runs",
     description:
-      "A line for each value: all so far, then live until the task ends. `Prefer: wait=N` ends the response after N seconds, `wait=0` with what there is. A response that breaks off goes on with `after`.",
+      "A line for each value: those written so far, then new ones until the task ends. `Prefer: wait=N` ends the response after N seconds, `wait=0` after the values written so far. If a response breaks off, continue with `after`.",
     tags: ["Watch"],
     parameters: parameterRefs("after", "Prefer-wait"),
     responses: {
@@ -184,7 +184,7 @@ export const taskOperations: Operations<
   input: {
     summary: "The input of a task, as it was submitted",
     description:
-      "As a file to be saved. It is kept while the task is pending or dead, or what it did can be undone; then 410 `expired`.",
+      "As a file to be saved. It is kept while the task is pending or dead, or can be undone; after that: 410 `expired`.",
     tags: ["Watch"],
     responses: {
       "200": {
@@ -197,7 +197,7 @@ export const taskOperations: Operations<
   },
   timeline: {
     summary: "What happened to a task: attempts, steps, undo, webhooks, input and result",
-    description: "Workers and the errors of attempts are shown to keys with the scope `read` only.",
+    description: "Workers and the errors of attempts are shown only to API keys with the scope `read`.",
     tags: ["Watch"],
     responses: { "200": json("Its timeline.", "Timeline"), ...problems("unknown", "deleted") },
   },

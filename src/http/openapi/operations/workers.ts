@@ -38,7 +38,7 @@ export const workerOperations: Operations<
   renewLease: verb("lease.renew", "Renew a lease", { "200": json("The lease is renewed.", "LeaseRenewal") }),
   progressLease: verb("lease.progress", "Report progress", { "204": empty("The progress is stored.") }),
   writeLease: verb("lease.output", "Write output", {
-    "204": empty("The values are stored, behind those written before."),
+    "204": empty("The values are stored after those written before."),
   }),
   completeLease: verb("lease.complete", "Complete the task with its result", {
     "200": json("What became of the task.", "LeaseCompletion"),
@@ -48,7 +48,7 @@ export const workerOperations: Operations<
   }),
   workers: {
     summary: "The live workers, and what they run",
-    description: "Of each queue at most 200 running tasks are looked at, and 200 workers.",
+    description: "At most 200 running tasks and 200 workers of each queue are inspected.",
     tags: ["Workers"],
     responses: {
       "200": json("The workers.", "Workers"),

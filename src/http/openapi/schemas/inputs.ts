@@ -55,7 +55,7 @@ export function inputBody(handler: Handler): RequestBody {
   return { required: true, content: Object.fromEntries(types) };
 }
 
-/** The body of a submission where the path leaves the queue open. */
+/** The body of a submission where the path does not fix the queue. */
 export const ANY_INPUT: RequestBody = {
   description: "What the handler of the queue accepts; each queue also has a path of its own with its schema.",
   required: true,

@@ -103,9 +103,9 @@ function jsonSchemas(named: Readonly<Record<string, z.ZodType>>, io: "input" | "
   );
 }
 
-/** Removes from a schema what zod alone says. */
+/** Removes from a schema what only zod adds. */
 function plain(schema: Record<string, unknown>, io: "input" | "output"): void {
-  // Whoever reads an answer must not refuse what a later version adds to it.
+  // Clients must not refuse members that a later version adds to an answer.
   if (io === "output" && schema.additionalProperties === false) delete schema.additionalProperties;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;

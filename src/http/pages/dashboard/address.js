@@ -6,7 +6,7 @@
  */
 
 const ROOT = "/dashboard";
-/** Who has not scrolled for so long has settled, ms. */
+/** Scrolling has ended after this long without a change, ms. */
 const SETTLED_MS = 150;
 
 /**
@@ -69,7 +69,7 @@ export function go(path) {
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let moved;
 
-/** Notes with the address how far the page is scrolled, for who comes back to it. */
+/** Stores with the address how far the page is scrolled, for when a person comes back to it. */
 function keepPlace() {
   clearTimeout(moved);
   history.replaceState({ scrolled: scrollY }, "");
@@ -99,7 +99,7 @@ export function choose(changes, isStep = false) {
 
 /** Follows links within the page without loading it again. */
 export function followLinks() {
-  // Its content comes later than the browser would scroll.
+  // Its content loads after the browser would have scrolled.
   history.scrollRestoration = "manual";
   addEventListener("scroll", () => {
     clearTimeout(moved);
@@ -111,7 +111,7 @@ export function followLinks() {
     const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
     if (!link || !isPlain || link.target !== "" || link.download !== "" || link.origin !== location.origin) return;
     if (link.pathname !== ROOT && !link.pathname.startsWith(`${ROOT}/`)) return;
-    // To a part of what is shown, as the one that skips the head: the browser goes there, and takes the focus along.
+    // A link within the page, such as the one that skips the head: the browser scrolls there and moves the focus.
     if (link.hash !== "" && link.pathname === location.pathname) return;
     event.preventDefault();
     go(link.pathname + link.search);

@@ -1,4 +1,4 @@
-/** The dashboard: which view is shown, and what is around it. */
+/** The dashboard: chooses the view, and shows what is around it. */
 
 import { html, render, useEffect, useReducer, useRef, useState } from "../preact.js";
 import { addressOf, followLinks, go, paths } from "./address.js";
@@ -11,7 +11,7 @@ import { QueueView } from "./views/queue.js";
 import { TaskView } from "./views/task.js";
 import { Workers } from "./views/workers.js";
 
-/** For so long it is said what was done, ms. */
+/** How long the page says what was done, ms. */
 const SAID_MS = 8000;
 
 /** @typedef {import("./parts/dialog.js").Question} Question */
@@ -84,7 +84,7 @@ function Page() {
     ${question && html`<${Dialog} ...${question} />`}`;
 }
 
-/** Tabs and options of a view that is shown already are its own matter. @param {import("./address.js").Address} address */
+/** Whether two addresses have the same view; its tabs and options may differ. @param {import("./address.js").Address} address */
 function view(address) {
   if (address.view === "overview") return html`<${Overview} key="overview" />`;
   if (address.view === "queue") return html`<${QueueView} key="queue ${address.name}" name=${address.name} />`;

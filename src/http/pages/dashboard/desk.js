@@ -1,14 +1,15 @@
-/** What the page around the views does for them. */
+/** What the page does for its views. */
 
 import { createContext, useContext } from "../preact.js";
 
 /**
  * @typedef {object} Desk
- * @property {number} turn grows with each refresh
+ * @property {number} turn increases with each refresh
  * @property {() => void} refresh asks the server again, at once
- * @property {(what: () => Promise<string | null>) => Promise<void>} act does something, and says what was done or went wrong
- * @property {(error: unknown) => () => void} addTrouble shows what went wrong with loading; returns what takes that back
- * @property {(dialog: import("./parts/dialog.js").Question) => Promise<FormData | null>} ask shows a dialog; null if it is closed without its answer
+ * @property {(what: () => Promise<string | null>) => Promise<void>} act does something, and says what was done or what went wrong
+ * @property {(error: unknown) => () => void} addTrouble shows why loading failed; returns a function that removes that
+ * @property {(dialog: import("./parts/dialog.js").Question) => Promise<FormData | null>} ask shows a dialog; null if it is
+ * closed without an answer
  */
 
 /** Given by the page to all its views. */

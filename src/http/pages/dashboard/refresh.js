@@ -1,6 +1,6 @@
 /**
- * Asks again and again, but not while the tab is hidden, more slowly while the server does not answer, and so that the better half of
- * the caller's rate limit stays for what it is meant for.
+ * Polls, but not while the tab is hidden, more slowly while the server does not answer, and with at most half of the caller's
+ * rate limit.
  */
 
 import { useEffect, useState } from "../preact.js";
@@ -11,8 +11,7 @@ const EVERY_MS = 2000;
 const MAX_MS = 30_000;
 
 /**
- * What the server answered last, and what went wrong since, which the page shows. It is asked at once when the address changes, and after
- * whatever was done.
+ * What the server answered last, and what went wrong since. It is asked at once when the address changes, and after every action.
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} load
  */

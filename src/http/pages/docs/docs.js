@@ -4,7 +4,7 @@ const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle(options: object): void 
 /** The key that was entered; "" for none. */
 let key = "";
 
-/** With a key the description names the queues of the server, so it is loaded again when one is entered or removed. */
+/** With a key the description includes the queues of the server, so it is loaded again when a key is entered or removed. */
 const reloadWithKey = () => {
   /**
    * @typedef {Record<string, { value?: string }>} Entered
@@ -24,7 +24,7 @@ const reloadWithKey = () => {
   return { statePlugins: { auth: { wrapActions } } };
 };
 
-/** What Swagger UI has for people with a mouse only, in another form. */
+/** Replaces what Swagger UI offers only to mouse users. */
 const accessible = () => {
   /** @typedef {{ React: { createElement(type: unknown, props: object, ...children: unknown[]): unknown } }} System */
   const wrapComponents = {
@@ -45,7 +45,7 @@ const accessible = () => {
           React.createElement(original, props),
           React.createElement("h2", { className: "unseen" }, "Operations"),
         ),
-    // What stands outside of landmarks is not found by them.
+    // Screen readers that jump between landmarks miss what is outside of them.
     SchemesContainer:
       (/** @type {unknown} */ original, /** @type {System} */ { React }) =>
       (/** @type {object} */ props) =>
@@ -62,7 +62,7 @@ SwaggerUIBundle({
   tryItOutEnabled: true,
   docExpansion: "list",
   defaultModelsExpandDepth: 0,
-  // Nothing is sent to anyone: this server has no validator, and asks none on the net.
+  // No validator: this server has none, and the public one must not be asked.
   validatorUrl: null,
   plugins: [reloadWithKey, accessible],
   requestInterceptor: (/** @type {{ loadSpec?: boolean, headers: Record<string, string> }} */ request) => {

@@ -5,7 +5,7 @@ import { basename } from "node:path";
 const ROOT = new URL("../../../../", import.meta.url);
 const DOCS = new URL("docs/", ROOT);
 
-/** What a visitor of the project reads first; not there in an image. */
+/** What a visitor of the project reads first; missing in an image. */
 export const README = new URL("README.md", ROOT);
 
 /** The index of all documents. */
@@ -13,7 +13,7 @@ export const INDEX = new URL("README.md", DOCS);
 
 let files: ReadonlyMap<string, URL> | undefined;
 
-/** All documents and pictures by the names under which they are served, which differ in all folders. */
+/** All documents and pictures by the names under which they are served, which are unique over all folders. */
 export function documentFiles(): ReadonlyMap<string, URL> {
   files ??= new Map(
     readdirSync(DOCS, { recursive: true, encoding: "utf8" })

@@ -21,7 +21,7 @@ export async function guideOf(name: string): Promise<Guide | undefined> {
   const text = readFileSync(source, "utf8");
   const [, title = name] = /^# (.+)$/m.exec(text) ?? [];
   const built = new URL(`${name}.html`, BUILT);
-  // There are none when running from src.
+  // Absent when running from src.
   const html = existsSync(built) ? readFileSync(built, "utf8") : (await import("./markdown.ts")).htmlOf(text);
   const guide = { title, html };
   guides.set(name, guide);

@@ -1,6 +1,5 @@
 /**
- * What tells programs which documents there are (https://llmstxt.org): what Paihao is, and each served document of the index with what
- * it says.
+ * A guide for language models (https://llmstxt.org): what Paihao is, and every served document of the index with its description.
  * @param readme README.md
  * @param index docs/README.md
  */

@@ -10,7 +10,7 @@ export function htmlOf(text: string): string {
   return markdown.parse(text, { async: false }) as string;
 }
 
-/** The address of what a document links to; undefined for what is not served, such as a file of the checkout. */
+/** The address of the target of a link in a document; undefined if it is not served, such as a file of the checkout. */
 function addressOf(href: string): string | undefined {
   if (/^(?:https?:|#)/.test(href)) return href;
   const [path = "", anchor] = href.split("#");
@@ -20,7 +20,7 @@ function addressOf(href: string): string | undefined {
   return `/docs/${name}${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
-/** The documents are our own; HTML in them is shown as text all the same. */
+/** HTML in documents is shown as text, although the documents are ours. */
 const markdown = new Marked({
   renderer: {
     heading: (text, level, raw) => `<h${level} id="${escapeHtml(anchorOf(raw))}">${text}</h${level}>\n`,
@@ -33,11 +33,11 @@ const markdown = new Marked({
       const alt = escapeHtml(text);
       return address === undefined ? alt : `<img src="${escapeHtml(address)}" alt="${alt}">`;
     },
-    // What scrolls by itself can be reached with the keyboard.
+    // Elements that scroll must be reachable by keyboard.
     code: (code, info) =>
       `<pre tabindex="0"><code class="language-${escapeHtml(info ?? "")}">${escapeHtml(code)}\n</code></pre>\n`,
     table: (header, body) =>
-      // It scrolls, also by keyboard. A corner without a name heads nothing.
+      // Reachable by keyboard, since it scrolls. A corner without a name is not a header.
       `<div class="table" role="group" aria-label="Table" tabindex="0"><table><thead>${header.replaceAll("<th></th>", "<td></td>")}</thead><tbody>${body}</tbody></table></div>\n`,
     html: (html) => escapeHtml(html),
   },

@@ -1,12 +1,13 @@
 import { html } from "../preact.js";
 
 /**
- * What a task writes while it runs.
- * @param {{ output: ReturnType<typeof import("../output-text.js").useOutputText>, href: string }} props `href`: where all of it is
+ * The output of a task, while it runs.
+ * @param {{ output: ReturnType<typeof import("../output-text.js").useOutputText>, href: string }} props `href`: the address of
+ * all output
  */
 export function Output({ output: { text, place }, href }) {
   if (text.isEmpty) return null;
-  // It scrolls, also by keyboard.
+  // Reachable by keyboard, since it scrolls.
   return html`
     <section id="output" class="shown">
       <h2 id="output-title">Output</h2>

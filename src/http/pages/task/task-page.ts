@@ -18,11 +18,11 @@ import {
   waitOf,
 } from "./task-words.js";
 
-/** A page without a script comes back at Retry-After, and at the latest after so many seconds: places move meanwhile. */
+/** A page without a script reloads at Retry-After, at the latest after this many seconds, since places change meanwhile. */
 const MAX_REFRESH_S = 15;
 
 /**
- * Answers with the page of a task: what it is now, which its script then keeps up to date.
+ * Answers with the page of a task in its current state, which the script of the page then keeps up to date.
  * @param signature the query of its links, see `signatureOf`
  */
 export function replyTaskPage(ctx: Context, task: Task, signature: string): void {
@@ -45,7 +45,7 @@ export function replyTaskPage(ctx: Context, task: Task, signature: string): void
 }
 
 /**
- * Answers with the small page of a task, for a frame: without a script, it asks for itself again while the task is pending.
+ * Answers with the small page of a task, for a frame: it has no script, and reloads itself while the task is pending.
  * @param frames origins of the pages that may show it
  */
 export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly string[]): void {
@@ -56,14 +56,14 @@ export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly str
 }
 
 /**
- * Answers with a page in place of a problem: the task is unknown, deleted, or cannot be looked at now.
- * @param frames origins of the pages that may show it, if it was asked for as an embedded one
+ * Answers with a page in place of a problem: the task is unknown, deleted, or cannot be read now.
+ * @param frames origins of the pages that may show it, if the embedded page was asked for
  */
 export function replyMissingPage(ctx: Context, error: PaihaoError, frames: readonly string[]): void {
   const { status, title } = problemOf(ctx, error);
   ctx.status = status;
   responseOf(ctx).varyBy("Accept");
-  // The page comes back by itself when the server can serve it.
+  // The page reloads itself when the server can serve it.
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
   const isEmbedded = /[?&]embed=true(?:&|$)/i.test(ctx.search);
   const detail = error.message === title ? "" : error.message;
@@ -71,7 +71,7 @@ export function replyMissingPage(ctx: Context, error: PaihaoError, frames: reado
   replyPage(ctx, "task/missing.html", { title, detail, id }, { frames: isEmbedded ? frames : [] });
 }
 
-/** What is said of an error: to somebody with a link that has expired, nothing about keys. */
+/** The title for an error. Holders of an expired link read nothing about keys. */
 function problemOf(ctx: Context, { code }: PaihaoError): { readonly status: number; readonly title: string } {
   const { status, title } = errorEntry(code);
   const isLink = code === "unauthenticated" && /[?&]signature=/.test(ctx.search);
@@ -96,7 +96,7 @@ function wordsOf(task: Task) {
   };
 }
 
-/** Seconds until a page without a script asks for itself again; "" for never. */
+/** Seconds until a page without a script reloads itself; "" for never. */
 function refreshOf(ctx: Context, task: Task): string {
   if (hasEnded(task.state)) return "";
   return String(Math.min(MAX_REFRESH_S, Number(ctx.response.get("Retry-After") || MAX_REFRESH_S)));

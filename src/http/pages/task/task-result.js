@@ -1,8 +1,8 @@
-/** Shows the result of a task as what it is, on its page: an image, text, or JSON. Anything else has only its link. */
+/** Shows the result of a task on its page by its type: an image, text, or JSON. Other types have only a link. */
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
 
-/** Longer results have only their link, in bytes. */
+/** The maximum size shown, in bytes; larger results have only a link. */
 const MAX = { image: 10_000_000, text: 200_000 };
 
 /**
@@ -14,14 +14,14 @@ const MAX = { image: 10_000_000, text: 200_000 };
  */
 
 /**
- * A result, and the link to it. What is too long, or of another kind, has only the link.
- * @param {{ href: string, collect: string, isThere: boolean }} props `collect`: what the link says
+ * A result, and the link to it. A result that is too long, or of another type, has only the link.
+ * @param {{ href: string, collect: string, isThere: boolean }} props `collect`: the text of the link
  */
 export function Result({ href, collect, isThere }) {
   const [known, setKnown] = useState(/** @type {Known | null} */ (null));
   const picture = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
-    // Where that fails, the link is still there.
+    // If that fails, the link remains.
     if (isThere) void describe(href, setKnown).catch(() => undefined);
   }, [isThere, href]);
   useLayoutEffect(() => picture.current?.replaceChildren(known?.image ?? ""), [known?.image]);
@@ -42,7 +42,7 @@ export function Result({ href, collect, isThere }) {
 }
 
 /**
- * Says what a result is, then shows it if it can be shown.
+ * Shows the type and size of a result, then the result itself if possible.
  * @param {string} href
  * @param {(known: Known) => void} show
  */
@@ -51,7 +51,7 @@ async function describe(href, show) {
   if (!head.ok) return;
   const type = (head.headers.get("Content-Type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const length = head.headers.get("Content-Length");
-  // A proxy that compresses leaves it out.
+  // A proxy that compresses removes it.
   const bytes = length === null && head.status !== 204 ? null : Number(length);
   if (bytes === 0) return show({ told: "The task has no result to show.", isEmpty: true });
   const known = { told: [type, bytes === null ? "" : sizeOf(bytes)].filter(Boolean).join(", "), isEmpty: false };
@@ -87,7 +87,7 @@ function sizeOf(bytes) {
 }
 
 /**
- * Plain text, and formats that are read as such. HTML is not: it would be shown as its source.
+ * Plain text, and formats that people read as text. Not HTML: its source would be shown.
  * @param {string} type
  */
 const isText = (type) => isJson(type) || (type.startsWith("text/") && type !== "text/html");
@@ -104,7 +104,7 @@ function textOf(type, text) {
   try {
     const value = JSON.parse(text);
     if (typeof value === "string") return value;
-    // A number that JavaScript cannot hold would become another one.
+    // A number that JavaScript cannot represent would change.
     return JSON.stringify(value) === text.trim() ? JSON.stringify(value, null, 2) : text;
   } catch {
     return text;
@@ -112,7 +112,7 @@ function textOf(type, text) {
 }
 
 /**
- * An image runs no scripts, also an SVG.
+ * Within an image element, even an SVG runs no scripts.
  * @param {string} href
  */
 async function image(href) {

@@ -1,11 +1,10 @@
 /**
- * What the page of a task says. The server writes it into the page, and the script of the page keeps it up to date: both take the words
- * from here.
+ * The words on the page of a task. The server writes them into the page, and the script of the page keeps them up to date.
  */
 
 /** @typedef {import("../../../wire/task.ts").Task} Task */
 
-/** So long an estimate holds when its time has come, seconds. */
+/** How long an estimate counts as current after its time has come, seconds. */
 const FRESH_S = 15;
 
 /** @type {Readonly<Record<string, string>>} */
@@ -24,13 +23,13 @@ const HEADLINES = {
 export const hasEnded = (state) => ["succeeded", "failed", "canceled"].includes(state);
 
 /**
- * Whether its result is kept no more.
+ * Whether its result has expired.
  * @param {Task} task
  */
 const isExpired = ({ state, links }) => state === "succeeded" && !links.some(({ rel }) => rel === "result");
 
 /**
- * What the page looks like: its state, or `expired`.
+ * What the page shows as state: that of the task, or `expired`.
  * @param {Task} task
  */
 export const lookOf = (task) => (isExpired(task) ? "expired" : task.state);
@@ -40,13 +39,13 @@ export const headlineOf = (task) =>
   task.cancelRequested && task.state === "running" ? "Stopping" : (HEADLINES[lookOf(task)] ?? task.state);
 
 /**
- * What the link to the result says; "" while there is none.
+ * The text of the link to the result; "" while there is none.
  * @param {Task} task
  */
 export const collectOf = (task) => (lookOf(task) === "succeeded" ? "Open the result" : "");
 
 /**
- * The large number: the place in line, or how far the task is.
+ * The large number: the place in line, or the progress.
  * @param {Task} task
  */
 export function numberOf(task) {
@@ -56,7 +55,7 @@ export function numberOf(task) {
 }
 
 /**
- * Whether a number is to be written smaller, so that it fits.
+ * Whether a number must be smaller to fit.
  * @param {string} number
  */
 export const isLong = (number) => number.length > 3;
@@ -71,7 +70,7 @@ export function aheadOf(task) {
 /** @param {Task} task */
 export function attemptOf(task) {
   const { state, attempt, maxAttempts } = task;
-  // An attempt that the handler puts off does not count.
+  // An attempt that the handler postpones does not count.
   if (attempt === 0) return "";
   if (state === "retrying") return `Attempt ${attempt} of ${maxAttempts} did not succeed`;
   if (state === "running" && attempt > 1) return `Attempt ${attempt} of ${maxAttempts}`;
@@ -82,8 +81,8 @@ export function attemptOf(task) {
 /** @param {Task} task */
 export function detailOf(task) {
   if (task.error) return task.error.message;
-  if (isExpired(task)) return "It was done. Its result was kept for a time, which is over.";
-  if (task.held && task.state === "waiting") return "Waits for a task of the same key to end";
+  if (isExpired(task)) return "It succeeded, but its result has expired.";
+  if (task.held && task.state === "waiting") return "Waits for a task with the same key to end";
   return task.progress?.message ?? "";
 }
 
@@ -96,11 +95,11 @@ export function waitOf(task, agoS = 0) {
   const { eta, state } = task;
   if (!eta || hasEnded(state) || state === "running") return "";
   const left = eta.seconds - agoS;
-  // Of an old estimate nobody knows whether it still holds.
+  // An old estimate may no longer be true.
   if (left <= 0) return agoS < FRESH_S ? "Any moment now" : "";
   const verb = state === "retrying" ? "Tries again in" : "Starts in";
   const [low, high] = [Math.max(0, eta.low - agoS), eta.high - agoS];
-  // A narrower range says no more than its middle.
+  // A narrower range tells no more than its middle.
   if (high - low <= Math.max(2, left / 5)) return `${verb} about ${durationOf(left)}`;
   const [from, to] = [durationOf(low, Math.floor), durationOf(high, Math.ceil)];
   const unit = / \w+$/.exec(to)?.[0] ?? "";

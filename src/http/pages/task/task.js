@@ -1,4 +1,4 @@
-/** The page of a task, kept up to date from its events (Server-Sent Events, which connect again by themselves). */
+/** The page of a task, kept up to date from its events (Server-Sent Events, which reconnect by themselves). */
 
 import { jsonLines, useOutputText } from "../output-text.js";
 import { html, render, useEffect, useLayoutEffect, useReducer, useRef, useState } from "../preact.js";
@@ -21,19 +21,19 @@ import {
 /** @typedef {import("../../../wire/task.ts").Task} Task */
 /** @typedef {{ task: Task, at: number }} Seen `at`: when its estimate was made, by this browser's clock */
 
-/** How often the page looks whether there is something to ask for, ms. */
+/** How often the page checks whether it should ask the server, ms. */
 const REFRESH_MS = 5000;
-/** A server that has said nothing for so long is asked whether it is still there, ms. */
+/** After this long without a message, the page asks whether the server is still there, ms. */
 const SILENT_MS = 10_000;
-/** The longest time that an expiry is waited for at once, ms: timers know no more than 24 days. */
+/** The longest timer, ms: browsers' timers end at about 24 days. */
 const LONGEST_MS = 86_400_000;
-/** After so long the server says on the page itself why it gives no events, ms. */
+/** How long after a refused event stream the page is reloaded, so that the server can say why, ms. */
 const RELOAD_MS = 5000;
 
 const page = document.getElementById("page");
 const { events = "", output = "", share = "", cancel = "", result = "" } = page?.dataset ?? {};
 
-/** The document of the task as it is now. @returns {Promise<Task>} */
+/** The current document of the task. @returns {Promise<Task>} */
 async function ask() {
   const response = await fetch(share, {
     headers: { Accept: "application/json" },
@@ -71,8 +71,8 @@ function Page({ first }) {
     }
 
     /**
-     * Asks for what comes without an event: an estimate that grows by itself or has run out, and whether the server is still there, for
-     * a connection may look open for long when nobody answers any more.
+     * Asks for what no event brings: a new estimate, if the old one has grown or run out, and whether the server is still
+     * there, since a dead connection may look open for long.
      */
     async function refresh() {
       const { task, at } = now.current;
@@ -84,7 +84,7 @@ function Page({ first }) {
         const news = await ask();
         if (source.readyState !== EventSource.OPEN) return;
         hear(true);
-        // A change of state is told by its event.
+        // Changes of state arrive as events.
         if (news.state === now.current.task.state) update(news);
       } catch {
         hear(false);
@@ -95,7 +95,7 @@ function Page({ first }) {
     source.onopen = () => hear(true);
     source.onerror = () => {
       hear(false);
-      // Refused for good, for one because the task was deleted.
+      // Refused for good, for example because the task was deleted.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), RELOAD_MS);
     };
     source.addEventListener("status", (event) => {
@@ -109,7 +109,7 @@ function Page({ first }) {
     source.addEventListener("done", (event) => {
       update(JSON.parse(event.data));
       setDone(true);
-      // Who asked to be sent on to the result is sent there by the server.
+      // If the page was opened with a redirect to the result, the server redirects now.
       if (/[?&]oncomplete=/i.test(location.search)) location.reload();
     });
     return () => {
@@ -118,7 +118,7 @@ function Page({ first }) {
     };
   }, [isDone]);
 
-  // What was written before the page was opened, if no events tell it.
+  // The output written before the page was opened, if no events bring it.
   useEffect(() => {
     if (isDone && first.state !== "canceled") void readOutput(written.text).catch(() => undefined);
   }, []);
@@ -157,7 +157,7 @@ function Page({ first }) {
       await navigator.clipboard.writeText(link);
       tell("Copied. Whoever has the link can follow this task.");
     } catch {
-      // Only pages over HTTPS or of this machine may write to the clipboard.
+      // Only pages over HTTPS or from this machine may write to the clipboard.
       tell(link);
     }
   }
@@ -182,7 +182,7 @@ function Page({ first }) {
       <p class="actions">
         <button id="copy" type="button" onClick=${copyLink}>Copy link</button>
         ${
-          // A server of an older release does not say.
+          // A server of an older release leaves it out.
           task.actions?.includes("cancel") &&
           html`<button id="cancel" type="button" onClick=${() => sure.current?.showModal()}>Cancel</button>`
         }
@@ -214,7 +214,7 @@ function Page({ first }) {
 /** @param {{ percent: number | undefined }} props */
 function Progress({ percent }) {
   const bar = useRef(/** @type {HTMLElement | null} */ (null));
-  // Without a value it shows that nothing is known; set to nothing it would show 0.
+  // Without a value the bar shows that the progress is unknown; with an empty one it would show 0.
   useLayoutEffect(() => {
     if (percent === undefined) bar.current?.removeAttribute("value");
   }, [percent]);

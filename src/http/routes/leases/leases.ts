@@ -48,7 +48,7 @@ const LINKS = Object.entries({
 });
 
 /**
- * Waits for work as long as `Prefer: wait=N` says, by default and at most SYNC_LIMIT; 204 if there is none.
+ * Waits for work for as long as `Prefer: wait=N` says, at most and by default for SYNC_LIMIT; 204 if there is none.
  * @throws PaihaoError rate-limited where this caller has too many streams and long polls open
  */
 async function take(ctx: Context, api: Api, queue: string): Promise<void> {
@@ -71,7 +71,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   await heard;
   ctx.set("Cache-Control", "no-store");
   if (ctx.res.destroyed) {
-    // The worker has gone: its tasks return to their places now, not when the lease ends.
+    // The worker has gone: its tasks return to their places at once, not when their leases end.
     await handBack();
     return;
   }
@@ -135,7 +135,7 @@ async function leaseOf<T extends { fence: string }>(
 
 /** The error for a lost lease: another worker has the task, or it has ended. */
 function lost(id: string): PaihaoError {
-  return new PaihaoError("invalid-task", "The lease is no longer yours: drop the work.", {
+  return new PaihaoError("invalid-task", "You no longer hold the lease: stop working on the task.", {
     extensions: { id, reason: "lease-lost" },
   });
 }
@@ -197,7 +197,7 @@ function checkLength({ maxResultBytes }: Api, result: Answer): void {
   if (tooLarge) throw new PaihaoError("payload-too-large", tooLarge);
 }
 
-/** The end of the work as its worker reported it. */
+/** The end of the attempt as its worker reported it. */
 function handlerEnd({ giveUp, after, error }: z.infer<typeof failBody>) {
   if (after !== undefined && !giveUp)
     return { kind: "later", afterMs: Math.round(after * 1000), message: error } as const;

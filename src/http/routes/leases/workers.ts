@@ -4,7 +4,7 @@ import type { Worker } from "../../../wire/worker.ts";
 import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";
 
-/** The workers, and what each of them does. */
+/** The workers, and what each of them runs. */
 export function workerEndpoints(api: Api): Endpoints<"workers"> {
   return {
     workers: async (ctx) => {

@@ -12,7 +12,7 @@ import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
 import { pageOfList } from "./line.ts";
 
-/** Canceling, retrying and deleting all tasks that match, in bounded steps. */
+/** Cancels, retries and deletes all tasks that match, in bounded steps. */
 export function bulkEndpoints(api: Api): Endpoints<"bulk"> {
   return { bulk: (ctx) => bulk(ctx, api) };
 }

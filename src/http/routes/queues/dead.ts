@@ -40,7 +40,7 @@ async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   if (verdict === "unknown") throw unknownTask(id);
   if (verdict !== "waiting") {
     const { queue, state } = before;
-    const detail = verdict === "undone" ? "What the task has done is being undone, or has been." : undefined;
+    const detail = verdict === "undone" ? "What the task did is being undone, or has been." : undefined;
     throw new PaihaoError("not-retryable", detail, { extensions: { id, queue, state, reason: verdict } });
   }
   logAction(ctx, api, "retry", { queue: before.queue, id });

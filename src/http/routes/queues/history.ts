@@ -9,10 +9,10 @@ import { replyList } from "../../json-list.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
 
-/** The steps of a history where none is asked for, seconds. */
+/** The default steps of a history, seconds. */
 const STEP = { ofAll: 60, ofOne: 10 } as const;
 
-/** How queues stood in the last hour. */
+/** The last hour of queues. */
 export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
   return {
     histories: async (ctx) => {

@@ -19,7 +19,10 @@ import type { Endpoints } from "../../routes.ts";
 import { documentOf, WITH_PROBLEM } from "../../task/documents/monitor-document.ts";
 import { queueDocument } from "./queues.ts";
 
-/** The most entries that are looked at for a page of those that match a filter; in steps, so that none of them holds up the store. */
+/**
+ * The maximum number of entries searched for one page of those that match a filter. They are read in steps, so that none delays
+ * the store.
+ */
 export const MAX_LOOKED_AT = 10_000;
 
 /** The index of each list. */
@@ -61,7 +64,7 @@ function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
   return { queue, after, limit, isNewestFirst, filter: readFilter(ctx, name) };
 }
 
-/** Fills a page of those that match a filter, as far as that may go. */
+/** Fills a page with the tasks that match a filter, within that limit. */
 async function filledPage(ctx: Context, api: Api, name: ListName, request: PageRequest): Promise<Page> {
   let page = await pageOfList(api, name, request);
   if (!request.filter) return page;
@@ -81,7 +84,7 @@ async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
   ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked } satisfies WirePage<ListedTask>;
 }
 
-/** A task of a list; none if it has left the list since that was read. */
+/** A task of a list; null if it has left the list since the list was read. */
 async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
   const { engine } = api;
   let task = await engine.tasks.inspect(entry.id, name === "dead" ? WITH_PROBLEM : { result: false });

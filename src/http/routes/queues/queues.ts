@@ -56,7 +56,7 @@ const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
 function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
   const { snapshot } = row;
   const { queue } = snapshot;
-  // That of another process has its own; and an orphaned queue has none.
+  // The handler of another process has its own settings, and an orphaned queue has none.
   const handler = api.handlers.get(queue) ?? api.ownHandlers.get(queue);
   return {
     name: queue,

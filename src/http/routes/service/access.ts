@@ -1,7 +1,7 @@
 import type { Endpoints } from "../../routes.ts";
 import { accessOf } from "../../task/access.ts";
 
-/** Who asks, and what they may do. */
+/** The caller, and what they may do. */
 export const accessEndpoints: Endpoints<"access"> = {
   access: (ctx) => {
     const { caller, key, scopes } = accessOf(ctx);

@@ -6,8 +6,8 @@ import { responseOf } from "../../server/response.ts";
 import { accessOf } from "../../task/access.ts";
 
 /**
- * The API's description. Without a key, where there are keys, it leaves out the queues and their inputs, which any key may see: the
- * rest is in every copy of this program, and generators, and the page at /docs before a key is entered, can read it.
+ * The API's description. If the server has keys, callers without one do not see its queues and their inputs; the rest is
+ * public, for generators and for the page at /docs before a key is entered.
  */
 export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi"> {
   // Each is generated once: handlers do not change while the server runs.
@@ -15,7 +15,7 @@ export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi
   let common: Asset | undefined;
   return {
     openapi: async (ctx) => {
-      // Loaded when it is asked for: most servers never describe themselves.
+      // Loaded when it is asked for, which most servers never are.
       const { openApiDocument } = await import("../../openapi/document.ts");
       const { key } = accessOf(ctx);
       if (key !== "off") responseOf(ctx).varyBy("Authorization");

@@ -31,11 +31,11 @@ export const NDJSON = "application/x-ndjson";
 export const BATCH_DEFAULTS = {
   lines: 10_000,
   bytes: 32 * 1024 ** 2,
-  /** Most lines without a verdict that was sent: the body is read only as fast as verdicts are. */
+  /** The maximum number of lines whose verdict has not been sent: the body is read only as fast as the verdicts are. */
   inFlight: 500,
   /**
-   * Most bytes of verdicts waiting for the caller. Enough for 10,000 usual ones, since many clients do not read the response
-   * before they have written the whole request; otherwise both sides would wait for each other.
+   * The maximum number of bytes of verdicts waiting for the caller, enough for 10,000 usual ones: many clients read the
+   * response only after writing the whole request, and with less, both sides would wait for each other.
    */
   answerBytes: 4 * 1024 ** 2,
 } as const;
@@ -65,7 +65,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const envelopes = readParameter(search, PARAMETERS.envelope);
   search.delete(PARAMETERS.envelope.name);
   const options = readSubmitOptions(search, ctx.headers, Date.now());
-  if (options.dryRun) throw wrongParameter("dryRun", "a batch cannot be tried without being submitted");
+  if (options.dryRun) throw wrongParameter("dryRun", "not supported for batches");
   checkType(ctx, handler);
   checkLength(ctx);
   const trace = traceFor(ctx);
@@ -106,11 +106,11 @@ function checkType(ctx: Context, handler: Handler): void {
 /** @throws PaihaoError payload-too-large */
 function checkLength(ctx: Context): void {
   if (Number(ctx.get("Content-Length")) > BATCH_DEFAULTS.bytes) {
-    throw new PaihaoError("payload-too-large", `A batch is ${BATCH_DEFAULTS.bytes} bytes at most.`);
+    throw new PaihaoError("payload-too-large", `A batch has at most ${BATCH_DEFAULTS.bytes} bytes.`);
   }
 }
 
-/** Reads the body line by line and has each stored; never fails. */
+/** Reads the body line by line and stores each line; never fails. */
 async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequencer): Promise<void> {
   const { api } = request;
   const gathered = new GatheredLines(request);
@@ -127,7 +127,7 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
     if (rest) await readLines(request, [rest], gathered, verdicts);
   } catch (error) {
     gathered.store();
-    // Any other error of reading is the end of the connection, so there is no response.
+    // Any other read error means that the connection has ended, so there is no response.
     if (error instanceof BatchTooLarge) {
       const problem = problemDocument("payload-too-large", error.message);
       verdicts.place()(verdictLine(error.line, { problem }));
@@ -140,7 +140,7 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
   verdicts.end();
 }
 
-/** Has each line stored; false if nobody reads the verdicts any more. */
+/** Stores each line; false if nobody reads the verdicts any more. */
 async function readLines(
   request: BatchRequest,
   lines: Iterable<BodyLine>,
@@ -150,7 +150,7 @@ async function readLines(
   for (const line of lines) {
     const place = verdicts.place();
     try {
-      // Checked one after the other, and stored together: tasks join the line in the order of their lines.
+      // Lines are checked one after the other and stored together, so that tasks join the queue in the order of the batch.
       const checked = checkLine(request, line);
       if (checked instanceof Promise) gathered.store();
       gathered.add({ line: line.number, submission: checked instanceof Promise ? await checked : checked, place });

@@ -63,7 +63,7 @@ function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?:
     const checked = await read;
     await submitRead(checked, await withWebhook(api, given, id));
   };
-  // Mostly there is nothing to wait for.
+  // Usually there is nothing to wait for.
   return read instanceof Promise || given.webhook !== null ? submitLater() : submitRead(read, given);
 }
 
@@ -92,7 +92,7 @@ async function putAndAnswer(ctx: Context, api: Api, submission: Submission, even
 
 const PLAIN_POST: SubmitMode = { put: false };
 
-/** What the conditions of a PUT leave to the store to decide. @throws PaihaoError precondition-failed */
+/** The conditions of a PUT that the store has to check. @throws PaihaoError precondition-failed */
 async function conditioned(
   ctx: Context,
   api: Api,
@@ -101,7 +101,8 @@ async function conditioned(
 ): Promise<Pick<SubmitMode, "create" | "revision">> {
   if (onlyCreates(conditions) && !options.dryRun) return { create: true };
   const seen = await api.engine.tasks.inspect(id, { result: true, inPieces: true });
-  // Of another's task nothing is said: to submit under its id is refused without looking at conditions.
+  // A submission under the id of another caller's task is refused without checking conditions, which would reveal something
+  // about it.
   if (seen && !maySee(accessOf(ctx), seen)) return {};
   checkPreconditions(id, conditions, seen);
   return seen && conditions.ifMatch !== "" && !isAny(conditions.ifMatch) ? { revision: seen.revision } : {};
@@ -109,30 +110,30 @@ async function conditioned(
 
 /** How a submission treats an id that is taken. */
 interface SubmitMode {
-  /** A PUT: another input replaces the stored one. */
+  /** For a PUT: a different input replaces the stored one. */
   readonly put: boolean;
-  /** Only if there is no task under the id. */
+  /** Only if no task has the id. */
   readonly create?: boolean;
-  /** Replaces only this version of the input. */
+  /** Replaces the input only if it has this version. */
   readonly revision?: number;
   /** Answered with the events of the task, whatever Prefer says. */
   readonly events?: LiveTasks;
 }
 
-/** Submits what has been read and checked, and answers as Prefer asks. */
+/** Submits a request that has been read and checked, and answers as Prefer asks. */
 export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
   const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
   const waitMs = how.events ? 0 : waitOf(prefer, api.syncLimitMs);
-  // Counted before anything is stored: too many streams are a refusal like any other.
+  // Counted before anything is stored, since too many streams refuse the submission.
   if (how.events) api.streams.add(ctx);
-  // Both at once: with the store away, one after the other would keep the caller for twice the time.
+  // Both at once: if the store is unavailable, the caller would otherwise wait for two timeouts.
   const wait = waitMs > 0 && !submission.options.dryRun ? api.engine.tasks.wait(submission) : undefined;
   const deadline = Date.now() + waitMs;
   const answered = send(ctx, api, submission, wait !== undefined).then((verdict) =>
     answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict),
   );
   if (!wait) return answered;
-  // Not finally(), which makes four promises of one.
+  // Not finally(), which makes four promises.
   return answered.then(
     () => wait.stop(),
     (error: unknown) => {
@@ -148,7 +149,7 @@ function waitOf(prefer: Preferences, limitMs: number): number {
   return prefer.respondAsync ? 0 : limitMs;
 }
 
-/** The preferences that a 202 has honoured. */
+/** The preferences that a 202 has applied. */
 function appliedOf({ respondAsync, waitAsSent }: Preferences): string {
   if (waitAsSent === undefined) return "respond-async";
   return respondAsync ? `respond-async, ${waitAsSent}` : waitAsSent;
@@ -158,7 +159,7 @@ interface SubmitRequest {
   readonly submission: Submission;
   readonly prefer: Preferences;
   readonly waitMs: number;
-  /** Until when the caller waits, on the clock of `Date.now()`. */
+  /** Until when the caller waits, by `Date.now()`. */
   readonly deadline: number;
   readonly wait: Wait | undefined;
   readonly how: SubmitMode;
@@ -208,13 +209,13 @@ async function replyEvents(
   live.beginEvents(ctx, { id, createdMs: task.createdMs });
 }
 
-/** Answers when the task has been waited for, or was finished before. */
+/** Answers once the task has ended or the wait is over. */
 function replyEnd(ctx: Context, { prefer, waitMs }: SubmitRequest, end: TaskEnd): void {
   if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).addHeader("Preference-Applied", prefer.waitAsSent);
   replyOutcome(ctx, end);
 }
 
-/** Answers of a task that is still to be done. @throws PaihaoError sync-timeout where its result was asked for */
+/** Answers for a task that is still pending. @throws PaihaoError sync-timeout if its result was asked for */
 function replyPendingTask(
   ctx: Context,
   asked: SubmitRequest,
@@ -227,14 +228,14 @@ function replyPendingTask(
     responseOf(ctx).addHeader("Preference-Applied", appliedOf(prefer));
     return replyAccepted(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict));
   }
-  throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {
+  throw new PaihaoError("sync-timeout", "The task continues: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
     headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
     retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,
   });
 }
 
-/** Tells where the task would stand; one for later has no place in line before it is due. */
+/** Answers where the task would be; a scheduled task has no place in line before it is due. */
 function replyDryRun(
   ctx: Context,
   { queue, options: { delayMs } }: Submission,
@@ -258,10 +259,11 @@ async function replyUpdated(
 ): Promise<void> {
   const settings = api.engine.queues.settings(submission.queue);
   const updated = await api.engine.tasks.update(submission, settings, revision);
-  if (updated === "changed") throw preconditionFailed(submission.id, "If-Match: the input was replaced meanwhile.");
+  if (updated === "changed")
+    throw preconditionFailed(submission.id, "If-Match: the input has been replaced in the meantime.");
   const seen = await api.engine.tasks.inspect(submission.id, { result: true, inPieces: true });
   if (updated !== "updated" || !seen)
-    throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
+    throw conflict(submission.id, "The task has begun or ended: its input cannot be replaced.");
   if (events) {
     pendingHeaders(ctx, pendingTask(seen));
     return events.beginEvents(ctx, seen);

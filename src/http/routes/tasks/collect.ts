@@ -49,7 +49,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
     return;
   }
   const after = await engine.tasks.inspect(id, { result: false });
-  if (!after) throw new PaihaoError("internal", "the task vanished while it was canceled");
+  if (!after) throw new PaihaoError("internal", "the task disappeared while it was being canceled");
   ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
   ctx.body = documentOf(ctx, api, after);
 }

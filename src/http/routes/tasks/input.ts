@@ -8,27 +8,27 @@ import { fitType } from "../../task/reply-result.ts";
 import { setBody } from "../../task/result-body.ts";
 import { storedInput } from "../../task/stored-input.ts";
 
-/** What a task was given. */
+/** The input of a task. */
 export function inputEndpoints(api: Api): Endpoints<"input"> {
   return { input: (ctx) => replyInput(ctx, api, ctx.params.id ?? "") };
 }
 
-/** Answers with the input, byte by byte as it is stored, to be saved as a file. @throws PaihaoError unknown, deleted, expired */
+/** Answers with the stored bytes of the input, as a file to be saved. @throws PaihaoError unknown, deleted, expired */
 async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
   const { expired } = await observe(ctx, api, id);
   const stored = expired ? null : await storedInput(api, id);
   const value = stored && (await api.engine.tasks.inputInPieces(stored));
-  if (!stored || !value) throw new PaihaoError("expired", "The input is kept no longer.", { extensions: { id } });
+  if (!stored || !value) throw new PaihaoError("expired", "The input is no longer kept.", { extensions: { id } });
   const { mediaType } = stored;
   ctx.attachment(fileNameOf(id, mediaType));
-  // It is of strangers: a browser that shows it nevertheless runs nothing of it.
+  // The input may come from strangers: if a browser shows it anyway, it must not run scripts.
   ctx.set("Content-Security-Policy", "sandbox");
   ctx.set("Cache-Control", "no-store");
   setBody(ctx, value);
   ctx.set("Content-Type", fitType(mediaType));
 }
 
-/** Ids of the server's own tasks have colons, which not all systems take in names. */
+/** Ids of the server's own tasks have colons, which some systems do not allow in file names. */
 function fileNameOf(id: string, mediaType: string): string {
   const name = id.replaceAll(":", "_");
   const [, kind = ""] = /^[a-z]+\/(?:[\w.-]+\+)?([a-z0-9]+)\b/i.exec(mediaType) ?? [];

@@ -86,7 +86,7 @@ async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }
   replyOutcome(ctx, await findTask(ctx, api, seen.id, { result: true, inPieces: true }));
 }
 
-/** Waits until the task is terminal, at most as long as a synchronous request. */
+/** Waits until the task has ended, at most for as long as a synchronous request may. */
 async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
   const isDone = (seen: Inspection | null) => seen === null || isOutcome(seen.state);
   if (isDone(await observe(ctx, api, id))) return;

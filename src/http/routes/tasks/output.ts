@@ -10,7 +10,7 @@ import { responseOf } from "../../server/response.ts";
 import { findTask } from "../../task/find.ts";
 import { replyOutcome } from "../../task/reply.ts";
 
-/** What a task writes while it runs. */
+/** The output of a task, while it runs. */
 export function outputEndpoints(api: Api, live: LiveTasks): Endpoints<"output"> {
   return { output: (ctx) => output(ctx, api, live) };
 }

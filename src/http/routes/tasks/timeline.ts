@@ -37,7 +37,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
     webhooksOf(api, seen, record, all),
   ]);
   const { input, mediaType, query, steps, stepCount } = record;
-  // An undo has the steps of the task that it undoes.
+  // An undo task shows the steps of the task that it undoes.
   const ended =
     seen.queue === INTERNAL_QUEUES.undo ? { state: seen.state, finishedAt: timestamp(seen.finishedMs) } : undo;
   const undoneAt = ended?.state === "succeeded" ? ended.finishedAt : null;
@@ -61,7 +61,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
   };
 }
 
-/** The result of a task; of a failed one the problem that its caller collects. */
+/** The result of a task; if it failed, the problem that its caller collects. */
 async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<Timeline["result"]> {
   if ((state !== "succeeded" && state !== "failed") || expired) return null;
   const read = await api.engine.tasks.inspect(id, { result: true, maxBytes: RECORD_LIMITS.bytes + 4096 });
@@ -71,7 +71,7 @@ async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<T
   return { ...shown(contentType ?? "application/octet-stream", bytes, null), status };
 }
 
-/** How the work of the task is undone; null if it is not. */
+/** The undo of the task; null if there is none. */
 async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean): Promise<Timeline["undo"]> {
   const seen = id === "" ? null : await api.engine.tasks.inspect(id, WITH_PROBLEM);
   if (!seen) return null;
@@ -85,7 +85,7 @@ async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean): Promise
   };
 }
 
-/** The deliveries of its webhook: one for each end of the task that is remembered. */
+/** The deliveries of its webhook: one for each end of the task that is still stored. */
 async function webhooksOf(
   api: Api,
   seen: Inspection,

@@ -29,7 +29,7 @@ export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" 
 
 /**
  * The monitor's document of a task. For a failed task `seen.result` is needed: it contains the error.
- * @param reader what is for its reader alone: the query of the links that read, see `signatureOf`; and what they can do
+ * @param reader what depends on the reader: the query of links that read, see `signatureOf`; and the actions allowed
  */
 export function monitorDocument(
   seen: Inspection,
@@ -76,7 +76,7 @@ function progressOf(seen: Inspection): Progress | null {
 /** Why a task failed or was canceled: a code and a sentence. */
 export function errorOf(seen: Inspection): TaskError | null {
   if (seen.pastDeadline) {
-    return { code: SHARED.deadlinePassed, message: "The task did not end before its deadline, and was canceled." };
+    return { code: SHARED.deadlinePassed, message: "The task was canceled, since it had not ended by its deadline." };
   }
   if (seen.state === "canceled") return { code: "canceled", message: "The task was canceled." };
   if (seen.state !== "failed") return null;
@@ -85,7 +85,7 @@ export function errorOf(seen: Inspection): TaskError | null {
   const title = errorEntries.find((entry) => entry.code === code)?.title ?? "The task failed";
   const isSaid = (text: unknown): text is string => typeof text === "string" && text !== "";
   const message = [problem.detail, problem.title].find(isSaid) ?? title;
-  // If undoing failed: the steps that are not undone.
+  // If the undo failed: the steps that were not undone.
   return Array.isArray(problem.steps) && isInternalQueue(seen.queue)
     ? { code, message, steps: problem.steps.map(String) }
     : { code, message };

@@ -11,7 +11,7 @@ const MAX_PAST = 10;
 
 /**
  * The attempts of a task, the oldest first.
- * @param all also the workers and their errors, which are for operators
+ * @param all whether to include workers and their errors, which are for operators
  */
 export function attemptsOf(
   seen: Inspection,
@@ -20,7 +20,7 @@ export function attemptsOf(
 ): { attempts: Attempt[]; omitted: boolean } {
   const attempts = past.map((attempt) => pastAttempt(attempt, all));
   const { startedMs, attempts: number, worker } = runOf(run);
-  // A task that waits for another attempt, or was canceled meanwhile, still has the run of the one before.
+  // A task that waits for another attempt, or was canceled meanwhile, still has the run of the previous attempt.
   const isOver = past.some((attempt) => attempt.beganMs === startedMs && attempt.number === number);
   const { state } = seen;
   if (startedMs !== null && !isOver && (state === "running" || isOutcome(state))) {
@@ -49,7 +49,7 @@ function pastAttempt({ number, beganMs, endedMs, fate, worker, error }: PastAtte
 
 /**
  * A step with its value, if that is short.
- * @param undoneAt when the steps of the task had all been undone; null if they have not
+ * @param undoneAt when all steps of the task had been undone; null if they have not
  */
 export function stepDocument({ value, ...step }: StepRecord, undoneAt: string | null): Step {
   return {
@@ -74,7 +74,7 @@ export function shown(mediaType: string, bytes: Uint8Array | null, length: numbe
   return type.startsWith("text/") || type === "application/x-ndjson" ? { ...known, text } : known;
 }
 
-/** A JSON value; text that is none stays text. */
+/** A JSON value; text that is not JSON stays text. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

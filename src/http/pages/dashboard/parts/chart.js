@@ -6,12 +6,12 @@ import { duration, roughly } from "./format.js";
 /** @typedef {{ name: string, values: readonly (number | null)[], color?: "accent" | "good" | "bad" | "faint" }} Line */
 
 const HEIGHT = 120;
-/** Colours of lines that mean no state, and told apart by their dashes as well. */
+/** Colours of lines that do not stand for a state; their dashes differ too. */
 const COLORS = ["accent", "violet", "teal", "amber"];
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
-/** uPlot, which the page loads before this. */
+/** uPlot, which the page loads before this script. */
 const { uPlot } = /** @type {{ uPlot: typeof import("uplot") }} */ (/** @type {unknown} */ (window));
 
 /**
@@ -21,7 +21,7 @@ const { uPlot } = /** @type {{ uPlot: typeof import("uplot") }} */ (/** @type {u
  * @param {readonly Line[]} lines
  */
 export function chart(title, at, format, lines) {
-  // One with other lines is another chart.
+  // If the lines change, a new chart is made.
   const key = [title, ...lines.map(({ name }) => name)].join();
   return html`<${Chart} key=${key} title=${title} at=${at} format=${format} lines=${lines} />`;
 }
@@ -40,7 +40,7 @@ function Chart({ title, at, format, lines }) {
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
     resized.observe(place);
-    // The colours of a canvas do not follow the style sheet by themselves.
+    // A canvas does not follow the colours of the style sheet by itself.
     const redraw = () => made.redraw(false);
     DARK.addEventListener("change", redraw);
     return () => {
@@ -126,7 +126,7 @@ function settings(element, format, lines, onPointed) {
 }
 
 /**
- * The values without neighbours, which no line shows.
+ * The values without neighbours, which a line would not show.
  * @param {import("uplot")} plot
  * @param {number} series
  */

@@ -1,11 +1,11 @@
-/** The dialog of the page: it asks before something is deleted, and for the key. */
+/** The dialog of the page: it asks for confirmation before data is deleted, and for the API key. */
 
 import { html, useLayoutEffect, useRef } from "../../preact.js";
 
 /** @typedef {import("../../preact.js").Content} Content */
 /**
  * @typedef {{ title: string, body: Content, submit: string, otherwise?: string, isGrave?: boolean }} Question
- *   `submit` names what is done, `otherwise` that it is not
+ *   `submit` labels the button that does it, `otherwise` the one that does not
  */
 
 /** @param {Question & { onAnswer: (data: FormData | null) => void }} props */

@@ -1,8 +1,8 @@
 import { useLayoutEffect } from "../../preact.js";
 
 /**
- * Keeps the focus where it is when its element is moved. If that leaves with its row, the same in the row that takes its place gets it, or
- * else the parent.
+ * Keeps the focus when its element moves. If the element leaves with its row, the same element of the row that takes its place
+ * gets the focus, or else the parent.
  * @param {HTMLElement | null} parent
  */
 export function useFocusKept(parent) {

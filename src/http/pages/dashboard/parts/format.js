@@ -5,7 +5,7 @@ const NONE = "–";
 /** @param {number | null | undefined} value */
 export const count = (value) => (value === null || value === undefined ? NONE : value.toLocaleString("en"));
 
-/** A number with its unit, which stay on one line. @param {number | string} value @param {string} unit */
+/** A number with its unit, kept on one line. @param {number | string} value @param {string} unit */
 const of = (value, unit) => `${value}\u00a0${unit}`;
 
 /**
@@ -61,7 +61,7 @@ export function size(bytes) {
 /** @typedef {import("../server/wire.js").Eta} Eta */
 
 /**
- * When something begins by an estimate: "at once", "3.1 s", with its range if that is wide.
+ * When something is estimated to begin: "at once", "3.1 s", with the range if it is wide.
  * @param {Eta | null | undefined} eta
  */
 export function eta(eta) {
@@ -91,7 +91,7 @@ export function etaRange(eta) {
 export const secondsSince = (iso) => Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
 
 /**
- * A moment of today by its time, any other with its date; local time.
+ * A moment in local time: a moment of today without its date.
  * @param {string} iso
  */
 export function moment(iso) {

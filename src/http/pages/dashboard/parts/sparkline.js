@@ -1,4 +1,4 @@
-/** A line without axes, as high as the text beside it. */
+/** A line chart without axes, as high as the text beside it. */
 
 import { html } from "../../preact.js";
 

@@ -1,4 +1,4 @@
-/** A table which on a narrow screen becomes a list of cards. */
+/** A table, which becomes a list of cards on a narrow screen. */
 
 import { html } from "../../preact.js";
 

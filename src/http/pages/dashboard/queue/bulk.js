@@ -1,4 +1,4 @@
-/** Doing something with all tasks of a list that match its filters, in bounded steps, with progress. */
+/** Actions on all tasks of a list that match its filters, in bounded steps, with progress. */
 
 import { html, useEffect, useRef, useState } from "../../preact.js";
 import { useDesk } from "../desk.js";
@@ -27,16 +27,16 @@ const WORDS = {
 };
 
 const CONSEQUENCES = {
-  cancel: "They will not run; those that are running are told to stop.",
-  retry: "They go to the end of the line, with all their attempts.",
+  cancel: "They will not run; those already running are asked to stop.",
+  retry: "They go to the end of the line and get all their attempts again.",
   delete: "Their inputs and results are deleted. This cannot be undone.",
 };
 
-/** Matching tasks are counted before asking, but not for longer than a person waits. */
+/** How long matching tasks are counted before the dialog is shown, ms: no longer than a person waits. */
 const COUNT_MS = 4000;
 
 /**
- * One bounded step after the other.
+ * Yields one bounded step after the other.
  * @param {string} queue
  * @param {Record<string, unknown>} body
  * @returns {AsyncGenerator<Step>}
@@ -60,7 +60,7 @@ export function useBulk(list, queue) {
   const desk = useDesk();
   const [work, setWork] = useState(/** @type {{ text: string, done: number, all: number | null } | null} */ (null));
   const isStopped = useRef(false);
-  /** Ends after the step that is under way, whose count is then known. */
+  /** Ends after the current step, whose count is then known. */
   function stop() {
     isStopped.current = true;
   }
@@ -68,7 +68,7 @@ export function useBulk(list, queue) {
   useFocusKept(document.getElementById("view"));
 
   /**
-   * Takes steps until the end, or until it is stopped, and shows how far it is.
+   * Takes steps until all are done or it is stopped, and shows the progress.
    * @param {string} text
    * @param {number | null} all
    * @param {Record<string, unknown>} body
@@ -100,7 +100,7 @@ export function useBulk(list, queue) {
     const { matched, isAll } = await go("Counting", null, { ...body, dryRun: true }, performance.now() + COUNT_MS);
     if (isStopped.current) return null;
     if (matched === 0 && isAll) return "Nothing matches any more.";
-    // Without filters it is known how many there are, also where counting them would take long.
+    // Without filters the number is known, even if counting would take long.
     const all = isFiltered(list) || list === "finished" ? matched : Math.max(matched, queue[list]);
     const number = `${isAll || all > matched ? "" : "more than "}${count(isAll ? matched : all)}`;
     const state = list === "waiting" || list === "running" ? ` ${list}` : "";
@@ -148,7 +148,7 @@ const LABELS = /** @type {Record<string, string>} */ ({
   olderThan: "seconds since submission, at least",
 });
 
-/** What the filters say, in words. @param {List} list */
+/** The filters in words. @param {List} list */
 function matching(list) {
   const told = [...queryOf(list)].map(([name, value]) => `${LABELS[name] ?? name}: ${value}`);
   return told.length === 0 ? "" : ` that match the filters (${told.join(", ")})`;

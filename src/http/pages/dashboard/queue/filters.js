@@ -5,7 +5,7 @@ import { choose, options } from "../address.js";
 
 /** @typedef {import("./task-list.js").List} List */
 
-/** The states among which a list lets choose. */
+/** The states that a list can be filtered by. */
 const STATES = /** @type {Partial<Record<List, readonly string[]>>} */ ({
   scheduled: ["scheduled", "retrying"],
   finished: ["succeeded", "failed", "canceled"],
@@ -37,7 +37,7 @@ export function queryOf(list) {
 /** @param {List} list */
 export const isFiltered = (list) => queryOf(list).size > 0;
 
-/** Changes filters; the pages then begin anew. @param {Record<string, string | null>} changes */
+/** Changes filters, and returns to the first page. @param {Record<string, string | null>} changes */
 const filter = (changes) => choose({ ...changes, cursor: null });
 
 /**

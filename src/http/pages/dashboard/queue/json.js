@@ -1,8 +1,8 @@
-/** JSON as a person types it: its numbers stay as they are written, and where it is wrong is known. */
+/** JSON as a person types it: numbers stay as they are written, and errors have a position. */
 
 /** @typedef {{ rawJSON?: (text: string) => object, isRawJSON?: (value: unknown) => boolean }} RawJson */
 
-/** Without it, in browsers before 2025, numbers are read and written like any. */
+/** Browsers before 2025 lack it: there, numbers are read and written as usual. */
 const { rawJSON, isRawJSON } = /** @type {RawJson} */ (/** @type {unknown} */ (JSON));
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -11,14 +11,14 @@ const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: no string of JSON has any
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 
-/** It is no JSON; `at` is where that begins to show, in characters. */
+/** The text is not JSON; `at` is the position of the error, in characters. */
 export class NoJson extends SyntaxError {
   /** @param {string} text @param {string} message */
   constructor(text, message) {
     const at = faultIn(text);
     const lines = text.slice(0, at).split("\n");
     const place = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
-    super(`this is no JSON at ${place}: ${message}`);
+    super(`this is not JSON at ${place}: ${message}`);
     this.at = at;
   }
 }
@@ -49,7 +49,7 @@ export const isNumber = (value) => typeof value === "number" || isRawJSON?.(valu
 export const isObject = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !isNumber(value);
 
-/** Where a text stops to be JSON. @param {string} text */
+/** Where a text stops being JSON. @param {string} text */
 function faultIn(text) {
   let at = 0;
   /** @param {RegExp} pattern */
@@ -83,7 +83,7 @@ function faultIn(text) {
   try {
     if (value()) take(SPACE);
   } catch {
-    // So deep that it cannot be looked through.
+    // It is nested too deeply to be searched.
   }
   return at;
 }

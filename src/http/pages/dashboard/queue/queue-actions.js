@@ -1,4 +1,4 @@
-/** What can be done with a queue, and what is to be known of it at a glance. */
+/** The actions on a queue, and its badges. */
 
 import { html } from "../../preact.js";
 import { moment } from "../parts/format.js";
@@ -18,7 +18,7 @@ export function pauseButton({ name, paused, actions }, desk, kind = null) {
   const act = () =>
     desk.act(async () => {
       await ask(`/v1/queues/${encodeURIComponent(name)}/${action}`, { method: "POST" });
-      return paused ? `${name} is running again.` : `${name} is paused: nothing new starts.`;
+      return paused ? `${name} is running again.` : `${name} is paused: no task starts.`;
     });
   return html`<button type="button" class=${kind} onClick=${act} aria-label="${verb} ${name}">${verb}</button>`;
 }
@@ -31,6 +31,6 @@ export function badges({ orphaned, paused, resting, order, held }) {
     paused && html`<span class="badge warn">paused</span>`,
     resting && html`<span class="badge warn" title=${reason}>circuit breaker open</span>`,
     order === "fair" && html`<span class="badge" title="Callers take turns">fair</span>`,
-    held !== null && html`<span class="badge" title="One after another for each key">keyed</span>`,
+    held !== null && html`<span class="badge" title="One after another for each line key">keyed</span>`,
   ];
 }

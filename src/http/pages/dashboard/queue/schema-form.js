@@ -1,4 +1,4 @@
-/** The fields of a form for what a JSON Schema describes, and the value that they hold. */
+/** The fields of a form for a JSON Schema, and the value that they hold. */
 
 import { html } from "../../preact.js";
 import { isNumber, isObject, NoJson, numberOf, parse, textOf } from "./json.js";
@@ -17,7 +17,7 @@ export const isForm = (schema) => schema?.type === "object" && Object.keys(schem
 const pointerOf = (path) =>
   `#/${path.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`;
 
-/** What a field has is wrong. */
+/** A field has an invalid value. */
 export class FieldError extends Error {
   /** @param {readonly string[]} path @param {string} message */
   constructor(path, message) {
@@ -30,10 +30,10 @@ export class FieldError extends Error {
 const nameOf = (path) => JSON.stringify(path);
 
 /**
- * The fields of an object, those of its objects within them. Nothing of an optional object has to be filled in. What its own field
- * could not hold as it is, such as null, has one of JSON.
+ * The fields of an object, including those of nested objects. Fields of an optional object may stay empty. A value that a field
+ * of its type cannot hold, such as null, gets a JSON field.
  * @param {Schema} schema
- * @param {unknown} value what the fields hold to begin with
+ * @param {unknown} value what the fields hold at first
  * @param {string[]} [path]
  * @param {boolean} [isNeeded]
  * @returns {(Field | { path: string[], schema: Schema, fields: ReturnType<typeof fieldsOf> })[]}
@@ -55,7 +55,7 @@ function fieldsOf(schema, value, path = [], isNeeded = true) {
 const memberOf = (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined);
 
 /**
- * Whether a field of this kind gives a value back as it was.
+ * Whether a field of this kind returns a value unchanged.
  * @param {Field["kind"]} kind
  * @param {Schema} schema
  * @param {unknown} value
@@ -82,7 +82,7 @@ function kindOf({ type, enum: choices, const: only }) {
 
 /**
  * @param {Schema} schema
- * @param {Record<string, unknown>} value what the fields hold to begin with
+ * @param {Record<string, unknown>} value what the fields hold at first
  * @param {ReadonlyMap<string, string>} errors by JSON pointer
  */
 export function formFields(schema, value, errors) {
@@ -90,11 +90,11 @@ export function formFields(schema, value, errors) {
   const kept = withoutField(fields, value);
   return html`
     ${fields.map((field) => shown(field, value, errors))}
-    ${kept.length > 0 && html`<p class="hint kept">Kept, without a field here: ${kept.join(", ")}</p>`}`;
+    ${kept.length > 0 && html`<p class="hint kept">Kept as entered, without a field here: ${kept.join(", ")}</p>`}`;
 }
 
 /**
- * The names of what no field shows.
+ * The names of the members that no field shows.
  * @param {ReturnType<typeof fieldsOf>} fields
  * @param {unknown} value
  * @returns {string[]}
@@ -187,12 +187,12 @@ function at(value, path) {
 }
 
 /**
- * What a form holds: what it began with, changed to what its fields have; those that are empty are left out.
+ * What a form holds: the value it began with, changed by its fields. Empty fields are left out.
  * @param {Schema} schema
  * @param {HTMLFormElement} form
  * @param {Record<string, unknown>} before
  * @returns {Record<string, unknown>}
- * @throws {FieldError} when a field of JSON holds none, or one of a number holds something else
+ * @throws {FieldError} if a JSON field does not hold JSON, or a number field no number
  */
 export function formValue(schema, form, before) {
   const data = new FormData(form);
@@ -204,7 +204,7 @@ export function formValue(schema, form, before) {
 }
 
 /**
- * An object with what its fields have. One that became empty by that is left out itself.
+ * An object with the values of its fields. An object that becomes empty is left out.
  * @param {ReturnType<typeof fieldsOf>} fields
  * @param {unknown} before
  * @param {FormData} data

@@ -19,7 +19,7 @@ export function Submission({ queue, isOpen, onClose }) {
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const textArea = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const [isJson, setJson] = useState(false);
-  /** What the form began with when it last changed between fields and JSON, and the text of that, as it was typed. */
+  /** The value when the form last changed between fields and JSON, and its text as it was typed. */
   const [draft, setDraft] = useState({ value: /** @type {Record<string, unknown>} */ ({}), text: "{}" });
   const [trouble, setTrouble] = useState(NO_TROUBLE);
   const [submitted, setSubmitted] = useState(/** @type {{ id: string, index: number | null } | null} */ (null));
@@ -33,7 +33,7 @@ export function Submission({ queue, isOpen, onClose }) {
     if (isOpen && first instanceof HTMLElement) first.focus();
   }, [isOpen]);
 
-  // Not from the data of the form, where line breaks have changed.
+  // Not from the form's data, which changes line breaks.
   const typedText = () => textArea.current?.value ?? "";
 
   /** @param {HTMLFormElement} form @throws {FieldError | NoJson} */
@@ -46,9 +46,9 @@ export function Submission({ queue, isOpen, onClose }) {
   }
 
   /**
-   * Says what is wrong, also at its place, if that is what was entered.
+   * Says what is wrong, and marks the field if it is about what was entered.
    * @param {unknown} error
-   * @param {string} [otherwise] what is said if it has a place
+   * @param {string} [otherwise] what is said instead if a field is marked
    */
   function tell(error, otherwise) {
     /** @type {Map<string, string>} */
@@ -92,19 +92,19 @@ export function Submission({ queue, isOpen, onClose }) {
     }
   }
 
-  /** Changes between fields and JSON, with all that was entered, or says why it cannot. */
+  /** Changes between fields and JSON and keeps what was entered, or says why it cannot. */
   function change() {
     if (!form.current) return;
     try {
       if (schema) {
         const value = formValue(schema, form.current, draft.value);
-        // As it was typed, unless a field has changed it.
+        // The text as it was typed, unless a field has changed it.
         setDraft({ value, text: textOf(value) === textOf(draft.value) ? draft.text : textOf(value, 2) });
       } else setDraft({ value: objectOf(typedText()), text: typedText() });
       setJson(!isJson);
       setTrouble(NO_TROUBLE);
     } catch (error) {
-      const otherwise = "It cannot be shown as a form as long as it is no JSON.";
+      const otherwise = "It cannot be shown as a form until it is valid JSON.";
       tell(error, error instanceof NoJson ? otherwise : messageOf(error));
     }
   }
@@ -159,10 +159,10 @@ export function Submission({ queue, isOpen, onClose }) {
     </form>`;
 }
 
-/** @param {string} text @throws {NoJson} @throws {Error} when the text is no object */
+/** @param {string} text @throws {NoJson} @throws {Error} when the text is not an object */
 function objectOf(text) {
   const value = parse(text);
   if (isObject(value)) return value;
   const what = Array.isArray(value) ? "an array" : value === null ? "null" : "a single value";
-  throw new Error(`It cannot be shown as a form: it is ${what}, and a form has an object.`);
+  throw new Error(`It cannot be shown as a form: it is ${what}, not an object.`);
 }

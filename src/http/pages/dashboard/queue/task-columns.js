@@ -1,4 +1,4 @@
-/** What each list of a queue shows of its tasks. */
+/** The columns of each list of a queue. */
 
 import { html } from "../../preact.js";
 import { paths } from "../address.js";
@@ -27,7 +27,7 @@ const place = {
   number: true,
   cell: (/** @type {ListedTask} */ { index, held }) => [
     index === null ? "–" : count(index + 1),
-    held && html`<span class="badge" title="Waits for a task of the same key to end">held</span>`,
+    held && html`<span class="badge" title="Waits for a task with the same line key to end">held</span>`,
   ],
 };
 const caller = { name: "Caller", cell: (/** @type {ListedTask} */ task) => task.caller ?? "–" };
@@ -99,7 +99,7 @@ const COLUMNS = {
 };
 
 /**
- * The columns of a list; keys only where the queue has them.
+ * The columns of a list; line keys only if the queue has them.
  * @param {List} list
  * @param {Queue} queue
  * @param {import("../desk.js").Desk} desk

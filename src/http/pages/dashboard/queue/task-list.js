@@ -1,4 +1,4 @@
-/** The tasks of a list of a queue, page by page, and what can be done with all that match the filters. */
+/** The tasks of a list of a queue, page by page, and the actions on all that match the filters. */
 
 import { html } from "../../preact.js";
 import { choose, options, paths } from "../address.js";
@@ -12,7 +12,10 @@ import { columns } from "./task-columns.js";
 
 /** @typedef {"waiting" | "running" | "scheduled" | "dead" | "finished"} List */
 /** @typedef {import("../server/wire.js").Queue} Queue */
-/** @typedef {import("../server/wire.js").Page & { asked: string, refused: string }} Loaded `refused`: why the server takes no such filter */
+/**
+ * @typedef {import("../server/wire.js").Page & { asked: string, refused: string }} Loaded `refused`: why the server refuses the
+ * filter
+ */
 
 /** @type {readonly List[]} */
 export const LISTS = ["waiting", "running", "scheduled", "dead", "finished"];
@@ -75,7 +78,7 @@ function content(tab, queue, page, desk) {
 }
 
 /**
- * How many tasks were looked through, of how many; of the latest outcomes the number is not known.
+ * How many tasks were searched, of how many; the number of latest outcomes is not known.
  * @param {List} tab
  * @param {Queue} queue
  * @param {Loaded} page
@@ -86,7 +89,7 @@ function looked(tab, queue, { scanned }) {
 }
 
 /**
- * Says no more than is known: which of how many are shown, or how many match so far.
+ * Says which tasks of how many are shown, or how many match so far, as far as that is known.
  * @param {List} tab
  * @param {Queue} queue
  * @param {Loaded} page
@@ -99,7 +102,7 @@ function told(tab, queue, page) {
     const number = `${count(items.length)}${next === null ? "" : "+"}${isLater ? " more" : ""} match`;
     return next !== null && items.length >= PAGE
       ? number
-      : `${number}${next === null ? "" : " so far"}: ${looked(tab, queue, page)} were looked through`;
+      : `${number}${next === null ? "" : " so far"}: ${looked(tab, queue, page)} were searched`;
   }
   if (tab === "finished")
     return next === null ? counted(items.length, "task") : `${count(items.length)} tasks, and more`;
@@ -124,7 +127,7 @@ function pages(tab, queue, page) {
     <nav class="pages" aria-label="Pages">
       <span class="summary">${told(tab, queue, page)}</span>
       ${isLater && html`<button type="button" key="first" onClick=${toFirst}>First page</button>`}
-      ${next !== null && html`<button type="button" key="next" onClick=${toNext}>${isFull ? "Next page" : "Look further"}</button>`}
+      ${next !== null && html`<button type="button" key="next" onClick=${toNext}>${isFull ? "Next page" : "Search further"}</button>`}
     </nav>`;
 }
 
@@ -142,11 +145,14 @@ function nothing(tab, queue, page) {
   }
   if (tab !== "waiting" || !queue.actions.includes("submit") || queue.waiting > 0) {
     const texts = {
-      waiting: "No task waits.",
-      running: queue.workers === 0 && queue.waiting > 0 ? "Nothing runs: this queue has no workers." : "Nothing runs.",
-      scheduled: "No task is scheduled, and none waits to be tried again.",
-      dead: "No dead tasks: whatever failed was tried again and succeeded, or was given up on purpose.",
-      finished: "Nothing has finished lately.",
+      waiting: "No tasks are waiting.",
+      running:
+        queue.workers === 0 && queue.waiting > 0
+          ? "No tasks are running: this queue has no workers."
+          : "No tasks are running.",
+      scheduled: "No tasks are scheduled or waiting to be tried again.",
+      dead: "No dead tasks: every failed task succeeded when it was tried again, or its handler gave up on it.",
+      finished: "No tasks have finished lately.",
     };
     return html`<div class="empty"><p>${texts[tab]}</p></div>`;
   }
@@ -155,8 +161,8 @@ function nothing(tab, queue, page) {
   const url = `${location.origin}/v1/queues/${queue.name}/requests`;
   return html`
     <div class="empty">
-      <p>No task waits. To submit one, use the form above, or:</p>
+      <p>No tasks are waiting. To submit one, use the form above, or:</p>
       <pre>${`curl ${url} -H 'Prefer: respond-async' -H 'Content-Type: ${type}' -d ${body}`}</pre>
-      <p><a href=${paths.queue(queue.name, "finished")}>What has finished</a></p>
+      <p><a href=${paths.queue(queue.name, "finished")}>Finished tasks</a></p>
     </div>`;
 }

@@ -1,9 +1,9 @@
-/** The last hour of one or all queues, asked for less often than the figures of now. */
+/** The last hour of one or all queues, asked for less often than current figures. */
 
 import { ask } from "./server.js";
 
 /**
- * Asks as often as it is called, but no more often than this: in between the answer is that of before.
+ * Asks when it is called, but at most this often: in between it returns the previous answer.
  * @param {string} path
  * @param {number} everyMs
  * @returns {(signal: AbortSignal) => Promise<any>} the answer of the server, whose form is decided by the path

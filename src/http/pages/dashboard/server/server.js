@@ -1,4 +1,4 @@
-/** Requests to the server, with the key that a person has entered. */
+/** Requests to the server, with the API key that a person has entered. */
 
 const KEY = "paihao.key";
 const TIMEOUT_MS = 15_000;
@@ -10,7 +10,7 @@ export const key = {
   set: (value) => (value === "" ? sessionStorage.removeItem(KEY) : sessionStorage.setItem(KEY, value)),
 };
 
-/** What is left of the caller's rate limit, as the last answer told; nothing where there is none. */
+/** What is left of the caller's rate limit, by the last answer; null if there is no limit. */
 export const limit = {
   max: 0,
   left: 0,
@@ -25,7 +25,7 @@ export const limit = {
     limit.resetAt = Date.now() + Number(resetS) * 1000;
   },
 
-  /** For how long not to ask without being told to, ms: half of the limit is left to whatever else the caller does. */
+  /** How long not to poll, ms: half of the limit is left for the caller's other requests. */
   waitMs: () => (limit.left * 2 < limit.max ? Math.max(0, limit.resetAt - Date.now()) : 0),
 };
 
@@ -35,7 +35,7 @@ export class ServerError extends Error {
    * @param {number} status
    * @param {string} message
    * @param {Record<string, any>} [problem]
-   * @param {number} [retryAfterMs] it asks not to be asked before
+   * @param {number} [retryAfterMs] when the server wants to be asked again
    */
   constructor(status, message, problem = {}, retryAfterMs = 0) {
     super(message);

@@ -1,4 +1,4 @@
-/** The attempts of a task, as a line of time and as a table. */
+/** The attempts of a task, as a timeline and as a table. */
 
 import { html } from "../../preact.js";
 import { duration, moment } from "../parts/format.js";
@@ -11,7 +11,7 @@ const OUTCOMES = /** @type {Record<string, { text: string, kind: string }>} */ (
   running: { text: "running", kind: "running" },
   succeeded: { text: "succeeded", kind: "good" },
   failed: { text: "failed", kind: "bad" },
-  dead: { text: "failed, none left", kind: "bad" },
+  dead: { text: "failed, no attempts left", kind: "bad" },
   canceled: { text: "canceled", kind: "warn" },
   retrying: { text: "failed, tried again", kind: "bad" },
   later: { text: "asked to be called later", kind: "" },
@@ -39,7 +39,7 @@ export function attempts({ task, attempts, attemptsOmitted }) {
   return html`
     <section aria-label="Attempts">
       <div class="panel">${span(task, attempts)}</div>
-      ${attemptsOmitted && html`<p class="hint">Earlier attempts may be left out.</p>`}
+      ${attemptsOmitted && html`<p class="hint">Earlier attempts may be missing.</p>`}
       ${table("Attempts", COLUMNS, rows)}
     </section>`;
 }
@@ -79,7 +79,7 @@ function span(task, attempts) {
   /** @param {Attempt} attempt */
   function bar(attempt) {
     const start = x(Date.parse(attempt.startedAt));
-    // Narrower than this it could not be seen.
+    // A narrower bar could not be seen.
     const width = Math.max(3, x(endOf(attempt.endedAt)) - start);
     return html`<rect key=${attempt.startedAt} x=${start} y="0" width=${width} height="10" class=${outcomeOf(attempt).kind} />`;
   }

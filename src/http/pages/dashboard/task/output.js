@@ -1,4 +1,4 @@
-/** What a task writes, as it writes it. */
+/** The output of a task, shown as it is written. */
 
 import { jsonLines, useOutputText } from "../../output-text.js";
 import { html, useEffect, useRef } from "../../preact.js";
@@ -12,11 +12,11 @@ export function Output({ id, finishedAt }) {
   const { text, place } = useOutputText();
   const reading = useRef(/** @type {AbortController | null} */ (null));
   const after = useRef(-1);
-  /** The end of the task whose output was read to its end; a task that is retried ends again. */
+  /** When the task ended whose output was read completely; a task that is retried ends again. */
   const readTo = useRef(/** @type {string | null} */ (null));
   const path = `/v1/requests/${encodeURIComponent(id)}/output`;
 
-  /** Begins to read, or goes on where it was cut off. @param {AbortSignal} signal */
+  /** Begins to read, or resumes where it was cut off. @param {AbortSignal} signal */
   async function read(signal) {
     const resume = after.current < 0 ? "" : `?after=${after.current}`;
     const response = await send(path + resume, { signal, long: true });
@@ -26,11 +26,11 @@ export function Output({ id, finishedAt }) {
         text.add(line);
       }
     }
-    // A canceled task has none.
+    // A canceled task has no output.
     if (response.ok || response.status === 410) readTo.current = finishedAt;
   }
 
-  // What went wrong is tried again with the next refresh.
+  // After an error the next refresh tries again.
   useEffect(() => {
     if (reading.current || (finishedAt !== null && finishedAt === readTo.current)) return;
     reading.current = new AbortController();
@@ -42,7 +42,7 @@ export function Output({ id, finishedAt }) {
   });
   useEffect(() => () => reading.current?.abort(), []);
 
-  /** Saves all that was written so far, a line of JSON for each value. */
+  /** Saves everything written so far, a line of JSON for each value. */
   async function download() {
     const response = await send(path, { headers: { Prefer: "wait=0" }, long: true });
     if (!response.ok) throw await errorOf(response);

@@ -1,4 +1,4 @@
-/** What can be done with one task. */
+/** The actions on one task. */
 
 import { html } from "../../preact.js";
 import { ask, errorOf, send } from "../server/server.js";
@@ -26,7 +26,7 @@ async function retry({ id }) {
 async function cancel({ id, state }, desk) {
   const consequence =
     state === "running"
-      ? `${id} is running. Its handler is told to stop; what it has done by then is not undone unless the handler says how.`
+      ? `${id} is running. Its handler is asked to stop; what it has already done is not undone unless the handler defines an undo.`
       : `${id} leaves the line and will not run.`;
   const isSure = await desk.ask({
     title: "Cancel this task?",
@@ -38,7 +38,7 @@ async function cancel({ id, state }, desk) {
   if (!isSure) return null;
   const answer = await send(pathOf(id), { method: "DELETE" });
   if (!answer.ok) throw await errorOf(answer);
-  return answer.status === 202 ? `${id} is asked to stop.` : `${id} is canceled.`;
+  return answer.status === 202 ? `${id} was asked to stop.` : `${id} is canceled.`;
 }
 
 /** @param {Acted} task @param {Desk} desk */
@@ -55,10 +55,10 @@ async function deleteTask({ id }, desk) {
 }
 
 /**
- * Buttons for what the key may do to a task, as the server says.
+ * Buttons for what the key may do to a task, according to the server.
  * @param {Acted} task
  * @param {Desk} desk
- * @param {boolean} [isAlone] it is the task of the page, and not one of a list
+ * @param {boolean} [isAlone] whether it is the task of the page, not one of a list
  */
 export const taskButtons = (task, desk, isAlone = false) =>
   Object.entries(BUTTONS)

@@ -1,4 +1,4 @@
-/** The state of a task, and how far it is. */
+/** The state of a task, and its progress. */
 
 import { html } from "../../preact.js";
 

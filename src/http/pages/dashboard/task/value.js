@@ -1,4 +1,4 @@
-/** An input or a result, shown as what it is, and never as HTML. */
+/** An input or a result, shown by its type, and never as HTML. */
 
 import { html, useEffect, useRef, useState } from "../../preact.js";
 import { useDesk } from "../desk.js";
@@ -9,23 +9,23 @@ import { errorOf, key, send } from "../server/server.js";
 /** @typedef {import("../../preact.js").Content} Content */
 /** @typedef {import("../server/wire.js").Shown & { status?: number }} Shown */
 
-/** Pictures that cannot hold scripts or load anything. */
+/** Formats of images that cannot contain scripts or load anything. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp)\b/i;
 const TEXTS = /^(text\/|application\/([^;]+\+)?(json|xml)\b)/i;
 const MAX_PICTURE_BYTES = 5_000_000;
 const MAX_TEXT_BYTES = 1_000_000;
-/** Of a long text, its beginning is shown. */
+/** How much of a long text is shown: its beginning. */
 const MAX_CHARACTERS = 20_000;
 
 /**
- * @typedef {object} Fetched a result that was too long, or no text, to come with the rest of its task
+ * @typedef {object} Fetched a result that was too long, or not text, and so did not come with its task
  * @property {string} mediaType
  * @property {number | null} bytes null if the server does not say
  * @property {string} [address] of a picture
  * @property {string} [text]
  */
 
-/** Whether all of it came with the rest of its task. @param {Shown} shown */
+/** Whether all of it came with its task. @param {Shown} shown */
 const isWhole = ({ json, text, bytes }) => json !== undefined || text !== undefined || bytes === 0;
 
 /** @param {{ title: string, shown: Shown, id: string }} props `id`: of its task */
@@ -33,7 +33,7 @@ export function Result({ title, shown, id }) {
   const desk = useDesk();
   const [fetched, setFetched] = useState(/** @type {Fetched | null} */ (null));
   const isFetching = useRef(false);
-  // What went wrong is tried again with the next refresh.
+  // After an error the next refresh tries again.
   useEffect(() => {
     if (isWhole(shown) || fetched || isFetching.current) return;
     isFetching.current = true;
@@ -67,7 +67,7 @@ export function Input({ shown, id }) {
     save(await response.blob(), name ?? id);
     return null;
   }
-  // A link carries no key.
+  // A link would be opened without the key.
   function fetchWithKey(/** @type {MouseEvent} */ event) {
     if (key.get() === "") return;
     event.preventDefault();
@@ -104,14 +104,14 @@ function content({ json, text, bytes }, otherwise) {
 function fetchedContent({ address, text, bytes }, id) {
   if (address) return html`<img src=${address} alt="Result of ${id}" />`;
   if (text === undefined) return html`<p class="hint">It is not text, or too long to be shown here.</p>`;
-  return [pre(text), bytes !== null && bytes > text.length && html`<p class="hint">This is the beginning of it.</p>`];
+  return [pre(text), bytes !== null && bytes > text.length && html`<p class="hint">Only the beginning is shown.</p>`];
 }
 
 /** @param {string} text */
 const pre = (text) => html`<pre class="value" tabindex="0" role="group" aria-label="Value">${text}</pre>`;
 
 /**
- * What can be shown of a result, and nothing of one that is too long.
+ * What can be shown of a result; nothing if it is too long.
  * @param {string} id
  * @returns {Promise<Fetched>}
  */

@@ -1,4 +1,4 @@
-/** What is shown where an address has nothing. */
+/** What is shown at an address without content. */
 
 import { html } from "../../preact.js";
 import { paths } from "../address.js";

@@ -18,11 +18,11 @@ import { View } from "./view.js";
 
 /** Lines of the charts that have a line for each queue. */
 const MAX_LINES = 4;
-/** More rows than any screen shows are drawn at first, and so many more with each frame from then on. */
+/** How many rows are drawn at first, more than any screen shows, and how many more with each frame after that. */
 const ROWS = { first: 60, more: 400 };
-/** Another last hour comes to so many rows at a time, so long after each other, ms: each time the whole table is laid out anew. */
+/** New history is shown in this many rows at a time, this far apart, ms: each step lays out the whole table anew. */
 const HOUR_STEP_MS = 100;
-/** No row is lower, px. */
+/** The minimum height of a row, px. */
 const MIN_ROW = 30;
 
 /** @type {readonly import("../parts/table.js").Column[]} */
@@ -33,15 +33,15 @@ const COLUMNS = [
   { name: "Running / slots", number: true },
   { name: "In / s", number: true },
   { name: "Out / s", number: true },
-  { name: "New task waits", number: true },
-  { name: "Oldest waits", number: true },
+  { name: "Wait of a new task", number: true },
+  { name: "Oldest wait", number: true },
   { name: "Service time", number: true },
   { name: "Dead", number: true },
   { name: "Actions", hidden: true },
 ];
 
 export function Overview() {
-  // The figures do not wait for the last hour of all queues.
+  // Current figures are shown without waiting for the last hour of all queues.
   const hour = useMemo(() => seldom("/v1/history?step=60", 30_000), []);
   const { known: past } = usePolled(hour);
   return html`
@@ -53,11 +53,11 @@ export function Overview() {
 /** @param {{ queues: Queue[], past: import("../server/wire.js").History | null }} props */
 function Queues({ queues, past }) {
   const desk = useDesk();
-  /** Whether a person has chosen to see the server's own queues; they are shown by themselves if something is wrong there. */
+  /** Whether a person has chosen to see the server's own queues, which are also shown if something is wrong there. */
   const [isOwnChosen, chooseOwn] = useState(/** @type {boolean | null} */ (null));
   const [drawn, setDrawn] = useState(ROWS.first + Math.ceil(scrolledBefore() / MIN_ROW));
   const series = useMemo(() => new Map(past?.queues.map((each) => [each.name, each])), [past]);
-  // What is not drawn yet comes with the next frames, from the top on: all at once would stop the page for seconds.
+  // The remaining rows are drawn in the next frames, from the top: all at once would block the page for seconds.
   useEffect(() => {
     if (drawn < queues.length) requestAnimationFrame(() => setDrawn(drawn + ROWS.more));
   }, [drawn, queues.length]);
@@ -91,7 +91,7 @@ function Queues({ queues, past }) {
 }
 
 /**
- * That of a queue in which nothing has changed costs nothing to draw again. Another last hour comes step by step too.
+ * The row of a queue. It is drawn again only if something has changed; new history also arrives step by step.
  * @param {{ queue: Queue, place: number, series: Series | undefined, desk: import("../desk.js").Desk }} props
  */
 function QueueRow({ queue, place, series, desk }) {

@@ -34,7 +34,7 @@ export function QueueView({ name }) {
     try {
       /** @type {Queue} */
       const queue = await ask(path, { signal });
-      // A key that may not read tasks sees the figures nevertheless.
+      // A key that may not read tasks still sees the figures.
       const list = queue.actions.includes("list") ? loadList(name, tab, signal) : null;
       const [past, page] = await Promise.all([hour(signal), list]);
       return { queue, past, page };
@@ -56,7 +56,7 @@ export function QueueView({ name }) {
 /** @param {{ known: Known }} props */
 function Shown({ known: { queue, past, page } }) {
   const desk = useDesk();
-  /** Once it was open, the form stays in the page with what was entered. */
+  /** Once opened, the form stays in the page with what was entered. */
   const [form, setForm] = useState(/** @type {"open" | "closed" | null} */ (null));
   const formButton = useRef(/** @type {HTMLElement | null} */ (null));
   const closeForm = () => {
@@ -88,7 +88,7 @@ function Shown({ known: { queue, past, page } }) {
     ${
       actions.includes("list")
         ? html`<${TaskList} tab=${tab} queue=${queue} page=${page} />`
-        : html`<p class="empty">Its tasks are shown to keys with the scope read or admin.</p>`
+        : html`<p class="empty">Its tasks are shown only to API keys with the scope read or admin.</p>`
     }`;
 }
 
@@ -103,9 +103,9 @@ function figures(queue) {
     queue.held !== null && figure("Held", count(queue.held)),
     figure("Running", count(queue.running), undefined, ` of ${count(queue.slots)}`),
     queue.workers === 0
-      ? figure("New task waits", "no workers", "warn")
-      : figure("New task waits", etaStart(eta), undefined, etaRange(eta)),
-    figure("Oldest waits", duration(queue.oldestWaitingSeconds)),
+      ? figure("Wait of a new task", "no workers", "warn")
+      : figure("Wait of a new task", etaStart(eta), undefined, etaRange(eta)),
+    figure("Oldest wait", duration(queue.oldestWaitingSeconds)),
     figure("In", rate(per.accepted), undefined, " / s"),
     figure("Out", rate(per.finished), undefined, " / s"),
     figure("Failed", rate(per.failed), per.failed > 0 ? "bad" : "", " / s"),

@@ -1,4 +1,4 @@
-/** A task: where it stands, what happened to it, what went in and came out. */
+/** A task: its state, history, input and result. */
 
 import { html } from "../../preact.js";
 import { paths } from "../address.js";
@@ -20,7 +20,7 @@ const ENDED = ["succeeded", "failed", "canceled"];
 
 /** @param {{ id: string }} props */
 export function TaskView({ id }) {
-  /** The task, or why there is no such one. @param {AbortSignal} signal @returns {Promise<Timeline | string>} */
+  /** The task, or why it is not found. @param {AbortSignal} signal @returns {Promise<Timeline | string>} */
   async function load(signal) {
     try {
       return await ask(`/v1/requests/${encodeURIComponent(id)}/timeline`, { signal });
@@ -73,10 +73,10 @@ function Shown({ known }) {
 const missingTask = (id, reason) =>
   nothingThere(
     "No such task",
-    html`There is nothing under the id <code>${id}</code>. ${reason.replace(/\.?$/, ".")} Enter the complete id; the list of a queue can be filtered by how ids begin.`,
+    html`There is nothing under the id <code>${id}</code>. ${reason.replace(/\.?$/, ".")} Enter the complete id, or filter the list of a queue by the beginning of the id.`,
   );
 
-/** What matters most of a task in its state. @param {Timeline} known */
+/** What matters most about a task in its state. @param {Timeline} known */
 function hero({ task, dueAt }) {
   const { startedAt, finishedAt, error } = task;
   const what = html`<span class="big">${state(task)}</span>`;
@@ -85,7 +85,7 @@ function hero({ task, dueAt }) {
       <span class="big">${task.index === null ? "waiting" : `Place ${count(task.index + 1)}`}</span>
       <span class="hint">of ${count(task.waiting)} waiting; ${count(task.running)} running before them</span>
       <span>${task.eta ? `Starts in ${eta(task.eta)}` : "Start time not known yet"}</span>
-      ${task.held && html`<span class="warn">It waits for a task of the same key to end.</span>`}`;
+      ${task.held && html`<span class="warn">It waits for a task with the same line key to end.</span>`}`;
   if (task.state === "running")
     return [what, progress(task), startedAt && `for ${duration(Math.round(secondsSince(startedAt)))}`];
   if (task.state === "scheduled" || task.state === "retrying") return [what, dueAt && `Due ${moment(dueAt)}`];
@@ -124,7 +124,7 @@ function facts({ task, caller, key, priority, query }) {
 const inputGone = () => html`
   <section class="panel" aria-label="Input">
     <h2>Input</h2>
-    <p class="hint">It is kept no longer: the task has ended.</p>
+    <p class="hint">It is no longer kept: the task has ended.</p>
   </section>`;
 
 /** @param {Timeline} known */
@@ -148,7 +148,7 @@ function steps({ steps, stepsOmitted, undo }) {
         undo &&
         html`
           <p>
-            What it has done is undone by <a href=${paths.task(undo.id)} class="id inline">${undo.id}</a>: ${undo.state}
+            What it did is undone by <a href=${paths.task(undo.id)} class="id inline">${undo.id}</a>: ${undo.state}
             ${undo.error && html`<span class="bad">, ${undo.error}</span>`}
           </p>`
       }

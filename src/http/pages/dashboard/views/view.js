@@ -1,4 +1,4 @@
-/** A view of the page: what it shows is asked for again and again. */
+/** A view of the page, which polls for what it shows. */
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../preact.js";
 import { scrolledBefore } from "../address.js";
@@ -14,7 +14,7 @@ let isFirst = true;
 export function View({ title, load, children }) {
   const { known, error } = usePolled(load);
   const main = useRef(/** @type {HTMLElement | null} */ (null));
-  /** How far it is to be scrolled once it is there, px. */
+  /** How far to scroll once its content is there, px. */
   const [scrollTarget] = useState(scrolledBefore);
   useFocusKept(main.current);
   useEffect(() => {

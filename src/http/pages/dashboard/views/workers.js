@@ -1,4 +1,4 @@
-/** The workers: where they are, what each runs, and when each was last heard of. */
+/** The workers: where they are, what each runs, and when each was last seen. */
 
 import { html } from "../../preact.js";
 import { paths } from "../address.js";
@@ -9,9 +9,9 @@ import { View } from "./view.js";
 
 /** @typedef {import("../server/wire.js").Worker} Worker */
 
-/** A worker that was not heard of for so long may be gone. */
+/** A worker not seen for this long may be gone. */
 const SILENT_S = 30;
-/** Tasks of a worker that are named. */
+/** How many tasks of a worker are named. */
 const MAX_TASKS = 8;
 
 const COLUMNS = [
@@ -20,7 +20,7 @@ const COLUMNS = [
   { name: "Role" },
   { name: "Version" },
   { name: "Up for", number: true },
-  { name: "Last heard of", number: true },
+  { name: "Last seen", number: true },
   { name: "Busy", number: true },
   { name: "Queues", wide: true },
   { name: "Running", wide: true },
