@@ -5,7 +5,7 @@ import { type ServerSubject, startPaihao, startServerSubject } from "./harness/p
 import { type BenchStore, withEachStore } from "./harness/store.ts";
 import { inTurns, median } from "./harness/turns.ts";
 
-/** As long as the inputs that other figures are about. */
+/** The size of the inputs, the same as in other benchmarks. */
 export const BODY = bodyOf(56);
 /** How long a server is under load before the first turn: until then it compiles its code. */
 export const COMPILE_SECONDS = 4;
@@ -14,9 +14,9 @@ const WARM_SECONDS = 0.5;
 
 interface Turn {
   readonly perSecond: number;
-  /** µs of the server's own CPU for a request; less disturbed by others than the rate. */
+  /** µs of the server's own CPU per request, which other processes disturb less than the rate. */
   readonly serverMicros: number;
-  /** µs of Redis's CPU for a request. */
+  /** µs of Redis's CPU per request. */
   readonly redisMicros: number;
   readonly load: Load;
 }
@@ -87,7 +87,7 @@ function figuresOf(turns: Record<"echo" | "paihao" | "bullmq", Turn[]>, store: s
     ours: turns.paihao.map(pick),
     theirs: turns[name].map(pick),
   });
-  const cpu = { figure: "HTTP accept: CPU of the server a request", show: micros };
+  const cpu = { figure: "HTTP accept: CPU of the server per request", show: micros };
   const rate = { figure: "HTTP accept: rate", show: perSecond };
   const p99 = { figure: "HTTP accept: p99", show: milliseconds, target: null };
   return [
@@ -98,7 +98,7 @@ function figuresOf(turns: Record<"echo" | "paihao" | "bullmq", Turn[]>, store: s
     compare({ ...rate, ...against("bullmq", (turn) => turn.perSecond), target: { atLeast: 2 } }),
     compare({
       ...against("bullmq", (turn) => turn.redisMicros),
-      ...{ figure: "HTTP accept: CPU of Redis a request", show: micros, target: null },
+      ...{ figure: "HTTP accept: CPU of Redis per request", show: micros, target: null },
     }),
   ];
 }

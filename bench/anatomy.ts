@@ -13,8 +13,8 @@ const WORDS: Readonly<Record<(typeof RUNGS)[number], string>> = {
   socket: "Node's HTTP: socket, parser, a two-byte answer",
   Koa: "Koa",
   router: "@koa/router",
-  correlation: "the correlation id, kept by cls-rtracer through all that follows",
-  body: "the body read and parsed, and sent back",
+  correlation: "the correlation id, kept by cls-rtracer across asynchronous calls",
+  body: "the body read, parsed and sent back",
   reply: "the headers and body of a 202 instead",
 };
 
@@ -59,7 +59,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       })),
     );
     const notes = [
-      "µs of the server's CPU for one request. A rung is what it costs beyond the one above. In the profile, time within Node counts for the package that called it.",
+      "µs of the server's CPU for one request. Each row is the cost beyond the row above. In the profile, time within Node counts for the package that called it.",
     ];
     return { figures, notes, raw: { turns, redis, shares } };
   } finally {
@@ -82,9 +82,9 @@ function figuresOf(micros: Readonly<Record<string, number>>, redis: number): Fig
       ...figureOf("the task itself: id, options, checks, batch, script, reading the answer", total - before),
       ours: `${total.toFixed(1)} µs in all`,
     },
-    figureOf("beside the server: Redis, for one task", redis),
+    figureOf("in addition to the server: Redis, for one task", redis),
     ...USUAL.map((usual) =>
-      figureOf(`what the top of the ladder would cost more with ${usual}`, (micros[usual] ?? 0) - before),
+      figureOf(`additional cost of the last server with ${usual}`, (micros[usual] ?? 0) - before),
     ),
   ];
 }

@@ -1,4 +1,4 @@
-/** `npm run capacity -- --help` says what it takes. */
+/** `npm run capacity -- --help` lists the options. */
 import { Command, InvalidArgumentError } from "commander";
 import { parseDuration } from "../src/config/duration.ts";
 import { size } from "../src/config/values.ts";
@@ -11,11 +11,11 @@ const count = (text: string): number => (/^\d+(?:\.\d+)?$/.test(text) ? Number(t
 
 const program = new Command("npm run capacity --")
   .description("Estimates memory, CPU and workers from the newest measurements in bench/results: docs/capacity.md.")
-  .requiredOption("--tasks <n>", "tasks a second, on average", count)
+  .requiredOption("--tasks <n>", "tasks per second, on average", count)
   .option("--input <size>", "size of an input", bytes, 200)
   .option("--result <size>", "size of a result", bytes, 200)
   .option("--service <time>", "how long a handler takes", ms, 1000)
-  .option("--waiting <n>", "tasks that wait at the worst moment", count, 1000)
+  .option("--waiting <n>", "tasks waiting at the worst moment", count, 1000)
   .option("--result-ttl <time>", "RESULT_TTL", ms, 3_600_000)
   .option("--tombstone-ttl <time>", "TOMBSTONE_TTL", ms, 86_400_000)
   .option("--concurrency <n>", "slots of a worker process (CONCURRENCY)", count, 8)
@@ -41,7 +41,7 @@ const rows: readonly (readonly [string, string])[] = [
   ["maxmemory, with room to spare", megabytes(needed.totalBytes * MEMORY_MARGIN)],
   ["CPU of Redis", percent(needed.redisCore)],
   ["CPU of the API", percent(needed.apiCore)],
-  [`tasks a second at ${USED.core * 100} % of Redis's core`, Math.floor(needed.maxPerSecond).toLocaleString("en")],
+  [`tasks per second at ${USED.core * 100} % of Redis's core`, Math.floor(needed.maxPerSecond).toLocaleString("en")],
   [`slots, ${USED.slots * 100} % of them busy`, String(needed.slots)],
   ["worker processes", String(needed.workers)],
 ];

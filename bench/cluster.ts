@@ -8,17 +8,17 @@ import { inTurns } from "./harness/turns.ts";
 import type { PaihaoCalls } from "./subjects/paihao.ts";
 
 const MASTERS = 3;
-/** As many as docs/scaling.md says, and the fewest of which each master can have one. */
+/** The number that docs/scaling.md recommends, and the fewest that give each master one. */
 const PARTITIONS = { six: 6, three: 3 } as const;
 const CONCURRENCY = 100;
 
 /**
- * What a task costs on three masters, submitted and run, against one Redis: by processor time, of the masters and of our own
- * process, since all of them share the machine here and wall time would only say how many cores it has.
+ * What a task costs on three masters, submitted and run, compared with one Redis: by the CPU time of the masters and of our own
+ * process, since all share this machine and wall time would only reflect its number of cores.
  */
 export const cluster: Bench = {
   name: "cluster",
-  title: "A Redis Cluster of three masters against one Redis, by CPU time a task",
+  title: "A Redis Cluster of three masters against one Redis, by CPU time per task",
   async run(options) {
     const count = options.quick ? 20_000 : 60_000;
     const single = await openStore("no persistence");
@@ -55,7 +55,7 @@ export const cluster: Bench = {
           store: "no persistence",
           ours: turns[peer].map(pick),
           theirs: turns.one.map(pick),
-          show: (value) => `${value.toFixed(1)} µs a task`,
+          show: (value) => `${value.toFixed(1)} µs per task`,
           target: atMost === null ? null : { atMost },
         });
       const figuresOf = (peer: keyof typeof PARTITIONS, atMost: number | null) => [

@@ -12,12 +12,12 @@ const MAX = 1_000_000;
 
 interface Turn {
   readonly perSecond: number;
-  /** µs of CPU of the server and of Redis for one look. */
+  /** µs of CPU of the server and of Redis per read. */
   readonly micros: number;
   readonly redisMicros: number;
 }
 
-/** What a look at one's place costs as the line grows. */
+/** What reading one's place costs as the line grows. */
 export const depth: Bench = {
   name: "depth",
   title: "GET of a pending task with its index, by depth of the line",
@@ -74,7 +74,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
     const curve = (name: string, pick: (turn: Turn) => number) => ({
       plot: "depth" as const,
       name,
-      unit: "µs of CPU a look",
+      unit: "µs of CPU per read",
       points: depths.map((d) => ({ x: d, y: median((turns[d] ?? []).map(pick)) })),
     });
     const series = [curve("server and Redis", (t) => t.micros), curve("Redis alone", (t) => t.redisMicros)];

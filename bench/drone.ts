@@ -10,12 +10,12 @@ const QUEUE = "deliveries";
 const ORDER = JSON.stringify({ account: "A217", kg: 1.5, from: "Delft", to: "Gouda" });
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 
-/** How orders come in. */
+/** How orders arrive. */
 interface Ingestion {
-  /** What the figures call it. */
+  /** Its name in the figures. */
   readonly what: string;
   readonly ordersPerSecond: number;
-  /** Orders of a batch; without it each is a request of its own. */
+  /** The orders of a batch; without it, each order is a separate request. */
   readonly lines?: number;
   readonly seconds: number;
   readonly quickSeconds: number;
@@ -25,7 +25,7 @@ interface Ingestion {
 
 const INGESTIONS: readonly Ingestion[] = [
   {
-    what: "orders, one a request",
+    what: "orders, one per request",
     ...{ ordersPerSecond: 10_000, seconds: 60, quickSeconds: 5, warmSeconds: 2, p99AtMostMs: 25 },
   },
   {
@@ -38,7 +38,10 @@ const INGESTIONS: readonly Ingestion[] = [
   },
 ];
 
-/** What the queue of examples/09-drone-delivery takes in: 10,000 orders a second for a minute, and 50,000 a second for a while. */
+/**
+ * What the queue of examples/09-drone-delivery accepts: 10,000 orders per second for a minute, and 50,000 per second for ten
+ * seconds.
+ */
 export const drone: Bench = {
   name: "drone",
   title: "Orders for the drone delivery: 10,000 a second for 60 s, and 50,000 a second for 10 s",
@@ -76,7 +79,7 @@ function loopOf({
       const { p50, p99, p999, max } = load.latency;
       return [
         {
-          figure: `${what}, CPU of the server an order`,
+          figure: `${what}, CPU of the server per order`,
           ours: `and ${micros(storeMicros / lines)} of Redis`,
           ...{ value: serverMicros / lines, unit: "µs", target: null },
         },

@@ -8,17 +8,17 @@ import type { EstimateCalls } from "./subjects/estimates.ts";
 
 const SLOTS = [1, 4, 8] as const;
 const NAMES = Object.keys(WORKLOADS) as WorkloadName[];
-/** Mean service time of the tasks that really sleep, ms: long beside what a task costs the engine. */
+/** Mean service time of the tasks that really sleep, ms: long compared with what a task costs the engine. */
 const REAL_MEAN_MS = 50;
-/** Slots of all lines that run beside each other: more would keep two cores so busy that tasks sleep longer. */
+/** Slots of all lines together: more would keep two cores so busy that tasks sleep longer. */
 const REAL_SLOTS = 32;
 const MAX_LINES = 12;
-/** As many service times, and the width is judged. */
+/** From this many service times on, the width is judged. */
 const SEASONED = 100;
-/** Redis tells times in whole milliseconds. */
+/** Redis reports times in whole milliseconds. */
 const TOLERANCE_S = 0.001;
 
-/** How often the true start lies between low and high, which is promised for about 80 of 100 cases, and how far these are apart. */
+/** How often the true start lies between low and high, which should be about 80 of 100 cases, and how far apart these are. */
 export const estimates: Bench = {
   name: "estimates",
   title: "Estimates: how often the true start lies within low…high, and how wide that is",
@@ -28,20 +28,20 @@ export const estimates: Bench = {
     return {
       figures: [...simulated, ...real].flatMap(figuresOf),
       notes: [
-        "Each simulated figure takes steady arrivals, bursts of 400 and waves of 30 together; `against` tells the worst of the three alone. " +
-          "On the engine, some lines run beside each other, and estimates are taken as callers are told them. " +
-          `The width is the median of high − low over the estimate itself, of estimates that rest on ${SEASONED} service times and more.`,
+        "Each simulated figure takes steady arrivals, bursts of 400 and waves of 30 together; `against` has the worst of the three. " +
+          "On the engine, several lines run at once, and estimates are taken as callers get them. " +
+          `The width is the median of high − low over the estimate itself, of estimates based on ${SEASONED} service times or more.`,
       ],
       raw: { simulated, real },
     };
   },
 };
 
-/** One estimate and what came of it. */
+/** One estimate and its outcome. */
 interface Look {
   readonly samples: number;
   readonly within: boolean;
-  /** Of low…high, in terms of the estimate. */
+  /** The width of low…high, as a multiple of the estimate. */
   readonly width: number;
 }
 
@@ -72,7 +72,7 @@ function figuresOf({ name, where, against, within, looks, width }: Coverage): Fi
       against,
       ours,
       value: covered,
-      // The band has two ends: the one that is nearer is shown.
+      // The band has two ends: the nearer one is shown.
       target: covered < 80 ? { atLeast: 70 } : { atMost: 90 },
     },
     {

@@ -6,13 +6,13 @@ import type { IdleCalls } from "./subjects/idle.ts";
 import type { PaihaoCalls } from "./subjects/paihao.ts";
 
 const WORKERS = 50;
-/** After so long without work a process asks less often, ms. */
+/** After this long without work a process polls less often, ms. */
 const SETTLED_MS = 20_000;
 
-/** What workers cost a Redis with nothing, or next to nothing, to do. */
+/** What workers with nothing or almost nothing to do cost Redis. */
 export const idle: Bench = {
   name: "idle",
-  title: "Commands a second in Redis with idle workers, those that scripts call among them",
+  title: "Commands per second in Redis with idle workers, including those that scripts call",
   async run(options) {
     const one = await ofOneWorker(1, options);
     const six = await ofOneWorker(6, options);
@@ -28,16 +28,18 @@ export const idle: Bench = {
         figure("commands at idle, one worker, six partitions", six, { atMost: 10 + 2 * 6 }),
         figure(`commands at idle, each of ${WORKERS} workers`, nothing.commands / WORKERS),
         figure(`scripts at idle, ${WORKERS} workers`, nothing.scripts),
-        figure(`scripts at one task a second, ${WORKERS} workers`, oneASecond.scripts),
-        figure("scripts more for each task", oneASecond.scripts - nothing.scripts),
+        figure(`scripts at one task per second, ${WORKERS} workers`, oneASecond.scripts),
+        figure("additional scripts for each task", oneASecond.scripts - nothing.scripts),
       ],
-      notes: ["Of the scripts for each task, one submits and one completes it; the others are workers that looked."],
+      notes: [
+        "Of the scripts for each task, one submits and one completes it; the others are workers that looked for work.",
+      ],
       raw: { one, six, workers: WORKERS, ...many },
     };
   },
 };
 
-/** The commands a second of one worker with nothing to do. */
+/** The commands per second of one worker with nothing to do. */
 async function ofOneWorker(partitions: number, options: BenchOptions): Promise<number> {
   const store = await openStore("no persistence");
   const workers = startCallable<IdleCalls>("idle", [store.url]);
@@ -52,7 +54,7 @@ async function ofOneWorker(partitions: number, options: BenchOptions): Promise<n
   }
 }
 
-/** What many workers cost with nothing to do, and with one task a second. */
+/** What many workers cost with nothing to do, and with one task per second. */
 async function ofManyWorkers(options: BenchOptions) {
   const store = await openStore("no persistence");
   const workers = startCallable<IdleCalls>("idle", [store.url]);
@@ -75,13 +77,13 @@ async function ofManyWorkers(options: BenchOptions) {
   }
 }
 
-/** How many commands Redis runs a second, and how many of them are scripts. */
+/** How many commands Redis runs per second, and how many of them are scripts. */
 async function perSecond(store: BenchStore, seconds: number): Promise<{ commands: number; scripts: number }> {
   const look = async () => ({ commands: await store.commands(), scripts: (await store.command("fcall")).calls });
   const before = await look();
   await delay(seconds * 1000);
   const after = await look();
-  // Both are asked for by one command each.
+  // Reading each figure is one command.
   const own = 2;
   return {
     commands: (after.commands - before.commands - own) / seconds,

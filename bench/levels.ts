@@ -5,20 +5,21 @@ import { bodyOf, type LoadPlan, makeLoad } from "./harness/load.ts";
 import { type ServerSubject, startPaihao } from "./harness/process.ts";
 import { type BenchStore, withStore } from "./harness/store.ts";
 
-/** Shares of the most that the machine does. */
+/** Shares of the maximum load. */
 const SHARES = [0.1, 0.5] as const;
-/** After so long without work a process asks less often, ms. */
+/** After this long without work a process polls less often, ms. */
 const SETTLED_MS = 15_000;
 /** Synchronous: one request submits a task and gets its result. */
 const PLAN = { headers: { "Content-Type": "application/json" }, body: bodyOf(56), connections: 64 } as const;
 
 /**
- * What tasks cost at several loads: the busier everything is, the more of them share a call. One API process and one worker, whose
+ * What tasks cost at several loads, since under a higher load more of them share a call. One API process and one worker, whose
  * handler does nothing.
  */
 export const levels: Bench = {
   name: "levels",
-  title: "CPU at no load, a tenth, a half and all of what one API process and one worker do: synchronous requests",
+  title:
+    "CPU without load, and at a tenth, half and all of what one API process and one worker can do: synchronous requests",
   run: (options) => withStore("AOF everysec", (store) => measure(store, options)),
 };
 
@@ -58,7 +59,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       figures: found.slice(1).map(({ perSecond, redisCore, apiCore, workerCore }) => {
         const micros = (core: number) => `${((core / perSecond) * 1e6).toFixed(0)} µs`;
         return {
-          figure: `CPU of Redis for a task, at ${perSecond.toFixed(0)} a second`,
+          figure: `CPU of Redis per task, at ${perSecond.toFixed(0)} per second`,
           ours: `API ${micros(apiCore)}, worker ${micros(workerCore)}`,
           ...{ against: "–", theirs: "", store: store.mode, value: (redisCore / perSecond) * 1e6 },
           ...({ unit: "µs", target: null } as const),

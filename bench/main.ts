@@ -1,4 +1,4 @@
-/** `npm run bench -- --help` says what there is. */
+/** `npm run bench -- --help` lists the benchmarks. */
 import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { runUnderNode } from "../test/shared/node-release.ts";
@@ -36,7 +36,7 @@ const BENCHES: readonly Bench[] = [
 const program = new Command("npm run bench --")
   .description("Runs benchmarks, and adds their figures to bench/results.md.")
   .argument("<names...>", "benchmarks, or: all, plot (draws what was recorded)")
-  .option("--quick", "take some seconds each, and keep the figures out of results.md")
+  .option("--quick", "run for a few seconds each, and do not add the figures to results.md")
   .addOption(new Option("--pairs <n>", "how often the peers take turns (default: 7, quick: 3)").argParser(wholeNumber))
   .option("--node <major>", "run everything under another Node, such as 24, which npm fetches")
   .addHelpText(
@@ -67,7 +67,7 @@ async function runAgainUnder(major: string): Promise<void> {
 async function runBenches(): Promise<void> {
   process.on("exit", endAll);
   process.on("SIGINT", () => process.exit(130));
-  // The stores are not waited for by Node (a test that forgets one must not hang), the benches are.
+  // Node does not wait for stores (a test that forgets one must not hang), but must wait for benchmarks.
   const awake = setInterval(() => undefined, 60_000);
   const names = program.args.flatMap((name) => (name === "all" ? [...known.keys()] : name));
   for (const name of new Set(names)) {
@@ -80,7 +80,7 @@ async function runBenches(): Promise<void> {
     try {
       record(bench, await bench.run({ quick, pairs, say: (line) => console.log(`  ${line}`) }), quick);
     } catch (error) {
-      // The other benches have something to say all the same.
+      // The other benchmarks run all the same.
       console.error(`✘ ${name} failed:`, error);
       process.exitCode = 1;
     }

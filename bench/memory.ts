@@ -13,7 +13,10 @@ const SIZES = [
 /** Bytes of the result of a finished task, and how much of BullMQ's memory it may take while the result is kept. */
 const FINISHED = { result: 60, atMost: 0.6 } as const;
 
-/** What a waiting task and a finished one cost in Redis. Memory does not depend on who else is on the machine: one turn each is enough. */
+/**
+ * What a waiting task and a finished one cost in Redis. Memory does not depend on other load on the machine, so one turn each
+ * is enough.
+ */
 export const memory: Bench = {
   name: "memory",
   title: "Bytes in Redis for each waiting and each finished task, UUID ids",

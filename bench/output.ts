@@ -12,19 +12,19 @@ import type { FollowPlan } from "./subjects/followers.ts";
 const QUEUE = "default";
 const LEASE_MS = 3_600_000;
 const FOLLOWERS = { full: 10_000, quick: 1000 } as const;
-/** Values that each follower gets, and bytes of each. */
+/** The number of values that each follower gets, and the bytes of each. */
 const VALUES = 20;
 const VALUE_BYTES = 100;
 const WRITES = { full: 20_000, quick: 2000 } as const;
-/** Values of a call where several are written in one turn. */
+/** The number of values in a call if several are written in one turn. */
 const TOGETHER = 50;
 const WRITE_OPTIONS = { maxBytes: 100_000_000 } as const;
-/** A follower may cost the server this much, bytes: a connection of Node takes most of it. */
+/** The maximum cost of a follower for the server, bytes; most of it is Node's connection. */
 const FOLLOWER_BYTES = 64 * 1024;
-/** And Redis this much: the name of its process in the record of the task. */
+/** The maximum cost for Redis: the name of its process in the record of the task. */
 const FOLLOWER_REDIS_BYTES = 256;
 
-/** What it costs to write output, and to follow it over HTTP: ten thousand followers of one task, and of ten thousand. */
+/** What it costs to write output, and to follow it over HTTP: ten thousand followers of one task, and of ten thousand tasks. */
 export const output: Bench = {
   name: "output",
   title: "Output: writing, and ten thousand followers over HTTP of one task and of as many tasks",
@@ -133,7 +133,7 @@ async function following(
         ours: "",
         ...{ value: (open.store - idle.store) / count, unit: "B", target: { atMost: FOLLOWER_REDIS_BYTES } },
       },
-      // The values of one task are too few to be told from Redis's own buffers.
+      // The values of one task are too few to distinguish from Redis's own buffers.
       ...(leases.length === 1 ? [] : [bytesOfValues(name, kept / (leases.length * VALUES))]),
     ];
   } finally {
@@ -154,10 +154,10 @@ function memoryOf({ pid }: ServerSubject): { now: number; peak: number } {
   return { now: bytes("VmRSS"), peak: bytes("VmHWM") };
 }
 
-/** Resolves when the followers say this. */
+/** Resolves when the followers report this. */
 async function told(child: ReturnType<typeof forkSubject>, word: string): Promise<void> {
   const ended = once(child, "exit").then(() => {
-    throw new Error("the followers ended before all had come");
+    throw new Error("the followers ended before all values had arrived");
   });
   const heard = new Promise<void>((resolve) => {
     child.on("message", (message) => {

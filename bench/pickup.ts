@@ -9,7 +9,7 @@ import { inTurns, median } from "./harness/turns.ts";
 /** Pause between two tasks, ms: the worker is idle again. */
 const PAUSE_MS = 15;
 
-/** How long a task waits that finds an idle worker: from the call that submits it to the call of its handler. */
+/** How long a task waits for an idle worker: from the call that submits it to the call of its handler. */
 export const pickup: Bench = {
   name: "pickup",
   title: "Pickup latency: one task, an idle worker in another process",
@@ -45,7 +45,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   }
 }
 
-/** One process that submits and one that works. */
+/** One process submits and another one works. */
 async function startPair(name: string, args: readonly string[]) {
   const worker = startCallable<PeerCalls>(name, args);
   const submitter = startCallable<PeerCalls>(name, args);

@@ -10,20 +10,20 @@ const PLOTS = [
   {
     plot: "concurrency",
     bench: "run",
-    title: "No-op tasks a second by concurrency, one worker process",
+    title: "No-op tasks per second by concurrency, one worker process",
     xLabel: "concurrency (log)",
     yLabel: "tasks/s",
   },
   {
     plot: "depth",
     bench: "depth",
-    title: "Cost of a look at one's place, by depth of the line",
+    title: "Cost of reading one's place, by length of the line",
     xLabel: "tasks waiting (log)",
-    yLabel: "µs of CPU a look",
+    yLabel: "µs of CPU per read",
   },
 ] as const;
 
-/** Draws the newest measurements of each curve, those for the record before quick ones; returns what was written. */
+/** Draws the newest measurements of each curve, recorded ones if there are any; returns the files written. */
 export function plot(): string[] {
   return [...plotCurves(), plotCpu()];
 }

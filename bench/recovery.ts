@@ -13,19 +13,19 @@ import { percentile } from "./harness/turns.ts";
 const HANDLERS = path.join(import.meta.dirname, "handlers/recovery");
 const WORKERS = 3;
 const LEASE_MS = 3000;
-/** Losses that a task survives where its handler says nothing else. */
+/** Losses that a task survives by default. */
 const MAX_LOST = 3;
-/** One worker is killed while so many tasks run that take so long, ms. */
+/** One worker is killed while this many tasks run, each of which takes this long, ms. */
 const ONCE = { tasks: 12, ms: 3000, times: 10, quickTimes: 2 } as const;
-/** Workers are killed one after the other while so many tasks come, each of which takes so long, ms. */
+/** Workers are killed one after the other while this many tasks arrive, each of which takes this long, ms. */
 const AGAIN = { tasks: 400, ms: 300, everyMs: 1000, kills: 60, quickKills: 15 } as const;
-/** Everything has ended within this after the last kill, ms. */
+/** How long after the last kill everything must have ended, ms. */
 const DRAIN_MS = 180_000;
 
-/** When tasks run again that were cut off by the death of their worker. */
+/** When tasks that were cut off by the death of their worker run again. */
 export const recovery: Bench = {
   name: "recovery",
-  title: "From the death of a worker (kill -9) until what it ran is run again, lease 3 s, 3 workers",
+  title: "From the death of a worker (kill -9) until its tasks run again, lease 3 s, 3 workers",
   async run(options) {
     const store = await openStore("no persistence");
     const dir = mkdtempSync(path.join(tmpdir(), "paihao-recovery-"));
@@ -39,14 +39,14 @@ export const recovery: Bench = {
         figures: [
           ...figuresOf("one worker killed", once, LEASE_MS + 2000),
           ...figuresOf("a worker killed every second", again.recoveryMs, LEASE_MS + 5000),
-          count("tasks condemned though cut off no more often than a task survives", again.wronged, 0),
+          count("tasks dead although cut off no more often than a task survives", again.wronged, 0),
           count("tasks condemned", again.condemned, null),
           count("tasks not finished", again.open, 0),
         ],
         notes: [
           `One killed: ${times} times, each time with fresh processes and an empty store, while ${ONCE.tasks} tasks of ${ONCE.ms} ms ran. ` +
             `Every second: ${again.tasks} tasks of ${AGAIN.ms} ms; ${again.recoveryMs.length} runs were cut off. ` +
-            `Workers killed: ${again.kills}; the last one that was left was spared until others had started.`,
+            `Workers killed: ${again.kills}; the last remaining one was spared until others had started.`,
         ],
         raw: { once, again },
       };
@@ -92,7 +92,7 @@ interface Run {
   ended: boolean;
 }
 
-/** The runs that the handlers noted, in the order in which they began. */
+/** The runs that the handlers recorded, in the order in which they began. */
 function runsOf(journal: string): Run[] {
   const runs: Run[] = [];
   for (const line of readFileSync(journal, { encoding: "utf8", flag: "a+" }).split("\n").slice(0, -1)) {
@@ -105,7 +105,7 @@ function runsOf(journal: string): Run[] {
   return runs;
 }
 
-/** From each death until what it cut off was run again. A child process dies with its worker. */
+/** The time from each death until the tasks that it cut off ran again. A child process dies with its worker. */
 function recoveries(runs: readonly Run[], killedAt: ReadonlyMap<number, number>): { id: string; ms: number }[] {
   return runs.flatMap(({ id, pid, parent, ended }, n) => {
     const died = ended ? undefined : (killedAt.get(pid) ?? killedAt.get(parent));
@@ -160,7 +160,7 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
     })();
     for (let n = 0; n < kills; n += 1) {
       await until((n + 1) / kills);
-      // Where none is left, nothing can be run again.
+      // Without any worker, nothing can run again.
       const oldest = workers.length > 1 ? workers.shift() : undefined;
       if (!oldest) continue;
       killedAt.set(oldest.pid, Date.now());
@@ -177,11 +177,11 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
       const seen = await built.engine.tasks.inspect(id, { result: false });
       if (seen?.state === "failed") failed.push(id);
     }
-    // A run that had ended is one of them, too: had its end been stored, the task would not have been condemned.
+    // A run that had ended counts too: if its end had been stored, the task would not be dead.
     const cutOff = (id: string) =>
       runs.filter((run) => run.id === id && (killedAt.has(run.pid) || killedAt.has(run.parent))).length;
     return {
-      // Of one that was condemned there is nothing to run again.
+      // A dead task does not run again.
       recoveryMs: all.filter(({ id, ms }) => Number.isFinite(ms) || !failed.includes(id)).map(({ ms }) => ms),
       ...{ tasks: ids.length, kills: killedAt.size, open: open.length, condemned: failed.length },
       wronged: failed.filter((id) => cutOff(id) <= MAX_LOST).length,
@@ -203,7 +203,7 @@ async function drained({ engine }: BuiltEngine, ids: readonly string[]): Promise
   return open;
 }
 
-/** Nothing that they run is waited for. */
+/** Does not wait for what they run. */
 async function endAllOf(workers: readonly ServerSubject[]): Promise<void> {
   for (const { pid, stop } of workers) {
     try {

@@ -5,7 +5,7 @@ import { startCallable } from "./harness/rpc.ts";
 import { type BenchStore, withEachStore } from "./harness/store.ts";
 import { inTurns, median, medianRatio } from "./harness/turns.ts";
 
-/** Tasks of a turn by concurrency: enough to take a second or so. */
+/** The number of tasks in a turn, by concurrency: enough for about a second. */
 const TASKS: Readonly<Record<number, number>> = {
   1: 6000,
   4: 20_000,
@@ -14,7 +14,7 @@ const TASKS: Readonly<Record<number, number>> = {
   100: 60_000,
   200: 60_000,
 };
-/** The concurrencies with figures of their own, and how much faster than which peer is wanted. */
+/** The concurrencies in the table, and how much faster than which peer the target is. */
 const TARGETS: Readonly<Record<number, { readonly [peer in "bullmq" | "bee"]?: number }>> = {
   1: { bullmq: 1.2 },
   10: {},
@@ -26,7 +26,7 @@ const NAMES: Readonly<Record<PeerName, string>> = { paihao: "paihao", bullmq: "B
 
 interface Turn {
   readonly tasksPerSecond: number;
-  /** µs of CPU a task, of the worker process and of Redis. */
+  /** µs of CPU per task, of the worker process and of Redis. */
   readonly micros: number;
   readonly redisMicros: number;
 }
@@ -59,7 +59,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   try {
     for (const concurrency of Object.keys(TASKS).map(Number)) {
       const targets = TARGETS[concurrency];
-      // Only the figures of the table are taken twice; the curve between them is for the plot.
+      // Only the figures of the table are measured in both modes; the rest of the curve is for the plot.
       if (targets === undefined && (options.quick || store.mode !== "no persistence")) continue;
       options.say(`store: ${store.mode}, concurrency ${concurrency}`);
       const count = Math.round((TASKS[concurrency] ?? 0) / (options.quick ? 3 : 1));
@@ -86,7 +86,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
         const [rate, own, redis] = [of(name, "tasksPerSecond"), of(name, "micros"), of(name, "redisMicros")].map(
           median,
         );
-        return `${perSecond(rate ?? 0)} (${own?.toFixed(0)} µs of CPU a task, ${redis?.toFixed(0)} in Redis)`;
+        return `${perSecond(rate ?? 0)} (${own?.toFixed(0)} µs of CPU per task, ${redis?.toFixed(0)} in Redis)`;
       };
       for (const name of Object.keys(points) as PeerName[])
         points[name].push({ x: concurrency, y: median(of(name, "tasksPerSecond")) });

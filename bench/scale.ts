@@ -11,7 +11,7 @@ const SIZES = {
 const SMALL = { queues: 1, waiting: 1000, finished: 100 } as const;
 type Size = { readonly queues: number; readonly waiting: number; readonly finished: number };
 
-/** How often each kind of work is done, and what one of it is called. */
+/** How often each kind of work is done, and its name. */
 const WORK: Readonly<Record<WorkKind, { readonly count: number; readonly words: string }>> = {
   inspect: { count: 20_000, words: "index read" },
   submit: { count: 20_000, words: "submit" },
@@ -20,7 +20,7 @@ const WORK: Readonly<Record<WorkKind, { readonly count: number; readonly words: 
   figures: { count: 5, words: "figures of all queues" },
 };
 
-/** What everything costs in Redis when very much is in it: nothing may grow with what is waiting or kept. */
+/** What everything costs in a very full Redis: no cost may grow with what is waiting or kept. */
 export const scale: Bench = {
   name: "scale",
   title: "1,000,000 waiting, 100,000 finished kept, 1,000 queues",
@@ -32,7 +32,7 @@ export const scale: Bench = {
     const large = await measure(size);
     const figures: Figure[] = (Object.keys(WORK) as WorkKind[]).map((kind) => {
       const perQueue = kind === "tick" || kind === "figures";
-      // These two look at every queue: what counts is the cost of one of them.
+      // These two read every queue: their cost per queue counts.
       const [ours, theirs] = [large, small].map((m) => m.micros[kind] / (perQueue ? m.size.queues : 1));
       const shown = (value = Number.NaN) => `${value.toFixed(1)} µs in Redis${perQueue ? " a queue" : ""}`;
       return {
@@ -59,7 +59,7 @@ export const scale: Bench = {
         target: { atMost: 0 },
       },
       {
-        figure: "the same without the command in which the machine stood still",
+        figure: "the same without the command during which the machine paused",
         against: "–",
         store: "no persistence",
         ours: large.slow.filter(isSlowItself).map(slowWords).join("; "),
@@ -101,7 +101,7 @@ async function measure(size: Size) {
   }
 }
 
-/** µs that Redis spends in scripts for one of a kind. What is taken is submitted again, so that the line stays as long. */
+/** µs that Redis spends in scripts for one piece of work. Taken tasks are submitted again, so that the line keeps its length. */
 async function microsOf(
   store: BenchStore,
   engine: ReturnType<typeof startCallable<ScaleCalls>>,

@@ -24,25 +24,25 @@ const TARGET = { atMost: 0.35 } as const;
 const FAIR_TARGET = { atMost: 1.3 } as const;
 /** The same of a keyed line. */
 const KEYED_TARGET = { atMost: 1.5 } as const;
-/** The keys that share a fair line. */
+/** The line keys that share a fair line. */
 const KEYS = 10;
-/** The keys of a keyed line: more than a batch, so that each batch is full; most tasks wait for their key. */
+/** The line keys of a keyed line: more than a batch, so that each batch is full; most tasks wait for their key. */
 const KEYED_KEYS = 4 * BATCH;
 
-/** What is measured apart. "look" asks for tasks that wait, "result" for finished ones with their results. */
+/** What is measured separately: "look" inspects waiting tasks, "result" finished ones with their results. */
 const PARTS = ["submit", "look", "reserve", "complete", "result"] as const;
 type Part = (typeof PARTS)[number];
 
 /** µs in Redis. */
 interface Turn {
-  /** CPU time of its process for a task that is taken and completed. */
+  /** CPU time of its process per task that is taken and completed. */
   readonly cpuMicros: number;
   /** Time in scripts for the same. */
   readonly scriptMicros: number;
   readonly parts: ReadonlyMap<string, ScriptCosts>;
 }
 
-/** What a task costs in Redis: by script, and in each by command and by Lua. */
+/** What a task costs in Redis: by script, and within each by commands and Lua. */
 export const scripts: Bench = {
   name: "scripts",
   title: `Redis for each task, batches of ${BATCH}, by script and by command`,
@@ -72,11 +72,11 @@ async function measure(store: BenchStore, options: BenchOptions) {
       });
     return {
       figures: [
-        figureOf("reserve and complete, CPU of Redis a task", TARGET, (turn) => turn.cpuMicros),
-        // By the clock: on a machine where Redis is not alone with its core this counts the waiting too.
+        figureOf("reserve and complete, CPU of Redis per task", TARGET, (turn) => turn.cpuMicros),
+        // Wall-clock time: if Redis shares its core, this includes waiting.
         figureOf("the same, time in scripts", null, (turn) => turn.scriptMicros),
         compare({
-          figure: `reserve and complete in a fair line of ${KEYS} keys, CPU of Redis a task`,
+          figure: `reserve and complete in a fair line of ${KEYS} keys, CPU of Redis per task`,
           against: "a plain line",
           store: store.mode,
           ours: turns.fair.map((turn) => turn.cpuMicros),
@@ -85,7 +85,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
           target: FAIR_TARGET,
         }),
         compare({
-          figure: `reserve and complete in a keyed line of ${KEYED_KEYS} keys, CPU of Redis a task`,
+          figure: `reserve and complete in a keyed line of ${KEYED_KEYS} keys, CPU of Redis per task`,
           against: "a plain line",
           store: store.mode,
           ours: turns.keyed.map((turn) => turn.cpuMicros),
@@ -178,7 +178,7 @@ async function paihaoTurn(
       ),
     );
   });
-  // In turns, so that as many leases are out as a worker has.
+  // In turns, so that as many leases are held as a worker has.
   await inBatches(async () => {
     const { tasks } = await counted("reserve", calls.reserve(TAG, reservation(BATCH)));
     await counted("complete", calls.complete(TAG, tasks.map(completion)));
@@ -191,7 +191,8 @@ async function paihaoTurn(
     );
   });
 
-  // Without looking between the calls, and with the completions of one batch in the reservation of the next as a worker sends them.
+  // Without inspecting tasks between the calls, and with the completions of one batch in the reservation of the next, as a
+  // worker sends them.
   await store.clear();
   await inBatches(submitBatch);
   const began = store.cpuSeconds();
@@ -226,7 +227,7 @@ async function bullmqTurn(store: BenchStore, bullmq: Peer, count: number): Promi
 
 const micros = (value: number): string => `${value.toFixed(1)} µs`;
 
-/** Every part of both with the costs of all turns. */
+/** Every part of both, with the costs of all turns. */
 function partsOf(...peers: readonly (readonly Turn[])[]): [string, ScriptCosts[]][] {
   return peers.flatMap((turns) =>
     [...(turns[0]?.parts.keys() ?? [])].map((part): [string, ScriptCosts[]] => [
@@ -241,7 +242,7 @@ function costTable(ours: readonly Turn[], theirs: readonly Turn[], count: number
     const shown = (pick: (cost: ScriptCosts) => number) => (median(costs.map(pick)) / count).toFixed(2);
     return `| ${part} | ${shown((c) => c.scriptMicros)} | ${shown((c) => c.commandMicros)} | ${shown((c) => c.luaMicros)} |`;
   });
-  return ["| µs of Redis a task | in scripts | commands | Lua |", "|---|---|---|---|", ...rows].join("\n");
+  return ["| µs of Redis per task | in scripts | commands | Lua |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 function callTables(ours: readonly Turn[], theirs: readonly Turn[], count: number): string[] {

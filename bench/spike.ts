@@ -5,10 +5,10 @@ import { openLoop } from "./harness/open-loop.ts";
 const TASKS_PER_SECOND = 50_000;
 const LINES = 500;
 
-/** A spike through batches: many callers hand in many tasks at once. */
+/** A spike through batches: many callers submit many tasks at once. */
 export const spike = openLoop({
   name: "spike",
-  title: "A spike of 50,000 tasks a second for 10 s, in batches of 500",
+  title: "A spike of 50,000 tasks per second for 10 s, in batches of 500",
   seconds: 10,
   quickSeconds: 3,
   load: {

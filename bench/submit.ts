@@ -16,12 +16,12 @@ const WARM_SECONDS = 0.5;
 
 interface Turn {
   readonly tasksPerSecond: number;
-  /** µs of CPU a task: of the process that hands it in, and of Redis. */
+  /** µs of CPU per task: of the process that submits it, and of Redis. */
   readonly ownMicros: number;
   readonly redisMicros: number;
 }
 
-/** Handing tasks in by the thousand: to the engine, and over HTTP. */
+/** Submitting tasks by the thousand: to the engine, and over HTTP. */
 export const submit: Bench = {
   name: "submit",
   title: "Submitting in bulk: to the engine, and over HTTP in batches of 1,000",
@@ -89,8 +89,8 @@ function figuresOf(turns: Record<"engine" | "bullmq" | "batches", Turn[]>, store
     const told = { show: micros, target: null };
     return [
       compare({ figure, ...against((turn) => turn.tasksPerSecond), show: perSecond, target: { atLeast } }),
-      compare({ ...told, figure: `${figure}: CPU of the process a task`, ...against((turn) => turn.ownMicros) }),
-      compare({ ...told, figure: `${figure}: CPU of Redis a task`, ...against((turn) => turn.redisMicros) }),
+      compare({ ...told, figure: `${figure}: CPU of the process per task`, ...against((turn) => turn.ownMicros) }),
+      compare({ ...told, figure: `${figure}: CPU of Redis per task`, ...against((turn) => turn.redisMicros) }),
     ];
   };
   return [...compared("engine", "submit in bulk", 5), ...compared("batches", "HTTP batches of 1,000", 3)];

@@ -4,10 +4,10 @@ import { openLoop } from "./harness/open-loop.ts";
 
 const RATE = 10_000;
 
-/** Accepts at a fixed rate, each due at its time whether or not the server keeps up. */
+/** Accepts at a fixed rate, each due at its time even if the server does not keep up. */
 export const sustained = openLoop({
   name: "sustained",
-  title: "10,000 accepts a second for 60 s, open loop",
+  title: "10,000 accepts per second for 60 s, open loop",
   seconds: 60,
   quickSeconds: 5,
   load: { connections: 256, warmSeconds: 2, rate: RATE, body: bodyOf(56) },

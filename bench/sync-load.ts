@@ -5,7 +5,7 @@ import { type ServerSubject, startPaihao, startServerSubject } from "./harness/p
 import { type BenchStore, withEachStore } from "./harness/store.ts";
 import { inTurns, median } from "./harness/turns.ts";
 
-/** Tasks that run at once in either server: what paihao's default is. */
+/** How many tasks run at once in either server: paihao's default. */
 const CONCURRENCY = "8";
 const AGAINST = "Koa + BullMQ add, waitUntilFinished, worker in the same process";
 
@@ -34,7 +34,7 @@ export const syncLoad: Bench = {
 async function measure(store: BenchStore, options: BenchOptions) {
   options.say(`store: ${store.mode}`);
   const bullmq = await startServerSubject("koa-bullmq-sync", [String(store.port), CONCURRENCY]);
-  // A caller who is cut off at the end of a turn is worth a warning only in life.
+  // No warnings: at the end of a turn callers are cut off on purpose.
   const paihao = await startPaihao({ REDIS_URL: store.url, ROLE: "all", CONCURRENCY, LOG_LEVEL: "error" });
   try {
     const turn = (server: ServerSubject) => () => oneTurn(server, store, options.quick ? 2 : 6);
@@ -63,7 +63,7 @@ async function oneTurn(server: ServerSubject, store: BenchStore, seconds: number
 function cpuOf(turns: Record<"paihao" | "bullmq", Turn[]>): CpuUse[] {
   const names = { paihao: "paihao", bullmq: "Koa + BullMQ" } as const;
   return (["paihao", "bullmq"] as const).map((name) => ({
-    work: "a synchronous request, its task included",
+    work: "a synchronous request, including its task",
     name: names[name],
     process: median(turns[name].map((turn) => turn.serverMicros)),
     redis: median(turns[name].map((turn) => turn.redisMicros)),
@@ -79,11 +79,11 @@ function figuresOf(turns: Record<"paihao" | "bullmq", Turn[]>, store: string): F
       ...{ ...common, figure: "synchronous requests", show: perSecond, target: { atLeast: 3.5 } },
       ...pick((turn) => turn.perSecond),
     }),
-    compare({ ...told, figure: "the same: CPU of the server a request", ...pick((turn) => turn.serverMicros) }),
-    compare({ ...told, figure: "the same: CPU of Redis a request", ...pick((turn) => turn.redisMicros) }),
+    compare({ ...told, figure: "the same: CPU of the server per request", ...pick((turn) => turn.serverMicros) }),
+    compare({ ...told, figure: "the same: CPU of Redis per request", ...pick((turn) => turn.redisMicros) }),
     compare({
       ...told,
-      figure: "the same: CPU of both a request",
+      figure: "the same: CPU of both per request",
       ...pick((turn) => turn.serverMicros + turn.redisMicros),
     }),
   ];

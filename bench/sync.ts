@@ -5,7 +5,7 @@ import { startPaihao, startServerSubject } from "./harness/process.ts";
 import { type BenchStore, withEachStore } from "./harness/store.ts";
 import { inTurns, median } from "./harness/turns.ts";
 
-/** What it costs a single caller that a task goes through the line and through Redis. */
+/** What the way through the line and Redis costs a single caller. */
 export const sync: Bench = {
   name: "sync",
   title: "Synchronous round trip of a no-op, one client",

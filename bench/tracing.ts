@@ -6,7 +6,7 @@ import { type ServerSubject, startPaihao, startServerSubject } from "./harness/p
 import { type BenchStore, withStore } from "./harness/store.ts";
 import { inTurns } from "./harness/turns.ts";
 
-/** What traces cost an accept: none, a tenth of them sent to a collector, all of them. */
+/** What traces cost per accept: none, a tenth, or all of them sent to a collector. */
 export const tracing: Bench = {
   name: "tracing",
   title: "HTTP accept with traces: none, a tenth, all",
@@ -33,7 +33,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       all: turn(servers.all),
     });
     const common = { against: "no traces", store: store.mode, theirs: turns.none, show: micros };
-    const figure = (what: string) => `HTTP accept, ${what}: CPU of the server a request`;
+    const figure = (what: string) => `HTTP accept, ${what}: CPU of the server per request`;
     return {
       figures: [
         compare({ ...common, figure: figure("a tenth traced"), ours: turns.tenth, target: { atMost: 1.1 } }),

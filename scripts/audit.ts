@@ -22,7 +22,7 @@ interface Vulnerability {
   readonly range: string;
   /** Where the package is installed. */
   readonly nodes: readonly string[];
-  /** What is known of it, or the name of the package that it has it from. */
+  /** An advisory, or the name of the dependency that has one. */
   readonly via: readonly (string | { readonly title: string; readonly url: string })[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * `npm run build`: compiles src to dist, puts the Lua files together to the library that is loaded, renders the documents as HTML, and
- * copies what else is no TypeScript (the pages' assets). `npm start` calls it every time, so it does nothing while dist was made from
- * exactly the sources that are there. A build that fails leaves the last good dist as it was.
+ * `npm run build`: compiles src to dist, joins the Lua files to one library, renders the documents as HTML, and copies the
+ * pages' assets. `npm start` calls it every time, so it does nothing if dist was made from exactly the current sources. A
+ * failed build leaves the last good dist unchanged.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ import { assemble } from "../src/store/library/assemble.ts";
 import { BUILT } from "../src/store/library/text.ts";
 import { filesIn } from "./files.ts";
 
-/** What src may hold beside TypeScript, and where each kind may lie; anything else stops the build. */
+/** What src may contain besides TypeScript, and where; anything else stops the build. */
 const ASSETS: Readonly<Record<string, string>> = {
   ".lua": "store/",
   ".css": "http/",
@@ -25,7 +25,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   ".svg": "http/",
   ".js": "http/",
 };
-/** Files of packages that are not installed where the server runs, each with the source that has a use for it. */
+/** Files of packages that are not installed where the server runs, each with the source file that uses it. */
 const SHIPPED: readonly { from: string; to: string; for: string }[] = [
   ...["swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "LICENSE", "NOTICE"].map(
     (name) => ({
@@ -47,17 +47,17 @@ const SHIPPED: readonly { from: string; to: string; for: string }[] = [
     "htm/LICENSE",
   ].map((from) => ({ from, to: `http/pages/${from.split("/")[0]}/${basename(from)}`, for: "http/pages/preact.js" })),
 ];
-/** The packages of which files are copied into the build. */
+/** The packages whose files are copied into the build. */
 export const COPIED: readonly string[] = [...new Set(SHIPPED.map(({ from }) => from.split("/")[0] ?? ""))];
 /** The page that shows documents. */
 const GUIDE = "http/pages/docs/guide.html";
-/** What `bin` of package.json names, below src and dist. */
+/** The file that `bin` of package.json names, below src and dist. */
 const COMMAND = "cli/paihao";
-/** Files of packages of this length or more are compressed: one is a quarter of what users would download. */
+/** Files of packages of at least this length are compressed: one would be a quarter of the download. */
 const COMPRESSED_FROM = 100_000;
-/** Settings of compilers, which are not shipped. */
+/** Compiler settings, which are not shipped. */
 const SETTINGS = "src/tsconfig.json";
-/** Remembers in dist which sources it was made from. */
+/** The file in dist that records which sources it was made from. */
 const STAMP = ".built-from";
 
 /** A build that cannot be finished; the message is for a person. */
@@ -82,7 +82,7 @@ export function build(root: string): string {
 
   const copied = assets.filter((path) => extname(path) !== ".lua");
   const shipped = SHIPPED.filter((file) => sources.includes(file.for));
-  // Beside dist, not within: a build that fails leaves dist alone.
+  // Beside dist, not within, so that a failed build does not change dist.
   const fresh = join(root, `dist.${process.pid}`);
   try {
     compile(root, fresh);
@@ -122,7 +122,7 @@ function copy(from: string, to: string): void {
   fs.copyFileSync(from, to);
 }
 
-/** Copies a file without the name of its source map, which is not copied; what is large, compressed. */
+/** Copies a file, without the reference to its source map; compressed if it is large. */
 function ship(from: URL, to: string): void {
   const text = fs.readFileSync(from, "utf8").replace(/\n\/[*/]# sourceMappingURL=\S+\.map(?: ?\*\/)?\s*$/, "\n");
   fs.mkdirSync(dirname(to), { recursive: true });
@@ -130,7 +130,7 @@ function ship(from: URL, to: string): void {
   else fs.writeFileSync(`${to}.gz`, gzipSync(text, { level: 9 }));
 }
 
-/** Changes with every file that is added, removed, renamed or written; needs no file to be read. */
+/** Changes whenever a file is added, removed, renamed or written, without reading any file. */
 function fingerprint(root: string, sources: readonly string[]): string {
   const hash = createHash("sha256");
   const settings = ["package.json", "tsconfig.json"];
@@ -157,7 +157,7 @@ function compile(root: string, outDir: string): void {
   if (run.status !== 0) throw new BuildError(`the types are wrong; dist is left as it was\n${run.stdout}${run.stderr}`);
 }
 
-/** Puts `fresh` in the place of `dist`, also when two builds end at once: the later one wins. */
+/** Replaces `dist` by `fresh`; of two builds that end at once, the later one wins. */
 function replace(dist: string, fresh: string): void {
   for (let attempt = 1; ; attempt += 1) {
     const old = `${fresh}.old`;

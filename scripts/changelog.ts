@@ -1,16 +1,19 @@
 const UNRELEASED = "Unreleased";
 
-/** The text below the heading of a version, or of what is unreleased; undefined if there is none. */
+/** The text below the heading of a version, or of the unreleased changes; undefined if there is none. */
 export function notesOf(changelog: string, version = UNRELEASED): string | undefined {
   const [, ...sections] = changelog.split(/^## /m);
   const section = sections.find((text) => text.split(/\s/, 1)[0] === version);
   return section?.slice(section.indexOf("\n")).trim();
 }
 
-/** The changelog in which what is unreleased has become a version of a day (`2026-01-31`). @throws Error if there is nothing to release */
+/**
+ * The changelog with the unreleased changes turned into a version of a day (`2026-01-31`). @throws Error if there is nothing to
+ * release
+ */
 export function released(changelog: string, version: string, day: string): string {
   if (notesOf(changelog, version) !== undefined) throw new Error(`CHANGELOG.md has ${version} already`);
-  if (!notesOf(changelog)) throw new Error("CHANGELOG.md has nothing that is unreleased");
+  if (!notesOf(changelog)) throw new Error("CHANGELOG.md has no unreleased changes");
   return changelog.replace(/^## Unreleased$/m, `## ${UNRELEASED}\n\n## ${version} - ${day}`);
 }
 

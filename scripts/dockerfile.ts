@@ -3,13 +3,13 @@ export interface Instruction {
   readonly word: string;
   /** Options such as `--from=build`, without the dashes. */
   readonly flags: Readonly<Record<string, string>>;
-  /** The rest as it stands. */
+  /** The rest as written. */
   readonly rest: string;
   /** The rest as words: the items of a JSON array, else what white space separates. */
   readonly args: readonly string[];
 }
 
-/** One FROM with what follows it. */
+/** One FROM with the instructions after it. */
 export interface Stage {
   readonly image: string;
   readonly name: string;
@@ -40,7 +40,7 @@ export function environmentOf(stage: Stage): Record<string, string> {
   return Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2)));
 }
 
-/** Whether .dockerignore lets a path reach the builder: the last line that matches its first folder decides. */
+/** Whether .dockerignore lets a path reach the builder, which the last line that matches its first folder decides. */
 export function reachesBuilder(ignore: string, path: string): boolean {
   const [top = ""] = path.replace(/^\.\//, "").split("/");
   const line = ignore.split("\n").findLast((text) => ["*", top, `!${top}`].includes(text.trim()));

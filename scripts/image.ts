@@ -1,9 +1,9 @@
 /**
  * `npm run check:image`: does by hand what `docker build` and `docker compose up` would, where there is no Docker
- * engine. Carries out the Dockerfile's own COPY and RUN lines in a temporary folder for each stage, then starts Redis
- * with compose.yaml's own arguments and the image's own CMD once as api and once as worker, waits for the image's own
- * HEALTHCHECK, has one task done by them, and ends both with SIGTERM. What it cannot show: the base images, the network
- * and the user. The last line is `N passed, N failed, N skipped`.
+ * engine. It runs the COPY and RUN lines of the Dockerfile in a temporary folder for each stage, starts Redis with the
+ * arguments in compose.yaml and the image's CMD as api and as worker, waits for the image's HEALTHCHECK, runs a task, and ends
+ * both with SIGTERM. It cannot check the base images, the network and the user. The last line is `N passed, N failed, N
+ * skipped`.
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 const WORKDIR = "/app/";
 const HEALTHY_WITHIN_MS = 30_000;
 
-/** What compose.yaml says of a service, as far as it is needed here. */
+/** The part of a service in compose.yaml that is needed here. */
 interface Service {
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ interface Service {
 /** Ends a check with a reason. */
 class CheckFailed extends Error {}
 
-/** Carries out one stage; returns the folder that stands for its /app. */
+/** Runs one stage; returns the folder that stands for its /app. */
 function runStage(stage: Stage, folder: string, ignore: string): string {
   const app = join(folder, stage.name);
   mkdirSync(app);
@@ -39,7 +39,7 @@ function runStage(stage: Stage, folder: string, ignore: string): string {
     if (instruction.word === "COPY") copy(instruction, app, folder, ignore);
     if (instruction.word !== "RUN") continue;
     console.log(`  ${stage.name}: ${instruction.rest}`);
-    // The developer's npm cache is no part of the image.
+    // The developer's npm cache is not part of the image.
     const command = instruction.rest.replace(/\s*&&\s*npm cache clean --force/, "");
     const run = spawnSync("sh", ["-c", command], { cwd: app, encoding: "utf8" });
     if (run.status !== 0) throw new CheckFailed(`RUN ${command}\n${run.stdout}${run.stderr}`);
@@ -52,14 +52,14 @@ function copy({ args, flags }: Instruction, app: string, folder: string, ignore:
   const target = args.at(-1) ?? "";
   for (const source of sources) {
     if (flags.from === undefined && !reachesBuilder(ignore, source)) {
-      throw new CheckFailed(`COPY ${source}: .dockerignore keeps it away`);
+      throw new CheckFailed(`COPY ${source}: .dockerignore excludes it`);
     }
     const from = flags.from === undefined ? join(ROOT, source) : join(folder, flags.from, source.slice(WORKDIR.length));
     cpSync(from, join(app, target, target.endsWith("/") ? basename(source) : ""), { recursive: true });
   }
 }
 
-/** A process of the deployment, its output kept for when it fails. */
+/** A process of the deployment; its output is kept in case it fails. */
 class Running {
   readonly #log: string;
   readonly #child: ChildProcess;
@@ -72,12 +72,12 @@ class Running {
     closeSync(output);
   }
 
-  /** Waits until `probe` says yes. */
+  /** Waits until `probe` returns true. */
   async until(what: string, probe: () => Promise<boolean> | boolean): Promise<void> {
     const deadline = Date.now() + HEALTHY_WITHIN_MS;
     while (!(await probe())) {
       if (this.#child.exitCode !== null) throw new CheckFailed(`${what}: ended early\n${this.output()}`);
-      if (Date.now() > deadline) throw new CheckFailed(`${what}: not in time\n${this.output()}`);
+      if (Date.now() > deadline) throw new CheckFailed(`${what}: timed out\n${this.output()}`);
       await sleep(200);
     }
   }
@@ -132,7 +132,7 @@ async function deploy(app: string, image: Stage, folder: string): Promise<void> 
     });
     const body = await answer.text();
     if (answer.status !== 200 || !body.includes("Hello")) throw new CheckFailed(`a task: ${answer.status} ${body}`);
-    console.log("  a task, submitted at the api and done by the worker: 200");
+    console.log("  a task, submitted to the api and run by the worker: 200");
     for (const server of running.slice(1)) {
       const code = await server.stop("SIGTERM");
       if (code !== 0) throw new CheckFailed(`SIGTERM: exit code ${code}, expected 0\n${server.output()}`);
@@ -166,7 +166,7 @@ try {
   });
   const image = stages.at(-1);
   if (totals.failed > 0 || image === undefined || spawnSync("redis-server", ["--version"]).status !== 0) {
-    console.log("▸ api and worker: left out, they need the image's files and a redis-server");
+    console.log("▸ api and worker: skipped, they need the image's files and a redis-server");
     totals = add(totals, { ...NONE, skipped: 1 });
   } else {
     totals = add(totals, await counted("api and worker, by hand", () => deploy(app, image, folder)));

@@ -1,6 +1,6 @@
 /**
- * `npm run check:install`: packs the package, installs the tarball in an empty folder with npm, as a user would, and checks what comes
- * of it: how large it is and how many packages that makes, that no package has an install script, that its types hold in a strict
+ * `npm run check:install`: packs the package, installs the tarball in an empty folder with npm, as a user would, and checks the
+ * result: its size and number of packages, that no package has an install script, that its types hold in a strict
  * project, that it runs, that `paihao init` makes a project that can be tested and started at once, and that a start which lacks the
  * packages of OpenTelemetry names the command that installs them. The last line is `N passed, N failed, N skipped`.
  */
@@ -19,12 +19,12 @@ import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 const MAX = { bytes: 32 * 1024 ** 2, packages: 90 } as const;
 const NPM_QUIETLY = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel", "error"] as const;
 
-/** npm reads its settings from variables as well. */
+/** npm reads settings from environment variables as well. */
 const QUIETLY = { npm_config_prefer_offline: "true", npm_config_loglevel: "error" };
 const START_MS = 60_000;
 const STOP_MS = 30_000;
 
-/** A program of a user's, in a strict project. */
+/** A user's program, in a strict project. */
 const PROGRAM = `import assert from "node:assert/strict";
 import { defineHandler, start } from "paihao";
 import { PaihaoClient } from "paihao/client";
@@ -71,7 +71,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
 }
 
-/** What a folder takes on the disk, in bytes. */
+/** The size of a folder on disk, in bytes. */
 function diskBytes(folder: string): number {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((path) => lstatSync(join(folder, path)).blocks * 512)
@@ -90,7 +90,7 @@ async function counted(name: string, check: () => string | Promise<void> | undef
   }
 }
 
-/** Starts a new project as its owner does, lets its command submit a task, and interrupts it. */
+/** Starts a new project as its owner would, submits a task with its command, and interrupts it. */
 async function startAndSubmit(project: string): Promise<void> {
   const port = String(await reservePort());
   const url = `http://127.0.0.1:${port}`;

@@ -3,10 +3,10 @@ import mocha from "mocha";
 import type { Failure, Totals } from "./totals.ts";
 
 const OPEN_AFTER_MS = 10_000;
-/** Least time between two notes of the progress, ms. */
+/** The shortest time between two progress reports, ms. */
 const NOTE_MS = 250;
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
@@ -39,7 +39,7 @@ class SpecWithOutcome extends mocha.reporters.Spec {
       const totals: Totals = { passed: passes, failed: failures, skipped: pending };
       const end: Outcome = { totals, failed, skipped };
       writeFileSync(outcome, JSON.stringify(end));
-      // Only a process that something keeps from ending lives to say it.
+      // Only a process that something keeps alive gets here.
       setTimeout(sayWhatIsOpen, OPEN_AFTER_MS).unref();
     });
   }

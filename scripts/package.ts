@@ -10,7 +10,7 @@ import { ROOT } from "../test/shared/root.ts";
 import { filesIn } from "./files.ts";
 import { megabytes, type Packed, pack, run } from "./packed.ts";
 
-/** What may be in the package besides Markdown: the top folder, and the kinds of files in it. */
+/** What the package may contain besides Markdown: top folders, and the kinds of files in each. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   dist: [".js", ".json", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ".png", ".gz", ""],
   deploy: [".env", ".json", ".service", ".tpl", ".txt", ".yaml", ".yml"],
@@ -28,7 +28,7 @@ const TOP = [
   "CONTRIBUTING.md",
 ];
 
-/** What the package is made of, see scripts/sbom.ts. */
+/** The bill of materials, see scripts/sbom.ts. */
 const SBOM = "dist/sbom.cdx.json";
 /** What is loaded into Redis. */
 const LIBRARY = "dist/store/library/library.lua";
@@ -36,7 +36,7 @@ const LIBRARY = "dist/store/library/library.lua";
 /** What is wrong with the files of a package. */
 function faultsOf({ files }: Packed): string[] {
   const has = new Set(files);
-  // The Lua files are in one, and the settings of compilers stay here, see scripts/build.ts.
+  // The Lua files are joined to one, and compiler settings are not shipped, see scripts/build.ts.
   const assets = filesIn(join(ROOT, "src")).filter((path) => ![".ts", ".lua", ".json"].includes(extname(path)));
   const entries: unknown[] = [];
   JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"), (key, value) => {
@@ -46,7 +46,7 @@ function faultsOf({ files }: Packed): string[] {
   const needed = [...TOP, SBOM, LIBRARY, ...assets.map((path) => `dist/${path}`), ...entries.map(String)];
   return [
     ...needed.filter((path) => !has.has(path)).map((path) => `${path} is missing`),
-    ...files.filter((path) => !isWanted(path)).map((path) => `${path} does not belong into the package`),
+    ...files.filter((path) => !isWanted(path)).map((path) => `${path} does not belong in the package`),
     ...files.filter((path) => /\.(?:js|css)$/.test(path)).flatMap(mapsOf),
     ...files
       .filter((path) => path.endsWith(".md") && !path.startsWith("dist/"))
@@ -64,7 +64,7 @@ function isWanted(path: string): boolean {
 
 function mapsOf(path: string): string[] {
   const named = /[#@] sourceMappingURL=(\S+\.map)\b/.exec(readFileSync(join(ROOT, path), "utf8").slice(-300))?.[1];
-  return named === undefined ? [] : [`${path} names the map ${named}, which is not there`];
+  return named === undefined ? [] : [`${path} names the source map ${named}, which is missing`];
 }
 
 /** Links of a document to files that are not in the package. */
@@ -86,7 +86,7 @@ try {
   const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
   const tools = [
     ["publint", packed.tarball, "--strict"],
-    // The package is ES modules alone: that CommonJS cannot require it in old versions of Node is no mistake.
+    // The package has only ES modules, so it is intended that CommonJS cannot require it in old versions of Node.
     ["attw", packed.tarball, "--profile", "esm-only", "--no-emoji"],
   ];
   for (const [tool = "", ...args] of tools) {

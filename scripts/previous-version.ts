@@ -13,7 +13,7 @@ import { filesIn } from "./files.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const TARGET = join(ROOT, "test/upgrade/previous.json.br");
-/** What a server does without. */
+/** Files that a server does not need. */
 const LEFT_OUT = /^dist\/http\/pages\/swagger-ui\/|^dist\/vendor\/chunk-|\.d\.ts$|LICENSES\.txt$|\.built-from$/;
 /** Packages that older releases bundled: these files import them from the checkout instead. */
 const BUNDLED: Readonly<Record<string, string>> = {

@@ -22,7 +22,7 @@ async function runOn(store: "native" | "embedded", examples: readonly ShownComma
   console.log(`▸ the README's curl lines on the ${store} store`);
   const folder = mkdtempSync(join(tmpdir(), "paihao-readme-"));
   const port = await reservePort();
-  // What is set where this runs must not reach the server: a reader has set nothing.
+  // Settings of this environment must not reach the server, since a reader has none.
   const unset = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, ""]));
   const env = {
     ...process.env,
@@ -45,7 +45,7 @@ async function runOn(store: "native" | "embedded", examples: readonly ShownComma
     console.log(`✘ ${messageOf(error)}`);
     return { ...NONE, failed: 1 };
   } finally {
-    // Nothing is left of a server that does not end by itself: it has a process group of its own.
+    // The server has its own process group, so that nothing is left if it does not end by itself.
     if (npm.exitCode === null && npm.pid !== undefined) process.kill(-npm.pid, "SIGKILL");
     rmSync(folder, { recursive: true });
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run redis -- [--dir DIR]`: a Redis for a developer, in the foreground, its data kept in DIR. It prints the URL for
- * REDIS_URL; Ctrl-C ends it.
+ * `npm run redis -- [--dir DIR]`: runs a Redis for a developer in the foreground and keeps its data in DIR. It prints the URL
+ * for REDIS_URL; Ctrl-C stops it.
  */
 import { parseArgs } from "node:util";
 import { StartError } from "../src/errors.ts";
@@ -18,7 +18,7 @@ try {
   if (binary === undefined) throw new StartError("there is no redis-server or valkey-server on PATH");
   const store = await startNativeStore({ binary, dataDir: values.dir, log });
   console.log(`${store.description}\nREDIS_URL=${store.url}`);
-  // A second Ctrl-C changes nothing: the first one waits until everything is written.
+  // A second Ctrl-C has no effect: the first one waits until everything is written.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void store.stop());
 } catch (error) {
   if (!(error instanceof StartError)) throw error;

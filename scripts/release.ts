@@ -30,7 +30,7 @@ function withVersion(json: string, from: string, to: string, times: number): str
   return [head.join(`"version": ${JSON.stringify(to)}`), ...parts].join(`"version": ${JSON.stringify(from)}`);
 }
 
-/** What deploys this version: the chart, and the manifests made from it. */
+/** The files that deploy this version: the chart, and the manifests made from it. */
 function deployed(root: string, from: string, to: string): Record<string, string> {
   const files = ["helm/paihao/Chart.yaml", "kubernetes/api.yaml", "kubernetes/worker.yaml"].map(
     (file) => `deploy/${file}`,
@@ -54,7 +54,7 @@ function main(): void {
   if (version === undefined || notesOf(changelog, version) !== undefined) return;
 
   const { version: current } = JSON.parse(read("package.json"));
-  // The first release may be of the version that is there.
+  // The first release may have the current version.
   if (version !== current && !isLater(version, current)) throw new Error(`${version} is not later than ${current}`);
   const changed = {
     "CHANGELOG.md": released(changelog, version, new Date().toISOString().slice(0, 10)),

@@ -1,10 +1,10 @@
-/** The packages that users run: the dependencies, with all that they depend on, and those of which files are copied into `dist`. */
+/** The packages that users run: the dependencies with their own, and those whose files are copied into `dist`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { COPIED } from "./build.ts";
 import { run } from "./packed.ts";
 
-/** As much of a bill of materials of CycloneDX as matters here. */
+/** The part of a CycloneDX bill of materials that matters here. */
 export interface Sbom {
   readonly metadata: { readonly component: Component; readonly timestamp?: string };
   readonly components: readonly Component[];
@@ -34,7 +34,7 @@ export function sbom(root: string): Sbom {
   const dependsOn = new Map(whole.dependencies.map((each) => [each.ref, each.dependsOn]));
   const direct = (names: readonly string[]) =>
     (dependsOn.get(ref) ?? []).filter((each) => names.includes(nameOf(each)));
-  // Of packages of which files are built in, only those are used.
+  // Only the files that are built in are used of these packages.
   const used = new Set([ref, ...direct(COPIED)]);
   const add = (refs: readonly string[]) => {
     for (const each of refs) {
@@ -52,7 +52,7 @@ export function sbom(root: string): Sbom {
       .filter((each) => used.has(each["bom-ref"]))
       .map((each) => ({
         ...each,
-        // That of another package, if this one also stands in for it.
+        // The name of another package, if this one replaces it.
         name: nameOf(each["bom-ref"]),
         properties: each.properties.filter((property) => property.name !== DEVELOPMENT),
       })),

@@ -6,7 +6,7 @@ import { defineHandler } from "paihao";
 import type { testServer as TestServer } from "paihao/testing";
 
 const RUNS = 10;
-/** Of the build, since that is what users start. */
+/** The build, since that is what users start. */
 const BUILT = new URL("../dist/testing/index.js", import.meta.url).href;
 
 const cpuMs = () => {
@@ -28,7 +28,7 @@ for (let run = 0; run < RUNS; run += 1) {
   await server.stop();
   took.stop.push(performance.now() - ending);
 }
-console.log(`first start ${Math.round(took.start[0] ?? 0)} ms, with the loading of the server`);
+console.log(`first start ${Math.round(took.start[0] ?? 0)} ms, including loading the server`);
 console.log(
   `start ${median(took.start)} ms, of which CPU ${median(took.cpu)} ms; stop ${median(took.stop)} ms (medians of ${RUNS})`,
 );

@@ -7,19 +7,19 @@ import { ROOT } from "../test/shared/root.ts";
 import type { Outcome, Progress } from "./mocha-reporter.ts";
 import { failureLines, NONE, type Totals } from "./totals.ts";
 
-/** A part that takes longer says which of its files are to blame, ms. */
+/** A part that takes longer reports its slowest files, ms. */
 const LONG_MS = 5 * 60_000;
-/** In which no test has ended: something hangs, ms. */
+/** If no test ends for this long, something hangs, ms. */
 const STUCK_MS = 10 * 60_000;
 /** How long a process may live after its last test, ms. */
 const LINGER_MS = 60_000;
 const LOOK_MS = 500;
-/** How many files are named. */
+/** How many files are reported. */
 const MAX_NAMED = 5;
 
 export type Store = "native" | "embedded" | "cluster";
 
-/** What one process of mocha runs, on a store of its own. */
+/** What one mocha process runs, on its own store. */
 export interface Part {
   readonly name: string;
   readonly store: Store;
@@ -30,21 +30,21 @@ export interface Part {
 /** How a part has ended. */
 export interface PartEnd {
   readonly totals: Totals;
-  /** Titles of the tests that were left out. */
+  /** Titles of the skipped tests. */
   readonly skipped: readonly string[];
-  /** What failed, in lines for the end of the report. */
+  /** The failures, in lines for the end of the report. */
   readonly failures: readonly string[];
 }
 
 /** A running part. */
 export interface RunningPart {
   readonly ended: Promise<PartEnd>;
-  /** How far it is. */
+  /** Its progress. */
   progress(): Progress;
 }
 
 /**
- * Runs a part. One that dies before its end counts as one failure.
+ * Runs a part. If its process dies before the end, that counts as one failure.
  * @param log what mocha prints goes to this file; absent: to the terminal
  * @param say gets a line that people should see
  */
@@ -111,14 +111,14 @@ async function run({ name, store, files }: Part, options: readonly string[], at:
   const ofAll = (how: string) => `✘ ${name}: ${how}\n`;
   const hung = end
     ? `something was left open: mocha was ended ${LINGER_MS / 1000} s after the last test`
-    : `no test has ended for ${STUCK_MS / 60_000} min: one hangs`;
+    : `no test has ended for ${STUCK_MS / 60_000} min: something hangs`;
   if (end === undefined) {
     const how = stuck ? hung : `mocha ended without a result (${signal ?? `exit code ${status}`})`;
     return { totals: { ...NONE, failed: 1 }, skipped: [], failures: [ofAll(how)] };
   }
   const failures = end.failed.map((failure) => failureLines(name, failure));
   if (end.totals.failed > 0 || status === 0) return { ...end, failures };
-  // E.g. an error after the last test, or a connection left open: mocha counts it nowhere but in its exit code.
+  // E.g. an error after the last test, or a connection left open: mocha reports it only by its exit code.
   return {
     ...end,
     totals: { ...end.totals, failed: 1 },
@@ -140,7 +140,7 @@ function readJson<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch {
-    // It is being written.
+    // The file is being written.
     return undefined;
   }
 }

@@ -1,15 +1,15 @@
 /**
  * `npm test`: the checks, then the tests on a native Redis, in up to three processes at a time, without those that take minutes.
- * Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
+ * Needs only Node; it installs redis-server if it may, and says so if it cannot.
  *
  *   npm test                           what a change is likely to break
- *   npm run test:all                   everything, and on the embedded store what shows that it does as well
+ *   npm run test:all                   everything, and a part of it again on the embedded store
  *   npm test -- test/config            only these files or folders, without the checks
- *   npm test -- test/engine -g lease   what is no path goes to mocha
+ *   npm test -- test/engine -g lease   other arguments go to mocha
  *   npm run test:embedded              everything, on the embedded store only
  *   npm run test:cluster               what depends on the store, on a Redis Cluster of six nodes
  *
- * Whole runs show how far they are and what fails; all that mocha prints is in .cache/tests. The last line is always
+ * Whole runs show their progress and failures; the output of mocha is in .cache/tests. The last line is always
  * `N passed, N failed, N skipped`: tests of all parts, and each check that fails as one failed.
  */
 
@@ -29,7 +29,10 @@ const FLAGS = ["--all", "--embedded", "--cluster", "--checks"];
 /** What depends on the store. */
 const ON_A_CLUSTER = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
 const OF_THE_ENGINE = ["test/store/", "test/engine/"];
-/** What shows that the embedded store does as well as a native one. The rest calls the same scripts, and would take minutes more. */
+/**
+ * Tests that show that the embedded store works like a native one. The others call the same scripts, and would take minutes
+ * more.
+ */
 const ON_EMBEDDED = [...OF_THE_ENGINE, "test/http/contract/"];
 
 /** Tests that take long and that few changes break, by the beginnings of their paths: `npm test` leaves them out. */
@@ -83,9 +86,9 @@ const LONG = [
   "test/engine/maintenance/backup",
 ];
 
-/** As many as two cores can do without tests that wait too long for their turn. */
+/** As many as two cores can run without tests timing out. */
 const AT_A_TIME = 3;
-/** How often a whole run says how far it is, ms. */
+/** How often a whole run reports its progress, ms. */
 const SAY_MS = 15_000;
 
 const CHECKS: readonly { name: string; command: readonly string[] /** Its figures. */; shows?: boolean }[] = [
@@ -102,7 +105,7 @@ const CHECKS: readonly { name: string; command: readonly string[] /** Its figure
   { name: "package", command: ["npm", "run", "--silent", "check:package"] },
 ];
 
-/** What failed, said once more at the end: between here and there may be minutes. */
+/** The failures, repeated at the end, which may be minutes later. */
 const failures: string[] = [];
 
 /** Runs what the arguments ask for and returns the sum. */
@@ -129,14 +132,14 @@ async function main(args: readonly string[]): Promise<Totals> {
     const { ended } = startPart({ name: store, store, files }, options, undefined, say);
     return add(checks, noted(await ended));
   }
-  if (isQuick) say(`${all.length - files.length} of ${all.length} files are left for npm run test:all`);
+  if (isQuick) say(`${all.length - files.length} of ${all.length} files run only with npm run test:all`);
   const parts = partsOf(files, store);
   if (args.includes("--all") && store === "native")
     parts.push({ name: "embedded store", store: "embedded", files: within(files, ON_EMBEDDED) });
   return add(checks, await runAll(parts, options));
 }
 
-/** The parts that run beside each other. */
+/** The parts that run in parallel. */
 function partsOf(files: readonly string[], store: Store): Part[] {
   const engine = within(files, OF_THE_ENGINE);
   const http = within(files, ["test/http/"]);
@@ -151,7 +154,7 @@ function partsOf(files: readonly string[], store: Store): Part[] {
 const within = (files: readonly string[], folders: readonly string[]) =>
   files.filter((file) => folders.some((folder) => file.startsWith(folder)));
 
-/** Runs some parts at a time, since much of a test is waiting, and says how far they are. */
+/** Runs several parts at a time, since tests mostly wait, and reports their progress. */
 async function runAll(parts: readonly Part[], options: readonly string[]): Promise<Totals> {
   mkdirSync(LOGS, { recursive: true });
   const queue = parts.filter(({ files }) => files.length > 0);
@@ -177,7 +180,7 @@ async function runAll(parts: readonly Part[], options: readonly string[]): Promi
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
   clearInterval(timer);
-  say(`what mocha has printed is in ${relative(ROOT, LOGS)}`);
+  say(`the output of mocha is in ${relative(ROOT, LOGS)}`);
   return totals;
 }
 
@@ -186,7 +189,7 @@ function noted(end: PartEnd): Totals {
   return end.totals;
 }
 
-/** Before the parts, of which several start the built command: they must not build at once. */
+/** Builds before the parts run, since several of them use the build and must not build at once. */
 function buildOnce(): void {
   try {
     say(build(ROOT));
@@ -196,7 +199,7 @@ function buildOnce(): void {
   }
 }
 
-/** Passing checks are no tests and not counted; a failing one must not hide behind "0 failed". */
+/** Passing checks are not counted, since they are not tests; a failing one must not hide behind "0 failed". */
 function runChecks(): Totals {
   let failed = 0;
   for (const { name, command, shows = false } of CHECKS) {
@@ -220,7 +223,7 @@ function findNative(): boolean {
     stdio: ["ignore", "inherit", "inherit"],
   });
   if (install.status === 0) return true;
-  say("store: no redis-server here, the tests on a native store are left out; everything runs on the embedded one");
+  say("store: no redis-server found; tests of a native store are skipped, all others run on the embedded one");
   return false;
 }
 

@@ -1,4 +1,4 @@
-/** How a suite ended, as the last line of every test command says it. */
+/** The outcome of a suite, as in the last line of every test command. */
 export interface Totals {
   readonly passed: number;
   readonly failed: number;
@@ -22,7 +22,7 @@ export interface Failure {
   readonly error: string;
 }
 
-/** A failure for the end of a long report, where it is looked for first; `.ci/run` repeats the lines that begin so. */
+/** A failure for the end of a long report, where people look first; `.ci/run` repeats lines that begin like this. */
 export function failureLines(where: string, { title, error }: Failure): string {
   return [`${where}: ${title}`, ...error.split("\n").slice(0, 12)].map((line) => `✘ ${line}\n`).join("");
 }

@@ -1,10 +1,10 @@
 /** How a benchmark is run. */
 export interface BenchOptions {
-  /** A short run that shows whether it works and roughly where it stands; it is not for the record. */
+  /** A short run that shows whether it works and a rough figure; it is not recorded. */
   readonly quick: boolean;
   /** How often the peers take turns. */
   readonly pairs: number;
-  /** Tells whoever waits how far it is. */
+  /** Reports the progress. */
   say(line: string): void;
 }
 
@@ -15,17 +15,17 @@ export type Target = { readonly atLeast: number } | { readonly atMost: number };
 export interface Figure {
   /** What was measured. */
   readonly figure: string;
-  /** What it is held against. */
+  /** What it is compared with. */
   readonly against: string;
-  /** The store's settings, where there is one. */
+  /** The store's settings, if there is a store. */
   readonly store: string;
   /** The medians behind it, for illustration: absolute figures depend on the machine. */
   readonly ours: string;
   readonly theirs: string;
-  /** What is judged. */
+  /** The value that is judged. */
   readonly value: number;
   readonly unit: "×" | "ms" | "" | "%" | "B" | "/s" | "µs";
-  /** Null for a figure that is only told. */
+  /** Null for a figure without a target. */
   readonly target: Target | null;
 }
 
@@ -50,9 +50,9 @@ export interface Measured {
   readonly figures: readonly Figure[];
   readonly series?: readonly Series[];
   readonly cpu?: readonly CpuUse[];
-  /** Sentences that belong to the figures. */
+  /** Remarks on the figures. */
   readonly notes?: readonly string[];
-  /** Every single measurement, as it was. */
+  /** Every single measurement. */
   readonly raw: unknown;
 }
 
@@ -63,7 +63,7 @@ export interface Bench {
   run(options: BenchOptions): Promise<Measured>;
 }
 
-/** Whether a figure reaches its target; null where it has none. */
+/** Whether a figure reaches its target; null if it has none. */
 export function isReached({ value, target }: Figure): boolean | null {
   if (target === null) return null;
   return "atLeast" in target ? value >= target.atLeast : value <= target.atMost;

@@ -3,12 +3,12 @@ import type { Handler } from "../../src/handler/define.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Connection } from "../../src/store/connection.ts";
 
-/** A module as it is built: what is measured is what is shipped. Its types are those of its source. */
+/** A module of the build, so that the shipped code is measured. Its types are those of its source. */
 export function built<T>(module: string): Promise<T> {
   return import(new URL(`../../dist/${module}`, import.meta.url).href) as Promise<T>;
 }
 
-/** An engine as it is built, with everything it needs. */
+/** An engine of the build, with everything it needs. */
 export interface BuiltEngine {
   readonly engine: Engine;
   readonly redis: Connection;
@@ -17,14 +17,14 @@ export interface BuiltEngine {
   close(): void;
 }
 
-/** What a handler of the bench is made of. */
+/** The options of a handler of the benchmarks. */
 export interface BenchHandler {
   readonly queue: string;
   readonly concurrency: number;
   run(): unknown;
 }
 
-/** Puts an engine together on a store, as main.ts does. */
+/** Creates an engine on a store, as server.ts does. */
 export async function openBuiltEngine(
   url: string,
   prefix: string,

@@ -1,8 +1,8 @@
 import { newestRecorded } from "./record.ts";
 
-/** What a deployment has to carry. Sizes in bytes, times in ms. */
+/** The load of a deployment. Sizes in bytes, times in ms. */
 export interface Demand {
-  /** Tasks a second, on average over the time that results are kept. */
+  /** Tasks per second, on average over the time that results are kept. */
   readonly tasksPerSecond: number;
   readonly inputBytes: number;
   readonly resultBytes: number;
@@ -16,7 +16,7 @@ export interface Demand {
   readonly concurrency: number;
 }
 
-/** What it takes. */
+/** What the load needs. */
 export interface Capacity {
   readonly waitingBytes: number;
   readonly resultsBytes: number;
@@ -25,7 +25,7 @@ export interface Capacity {
   /** The share of one core, 0–1 and above. */
   readonly redisCore: number;
   readonly apiCore: number;
-  /** Tasks a second at which Redis uses as much of its core as it should. */
+  /** Tasks per second at which Redis uses as much of its core as it should. */
   readonly maxPerSecond: number;
   readonly slots: number;
   readonly workers: number;
@@ -36,7 +36,7 @@ export interface Costs {
   readonly date: string;
   readonly waiting: readonly { readonly inputBytes: number; readonly bytes: number }[];
   readonly finished: { readonly inputBytes: number; readonly resultBytes: number; readonly bytes: number };
-  /** From none to the most, in this order. */
+  /** In ascending order, from no load. */
   readonly levels: readonly LoadLevel[];
 }
 
@@ -49,7 +49,7 @@ export interface LoadLevel {
   readonly workerCore: number;
 }
 
-/** How far the size classes of Redis's allocator are apart at most: what is longer than measured may take this much more. */
+/** The largest step between size classes of Redis's allocator: a value longer than measured may take this much more. */
 const ALLOCATOR = 1.25;
 /** Results of up to this size are in the record of their task, and may stay in it until its end. */
 const INLINE_BYTES = 256;
@@ -82,7 +82,7 @@ export function readCosts(): Costs {
   };
 }
 
-/** What a demand takes, at these costs. */
+/** What a load needs at these costs. */
 export function capacityOf(demand: Demand, costs: Costs): Capacity {
   const { tasksPerSecond, inputBytes, resultBytes, serviceMs } = demand;
   const running = (tasksPerSecond * serviceMs) / 1000;
@@ -105,7 +105,7 @@ export function capacityOf(demand: Demand, costs: Costs): Capacity {
   };
 }
 
-/** Between two measured loads on the line through them; beyond the largest, as much for each task as there. */
+/** Linear between two measured loads; beyond the largest, the same cost per task as there. */
 function coreAt(perSecond: number, core: "redisCore" | "apiCore", { levels }: Costs): number {
   const above = levels.findIndex((level) => level.perSecond >= perSecond);
   const [less, more] = [levels[above - 1], levels[above]];
@@ -116,7 +116,7 @@ function coreAt(perSecond: number, core: "redisCore" | "apiCore", { levels }: Co
   return less[core] + ((perSecond - less.perSecond) / (more.perSecond - less.perSecond)) * (more[core] - less[core]);
 }
 
-/** Tasks a second at which Redis uses so much of its core: the inverse. */
+/** The inverse: tasks per second at which Redis uses this share of its core. */
 function maxAt(core: number, costs: Costs): number {
   const last = costs.levels.at(-1);
   if (!last) throw new Error("no load was measured");
@@ -129,7 +129,7 @@ function maxAt(core: number, costs: Costs): number {
   return min;
 }
 
-/** Between two measured sizes on the line through them; beyond them, the difference with what the allocator may add. */
+/** Linear between two measured sizes; beyond them, the difference plus what the allocator may add. */
 function waitingTask(inputBytes: number, { waiting }: Costs): number {
   const sorted = [...waiting].sort((a, b) => a.inputBytes - b.inputBytes);
   const [min, max] = [sorted[0], sorted.at(-1)];

@@ -1,12 +1,12 @@
 import type { Series } from "./bench.ts";
 import { at, COLOURS, drawing, escapeText, niceTicks, text, WIDTH } from "./svg.ts";
 
-/** What a chart is called, and how its axes run. */
+/** The title of a chart, and its axes. */
 export interface ChartOptions {
   readonly title: string;
   readonly xLabel: string;
   readonly yLabel: string;
-  /** A line of small print below. */
+  /** A caption in small print. */
   readonly caption: string;
 }
 

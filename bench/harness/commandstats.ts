@@ -6,11 +6,14 @@ export interface CommandCost {
   readonly micros: number;
 }
 
-/** By the name of the command; those that a script calls count for themselves, and also within its `fcall`, of others `evalsha`. */
+/**
+ * By the name of the command. Commands that a script calls are counted separately, and also within its `fcall` (of peers:
+ * `evalsha`).
+ */
 export type CommandCosts = ReadonlyMap<string, CommandCost>;
 
 const SCRIPTS: ReadonlySet<string> = new Set(["fcall", "eval", "evalsha"]);
-/** What the measuring itself asks. */
+/** Commands of the measurement itself. */
 const OURS: ReadonlySet<string> = new Set(["info"]);
 
 /** What `INFO commandstats` has counted so far. */
@@ -24,12 +27,12 @@ export async function commandCosts(redis: Redis): Promise<CommandCosts> {
   return costs;
 }
 
-/** What some work in Redis consisted of. */
+/** The commands and the time that some work took in Redis. */
 export class ScriptCosts {
   readonly #commands = new Map<string, { calls: number; micros: number }>();
   #scriptMicros = 0;
 
-  /** Adds what was counted between two looks. */
+  /** Adds what was counted between two readings. */
   add(before: CommandCosts, after: CommandCosts): void {
     for (const [name, { calls, micros }] of after) {
       const known = before.get(name);
@@ -54,7 +57,7 @@ export class ScriptCosts {
     return [...this.#commands.values()].reduce((sum, { micros }) => sum + micros, 0);
   }
 
-  /** µs of the rest: Lua itself, and its way to the commands and back. */
+  /** µs of the rest: Lua itself, and its calls of commands. */
   get luaMicros(): number {
     return this.#scriptMicros - this.commandMicros;
   }

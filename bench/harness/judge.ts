@@ -1,7 +1,7 @@
 import type { Figure, Target } from "./bench.ts";
 import { median, medianRatio } from "./turns.ts";
 
-/** Two peers' measurements, turn by turn, and what is to be said of them. */
+/** The measurements of two peers, turn by turn, and how to report them. */
 export interface Comparison {
   readonly figure: string;
   readonly against: string;

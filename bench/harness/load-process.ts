@@ -1,12 +1,12 @@
 /**
- * The load generator: HTTP/1.1 over plain sockets, requests made beforehand and answers only looked at as far as their
- * length and status. On a small machine it shares the cores with the server under test, so each microsecond counts.
+ * The load generator: HTTP/1.1 over plain sockets. Requests are prepared in advance, and only the length and status of answers
+ * are read: on a small machine it shares the cores with the server under test.
  */
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { benchId, type Load, type LoadPlan } from "./load.ts";
 
-/** How long an open loop waits for what was sent last. */
+/** How long an open loop waits for the last answers. */
 const GRACE_MS = 10_000;
 const END = Buffer.from("\r\n\r\n");
 const LAST_CHUNK = Buffer.from("0\r\n\r\n");
@@ -16,9 +16,9 @@ class Generator {
   readonly #head: string;
   readonly #tail: string;
   readonly #whole: Buffer;
-  /** The one that has rested longest is used next: a server closes connections that rest for too long. */
+  /** The connection that has been idle longest is used next, since servers close idle ones. */
   readonly #idle: Connection[] = [];
-  /** Of an open loop: when each request was due that no connection has taken yet, and from where on they stand. */
+  /** For an open loop: when each request was due that no connection has taken yet, and the index of the first of these. */
   #due: number[] = [];
   #dueFrom = 0;
   #latencies = new Float64Array(1 << 16);
@@ -99,13 +99,13 @@ class Generator {
     );
   }
 
-  /** An answer is there, whole. */
+  /** A complete answer has arrived. */
   answered(connection: Connection, status: string, problem: boolean): void {
     const now = performance.now();
     this.#open -= 1;
     const { due } = connection;
     const open = this.plan.rate !== null;
-    // An open loop counts by when a request was due: the late ones are what it is about.
+    // The latency in an open loop counts from when the request was due, so that delays show.
     const at = open ? due : now;
     if (at >= this.#from && at <= this.#until) {
       if (this.#count === this.#latencies.length) {

@@ -2,16 +2,16 @@ import { once } from "node:events";
 import path from "node:path";
 import { forkSubject } from "./process.ts";
 
-/** What load is to be made. */
+/** The load to generate. */
 export interface LoadPlan {
   readonly port: number;
   readonly connections: number;
-  /** How long it is measured; before that it runs for `warmSeconds` unmeasured. */
+  /** How long it is measured, after running unmeasured for `warmSeconds`. */
   readonly seconds: number;
   readonly warmSeconds: number;
   /**
    * Requests per second of an open loop: each is due at its time, whether or not earlier ones were answered, and its latency
-   * counts from when it was due. Null for a closed loop: each connection sends when it has its answer.
+   * counts from then. Null for a closed loop: each connection sends when its previous request is answered.
    */
   readonly rate: number | null;
   readonly method: string;
@@ -22,10 +22,10 @@ export interface LoadPlan {
   readonly body: string;
 }
 
-/** What came of it. Latencies are ms. */
+/** The result of a load. Latencies are in ms. */
 export interface Load {
   readonly requests: number;
-  /** All requests that were sent, also before it was measured. */
+  /** All requests sent, including those before the measurement. */
   readonly sent: number;
   readonly seconds: number;
   readonly perSecond: number;
@@ -38,15 +38,15 @@ export interface Load {
   };
   /** Answers by status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Of an open loop: requests that had no answer when the grace was over. */
+  /** For an open loop: requests that had no answer when the grace period was over. */
   readonly unanswered: number;
-  /** Bodies that told of a problem, as the lines of a batch's answer do. */
+  /** Bodies that contained a problem, such as the answer to a batch. */
   readonly problems: number;
   /** Seconds of CPU that the generator itself used. */
   readonly cpuSeconds: number;
 }
 
-/** The nth id of a bench: a UUID, so that ids have the length they have in life. */
+/** The nth id of a benchmark: a UUID, so that ids have their usual length. */
 export function benchId(n: number): string {
   return `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
 }
@@ -62,7 +62,7 @@ const DEFAULTS = {
   body: "",
 } as const;
 
-/** Makes load in a process of its own, which costs the server under test as little as it can. */
+/** Generates load in a separate process, with as little effect on the server under test as possible. */
 export async function makeLoad(plan: Partial<LoadPlan> & Pick<LoadPlan, "port" | "seconds">): Promise<Load> {
   const child = forkSubject(path.join("..", "harness", "load-process"), [JSON.stringify({ ...DEFAULTS, ...plan })]);
   const [load] = (await Promise.race([
@@ -74,13 +74,13 @@ export async function makeLoad(plan: Partial<LoadPlan> & Pick<LoadPlan, "port" |
   return load;
 }
 
-/** A JSON body of exactly so many bytes. */
+/** A JSON body of exactly this many bytes. */
 export function bodyOf(bytes: number): string {
   const frame = JSON.stringify({ text: "" }).length;
   return JSON.stringify({ text: "x".repeat(Math.max(0, bytes - frame)) });
 }
 
-/** What a handler returns: as many bytes of JSON, or a short one. */
+/** What a handler returns: this many bytes of JSON, or a short value. */
 export function resultOf(bytes: number | undefined): unknown {
   return bytes === undefined ? { ok: true } : JSON.parse(bodyOf(bytes));
 }

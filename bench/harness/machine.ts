@@ -4,7 +4,7 @@ import { cpus, release, totalmem } from "node:os";
 import path from "node:path";
 import { ROOT } from "../../test/shared/root.ts";
 
-/** What a figure depends on beside the code. */
+/** What a figure depends on besides the code. */
 export interface Machine {
   readonly date: string;
   readonly cpu: string;

@@ -3,7 +3,7 @@ import { type Load, type LoadPlan, makeLoad } from "./load.ts";
 import { startPaihao } from "./process.ts";
 import { type BenchStore, withEachStore } from "./store.ts";
 
-/** CPU time of a request, µs. */
+/** CPU time per request, µs. */
 interface RequestCpu {
   readonly serverMicros: number;
   readonly storeMicros: number;
@@ -16,10 +16,10 @@ export interface OpenLoop {
   readonly seconds: number;
   /** The same with `--quick`. */
   readonly quickSeconds: number;
-  /** Settings of the server beside its own. */
+  /** Additional settings of the server. */
   readonly env?: Readonly<Record<string, string>>;
   readonly load: Partial<LoadPlan> & { readonly rate: number };
-  /** What the load is, in words. */
+  /** The load in words. */
   readonly against: string;
   figures(
     load: Load,
@@ -28,7 +28,7 @@ export interface OpenLoop {
   ): Promise<readonly Pick<Figure, "figure" | "ours" | "value" | "unit" | "target">[]>;
 }
 
-/** Makes it run once with each way of persisting. */
+/** Makes it run once for each persistence mode. */
 export function openLoop({ name, title, seconds, quickSeconds, env, load: plan, against, figures }: OpenLoop): Bench {
   const measure = async (store: BenchStore, forSeconds: number) => {
     const server = await startPaihao({ REDIS_URL: store.url, ROLE: "api", MAX_WAITING: "100000000", ...env });

@@ -24,7 +24,7 @@ export interface ServerSubject extends Subject {
 
 const alive = new Set<ChildProcess>();
 
-/** Ends every process that is still there: a bench that fails must leave none. */
+/** Ends every process that still runs: a failed benchmark must not leave any. */
 export function endAll(): void {
   for (const child of alive) child.kill("SIGKILL");
 }
@@ -36,7 +36,10 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Starts `paihao start` as it is built, on a free port, and waits until it answers; a worker that does not listen has NaN for a port. */
+/**
+ * Starts `paihao start` of the build on a free port, and waits until it answers; the port is NaN for a worker that does not
+ * listen.
+ */
 export async function startPaihao(
   env: Readonly<Record<string, string>>,
   nodeArgs: readonly string[] = [],
@@ -58,14 +61,14 @@ export async function startPaihao(
   return { ...track(child), port: await port };
 }
 
-/** Starts a file of bench/subjects that serves HTTP and tells its port. */
+/** Starts a file of bench/subjects that serves HTTP and reports its port. */
 export async function startServerSubject(name: string, args: readonly string[] = []): Promise<ServerSubject> {
   const child = forkSubject(name, args);
   const [port] = (await once(child, "message")) as [number];
   return { ...track(child), port };
 }
 
-/** Starts a file of bench/subjects to be called, see rpc.ts. */
+/** Starts a file of bench/subjects that answers calls, see rpc.ts. */
 export function forkSubject(name: string, args: readonly string[] = []): ChildProcess {
   return fork(path.join(ROOT, `bench/subjects/${name}.ts`), args, { execArgv: ["--import", "tsx"] });
 }

@@ -12,9 +12,9 @@ export interface CpuProfile {
 }
 
 /**
- * Shares of the busy time by npm package and by file of this one. What Node itself does counts for the nearest caller that is
- * one of them, or else for Node.
- * @param fromMicros monotonic µs before which nothing counts: the start of the process is not what is asked about
+ * Shares of the busy time by npm package and by file of this one. Time within Node counts for its nearest caller among these,
+ * or else for Node.
+ * @param fromMicros monotonic µs before which nothing counts, to leave out the start of the process
  */
 export function shareBy(profile: CpuProfile, fromMicros: number): [string, number][] {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));

@@ -4,7 +4,7 @@ import { type Bench, type Figure, isReached, type Measured } from "./bench.ts";
 import { describeMachine, type Machine, machineLine } from "./machine.ts";
 
 const BENCH_DIR = path.resolve(import.meta.dirname, "..");
-/** Where the single measurements lie, a file for each run. */
+/** The folder of the single measurements, with a file for each run. */
 export const RESULTS_DIR: string = path.join(BENCH_DIR, "results");
 const RESULTS = path.join(BENCH_DIR, "results.md");
 
@@ -15,7 +15,7 @@ export interface Recorded extends Measured {
   readonly machine: Machine;
 }
 
-/** Prints what was found, keeps it as JSON, and adds it to the dated tables unless it was a quick run. */
+/** Prints the result, stores it as JSON, and adds it to the dated tables unless it was a quick run. */
 export function record(bench: Bench, measured: Measured, quick: boolean): void {
   const machine = describeMachine();
   const lines = [
@@ -37,7 +37,7 @@ export function record(bench: Bench, measured: Measured, quick: boolean): void {
   appendFileSync(RESULTS, `\n${lines.join("\n")}`);
 }
 
-/** The newest run of a benchmark, one for the record before quick ones; undefined if there is none. */
+/** The newest recorded run of a benchmark, else the newest quick one; undefined if there is none. */
 export function newestRecorded(bench: string): Recorded | undefined {
   const name = new RegExp(`^${bench}-\\d{8}T\\d{6}(\\.quick)?\\.json$`);
   const files = readdirSync(RESULTS_DIR).filter((file) => name.test(file));

@@ -1,6 +1,6 @@
 import { forkSubject, type Subject, track } from "./process.ts";
 
-/** What crosses between the bench and a process under test. */
+/** The messages between the benchmark and a process under test. */
 type Message =
   | { readonly call: number; readonly name: string; readonly args: unknown }
   | { readonly answer: number; readonly value: unknown; readonly error: string | null }
@@ -10,10 +10,10 @@ type Message =
 // biome-ignore lint/suspicious/noExplicitAny: a call may take and give anything that JSON can hold
 export type Calls = Readonly<Record<string, (args: any) => Promise<unknown>>>;
 
-/** A process under test that is called. */
+/** A process under test that answers calls. */
 export interface Callable<C extends Calls> extends Subject {
   call<K extends keyof C & string>(name: K, args: Parameters<C[K]>[0]): Promise<Awaited<ReturnType<C[K]>>>;
-  /** Hears what the process tells unasked. */
+  /** Listens to events of the process. */
   onEvent(listener: (event: unknown) => void): void;
 }
 
@@ -46,7 +46,7 @@ export function startCallable<C extends Calls>(name: string, args: readonly stri
   };
 }
 
-/** In the process under test: answers the calls of the bench. */
+/** In the process under test: answers the calls of the benchmark. */
 export function serve(calls: Calls): void {
   process.on("message", (message: Message) => {
     if (!("call" in message)) return;
@@ -54,7 +54,7 @@ export function serve(calls: Calls): void {
       process.send?.({ answer: message.call, value, error } satisfies Message);
     const call = calls[message.name];
     if (!call) {
-      answer(null, `no call ${message.name}`);
+      answer(null, `there is no call ${message.name}`);
       return;
     }
     call(message.args).then(
@@ -64,7 +64,7 @@ export function serve(calls: Calls): void {
   });
 }
 
-/** In the process under test: tells the bench something unasked. */
+/** In the process under test: sends an event to the benchmark. */
 export function tell(event: unknown): void {
   process.send?.({ event } satisfies Message);
 }

@@ -1,8 +1,8 @@
-/** What a server of the ladder does, each beside everything before it. */
+/** What the servers of the ladder do: each also does everything before it. */
 export const RUNGS = ["socket", "Koa", "router", "correlation", "body", "reply"] as const;
 export type Rung = (typeof RUNGS)[number];
 
-/** What a server at the top of the ladder can do in the usual way instead of ours. */
+/** What the last server of the ladder can do in the usual way instead of ours. */
 export const USUAL = [
   "Koa's listeners on every response",
   "cls-rtracer's middleware",

@@ -1,30 +1,30 @@
 import type { Redis } from "ioredis";
 
-/** From how many µs on a script counts as slow. */
+/** How many µs make a script slow. */
 const SCRIPT_MICROS = 5000;
-/** From how many µs on a single command is told: what a script calls takes a few, so that the machine stood still in it. */
+/** How many µs make a single command count as a pause of the machine: a script's commands take a few. */
 const PAUSE_MICROS = 1000;
-/** More entries than a benchmark leaves. */
+/** More entries than a benchmark produces. */
 const ENTRIES = 10_000;
 
-/** What SLOWLOG has of a slow script. */
+/** A slow script in SLOWLOG. */
 export interface SlowScript {
   readonly name: string;
   readonly micros: number;
-  /** The longest command within it that has a line of its own, and how long that took; null for none. */
+  /** The longest command within it that has its own entry, and how long that took; null if there is none. */
   readonly pause: { readonly command: string; readonly micros: number } | null;
 }
 
 type Entry = [id: number, at: number, micros: number, args: string[]];
 
-/** Has Redis keep what is needed to tell a slow script from one in which the machine stood still. */
+/** Makes Redis record what tells a slow script from a pause of the machine. */
 export async function watchSlowlog(redis: Redis): Promise<void> {
   await redis.config("SET", "slowlog-max-len", ENTRIES);
   await redis.config("SET", "slowlog-log-slower-than", PAUSE_MICROS);
   await redis.slowlog("RESET");
 }
 
-/** The scripts that took longer than 5 ms since then, the first of them first. */
+/** The scripts that took longer than 5 ms since then, in order. */
 export async function slowScripts(redis: Redis): Promise<SlowScript[]> {
   const entries = ((await redis.slowlog("GET", ENTRIES)) as Entry[]).toSorted(([a], [b]) => a - b);
   const slow: SlowScript[] = [];
@@ -47,7 +47,7 @@ export function slowWords({ name, micros, pause }: SlowScript): string {
   return `${name} ${ms(micros)} ms${pause ? `, ${ms(pause.micros)} of them in one ${pause.command}` : ""}`;
 }
 
-/** Whether it would have been slow had no single command of it been held up. */
+/** Whether it is slow even without its longest command. */
 export function isSlowItself({ micros, pause }: SlowScript): boolean {
   return micros - (pause?.micros ?? 0) > SCRIPT_MICROS;
 }

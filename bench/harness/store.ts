@@ -2,34 +2,34 @@ import { Redis } from "ioredis";
 import { startRedis } from "../../test/shared/redis-server.ts";
 import { cpuSecondsOf } from "./process.ts";
 
-/** A Redis of the bench's own. */
+/** The benchmark's own Redis. */
 export interface BenchStore {
   readonly url: string;
   readonly port: number;
-  /** How it persists, for the table. */
+  /** Its persistence mode, for the table. */
   readonly mode: StoreMode;
-  /** For what the bench itself asks. */
+  /** A connection for the benchmark itself. */
   readonly redis: Redis;
   cpuSeconds(): number;
   /** Bytes that the data takes, as Redis counts them. */
   usedMemory(): Promise<number>;
-  /** Commands so far, those that scripts called among them. */
+  /** Commands so far, including those that scripts called. */
   commands(): Promise<number>;
   /** Calls and µs of a command so far; of all scripts for `fcall`. */
   command(name: string): Promise<{ calls: number; micros: number }>;
-  /** Empties it: between two turns both peers begin with nothing. */
+  /** Empties it, so that both peers begin each turn with nothing. */
   clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Ways of persisting under which every figure is taken. */
+/** The persistence modes with which every figure is measured. */
 const STORE_MODES = ["no persistence", "AOF everysec"] as const;
 export type StoreMode = (typeof STORE_MODES)[number];
 
 /** Starts a redis-server for one benchmark. */
 export async function openStore(mode: StoreMode): Promise<BenchStore> {
   const aof = mode === "AOF everysec";
-  // No rewrite of the file in the middle of a turn: it would fall on one peer and not on the other.
+  // The file must not be rewritten during a turn, which would affect only one peer.
   const args = aof ? ["--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0"] : [];
   const server = await startRedis({ args });
   const redis = new Redis(server.url);
@@ -56,7 +56,7 @@ export async function openStore(mode: StoreMode): Promise<BenchStore> {
   };
 }
 
-/** Runs a benchmark with a store of its own. */
+/** Runs a benchmark with its own store. */
 export async function withStore<T>(mode: StoreMode, work: (store: BenchStore) => Promise<T>): Promise<T> {
   const store = await openStore(mode);
   try {
@@ -66,7 +66,7 @@ export async function withStore<T>(mode: StoreMode, work: (store: BenchStore) =>
   }
 }
 
-/** Runs a benchmark once with each way of persisting. */
+/** Runs a benchmark once for each persistence mode. */
 export async function withEachStore<T>(work: (store: BenchStore) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   for (const mode of STORE_MODES) results.push(await withStore(mode, work));

@@ -1,6 +1,6 @@
 /** The width of every picture. */
 export const WIDTH = 760;
-/** Told apart by those who see colours differently as well (Okabe and Ito). */
+/** Colours that colour-blind people can tell apart as well (Okabe and Ito). */
 export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"] as const;
 
 /** A picture with a title above and a line of small print below, as SVG. */

@@ -1,4 +1,4 @@
-/** The middle of some values; the mean of the middle two where they are even in number. */
+/** The median: the mean of the middle two if their number is even. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -6,14 +6,14 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** The least value that so large a share of the values does not exceed. */
+/** The quantile: the smallest value that this share of the values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
 /**
- * Lets peers take turns, A B C A B C …: what disturbs the machine disturbs all of them. The first round warms up and is
+ * Lets peers take turns, A B C A B C …: a disturbance of the machine then affects all of them. The first round is a warm-up and
  * not counted.
  * @returns what each peer measured, turn by turn
  */
@@ -32,7 +32,7 @@ export async function inTurns<K extends string, T>(
   return measured;
 }
 
-/** The median over the turns of ours ÷ theirs: both of a turn met the same machine. */
+/** The median over the turns of ours ÷ theirs, since both of one turn ran under the same conditions. */
 export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
   return median(ours.map((value, i) => value / (theirs[i] ?? Number.NaN)));
 }

@@ -1,4 +1,4 @@
-/** A collector that takes everything and looks at nothing. */
+/** A collector that accepts everything and reads nothing. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

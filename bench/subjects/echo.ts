@@ -1,6 +1,6 @@
 /**
- * The bare server that HTTP figures are held against: Koa, its router, cls-rtracer and raw-body, as a server of tasks would
- * have them, and a route that answers with what it was sent. `direct` runs the handler before it answers.
+ * The bare server that HTTP figures are compared with: Koa, its router, cls-rtracer and raw-body, as a task server would have
+ * them, and a route that echoes its body. `direct` runs the handler before it answers.
  */
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ const router = new Router();
 router.post("/v1/requests", async (ctx) => {
   const text = await getRawBody(ctx.req, { limit: "1mb", length: ctx.get("Content-Length"), encoding: "utf8" });
   const input: unknown = JSON.parse(text);
-  // The no-op looks at nothing of its context.
+  // The no-op does not use its context.
   ctx.body = direct ? await noop.run(input, undefined as never) : input;
   ctx.status = direct ? 200 : 202;
 });

@@ -1,4 +1,4 @@
-/** Workers whose tasks sleep for as long as a workload says, and what was told of their starts: `estimates URL`. */
+/** Workers whose tasks sleep for as long as a workload says, and the estimates of their starts: `estimates URL`. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Eta } from "../../src/wire/task.ts";
 import { MEAN, WORKLOADS, type WorkloadName } from "../../test/shared/line-simulation.ts";
@@ -18,15 +18,15 @@ const { Worker } = await built<typeof import("../../src/workers/worker.ts")>("wo
 interface Scenario {
   readonly workload: WorkloadName;
   readonly slots: number;
-  /** Lines beside each other, each with its own slots: what one wave is told is right or wrong together. */
+  /** Lines that run at once, each with its own slots: the estimates of one wave are right or wrong together. */
   readonly lines: number;
-  /** Of each line. */
+  /** The slots of each line. */
   readonly tasks: number;
   readonly meanMs: number;
   readonly prefix: string;
 }
 
-/** An estimate that a caller was told, seconds, and when the task started. */
+/** An estimate that a caller got, seconds, and when the task started. */
 export interface Told {
   readonly samples: number;
   readonly low: number;
@@ -36,7 +36,7 @@ export interface Told {
 }
 
 const calls = {
-  /** Runs the tasks of a scenario; resolves with what was told of those that had to wait. */
+  /** Runs the tasks of a scenario; resolves with the estimates of those that had to wait. */
   async measure(scenario: Scenario): Promise<Told[]> {
     const { workload, slots, lines, meanMs, prefix } = scenario;
     const queues = Array.from({ length: lines }, (_, n) => {

@@ -1,16 +1,16 @@
-/** Follows outputs over sockets of its own: told where, it says when all answers have begun, and when all values have come. */
+/** Follows outputs over its own sockets: it reports when all answers have begun, and when all values have arrived. */
 import { connect } from "node:net";
 
-/** What is to be followed. */
+/** What to follow. */
 export interface FollowPlan {
   readonly port: number;
   /** The task of each follower. */
   readonly ids: readonly string[];
-  /** Values that each is to get. */
+  /** How many values each is to get. */
   readonly values: number;
 }
 
-/** Connections that are being made at once. */
+/** How many connections are opened at once. */
 const OPENING = 100;
 const VALUE = Buffer.from('{"seq"');
 
@@ -45,7 +45,7 @@ function open(port: number, id: string, values: number, done: () => void): Promi
       begun = true;
       resolve();
       const before = seen;
-      // A value is never so long here that a chunk would end within the mark of it.
+      // Values are so short here that a chunk never ends within their mark.
       for (let at = chunk.indexOf(VALUE); at >= 0; at = chunk.indexOf(VALUE, at + 1)) seen += 1;
       if (before < values && seen >= values) done();
     });

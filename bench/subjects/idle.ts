@@ -1,4 +1,4 @@
-/** Many workers of one process, each whole: connections, ticker, heartbeat, pools. Called by the bench: `idle URL`. */
+/** Many complete workers in one process, with connections, ticker, heartbeat and pools. Called by the benchmark: `idle URL`. */
 import path from "node:path";
 import { built } from "../harness/built.ts";
 import { serve } from "../harness/rpc.ts";

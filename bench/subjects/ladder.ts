@@ -1,7 +1,7 @@
 /**
- * Servers that each do one thing more than the one before, to see what each thing costs: `ladder RUNG [USUAL]`. The last rung
- * answers with the headers and the length of body of a real 202, without having done anything for it; with USUAL one thing is
- * done in the usual way instead of ours.
+ * Servers that each do one thing more than the one before, to see what each thing costs: `ladder RUNG [USUAL]`. The last one
+ * answers with the headers and body length of a real 202, without any work for it; with USUAL one thing is done in the usual
+ * way instead of ours.
  */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";

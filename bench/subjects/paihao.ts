@@ -10,7 +10,7 @@ import { serve, tell } from "../harness/rpc.ts";
 
 const [url = "", prefix = "ph", partitions = "1"] = process.argv.slice(2);
 const QUEUE = "default";
-/** Tasks handed to the engine before the first of them are awaited: as many as BullMQ takes in one addBulk. */
+/** How many tasks are submitted before the first are awaited: as many as BullMQ takes in one addBulk. */
 const CHUNK = 1000;
 
 const { Worker } = await built<typeof import("../../src/workers/worker.ts")>("workers/worker.js");
@@ -59,7 +59,7 @@ async function submitMany(engine: Engine, count: number, bytes: number, idOf: (n
   return performance.now() - began;
 }
 
-/** What this subject answers beside what every peer does. */
+/** The calls that only this subject answers. */
 export type PaihaoCalls = PeerCalls & {
   /** Fills the line with tasks whose ids a load generator can draw. */
   fillKnown(args: { count: number; bytes: number; from: number }): Promise<number>;
@@ -89,7 +89,7 @@ const calls: PaihaoCalls = {
       return result;
     });
     await all;
-    // The last are finished when their leases are gone.
+    // The last tasks are finished when their leases are gone.
     const { keys } = worker.engine;
     for (const tag of keys.tags) while ((await client.redis.zcard(keys.index(tag, "leases", QUEUE))) > 0);
     const took = performance.now() - began;

@@ -1,4 +1,4 @@
-/** An engine with very much in its store, called by the bench: `scale URL QUEUES`. */
+/** An engine with a very full store, called by the benchmark: `scale URL QUEUES`. */
 
 import { randomUUID } from "node:crypto";
 import { submissionOf } from "../../test/shared/submission.ts";
@@ -39,13 +39,13 @@ async function repeat(count: number, chunk: number, work: (n: number) => Promise
 }
 
 const calls = {
-  /** Half of the tasks stand in the first line, the others in all of them by turns. */
+  /** Half of the tasks are in the first line, the others in all lines in turn. */
   async fill({ waiting, finished }: { waiting: number; finished: number }): Promise<void> {
     await repeat(finished, CHUNK, (n) => submit(`done-${n}`, "q0"));
     for (let done = 0; done < finished; ) done += await take("q0");
     await repeat(waiting, CHUNK, (n) => submit(benchId(n), n % 2 === 0 ? "q0" : (names[n % names.length] ?? "q0")));
   },
-  /** Does `count` of one kind of work at the size the store has now. */
+  /** Does one kind of work `count` times at the current size of the store. */
   async work({ kind, count, known }: { kind: WorkKind; count: number; known: number }): Promise<number> {
     const began = performance.now();
     if (kind === "inspect") {

@@ -7,4 +7,4 @@ const room = await openRoom({
   serve: (task) => sleep(5000, undefined, { signal: task.signal }),
 });
 for (let visitor = 1; visitor <= 4; visitor += 1) await fetch(`${room.url}/tickets`, { method: "POST" });
-console.log(`open ${room.url} in a browser: four are before you`);
+console.log(`open ${room.url} in a browser: four people are before you`);

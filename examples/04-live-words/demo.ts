@@ -10,7 +10,7 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/events.js": ["events.js", "text/javascript"],
 };
 
-/** A task server with the handler of this example, and a page that asks it. */
+/** A task server with the handler of this example, and a page that uses it. */
 export interface Demo {
   readonly pageUrl: string;
   readonly apiUrl: string;
@@ -29,7 +29,7 @@ export async function startDemo(settings: Omit<StartOptions, "handlers">): Promi
   });
   await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
   const pageUrl = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
-  // The page has another origin than the API, which must allow it.
+  // The origin of the page differs from the API's, so the API must allow it.
   const server = await start({ handlers: [words], port: 0, corsOrigins: [pageUrl], logLevel: "warn", ...settings });
   apiUrl = server.url;
   return {

@@ -18,7 +18,7 @@ const reports = defineHandler({
 await using server = await start({ handlers: [reports], port: 0, store: "embedded", logLevel: "warn" });
 const client = new PaihaoClient<{ reports: typeof reports }>({ url: server.url });
 
-// The busy tenant comes first, with most of the work. Nothing starts before all are in line.
+// The busy tenant comes first, with most of the work. No task starts before all are in line.
 const arrival = [...Array(8).fill("busy"), ...Array(4).fill("gold"), ...Array(2).fill("small")];
 await client.request("/v1/queues/reports/pause", { method: "POST" });
 const ids: string[] = [];
@@ -33,4 +33,4 @@ await Promise.all(ids.map((id) => client.result(id)));
 
 console.log(`arrived  ${arrival.join(" ")}`);
 console.log(`started  ${started.join(" ")}`);
-console.log(`a newcomer would have had ${index} of ${ids.length} before them`);
+console.log(`a newcomer would have had ${index} of ${ids.length} tasks before theirs`);

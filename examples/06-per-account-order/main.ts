@@ -7,7 +7,7 @@ import { z } from "zod";
 const balances = new Map<string, number>();
 const running = { now: 0, max: 0 };
 
-/** Reads, thinks, writes: two of one account at once would lose a payment, and a withdrawal may not overtake its deposit. */
+/** Reads, waits, writes: two payments of one account at once would lose one, and a withdrawal must not overtake its deposit. */
 const payments = defineHandler({
   queue: "payments",
   input: z.object({ account: z.string(), cents: z.int() }),
@@ -26,7 +26,7 @@ const payments = defineHandler({
 await using server = await start({ handlers: [payments], port: 0, store: "embedded", logLevel: "warn" });
 const client = new PaihaoClient<{ payments: typeof payments }>({ url: server.url });
 
-// Each account gets 100, then pays out 30 three times: 10 are left, if the order holds and nothing is lost.
+// Each account gets 100, then pays out 30 three times: 10 are left, if the order is kept and nothing is lost.
 const accounts = ["Ada", "Bob", "Cleo", "Dan"];
 const inputs = [100, -30, -30, -30].flatMap((cents) => accounts.map((account) => ({ account, cents })));
 const ids: string[] = [];

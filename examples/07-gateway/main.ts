@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineGateway, start } from "paihao";
 
-/** The API as it is: slow, and too busy for a second caller. */
+/** The existing API: slow, and too busy for a second caller. */
 let busy = false;
 const api = createServer(async (request, response) => {
   if (busy) return void response.writeHead(429).end("busy");

@@ -8,7 +8,7 @@ import { z } from "zod";
 const primes = defineHandler({
   queue: "primes",
   input: z.object({ upTo: z.int().min(2).max(10_000) }),
-  // No slots here: the tasks wait for workers over HTTP.
+  // No slots in this process: the tasks wait for workers over HTTP.
   concurrency: 0,
   run: (): number[] => [],
 });

@@ -9,29 +9,32 @@ export interface DemoOptions {
   readonly deliveries: number;
   readonly workers: number;
   readonly faults: Faults;
-  /** So many workers are killed, spread over the deliveries; with `killEveryMs` as many as that takes. */
+  /** How many workers are killed, spread over the deliveries; ignored with `killEveryMs`. */
   readonly kills: number;
   /** A worker is killed this often, ms, until all deliveries are done. */
   readonly killEveryMs?: number | undefined;
   readonly redisUrl?: string | undefined;
   /** How the servers are started, see {@link Servers}. */
   readonly command?: readonly string[];
-  /** Told how far it is, about once a second. */
+  /** Called with the progress, about once a second. */
   onProgress?(done: number, kills: number): void;
 }
 
-/** What came of it. */
+/** The result of the demo. */
 export interface DemoResult extends Tally {
   readonly kills: number;
   /** Requests that the services answered, in the order of time. */
   readonly journal: readonly Entry[];
 }
 
-/** Most lines of one batch. */
+/** The maximum number of lines in a batch. */
 const BATCH = 1000;
 const QUEUES = ["deliveries", "paihao.undo"];
 
-/** Orders deliveries, kills workers meanwhile, waits until all is done or undone, and holds the services against the outcomes. */
+/**
+ * Orders deliveries, kills workers meanwhile, waits until everything is done or undone, and compares the services with the
+ * outcomes.
+ */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const services = new Services(options.faults);
   const env = await services.start();
@@ -80,7 +83,7 @@ async function order(url: string, deliveries: number): Promise<string[]> {
   return ids;
 }
 
-/** Resolves when nothing waits and nothing runs, neither deliveries nor their undos. */
+/** Resolves when no delivery and no undo is waiting or running. */
 async function allDone(url: string, onProgress: (open: number) => void): Promise<void> {
   for (;;) {
     let open = 0;

@@ -1,6 +1,7 @@
 /**
  * The drone delivery: `npx tsx examples/09-drone-delivery/main.ts [--deliveries 1000] [--workers 3] [--transient 0.05]
- * [--lasting 0.01] [--kills 10] [--kill-every SECONDS]`. Prints the requests of one delivery, and what all of them have come to; exit code 1 when a promise was broken.
+ * [--lasting 0.01] [--kills 10] [--kill-every SECONDS]`. Prints the requests of one delivery, and the outcomes of all; exit
+ * code 1 if a promise was broken.
  */
 import { parseArgs } from "node:util";
 import { type DemoResult, runDemo } from "./demo.ts";
@@ -41,7 +42,7 @@ promises broken                    ${result.broken.length}`);
 for (const line of result.broken.slice(0, 20)) console.log(`  ${line}`);
 process.exitCode = result.broken.length > 0 ? 1 : 0;
 
-/** The requests of the delivery with the most of them. */
+/** The requests of the delivery that took the most. */
 function traceOf({ journal }: DemoResult): string[] {
   const byId = new Map<string, (typeof journal)[number][]>();
   for (const entry of journal) byId.set(entry.id, [...(byId.get(entry.id) ?? []), entry]);

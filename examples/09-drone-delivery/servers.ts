@@ -17,15 +17,15 @@ export interface ServerOptions {
   readonly command?: readonly string[] | undefined;
   /** A Redis to use; left out, one is started, with its data in a temporary folder. */
   readonly redisUrl: string | undefined;
-  /** What the processes are given beside their own settings: where the services are. */
+  /** Further settings of the processes: where the services are. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A Redis, one process of role api, and workers: each a process of its own, as they would be on several machines. */
+/** A Redis, one process of role api, and workers: separate processes, as on several machines. */
 export class Servers {
   readonly #options: ServerOptions;
   readonly #workers: ChildProcess[] = [];
-  /** Those that have started and take tasks. */
+  /** The workers that have started and take tasks. */
   readonly #ready = new Set<ChildProcess>();
   #store: ChildProcess | undefined;
   #dir: string | undefined;
@@ -55,7 +55,7 @@ export class Servers {
   }
 
   /**
-   * Kills a worker as a crash would; another is started in its place. The last of several that take tasks is spared: on a busy
+   * Kills a worker as a crash would; another one is started in its place. The last one that takes tasks is spared: on a busy
    * machine workers might otherwise never live long enough to run anything.
    */
   killWorker(): void {
@@ -107,13 +107,13 @@ function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv): ChildProces
   return child;
 }
 
-/** What the parentheses of a pattern hold in the first line that matches; undefined when the process ends without one. */
+/** The captured text in the first line that matches a pattern; undefined if the process ends without one. */
 function lineWith(child: ChildProcess, stream: "stdout" | "stderr", pattern: RegExp): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", () => resolve(undefined));
     const input = child[stream];
-    // Reads to the end: a process whose output nobody reads would stop.
+    // Reads to the end: a process whose output nobody reads would block.
     if (input)
       createInterface({ input }).on("line", (line) => {
         const match = pattern.exec(line);

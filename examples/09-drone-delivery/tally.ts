@@ -1,19 +1,19 @@
 import type { Service } from "./services/service.ts";
 
-/** What became of a delivery at the task server. */
+/** The outcome of a delivery at the task server. */
 export type Outcome = "succeeded" | "failed";
 
-/** What the deliveries have come to. */
+/** The outcomes of all deliveries. */
 export interface Tally {
   readonly scheduled: number;
   readonly undone: number;
-  /** One line for each promise that was broken: empty is good. */
+  /** One line for each broken promise; empty if none was. */
   readonly broken: readonly string[];
 }
 
 /**
- * Holds what the task server says against what the services have: a delivery that succeeded is in each of them, one that failed
- * in none, and for none a drone was sent twice.
+ * Compares the task server with the services: a delivery that succeeded is in all of them, a failed one in none, and no drone
+ * was sent twice.
  */
 export function tally(services: readonly Service[], outcomes: ReadonlyMap<string, Outcome>): Tally {
   const broken: string[] = [];
@@ -21,7 +21,7 @@ export function tally(services: readonly Service[], outcomes: ReadonlyMap<string
   for (const [id, outcome] of outcomes) {
     const expected = outcome === "succeeded" ? services.length : 0;
     const standing = services.filter(({ documents }) => documents.has(id)).map(({ name }) => name);
-    if (standing.length !== expected) broken.push(`${id} ${outcome}, but stands in: ${standing.join(", ") || "none"}`);
+    if (standing.length !== expected) broken.push(`${id} ${outcome}, but is in: ${standing.join(", ") || "none"}`);
     if (outcome === "succeeded") scheduled += 1;
   }
   for (const { name, created, documents } of services) {

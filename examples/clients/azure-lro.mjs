@@ -6,7 +6,7 @@ import { createHttpPoller } from "@azure/core-lro";
 const url = process.env.PAIHAO_URL ?? "http://127.0.0.1:3000";
 const key = process.env.PAIHAO_KEY ? { Authorization: `Bearer ${process.env.PAIHAO_KEY}` } : {};
 
-/** A request in the form that the poller wants. */
+/** A request in the form that the poller expects. */
 async function send(method, path, { body, headers, signal } = {}) {
   const response = await fetch(new URL(path, url), { method, headers: { ...key, ...headers }, body, signal });
   const text = await response.text();

@@ -1,6 +1,6 @@
 // Submits a task, watches it and prints its result, with openapi-fetch, whose types come from the server's own description:
 //   npm install openapi-fetch && npx openapi-typescript http://127.0.0.1:3000/openapi.json -o paihao.d.ts
-// Paths, parameters and inputs are checked. Where a request may be answered with a result, its type is not known.
+// Paths, parameters and inputs are checked. The type of a result is not known.
 import { randomUUID } from "node:crypto";
 import createClient from "openapi-fetch";
 
@@ -17,7 +17,7 @@ function refuse(problem) {
   throw new Error(`${title}: ${detail}`);
 }
 
-// Under an id of our own: should the answer be lost, the same request again is the same task.
+// With our own id: if the answer is lost, the repeated request is the same task.
 const id = randomUUID();
 const submitted = await client.PUT("/v1/queues/{queue}/requests/{id}", {
   params: { path: { queue: "countdown", id }, header: { Prefer: "respond-async" } },

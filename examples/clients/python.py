@@ -28,7 +28,7 @@ def request(method, path, body=None, **headers):
         return answer.status, answer.headers, json.loads(text) if text else None
 
 
-# Under an id of our own: should the answer be lost, the same request again is the same task.
+# With our own id: if the answer is lost, the repeated request is the same task.
 task = f"python-{uuid.uuid4()}"
 status, _, accepted = request(
     "PUT", f"/v1/queues/countdown/requests/{task}", {"seconds": 1}, Prefer="respond-async"

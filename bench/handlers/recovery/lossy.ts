@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { defineHandler } from "paihao";
 
-/** Notes in a file when it begins and ends, and in which process: it is killed again and again. */
+/** Records in a file when it begins and ends, and in which process, since its process is killed again and again. */
 export const lossy = defineHandler<{ ms: number; journal: string }>({
   queue: "lossy",
   lease: "3s",

@@ -3,7 +3,8 @@ import sharp from "sharp";
 
 const WIDTH = { min: 1, max: 4096, default: 320 } as const;
 /**
- * Most pixels of the input: a 100-megapixel camera. A PNG of a few kilobytes can declare far more and would fill the memory.
+ * The maximum number of pixels of the input, those of a 100-megapixel camera. A PNG of a few kilobytes can declare far more and
+ * would fill the memory.
  */
 const MAX_PIXELS = 100_000_000;
 /** The limit of the WebP format for each side. */

@@ -28,7 +28,7 @@ function follow(events) {
     end(JSON.parse(event.data));
   });
   source.addEventListener("error", () => {
-    // Refused for good: the link has expired, or the task is gone. (Or this page is being left: the ticket stays.)
+    // Refused for good: the link has expired, or the task is gone. (If the page is just being left, the ticket stays.)
     if (source.readyState === EventSource.CLOSED) end({ state: "unknown" });
   });
 }

@@ -21,7 +21,7 @@ form.addEventListener("submit", async (event) => {
   words.textContent = "";
   for await (const { name, data } of readEvents(response)) {
     if (name === "output") {
-      // Another start of the task begins anew.
+      // A new start of the task writes everything anew.
       if (data.run > run) words.textContent = "";
       run = data.run;
       words.append(`${data.data} `);

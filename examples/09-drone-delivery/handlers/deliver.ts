@@ -9,7 +9,7 @@ const order = z.strictObject({
   to: z.string(),
 });
 
-/** What each service is sent, and what it answers: the part that others need. */
+/** The requests to each service, and the members of its answers that others need. */
 interface Documents {
   readonly accounts: { readonly heldCents: number };
   readonly packages: { readonly tag: string };
@@ -19,9 +19,9 @@ interface Documents {
 }
 
 /**
- * Schedules a delivery: five services are called in order, each in a durable step. A service that fails for a while makes the
- * attempt fail; the next one goes on behind the steps that are done. One that refuses ends the delivery, and what was done is
- * undone, the last step first.
+ * Schedules a delivery: five services are called in order, each in a durable step. If a service fails for a while, the attempt
+ * fails, and the next one continues after the completed steps. If a service refuses, the delivery ends, and the completed steps
+ * are undone, the last one first.
  */
 export const deliver = defineHandler({
   queue: "deliveries",
@@ -51,15 +51,15 @@ export const deliver = defineHandler({
   },
 });
 
-/** Asks a service for its part. The task's id is the document's: asked twice, the service does it once. */
+/** Asks a service to do its part. The task's id is the document's, so that a service that is asked twice does it once. */
 async function put<S extends ServiceName>(service: S, id: string, body: object, signal: AbortSignal) {
   const response = await call(service, "PUT", id, signal, body);
-  // It was there already: the answer to an earlier request was lost.
+  // It already existed: the answer to an earlier request was lost.
   const found = response.status === 204 ? await call(service, "GET", id, signal) : response;
   return (await found.json()) as Documents[S];
 }
 
-/** Takes back what a step has done; a service that does not know of it has nothing to take back. */
+/** Undoes what a step did; a service that does not know the document has nothing to undo. */
 function withdraw(service: ServiceName) {
   return async (_done: unknown, { task }: { task: Pick<TaskContext, "id" | "signal"> }) => {
     await call(service, "DELETE", task.id, task.signal);

@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
-/** What a service does wrong on purpose, as shares of 1. */
+/** The failures of a service on purpose, as shares of 1. */
 export interface Faults {
-  /** Of requests: answered 503, half of them after the work was done, so that its answer is lost. */
+  /** The share of requests that get a 503, half of them after the work was done, as if the answer had been lost. */
   readonly transient: number;
-  /** Of deliveries: refused with 422 whenever they are asked for. */
+  /** The share of deliveries that are always refused with 422. */
   readonly lasting: number;
 }
 
@@ -21,16 +21,16 @@ export interface Entry {
   readonly status: number;
 }
 
-/** What a service makes of the body of a PUT. */
+/** How a service turns the body of a PUT into its document. */
 export type Accept = (id: string, body: Readonly<Record<string, unknown>>) => object;
 
 /**
- * A small HTTP service that keeps one document for each delivery: `PUT /{id}` creates it (201, with the document) or finds it there
- * already (204), `GET /{id}` reads it, `DELETE /{id}` removes it, also where there is none (204).
+ * A small HTTP service that keeps one document for each delivery: `PUT /{id}` creates it (201, with the document) or finds that
+ * it exists (204), `GET /{id}` reads it, `DELETE /{id}` removes it, even if there is none (204).
  */
 export class Service {
   readonly name: string;
-  /** The documents that stand. */
+  /** The existing documents. */
   readonly documents = new Map<string, object>();
   /** How often each document was created. */
   readonly created = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { type Accept, type Faults, Service } from "./service.ts";
 
-/** The services behind a delivery, in the order in which a delivery calls them, and what each makes of a request. */
+/** The services behind a delivery, in the order in which it calls them, and what each does. */
 const SERVICES = {
   /** Holds the fee on the account of whoever ordered. */
   accounts: (_id, { account }) => ({ account, heldCents: 490 }),
@@ -16,7 +16,7 @@ const SERVICES = {
 
 export type ServiceName = keyof typeof SERVICES;
 
-/** All five, started on ports of their own. */
+/** All five services, each on its own port. */
 export class Services {
   readonly all: readonly Service[];
 

@@ -64,7 +64,7 @@ metadata:
   labels:
     {{- include "paihao.labels" . | nindent 4 }}
   annotations:
-    # Another configuration starts other pods, and so do another Secret and other handlers.
+    # A changed configuration, Secret or handlers replace the pods.
     checksum/config: {{ toJson (list $root.Values.config $own.config) | sha256sum }}
     {{- range $name := list "secret" "handlers" }}
     {{- $data := include (printf "paihao.%sData" $name) $root }}
@@ -137,7 +137,7 @@ spec:
           port: http
         periodSeconds: 2
         failureThreshold: 30
-      # The process answers; it does not ask for the store, so that an outage of Redis restarts nothing.
+      # Only checks that the process answers, not the store, so that an outage of Redis restarts nothing.
       livenessProbe:
         httpGet:
           path: /healthz
@@ -154,7 +154,7 @@ spec:
         failureThreshold: 2
       {{- if eq .component "api" }}
       lifecycle:
-        # The process goes on serving until the load balancers have heard that it is going.
+        # The process keeps serving until the load balancers have noticed that it is stopping.
         preStop:
           exec:
             command: ["sleep", "5"]
