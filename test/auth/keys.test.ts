@@ -13,7 +13,7 @@ const HASH = "0f".repeat(32);
 const names = (keys: readonly ApiKey[]) => keys.map(({ name }) => name);
 
 describe("an API key", () => {
-  it("is 32 random bytes behind a prefix that scanners recognise, and known by its SHA-256 alone", () => {
+  it("is 32 random bytes after a prefix that scanners recognise, and is stored only as its SHA-256", () => {
     const { key, entry } = makeKey("ci", new Set(["submit", "read"]));
     expect(key).to.match(/^ph_[A-Za-z0-9_-]{43}$/);
     expect(formatApiKey(entry)).to.equal(`ci:submit+read:${createHash("sha256").update(key).digest("hex")}`);

@@ -14,7 +14,7 @@ describe("paihao, asked for one thing", function () {
   afterEach(() => server.stop());
   const paihao = (line: string) => runCli(line.split(" "), { env: { PAIHAO_URL: server.url } });
 
-  it("prints the fields of --json alone, whether they stand behind the arguments, with commas, or behind =", async () => {
+  it("prints only the fields of --json, whether they come after the arguments, with commas, or after =", async () => {
     const id = await server.enqueue("gated", closedGate().input, "?delay=3600");
     const state = { stdout: '{"state":"scheduled"}\n', code: 0 };
     expect(await paihao(`status ${id} --json state`)).to.include(state);
@@ -29,7 +29,7 @@ describe("paihao, asked for one thing", function () {
     expect(JSON.parse((await paihao("keys ls --json")).stdout), "a flag elsewhere").to.deep.equal([]);
   });
 
-  it("lists what is scheduled, and prints the status of what has no result yet with get --json", async () => {
+  it("lists scheduled tasks, and prints with get --json the status of a task without a result", async () => {
     const id = await server.enqueue("gated", closedGate().input, "?delay=3600");
     expect((await paihao("ls gated --state scheduled")).stdout).to.match(
       new RegExp(`^${id}\tscheduled\t(?:1 h|60 min|59 min)\t`),
@@ -40,7 +40,7 @@ describe("paihao, asked for one thing", function () {
     expect(pending.stderr).to.include("without a result yet");
   });
 
-  it("says with get which steps of a task were undone", async () => {
+  it("says in get which steps of a task were undone", async () => {
     const HANDLERS = new URL("../fixtures/handlers/undo", import.meta.url).pathname;
     const other = await startServer({ HANDLERS });
     try {
@@ -81,7 +81,7 @@ describe("paihao, asked for one thing", function () {
     expect((await paihao("help")).stdout).to.equal((await paihao("--help")).stdout);
   });
 
-  it("names the queues that may be meant by one that there is not", async () => {
+  it("suggests queues with similar names for an unknown one", async () => {
     const near = await paihao("ls gatd");
     expect(near).to.include({ code: 3, stdout: "" });
     expect(near.stderr).to.match(/^paihao: No queue has this name: did you mean gated\b.*\?\n$/);
@@ -93,7 +93,7 @@ describe("paihao, asked for one thing", function () {
     expect(none.stderr).to.not.include("paihao.undo");
   });
 
-  it("tells a wrong key from a missing one, once", async () => {
+  it("distinguishes a wrong key from a missing one, and says so once", async () => {
     const keys = testKeys({ admin: ["admin"] });
     const guarded = await startServer({ ...keys.env });
     try {
@@ -112,7 +112,7 @@ describe("paihao, asked for one thing", function () {
     }
   });
 
-  it("ends with a line where standard output is full, and without one where nobody reads stderr", async function () {
+  it("reports that standard output is full, and ends silently if nobody reads stderr", async function () {
     if (process.platform !== "linux") this.skip();
     const line = "paihao queues > /dev/full";
     const full = await runLine(line, { cwd: "/", env: { PAIHAO_URL: server.url } });
@@ -128,7 +128,7 @@ describe("paihao, asked for one thing", function () {
     expect((await watched.ended).code, "as with 2>&1 | head -1").to.equal(0);
   });
 
-  it("says that the server it watches is away and back, and what it may mean that a task is unknown then", async () => {
+  it("says that the watched server is away and back, and why a task may be unknown after that", async () => {
     const port = String(await reservePort());
     const first = await startServer({ PORT: port });
     const id = await first.enqueue("gated", closedGate().input, "?delay=3600");

@@ -39,7 +39,7 @@ describe("paihao audit", () => {
     });
   });
 
-  it("removes keys of a fair line that are in one of its tables only", async () => {
+  it("removes line keys of a fair line that are in only one of its tables", async () => {
     for (const id of ["a", "b"]) await t.submit({ id, share: { key: id, weight: 1 } });
     expect(run([]).status).to.equal(0);
     await t.redis.zrem(t.key("shareEnds"), "3 =a");

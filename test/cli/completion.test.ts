@@ -22,7 +22,7 @@ describe("the words that complete a command", () => {
     return { words, asked };
   };
 
-  it("are its commands, and below a command its own", async () => {
+  it("are the commands, and after a command its subcommands", async () => {
     expect((await completing("")).words).to.include.members(["start", "submit", "dead", "completion"]);
     expect((await completing("")).words, "not for people").not.to.include("__complete");
     expect((await completing("st")).words).to.deep.equal(["start", "status"]);
@@ -44,7 +44,7 @@ describe("the words that complete a command", () => {
     expect((await completing("submit countdown --delay ")).words).to.deep.equal([]);
   });
 
-  it("are the names of queues, of the server that the line names", async () => {
+  it("are the names of queues of the server in the command line", async () => {
     expect(await completing("ls c")).to.deep.equal({ words: ["countdown"], asked: [undefined] });
     expect((await completing("dead rm --a")).words, "an alias").to.deep.equal(["--all"]);
     expect(await completing("dead delete --url http://a:1 d")).to.deep.equal({
@@ -128,7 +128,7 @@ describe("paihao completion", function () {
     expect(found.split("\n")).to.deep.equal(["gated\tqueue", "gated-too\tqueue"]);
   });
 
-  it("is not disturbed by a server that is away, and knows no other shells", async () => {
+  it("works without a server, and refuses other shells", async () => {
     const env = { PAIHAO_URL: "http://127.0.0.1:1" };
     expect(await runCli(["__complete", "--", "ls", ""], { env })).to.include({ code: 0, stdout: "" });
     expect(await runCli(["completion", "powershell"])).to.include({ code: 2, stdout: "" });

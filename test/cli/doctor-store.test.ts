@@ -57,7 +57,7 @@ describe("paihao doctor, on a store that answers but does not work", function ()
     expect(named(alone.found, "durability")).to.match(/^DURABILITY is replica, but the store has no replica/);
     const good = await examine();
     expect(good.code, JSON.stringify(good.found)).to.equal(0);
-    expect(named(good.findings, "writes")).to.equal("taken, with messages");
+    expect(named(good.findings, "writes")).to.equal("accepted, and messages arrive");
   });
 
   it("finds a user without channels", async () => {
@@ -96,7 +96,7 @@ describe("paihao doctor, on a store that answers but does not work", function ()
     expect(named(found, "keys")).to.match(/^API_KEYS_FILE is "nowhere", expected a file to read: ENOENT/);
   });
 
-  it("is what a start says, in one line", async () => {
+  it("reports in one line the same as a start", async () => {
     await admin.config("SET", "min-replicas-to-write", "1");
     const { code, stderr } = await runCli(["start"], {
       cwd: dir,

@@ -121,7 +121,7 @@ describe("paihao doctor", function () {
     }
   });
 
-  it("names a store that is away", async () => {
+  it("names a store that cannot be reached", async () => {
     const port = await reservePort();
     const { level, message } = await examine({ REDIS_URL: `redis://127.0.0.1:${port}` });
     expect(level("store")).to.equal("error");
@@ -174,7 +174,7 @@ describe("paihao doctor", function () {
 });
 
 describe("the check of Node", () => {
-  it("refuses what is too old, warns of what gets no fixes, and takes the rest", () => {
+  it("refuses versions that are too old, warns of those without fixes, and accepts the rest", () => {
     const levels = ["18.20.0", "20.18.3", "20.19.0", "22.0.0", "24.1.0", "26.0.0"].map(
       (version) => checkNode(version).level,
     );

@@ -54,7 +54,7 @@ describe("the exit code and message of an error", () => {
     expect(failureOf(late)).to.deep.equal({ exitCode: 3, message: "A title: its deadline has passed" });
   });
 
-  it("say nothing twice, and what to do", () => {
+  it("repeat nothing, and say what to do", () => {
     const fields = [{ pointer: "#/width", detail: "too small" }];
     const invalid = problemOf("invalid-input", 400, { detail: "#/width: too small", errors: fields });
     expect(failureOf(errorOf(invalid)).message).to.equal("A title: #/width: too small");
@@ -70,7 +70,7 @@ describe("the exit code and message of an error", () => {
     expect(failureOf(new StartError("no store"))).to.deep.equal({ exitCode: 1, message: "no store" });
   });
 
-  it("are left to the library that reads the command line where it has spoken", () => {
+  it("are left to the command-line library if it has printed a message", () => {
     const help = new CommanderError(0, "commander.helpDisplayed", "(outputHelp)");
     expect(failureOf(help)).to.deep.equal({ exitCode: 0, message: undefined });
     expect(failureOf(new CommanderError(1, "commander.unknownOption", "x")).exitCode).to.equal(2);

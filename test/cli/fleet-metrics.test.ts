@@ -45,7 +45,7 @@ describe("the metrics of a fleet", () => {
   });
   const scrape = async () => (await fleet.exposition([api, worker])).split("\n");
 
-  it("are the sums of what its processes counted, and of gauges what holds for all", async () => {
+  it("are the sums of its processes' counters, and for gauges the value for all", async () => {
     api.own.submissions.count("plain", "new", 3);
     worker.own.submissions.count("plain", "new", 2);
     api.own.requests.observe(20, "GET", "/", "200");

@@ -65,7 +65,7 @@ describe("the processes of a fleet", function () {
     expect((await post("plain")).status).to.equal(200);
   };
 
-  it("are measured as one, the one for tasks among them, whichever answers", async () => {
+  it("are measured together, including the one for tasks, whichever answers", async () => {
     const submit = async () => (await post("plain")).status;
     expect(await Promise.all(Array.from({ length: 10 }, submit))).to.deep.equal(new Array(10).fill(200));
     for (const lines of await Promise.all([scrape(), scrape(), scrape(), scrape()])) {

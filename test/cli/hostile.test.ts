@@ -99,7 +99,7 @@ describe("what a hostile server says", function () {
   ];
 
   for (const command of COMMANDS) {
-    it(`is obeyed by no terminal: paihao ${command}`, async function () {
+    it(`cannot control the terminal: paihao ${command}`, async function () {
       if (!hasTerminal()) this.skip();
       const words = [process.execPath, ...builtCommand(), ...command.split(" ")];
       const terminal = new Terminal(words, { PAIHAO_URL: url }, { columns: 2000, rows: 50 });
@@ -122,7 +122,7 @@ describe("what a hostile server says", function () {
     });
   }
 
-  it("is in a pipe as it was sent", async () => {
+  it("is unchanged in a pipe", async () => {
     expect((await runCli(["get", "text", "--url", url])).stdout).to.equal(EVIL);
     expect((await runCli(["get", "own", "--url", url])).stdout).to.equal(`{${EVIL}\n`);
     const json = (await runCli(["status", "a", "--json", "--url", url])).stdout;

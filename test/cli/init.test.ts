@@ -63,7 +63,7 @@ describe("paihao init", () => {
     expect(readFileSync(path.join(dir, "again", packed)).equals(readFileSync(path.join(dir, packed)))).to.equal(true);
   });
 
-  it("gives a folder with a README, a .gitignore, settings and a package.json what they lack, once told to", async () => {
+  it("adds what is missing to an existing README, .gitignore, settings and package.json, once confirmed", async () => {
     put("README.md", "mine");
     put("LICENSE", "mine");
     put(".gitignore", "dist\n/node_modules");
@@ -96,7 +96,7 @@ describe("paihao init", () => {
     expect(printed).to.contain("npm run test:tasks").and.contain("README.md already exists");
   });
 
-  it("takes the package that a package.json installs already, unless that is a file outside", async () => {
+  it("uses the package that package.json already installs, unless that is a file outside", async () => {
     put("package.json", '{"type":"module","devDependencies":{"paihao":"0.1.0"}}');
     expect((await init(". --yes")).code).to.equal(0);
     expect(JSON.parse(read("package.json")).dependencies).to.not.have.property("paihao");
@@ -107,7 +107,7 @@ describe("paihao init", () => {
     expect(dockerfileIn("other")).to.contain("COPY vendor");
   });
 
-  it("writes nothing where there is a handler or a test of its name, or a package.json that is none", async () => {
+  it("writes nothing if its handler or test already exists, or package.json is invalid", async () => {
     put("package.json", "[]");
     const none = await init(". --yes");
     expect(none.code).to.equal(6);
@@ -121,7 +121,7 @@ describe("paihao init", () => {
     expect(filesIn(".")).to.deep.equal(["handlers/greet.ts", "package.json"]);
   });
 
-  it("says so if there is a file in the place of the folder", async () => {
+  it("says so if there is a file in place of the folder", async () => {
     put("tasks", "");
     const { code, printed } = await init("tasks");
     expect(code).to.equal(1);

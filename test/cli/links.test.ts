@@ -40,7 +40,7 @@ describe("paihao with a link to a task", function () {
     expect(unsigned.code).to.equal(5);
   });
 
-  it("sends its key to the server of --url alone", async () => {
+  it("sends its key only to the server of --url", async () => {
     const seen: (string | undefined)[] = [];
     const other = createServer((request, response) => {
       seen.push(request.headers.authorization);

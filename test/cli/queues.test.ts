@@ -47,7 +47,7 @@ describe("paihao and the queues", function () {
     expect((await paihao("top")).stdout, "once where it is no terminal").to.equal(all.stdout);
   });
 
-  it("need a key that may do it: 5 without", async () => {
+  it("need a key with the right scope; without one the exit code is 5", async () => {
     const without = await paihao("queues", "");
     expect(without).to.include({ code: 5, stdout: "" });
     expect(without.stderr).to.equal("paihao: A valid API key is required (pass one with --key or PAIHAO_KEY)\n");
@@ -71,7 +71,7 @@ describe("paihao and the queues", function () {
     await eventually(async () => (await queue("default")).waiting === 0);
   });
 
-  it("list their tasks by state, in pages that nobody sees", async () => {
+  it("list their tasks by state, without visible pages", async () => {
     const gate = closedGate();
     await post("gated", gate.input, "first");
     await gate.entered;

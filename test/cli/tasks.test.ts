@@ -43,7 +43,7 @@ describe("paihao in a script", function () {
     runCli(typeof line === "string" ? line.split(" ") : line, optionsOf(options));
 
   describe("submit", () => {
-    it("prints the id alone on stdout; the same id with the same input is the same task", async () => {
+    it("prints only the id on stdout; the same id with the same input is the same task", async () => {
       const first = await paihao(["submit", "default", '{"a":1}', "--id", "one"]);
       expect(first).to.include({ code: 0, stdout: "one\n" });
       expect(first.stderr).to.match(/^place 1 in line/);
@@ -91,7 +91,7 @@ describe("paihao in a script", function () {
       expect(Date.parse(json.deadlineAt) - Date.parse(json.createdAt)).to.equal(7_200_000);
     });
 
-    it("prints one line a change on stderr with --watch, and the result alone on stdout", async () => {
+    it("prints one line per change on stderr with --watch, and only the result on stdout", async () => {
       const [ahead, mine] = [closedGate(), closedGate()];
       await server.enqueue("gated", ahead.input);
       const run = startCli(["submit", "gated", JSON.stringify(mine.input), "--watch", "--id", "mine"], optionsOf());
@@ -131,7 +131,7 @@ describe("paihao in a script", function () {
   });
 
   describe("the exit code", () => {
-    it("tells what became of the task: 0 succeeded, 1 failed, 3 canceled, expired or unknown", async () => {
+    it("says what became of the task: 0 succeeded, 1 failed, 3 canceled, expired or unknown", async () => {
       expect((await paihao(["submit", "answers", '{"kind":"null"}', "--wait"])).code).to.equal(0);
       const problem = { status: 422, title: "Not an image", detail: "a text\u001b[31m" };
       const failed = await paihao(["submit", "giving-up", JSON.stringify(problem), "--id", "bad", "--wait"]);
@@ -187,7 +187,7 @@ describe("paihao in a script", function () {
       expect(refused).to.include({ code: 2 }).and.have.property("stderr").that.includes("#/width");
     });
 
-    it("is 4 without a server, and 6 if the server refuses or the result is not there yet", async () => {
+    it("is 4 without a server, and 6 if the server refuses or there is no result yet", async () => {
       const nobody = await paihao("queues", { env: { PAIHAO_URL: `http://127.0.0.1:${await reservePort()}` } });
       expect(nobody).to.include({ code: 4, stdout: "" });
       expect(nobody.stderr).to.match(/cannot be reached.*is it running\? --url or PAIHAO_URL/);
@@ -357,7 +357,7 @@ describe("paihao in a script", function () {
     }
   });
 
-  it("ends without a word when the reader of its output has gone", async () => {
+  it("ends silently when the reader of its output has gone", async () => {
     const run = startCli(["top", "--json", "--interval", "100ms"], optionsOf());
     await run.until(/gated/);
     run.child.stdout?.destroy();

@@ -40,7 +40,7 @@ describe("paihao on a terminal", function () {
   const submitWatched = (gate: Gate) =>
     start(["submit", "gated", JSON.stringify(gate.input), "--watch", "--id", "mine"]);
 
-  it("shows with history which steps of a task were undone", async () => {
+  it("shows in history which steps of a task were undone", async () => {
     const HANDLERS = new URL("../fixtures/handlers/undo", import.meta.url).pathname;
     const other = await startServer({ HANDLERS });
     try {
@@ -139,7 +139,7 @@ describe("paihao on a terminal", function () {
     }
   });
 
-  it("does not show a result that is no text, and says how to keep it", async () => {
+  it("does not show a result that is not text, and says how to save it", async () => {
     await server.post("answers", { kind: "bytes" }, { "X-Request-Id": "bytes" });
     const terminal = start(["get", "bytes"]);
     expect(await terminal.ended).to.equal(0);
@@ -148,7 +148,7 @@ describe("paihao on a terminal", function () {
     );
   });
 
-  it("shows whole lines on a terminal that does not know its size", async () => {
+  it("shows complete lines on a terminal without a size", async () => {
     const command = [process.execPath, ...builtCommand(), "queues"];
     const terminal = new Terminal(command, { PAIHAO_URL: server.url }, { columns: 0, rows: 0 });
     open.push(terminal);
@@ -156,7 +156,7 @@ describe("paihao on a terminal", function () {
     expect(terminal.screen.text).to.match(/^QUEUE .*WAIT.* STARTS/m);
   });
 
-  it("writes no escape sequences where TERM is dumb", async () => {
+  it("writes no escape sequences if TERM is dumb", async () => {
     const [gate] = await fill(1);
     const mine = closedGate();
     const env = { TERM: "dumb" };

@@ -10,14 +10,14 @@ const eta = (seconds: number, low = seconds, high = seconds) =>
   ({ seconds, low, high, basis: "history", samples: 9 }) as const;
 
 describe("the words of the commands", () => {
-  it("give durations in the unit that a person would take", () => {
+  it("give durations in the unit that a person would use", () => {
     const texts = [-1, 0, 0.04, 0.35, 9.96, 59.4, 60, 3599, 3600, 7500, 172_800].map(durationText);
     expect(texts).to.deep.equal([
       ...["0 s", "0 s", "0 s", "0.4 s", "10 s", "59 s", "1 min", "1 h", "1 h", "2 h 5 min", "2 days"],
     ]);
   });
 
-  it("give an estimate with its range, unless that is narrow, and let it run down", () => {
+  it("give an estimate with its range, unless that is narrow, and count it down", () => {
     expect(startText(null)).to.equal("no estimate yet");
     expect(startText(eta(12, 8, 20))).to.equal("starts in about 12 s (8 s to 20 s)");
     expect(startText(eta(12, 11, 13))).to.equal("starts in about 12 s");

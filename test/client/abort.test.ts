@@ -66,7 +66,7 @@ describe("a run of the client that is aborted", () => {
     });
   }
 
-  it("does not wait for a server that answers nothing any more", async () => {
+  it("does not wait for a server that has stopped answering", async () => {
     const gate = closedGate();
     const abort = new AbortController();
     const running = client.run("gated", gate.input, { signal: abort.signal });
@@ -79,7 +79,7 @@ describe("a run of the client that is aborted", () => {
     gate.open();
   });
 
-  it("leaves the result of a task that has ended to others", async () => {
+  it("keeps the result of a task that has ended", async () => {
     proxy.treat(({ method, url }) => (method === "GET" && url.endsWith("/finished-task") ? "hang" : "pass"));
     const abort = new AbortController();
     const bytes = new Uint8Array(100_000);
@@ -93,7 +93,7 @@ describe("a run of the client that is aborted", () => {
     expect(seen("DELETE", "/finished-task")).to.deep.equal([]);
   });
 
-  it("cancels no other version of its task than one that has not ended", async () => {
+  it("cancels only a version of its task that has not ended", async () => {
     const gate = closedGate();
     const abort = new AbortController();
     const running = client.run("gated", gate.input, { id: "just-ended", signal: abort.signal });
@@ -111,7 +111,7 @@ describe("a run of the client that is aborted", () => {
     expect(seen("DELETE", "/just-ended")).to.have.length(1);
   });
 
-  it("leaves a task alone that it shares by an idempotency key, unless it is told not to", async () => {
+  it("does not cancel a task that it shares by an idempotency key, unless told to", async () => {
     const gates = [closedGate(), closedGate()] as const;
     const idempotencyKey = "shared";
     const first = client.run("gated", gates[0].input, { idempotencyKey, timeout: "1s" });
@@ -130,7 +130,7 @@ describe("a run of the client that is aborted", () => {
     await server.until(id, "canceled");
   });
 
-  it("leaves nothing on a signal that many share, of which Node does not warn", async () => {
+  it("leaves no listener on a signal that many share, and causes no warning of Node", async () => {
     const warnings: Error[] = [];
     const hear = (warning: Error) => warnings.push(warning);
     process.on("warning", hear);

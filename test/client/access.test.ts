@@ -27,7 +27,7 @@ describe("the client of a server with keys", () => {
     await server.stop();
   });
 
-  it("sends its key, and tells a missing one from one that may not do this", async () => {
+  it("sends its key, and distinguishes a missing key from one without the scope", async () => {
     expect(await ada.run("greet", { name: "Ada" })).to.have.property("greeting");
     const nobody = new PaihaoClient<typeof handlers>({ url: server.url });
     const wrong = new PaihaoClient<typeof handlers>({ url: server.url, key: "wrong" });

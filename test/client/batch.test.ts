@@ -27,7 +27,7 @@ describe("a batch of the client", () => {
     return list;
   };
 
-  it("gives a verdict for each input, in order, also where one is bad", async () => {
+  it("gives a verdict for each input, in order, even if one is bad", async () => {
     const inputs = Array.from({ length: 1200 }, (_, n) => ({ name: n === 700 ? "" : `n${n}` }));
     const verdicts = await all(client.batch("greet", inputs, { query: { lang: "en" }, priority: 5 }));
     expect(verdicts.map(({ line }) => line)).to.deep.equal(inputs.map((_, n) => n));
@@ -57,7 +57,7 @@ describe("a batch of the client", () => {
     expect((await verdicts.next()).done).to.equal(true);
   });
 
-  it("sends again what got no verdict, and runs nothing twice", async () => {
+  it("sends inputs without a verdict again, and runs nothing twice", async () => {
     const before = (await server.send("/v1/queues/nothing/finished")).json.items.length;
     let sent = 0;
     proxy.treat(({ url }) => {
@@ -74,7 +74,7 @@ describe("a batch of the client", () => {
     expect(after - before).to.equal(100);
   });
 
-  it("throws where the queue takes no input at all, and stops with its reader and its signal", async () => {
+  it("throws if the queue refuses all inputs, and stops with its reader and its signal", async () => {
     const untyped = new PaihaoClient({ url: server.url });
     expect(await failure(all(untyped.batch("no-such-queue", [1])))).to.include({ code: "unknown-queue" });
     let given = 0;

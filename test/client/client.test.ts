@@ -28,7 +28,7 @@ describe("the client", () => {
     expect(await client.result(task.id)).to.deep.equal(await client.result(task));
   });
 
-  it("runs a task: tells of its place, its progress and its end", async () => {
+  it("runs a task and reports its place, its progress and its end", async () => {
     const [first, second] = [closedGate(), closedGate()];
     const blocking = client.run("gated", first.input);
     await first.entered;
@@ -58,7 +58,7 @@ describe("the client", () => {
     expect((await client.status(id)).state).to.equal("succeeded");
   });
 
-  it("follows what a handler writes, also when it has ended", async () => {
+  it("follows what a handler writes, even after its end", async () => {
     const gate = closedGate();
     const heard: unknown[] = [];
     const input = { words: ["one", "two", "three"], gate: gate.name };
@@ -135,7 +135,7 @@ describe("the client", () => {
     expect(error).to.include({ kind: "failed", code: "task-failed" });
   });
 
-  it("throws what is wrong with an input, by pointers", async () => {
+  it("throws the errors of an input, with pointers", async () => {
     const input = { name: "" };
     const error = await failure(client.submit("greet", input));
     expect(error).to.be.instanceOf(PaihaoError);
@@ -144,7 +144,7 @@ describe("the client", () => {
     expect((error as PaihaoError).message).to.include("#/name");
   });
 
-  it("tells unknown tasks, expired results and unknown queues apart", async () => {
+  it("distinguishes unknown tasks, expired results and unknown queues", async () => {
     expect(await failure(client.result("nobody")))
       .to.be.instanceOf(TaskUnknown)
       .and.have.property("kind", "unknown");

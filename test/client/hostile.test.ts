@@ -103,7 +103,7 @@ describe("the client of a hostile server", () => {
     expect(server.keys).to.deep.equal(["Bearer the-key", "Bearer the-key"]);
   });
 
-  it("sends nothing for a text that is no id and no name of a queue", async () => {
+  it("sends nothing for an invalid id or queue name", async () => {
     const server = await hostile((_, res) => res.end("{}"));
     const { client } = server;
     for (const name of ["..", ".", "", "a/b", "a b", "%2e%2e", "-a", "x".repeat(129), "é"]) {
@@ -125,7 +125,7 @@ describe("the client of a hostile server", () => {
     expect(server.seen).to.deep.equal([]);
   });
 
-  it("refuses at once and by name what cannot be sent", async () => {
+  it("refuses an option that cannot be sent at once, and names it", async () => {
     const server = await hostile((_, res) => res.end("{}"));
     const { client } = server;
     const refused = async (what: RegExp, attempt: Promise<unknown>) => {
@@ -160,7 +160,7 @@ describe("the client of a hostile server", () => {
     expect(server.keys).to.deep.equal(["Bearer from-a-file"]);
   });
 
-  it("takes a code that it does not know for a refusal, whatever it is", async () => {
+  it("treats any unknown code as a refusal", async () => {
     for (const code of ["constructor", "__proto__", "toString", "other"]) {
       const problem = { type: `/problems/${code}`, title: "No", status: 400 };
       const server = await hostile((_, res) => res.writeHead(400).end(JSON.stringify(problem)));

@@ -42,7 +42,7 @@ describe("what the client sends and gets", () => {
     expect(await client.run("page", { body: JSON.stringify(long), type: "application/json" })).to.equal(long);
   });
 
-  it("is a Response where it is neither JSON nor bytes, or where that is asked for", async () => {
+  it("is a Response if it is neither JSON nor bytes, or if that is requested", async () => {
     const page = await client.run("page", { body: "<p>Hi", type: "text/html" });
     if (!(page instanceof Response)) throw new Error("no Response");
     expect(page.headers.get("x-made-by")).to.equal("page");

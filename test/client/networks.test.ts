@@ -41,7 +41,7 @@ describe("the client on bad networks", () => {
     });
   }
 
-  it("submits again under an Idempotency-Key, and knows a task that has ended meanwhile", async () => {
+  it("submits again under an Idempotency-Key, and recognizes a task that has ended meanwhile", async () => {
     proxy.treat(({ method }) => (method === "POST" && submissions().length === 1 ? "lose" : "pass"));
     const task = await client.submit("greet", { name: "Ada" }, { idempotencyKey: "once-only" });
     expect(await client.result(task)).to.have.property("greeting", "Hello, Ada");
@@ -52,7 +52,7 @@ describe("the client on bad networks", () => {
     expect((await client.submit("refusing", { status: 422 }, { id: "failed-before" })).state).to.equal("failed");
   });
 
-  it("asks again where an answer breaks off half-way", async () => {
+  it("asks again if an answer breaks off", async () => {
     proxy.treat(() => (proxy.seen.length % 2 === 1 ? "break" : "pass"));
     const bytes = Uint8Array.from({ length: 100_000 }, (_, n) => n % 251);
     const result = await client.run("mirror", bytes);
@@ -80,7 +80,7 @@ describe("the client on bad networks", () => {
     });
   }
 
-  it("sends what is not idempotent once", async () => {
+  it("sends a request that is not idempotent only once", async () => {
     proxy.treat(() => "lose");
     for (const method of ["POST", "post", "PATCH"]) {
       const begun = proxy.seen.length;
@@ -89,7 +89,7 @@ describe("the client on bad networks", () => {
     }
   });
 
-  it("does not wait for what will not help, and tells what the server said", async () => {
+  it("does not try again if that cannot help, and reports what the server said", async () => {
     const problem = { type: "/problems/queue-full", title: "The queue is full", status: 503 };
     const full = { status: 503, headers: { "Retry-After": "7" }, body: JSON.stringify(problem) };
     proxy.treat(() => full);
@@ -101,7 +101,7 @@ describe("the client on bad networks", () => {
     expect(proxy.seen).to.have.length(2);
   });
 
-  it("gives up on a server that cannot be reached, or is none of ours", async () => {
+  it("gives up on a server that cannot be reached, or is not a Paihao server", async () => {
     const nobody = new PaihaoClient({ url: `http://127.0.0.1:${await reservePort()}`, attempts: 2 });
     expect(await failure(nobody.submit("greet", 1)))
       .to.be.instanceOf(PaihaoError)
@@ -125,7 +125,7 @@ describe("the client on bad networks", () => {
     expect(String(await failure(hanging))).to.equal("Error: enough");
   });
 
-  it("goes on behind the last event when a stream is cut", async () => {
+  it("continues after the last event when a stream is cut", async () => {
     const gate = closedGate();
     const input = { words: ["one", "two"], gate: gate.name };
     const heard: unknown[] = [];
@@ -146,7 +146,7 @@ describe("the client on bad networks", () => {
     expect(proxy.seen.some(({ url }) => url.includes("/status"))).to.equal(false);
   });
 
-  it("asks by long polls where a proxy answers for the events, or resets them", async () => {
+  it("uses long polls if a proxy answers in place of the event stream, or resets it", async () => {
     const impatient = new PaihaoClient<typeof handlers>({ url: proxy.url, attempts: 1 });
     for (const events of [{ status: 502, body: "<html>" }, { status: 406, body: "" }, "reset"] as const) {
       proxy.treat(({ url }) => (url.includes("/events") ? events : "pass"));
@@ -163,7 +163,7 @@ describe("the client on bad networks", () => {
     }
   });
 
-  it("hears by polls of a task that is due much later", async () => {
+  it("learns by polls of a task that is due much later", async () => {
     proxy.treat(({ url }) => (url.includes("/events") ? "reset" : "pass"));
     const task = await client.submit("greet", { name: "Ada" }, { delay: "1h" });
     const watched = client.watch(task);
@@ -194,7 +194,7 @@ describe("the client on bad networks", () => {
     expect(proxy.seen.some(({ url }) => url.includes("/status"))).to.equal(true);
   });
 
-  it("knows a task that failed, and one that succeeded, where a proxy removes the headers that say so", async () => {
+  it("recognizes a failed and a succeeded task even if a proxy removes the headers that say so", async () => {
     for (const events of ["strip", { status: 406 }] as const) {
       proxy.treat(({ url }) => (url.includes("/events") ? events : "strip"));
       for (const status of [422, 429, 503, 404]) {
@@ -218,7 +218,7 @@ describe("the client on bad networks", () => {
     }
   });
 
-  it("asks by long polls where a proxy keeps events back and cuts what takes long", async function () {
+  it("uses long polls if a proxy buffers events and cuts long requests", async function () {
     this.timeout(60_000);
     proxy.treat(({ url }) => (/events|status|output/.test(url) ? { keepMs: 1500 } : "pass"));
     const [first, second] = [closedGate(), closedGate()];

@@ -50,7 +50,7 @@ describe("verifyWebhook (Standard Webhooks 1.0)", () => {
     expect((await verifyWebhook({ headers: signed, body: text }, OTHER)).data.id).to.equal("ü");
   });
 
-  it("refuses another body, id, time, secret or signature, and what is too old or too new", async () => {
+  it("refuses a changed body, id, time, secret or signature, and an event that is too old or too new", async () => {
     for (const [wrong, at = atMs, by = secret] of [
       [{ headers, body: `${body} ` }],
       [{ headers: { ...headers, "webhook-id": "msg_2" }, body }],

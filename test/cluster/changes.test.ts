@@ -91,7 +91,7 @@ describe("a Redis Cluster under load", function () {
     expect((await soundness()).disagreeing).to.deep.equal([]);
   });
 
-  it("has the library of functions where a slot moves to, and on every master that has lost it", async () => {
+  it("loads the library of functions where a slot moves to, and on every master that has lost it", async () => {
     const library = libraryWith({ sharded: true, strictResultTtl: false });
     const t = await openEngine({ url: cluster.url, partitions: 1 });
     try {

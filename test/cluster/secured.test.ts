@@ -108,7 +108,7 @@ describe("a Redis that demands certificates", function () {
     await refused({ ca: "ca.crt" }, /the store at 127\.0\.0\.1:\d+ over TLS/);
   });
 
-  it("needs files that are there, in PEM, with a key that is the certificate's", async () => {
+  it("needs existing PEM files, and the key of the certificate", async () => {
     await refused({ ca: "none.crt" }, /REDIS_URL names .*none\.crt, which cannot be read: ENOENT/);
     await refused({ ca: "san" }, /san, which REDIS_URL names, is not a certificate in PEM/);
     await refused({ ...client, key: "san" }, /san, which REDIS_URL names, is not a private key in PEM/);

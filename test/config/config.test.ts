@@ -375,7 +375,7 @@ describe("the configuration", () => {
       );
     });
 
-    it("allows another store to be forced despite REDIS_URL", () => {
+    it("allows choosing another store despite REDIS_URL", () => {
       expect(readConfig({ ...redis, STORE: "embedded" }).store).to.equal("embedded");
     });
   });
@@ -385,7 +385,7 @@ describe("the configuration", () => {
       expect(readFileSync(ENV_FILE, "utf8"), "npm run docs:env").to.equal(envExample());
     });
 
-    it("starts the server as without it", () => {
+    it("starts the server as if it were missing", () => {
       const env = parseEnv(envExample());
       expect(readConfig(env)).to.deep.equal(readConfig({}));
     });

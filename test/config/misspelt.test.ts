@@ -5,13 +5,13 @@ describe("variables that look like those of the server", () => {
   const meantBy = (...names: string[]) =>
     misspeltVariables(Object.fromEntries(names.map((name) => [name, "1"]))).map(({ meant }) => meant);
 
-  it("are found by the name that is near, or by PAIHAO_", () => {
+  it("are recognized by a similar name, or by PAIHAO_", () => {
     expect(
       meantBy("CONCURENCY", "REIDS_URL", "Max_Body", "PAIHAO_CONCURRENCY", "PAIHAO_KEYS", "PAIHAO_FOO"),
     ).to.deep.equal(["CONCURRENCY", "REDIS_URL", "MAX_BODY", "CONCURRENCY", "PAIHAO_KEY", undefined]);
   });
 
-  it("are none of those of other programs, of Kubernetes, and of the commands; nor right ones", () => {
+  it("do not include those of other programs, Kubernetes and the commands, nor correct ones", () => {
     const others = ["HOSTNAME", "HOME", "PATH", "LOGNAME", "SHELL", "npm_config_cache", "PORTS", "OTEL_TRACES_SAMPLER"];
     const services = ["PAIHAO_SERVICE_HOST", "PAIHAO_API_SERVICE_PORT_HTTP", "PAIHAO_PORT", "PAIHAO_PORT_80_TCP_ADDR"];
     expect(meantBy(...others, ...services, "PAIHAO_URL", "CONCURRENCY")).to.deep.equal([]);

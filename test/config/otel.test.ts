@@ -27,7 +27,7 @@ describe("the variables of OpenTelemetry", () => {
     expect(otelOf({ TRACES_EXPORTER: "otlp" })?.traces?.url).to.equal("http://localhost:4318/v1/traces");
   });
 
-  it("prefer what is said of one signal", () => {
+  it("prefer the variable for one signal", () => {
     const otel = otelOf({
       SERVICE_NAME: "shop",
       RESOURCE_ATTRIBUTES: "deployment.environment.name=test,team=a%20b",

@@ -132,7 +132,7 @@ withPrometheus(`the alerts${program ? "" : " (npx tsx scripts/deploy-tools.ts fe
     });
   const times = (count: number) => Array.from({ length: count });
 
-  it("fire in a real Prometheus, each by its fault, from the first event of fresh processes on", async () => {
+  it("fire in a real Prometheus, each by its fault, even for the first event of new processes", async () => {
     // But for a start that a busy machine slows down.
     const early = async () => (await prometheus?.firing())?.map(({ labels }) => labels.alertname) ?? [];
     await eventually(

@@ -27,7 +27,7 @@ const checksums = (all: readonly Document[]) =>
 (helm ? describe : describe.skip)("the values of the chart", function () {
   this.timeout(60_000);
 
-  it("are refused where a name or a value is unknown", () => {
+  it("are refused if a name or a value is unknown", () => {
     for (const [value, complaint] of [
       ["replicas=3", "replicas"],
       ["worker.replica=3", "replica"],
@@ -95,7 +95,7 @@ const checksums = (all: readonly Document[]) =>
     }
   });
 
-  it("start other pods where the Secret or the handlers that the chart makes change", () => {
+  it("replace the pods when the chart's Secret or handlers change", () => {
     const before = ["secret.REDIS_PASSWORD=a", "secret.API_KEYS=x", "handlers.files.a\\.ts=one"];
     const [api, worker, redis] = checksums(made(...before));
     expect(worker).to.include.keys("checksum/secret", "checksum/handlers");
@@ -116,7 +116,7 @@ const checksums = (all: readonly Document[]) =>
     expect(all.find(({ metadata }) => metadata.name === name).data).to.deep.equal({ "a.ts": "one" });
   });
 
-  it("start other pods where a Secret or handlers in the cluster change", async () => {
+  it("replace the pods when a Secret or handlers in the cluster change", async () => {
     const cluster = await startCluster();
     const render = async () => {
       const { stdout } = await promisify(execFile)(helm ?? "", [

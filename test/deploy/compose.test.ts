@@ -59,7 +59,7 @@ describe("the compose files", () => {
         }
       });
 
-      it("names only services, volumes and files that are there", () => {
+      it("names only services, volumes and files that exist", () => {
         const names = services.map(([name]) => name);
         const volumes = Object.keys({ ...base.volumes, ...extension.volumes });
         for (const [name, service] of services) {
@@ -100,7 +100,7 @@ describe("the compose files", () => {
     );
   });
 
-  it("have a cluster of nodes with fixed addresses, all of which it is made of", () => {
+  it("make a cluster of all nodes, which have fixed addresses", () => {
     const { services } = read("deploy/compose/cluster.yaml");
     const nodes = Object.keys(services).filter((name) => services[name].networks !== undefined);
     expect(nodes).to.have.length(6);

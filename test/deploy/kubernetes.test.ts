@@ -137,7 +137,7 @@ suite(`deploy/helm and deploy/kubernetes${tools ? "" : " (npx tsx scripts/deploy
     expect(faultsOf([{ ...plain[0], specs: {} }]), "of one with a mistake").to.match(/specs.* does not exist/);
   });
 
-  it("is put together by kustomize, with KEDA and without, in whatever namespace", () => {
+  it("is built by kustomize, with and without KEDA, in any namespace", () => {
     const build = (folder: string) => {
       const { status, stdout, stderr } = spawnSync(deployTool("kubectl") ?? "", ["kustomize", folder], {
         encoding: "utf8",

@@ -55,7 +55,7 @@ describe(`deploy/prometheus${promtool === undefined ? " (npx tsx scripts/deploy-
 
   withPromtool("has a configuration that promtool accepts", () => accepted("check", "config", "prometheus.yml"));
 
-  it("says of each alert how bad it is, what it is, and where to read on", () => {
+  it("gives each alert a severity, a description and a link to the runbook", () => {
     expect(rules).to.have.length.above(13);
     for (const { alert, labels, annotations } of rules) {
       expect(labels.severity, alert).to.match(/^(?:critical|warning)$/);

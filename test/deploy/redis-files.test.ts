@@ -78,7 +78,7 @@ describe("the Redis of compose.yaml, with the commands of docs/operations.md", f
     expect(code, `${line}\n${printed}`).to.equal(0);
   };
 
-  it("gives a snapshot back that was taken while it ran, which it does not read where it is put by itself", async () => {
+  it("restores a snapshot that was taken while it ran, which it would not load by itself", async () => {
     const [take, giveBack] = shown();
     await admin().mset(...Array.from({ length: 1000 }, (_, n) => [`key-${n}`, n]).flat());
     await run(take);

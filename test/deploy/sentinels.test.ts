@@ -88,7 +88,7 @@ describe("deploy/compose/sentinel.yaml, with its commands run on loopback addres
     at(`${network}${SENTINELS["sentinel-1"]}`, 26379).call("SENTINEL", ...command) as Promise<string[]>;
   const primary = async () => (await ask("GET-MASTER-ADDR-BY-NAME", "mymaster"))[0] ?? "";
 
-  it("keeps what a failover has decided, and what was written since, when everything is restarted", async () => {
+  it("keeps the result of a failover, and later writes, when everything is restarted", async () => {
     await up();
     await eventually(async () => {
       const fields = await ask("MASTER", "mymaster");

@@ -38,7 +38,7 @@ describe("docs/capacity.md", () => {
     expect(shown.trim(), "after a new measurement, copy what it prints").to.equal(printed.trim());
   });
 
-  it("has the CPU of each measured load, and lies between them in between", () => {
+  it("has the CPU of each measured load, and interpolates between them", () => {
     const costs = readCosts();
     const at = (tasksPerSecond: number) => capacityOf({ ...NOTHING, tasksPerSecond }, costs).redisCore;
     for (const { perSecond, redisCore } of costs.levels) expect(at(perSecond)).to.be.closeTo(redisCore, 1e-9);

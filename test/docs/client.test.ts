@@ -49,13 +49,13 @@ describe("docs/client.md", function () {
     expect(lines).to.include.members(["written: Hello,", "written: Ada"]);
   });
 
-  it("takes it step by step", async () => {
+  it("does it step by step", async () => {
     const text = await said("steps.ts");
     expect(text).to.match(/^[0-9a-z]{16,28} 0 /);
     expect(text).to.include("written: Ada\nHello, Ada!\n").and.include("'greet: 0 waiting'");
   });
 
-  it("tells errors apart", async () => {
+  it("distinguishes errors", async () => {
     expect(await said("errors.ts"))
       .to.match(/^refused invalid-input \[/)
       .and.include("pointer: '#/name'");

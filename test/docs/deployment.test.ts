@@ -141,7 +141,7 @@ describe("compose.yaml", () => {
     expect(api.ports).to.deep.equal([`127.0.0.1:\${PAIHAO_PORT:-3000}:${api.environment.PORT}`]);
   });
 
-  it("is open only because only this machine can reach it; keys close it", () => {
+  it("needs no key only because only this machine can reach it; keys restrict it", () => {
     expect(api.environment.AUTH).to.equal("none");
     expect(api.ports).to.satisfy((ports: string[]) => ports.every((port) => port.startsWith("127.0.0.1:")));
     expect(readConfig({ ...api.environment, API_KEYS: `ci:submit:${"0".repeat(64)}` }).apiKeys).to.have.length(1);

@@ -42,7 +42,7 @@ describe("the guides", function () {
       await runGuide(guide, env);
     });
 
-    it(`of docs/${guide} leave no command out that can be run`, () => {
+    it(`of docs/${guide} include every command that can be run`, () => {
       const blocks = [...readGuide(guide).matchAll(/^```console\n(.*?)^```/gms)].map(([, block = ""]) => block);
       for (const line of blocks.flatMap((block) => block.split("\n"))) expect(line).to.match(NOT_RUN);
     });

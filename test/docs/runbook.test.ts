@@ -21,7 +21,7 @@ describe("docs/runbook.md", () => {
       for (const part of ["**Means.**", "**See.**", "**Do.**"]) expect(text, name).to.include(part);
   });
 
-  it("has an entry for each alert rule, to which the rule leads, and no other", function () {
+  it("has an entry for each alert rule, linked from it, and no others", function () {
     if (!existsSync(ALERTS)) this.skip();
     const { groups } = parse(readFileSync(ALERTS, "utf8")) as { groups: { rules: Rule[] }[] };
     const rules = groups.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined);

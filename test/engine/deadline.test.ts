@@ -32,7 +32,7 @@ describe("a deadline", () => {
     return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
   };
 
-  it("takes tasks out of the line and leaves those whose time is not over", async () => {
+  it("takes tasks out of the line when their time is over, and no others", async () => {
     await t.submit({ id: "late", deadlineMs: 1 });
     await t.submit({ id: "later", delayMs: LATER_MS, deadlineMs: 2 });
     await t.submit({ id: "kept", deadlineMs: LATER_MS });
@@ -47,7 +47,7 @@ describe("a deadline", () => {
     expect(await tick()).to.deep.equal([]);
   });
 
-  it("has a running task asked to stop, and whatever its worker reports, it is canceled by its deadline", async () => {
+  it("makes a running task stop, which ends as canceled by its deadline whatever its worker reports", async () => {
     const ends = {
       completed: (lease: Awaited<ReturnType<typeof take>>) =>
         t.engine.leases.complete(lease, resultOf("x"), t.settings),
@@ -79,7 +79,7 @@ describe("a deadline", () => {
     expect((await t.look("late")).errorCode).to.equal(null);
   });
 
-  it("is deleted with the end of its task, and dropped by a retry", async () => {
+  it("is removed when its task ends, and by a retry", async () => {
     for (const id of ["done", "failed", "dead", "canceled"]) await t.submit({ id, deadlineMs: LATER_MS });
     await t.engine.tasks.cancel("canceled", "jobs");
     const at = (await t.look("dead")).deadlineMs;
@@ -95,7 +95,7 @@ describe("a deadline", () => {
     expect(await dated()).to.equal("0 0");
   });
 
-  it("costs a queue without deadlines no key", async () => {
+  it("adds no Redis key to a queue without deadlines", async () => {
     await t.submit({ id: "plain" });
     await tick();
     expect(await keysLike(t.redis, storedKey(t.keys.tag(t.keys.partitionOf("plain")), "deadlines", "*"))).to.deep.equal(
@@ -103,13 +103,13 @@ describe("a deadline", () => {
     );
   });
 
-  it("is told to whoever ticks, so that it wakes for it", async () => {
+  it("is reported to the ticker, so that it ticks in time", async () => {
     await t.submit({ id: "soon", deadlineMs: LATER_MS });
     const { nextMs } = await t.engine.maintenance.tick(t.keys.partitionOf("soon"));
     expect(nextMs).to.be.within(1, LATER_MS);
   });
 
-  it("is decided once against start, completion and cancel, whichever comes first", async () => {
+  it("races with start, completion and cancel, and exactly one of them wins", async () => {
     const ids = Array.from({ length: 60 }, (_, n) => `race${n}`);
     const outcomes = new Map<string, string[]>();
     await Promise.all(ids.map((id) => t.submit({ id, deadlineMs: 1 })));

@@ -59,7 +59,7 @@ describe("the line of a queue", () => {
     }
   });
 
-  it("counts over all partitions what is submitted together", async () => {
+  it("counts tasks that are submitted together over all partitions", async () => {
     const p = await openEngine({ partitions: 3 });
     try {
       const ids = Array.from({ length: 400 }, (_, n) => `p${n}`);

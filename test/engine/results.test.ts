@@ -34,7 +34,7 @@ describe("the result of a task in the store", () => {
     return id;
   }
 
-  it("is in the task's hash if it is short, else in a key of its own", async () => {
+  it("is in the task's hash if it is short, else in its own Redis key", async () => {
     jobs = await openEngine();
     for (const length of [1, 63, 64, 65, 128, 200, 255, 256, 257, 1000]) {
       const answer = answerOf("x".repeat(length - encodeResult(answerOf("")).length));
@@ -90,7 +90,7 @@ describe("the result of a task in the store", () => {
     expect(await inHash(id)).to.deep.equal([]);
   });
 
-  it("is always a key of its own with STRICT_RESULT_TTL, but read from both", async () => {
+  it("always has its own Redis key with STRICT_RESULT_TTL, but is read from both places", async () => {
     jobs = await openEngine();
     const before = await succeed(answerOf("1"));
     const { complete } = scriptsOf(jobs.redis, { strictResultTtl: true });

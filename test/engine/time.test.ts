@@ -73,7 +73,7 @@ describe("the engine's time", () => {
     expect(fences[0]).to.be.above(Number(before?.fence));
   });
 
-  it("keeps a task's place through a loss, a retry and a release while others join behind it", async () => {
+  it("keeps a task's place through a loss, a retry and a release while others join after it", async () => {
     for (const id of ["a", "b", "c", "d"]) await t.submit({ id });
     const taken = await t.reserve(3);
     const [a, b, c] = taken.map((task) => ({ queue: "jobs", id: task.id, fence: task.fence }));
@@ -87,7 +87,7 @@ describe("the engine's time", () => {
     expect(ids(await t.reserve(10))).to.deep.equal(["a", "b", "c", "d", "e"]);
   });
 
-  it("moves no more in one call than its limit, however many queues have something due, and none is left out", async () => {
+  it("moves at most its limit in one call, however many queues have something due, and skips none", async () => {
     const queues = ["q1", "q2", "q3"];
     for (const queue of queues) {
       for (let n = 0; n < 8; n += 1) {
@@ -141,7 +141,7 @@ describe("the engine's time", () => {
     expect(done).to.have.members(all);
   });
 
-  it("holds inputs and results of a megabyte, and any bytes, as they are", async () => {
+  it("keeps inputs and results of a megabyte, and any bytes, unchanged", async () => {
     const million = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, n) => (n * 131 + (n >> 8)) % 256));
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
     const inputs = new Map([

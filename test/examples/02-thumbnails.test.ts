@@ -59,7 +59,7 @@ describe("examples/02-thumbnails", () => {
     }
   });
 
-  it("accepts images only", () => {
+  it("accepts only images", () => {
     expect(thumbnails.consumes).to.deep.equal(["image/*"]);
   });
 
@@ -70,7 +70,7 @@ describe("examples/02-thumbnails", () => {
     expect(await sizeOf(response)).to.deep.equal({ format: "webp", width: 320, height: 160, pages: 1 });
   });
 
-  it("takes the width of the query", async () => {
+  it("uses the width in the query", async () => {
     const png = await picture(1000, 500).png().toBuffer();
     expect(await sizeOf(await run(png, { width: "100" }))).to.include({ width: 100, height: 50 });
     expect(await sizeOf(await run(png, { width: "1" }))).to.include({ width: 1, height: 1 });

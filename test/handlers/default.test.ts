@@ -29,7 +29,7 @@ describe("the handler of the queue default", () => {
       }
     });
 
-    it("neither both nor none, nor other members", async () => {
+    it("exactly one of them, and no other members", async () => {
       expect(await issues({})).to.deep.equal([": expected exactly one of html and url"]);
       expect(await issues({ html: "", url: "http://a.b/" })).to.deep.equal([": expected exactly one of html and url"]);
       expect(await issues({ html: "", depth: 2 })).to.deep.equal([': Unrecognized key: "depth"']);
@@ -52,7 +52,7 @@ describe("the handler of the queue default", () => {
   });
 
   describe("given html", () => {
-    it("digests an empty page to an empty digest", async () => {
+    it("returns an empty digest for an empty page", async () => {
       expect(await run({ html: "" })).to.deep.equal({
         url: null,
         canonicalUrl: null,

@@ -45,7 +45,7 @@ describe("the build", () => {
     expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(true);
   });
 
-  it("puts the Lua files together to the library that is loaded", () => {
+  it("joins the Lua files to the library that is loaded", () => {
     build(root);
     const built = readFileSync(join(root, "dist/store/library/library.lua"), "utf8");
     expect(built).to.equal(assemble(new URL("../../src/store/", import.meta.url)));

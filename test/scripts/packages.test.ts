@@ -14,7 +14,7 @@ const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), "utf8")
 describe("the bill of materials", function () {
   this.timeout(120_000);
 
-  it("has what users install and what browsers load, with all that they depend on, and nothing of the development", () => {
+  it("has the packages that users install and browsers load, with their dependencies, and none for development", () => {
     const { components, dependencies, metadata } = sbom(ROOT);
     const names = components.map(({ name }) => name);
     expect(metadata.component.name).to.equal("paihao");
@@ -42,7 +42,7 @@ describe("the bill of materials", function () {
 });
 
 describe("packages with install scripts", () => {
-  it("are those that package.json names, which need theirs not to be run", () => {
+  it("are those that package.json names, whose scripts need not run", () => {
     const packages = Object.entries<{ hasInstallScript?: boolean }>(read("package-lock.json").packages);
     const names = packages.flatMap(([path, { hasInstallScript }]) =>
       hasInstallScript === true ? [path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)] : [],
@@ -95,7 +95,7 @@ describe("the audit of packages", function () {
     },
   ];
 
-  it("fails if a package that users run has a high or critical finding, however it came in", async () => {
+  it("fails if a package that users run has a high or critical finding, direct or not", async () => {
     const { code, lines } = await audit(200, {
       "@ioredis/commands": advisory("critical"),
       "koa-compose": advisory("high"),
@@ -115,7 +115,7 @@ describe("the audit of packages", function () {
     expect(lines.at(-1)).to.equal("1 passed, 0 failed, 0 skipped");
   });
 
-  it("says in one line that the registry has none, and goes on", async () => {
+  it("says in one line that the registry has no audit, and goes on", async () => {
     const { code, lines } = await audit(405, {});
     expect(code).to.equal(0);
     expect(lines).to.have.length(2);

@@ -30,7 +30,7 @@ describe("the changelog", () => {
     const next = released(CHANGELOG, "0.3.0", "2026-02-01");
     expect(notesOf(next)).to.equal("");
     expect(notesOf(next, "0.3.0")).to.equal("### Added\n\n- A thing.");
-    expect(() => released(next, "0.4.0", "2026-02-01")).to.throw("nothing that is unreleased");
+    expect(() => released(next, "0.4.0", "2026-02-01")).to.throw("no unreleased changes");
     expect(() => released(CHANGELOG, "0.2.0", "2026-02-01")).to.throw("has 0.2.0 already");
   });
 

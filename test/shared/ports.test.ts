@@ -27,13 +27,13 @@ describe("a reserved port", () => {
     expect(new Set(ports).size).to.equal(3 * EACH);
   });
 
-  it("is none that the system gives to who asks for any", async function () {
+  it("is not one that the system hands out for port 0", async function () {
     if (process.platform !== "linux") return this.skip();
     const [low] = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8").split("\t").map(Number);
     expect(await reservePort()).to.be.below(low ?? 0);
   });
 
-  it("can be left and taken again", async () => {
+  it("can be released and taken again", async () => {
     const port = await reservePort();
     for (let n = 0; n < 3; n += 1) {
       const server = net.createServer().listen(port, "127.0.0.1");

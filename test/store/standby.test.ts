@@ -23,7 +23,7 @@ describe("a connection on which requests wait", () => {
   };
   const open = async () => kept((await connectOnce(store.url)) as Redis);
 
-  it("is given up without ending the connection of another client, which has its number since the store started again", async () => {
+  it("is given up without ending the connection of another client that has got its number after a restart", async () => {
     const commands = kept(new Redis(store.url));
     // So many have connected before it.
     for (let n = 0; n < 20; n += 1) await open();

@@ -66,7 +66,7 @@ describe("OpenTelemetry", function () {
     }
   });
 
-  it("holds up a stop for only one time limit if the collector never answers, traces and metrics beside each other", async () => {
+  it("delays a stop for only one time limit if the collector never answers, since traces and metrics are sent in parallel", async () => {
     const collector = await startCollector(() => null);
     const server = await startServer({ DRAIN_TIMEOUT: "20s", OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     try {
@@ -85,7 +85,7 @@ describe("OpenTelemetry", function () {
     ["answers 503", 503],
     ["never answers", null],
   ] as const) {
-    it(`holds up neither tasks nor the exit if the collector ${what}, and is logged once`, async () => {
+    it(`delays neither tasks nor the exit if the collector ${what}, and is logged once`, async () => {
       const collector = await startCollector(() => answer);
       const server = await startServer({
         DRAIN_TIMEOUT: "1s",

@@ -13,7 +13,7 @@ const WEBHOOK_TOKEN = "receivers-own-token";
 const HASH = createHash("sha256").update(KEY).digest("hex");
 
 describe("the log", () => {
-  it("names no secret, at any level, whatever is asked of the server and whatever handlers log", async () => {
+  it("contains no secret, at any level, whatever requests are sent and whatever handlers log", async () => {
     const server = await startGateways(
       `export const leaky = defineHandler({
         queue: "leaky", attempts: 1,
@@ -79,7 +79,7 @@ describe("the log", () => {
     for (const secret of secrets) expect(text, secret).to.not.include(secret);
   });
 
-  it("is not held up by a long path or an error that quotes its input, and keeps the beginning of each", async () => {
+  it("is not slowed down by a long path or an error that quotes its input, and keeps the beginning of each", async () => {
     const server = await startGateways(
       `export const quoting = defineHandler({
         queue: "quoting", attempts: 1, isolate: true,

@@ -59,7 +59,7 @@ describe("metrics for a collector", () => {
     expect(text).to.include('paihao_attempt_duration_seconds_count{queue="default",end="result"} 2');
   });
 
-  it("have units, and all others a name of ours", async () => {
+  it("have units, and names of our own if there is no convention", async () => {
     await eventually(() => collector.metrics.length > 0);
     const units = Object.fromEntries(collector.metrics.map(({ name, unit, type }) => [name, [unit, type]]));
     expect(units).to.deep.include({

@@ -50,7 +50,7 @@ describe("the trace context of a submission, without a collector", () => {
     });
   }
 
-  it("does not make a repeated submission another one", async () => {
+  it("does not make a repeated submission a different one", async () => {
     const id = { "X-Request-Id": "once" };
     await server.post("plain", 1, { ...TRACE, ...id });
     const other = traceparent.replace("4bf9", "ffff");
@@ -92,7 +92,7 @@ describe("the trace context of a submission, without a collector", () => {
     );
   });
 
-  it("is not sent to that API as far as it is invalid", async () => {
+  it("is sent to that API without its invalid parts", async () => {
     await server.send("/v1/gateway/api/state", { headers: { traceparent, tracestate: "no list" } });
     await server.send("/v1/gateway/api/parent", { headers: { traceparent: "00-0-0-0", tracestate } });
     const sent = ["/state", "/parent"].flatMap((path) => upstream.to(path));
@@ -109,7 +109,7 @@ describe("the trace context of a submission, without a collector", () => {
     await eventually(async () => expect((await server.post("seen", 1)).json).to.deep.equal([TRACE]));
   });
 
-  it("is part of a lease over HTTP, also if that is asked for again", async () => {
+  it("is part of a lease over HTTP, also if that is requested again", async () => {
     await server.send("/v1/queues/remote/requests", {
       method: "POST",
       headers: { ...TRACE, Prefer: "respond-async" },

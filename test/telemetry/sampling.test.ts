@@ -52,7 +52,7 @@ describe("sampling", () => {
   before(() => context.setGlobalContextManager(new ScopedContexts()));
   after(() => context.disable());
 
-  it("is up to the sender where it is parent-based, otherwise to the server, which then changes the flag", () => {
+  it("is decided by the sender if it is parent-based, otherwise by the server, which then changes the flag", () => {
     const decisions = (sampler: Sampler, ratio?: number) =>
       [`${TRACE}-01`, `${TRACE}-00 a=1`, `${TRACE}-03 a=1`, `${TRACE}-02`].map((trace) =>
         samplingBy(sampler, ratio).passedOn(trace),
@@ -68,7 +68,7 @@ describe("sampling", () => {
     expect(decisions("traceidratio", 1)).to.deep.equal(Array(4).fill(undefined));
   });
 
-  it("makes no span for a request and its task where the trace is not recorded, but passes it on", async () => {
+  it("creates no span for a request and its task if the trace is not recorded, but passes it on", async () => {
     const { submit, tracing, started } = tracingBy("parentbased_traceidratio", 0);
     const given = `${TRACE}-00 vendor=1`;
     expect(await submit(given)).to.equal(given);
@@ -84,7 +84,7 @@ describe("sampling", () => {
     expect(started).to.deep.equal([]);
   });
 
-  it("names the trace in log lines, also where it is not recorded, and keeps the id of the request beside it", async () => {
+  it("names the trace in log lines even if it is not recorded, together with the id of the request", async () => {
     const of = (trace: string) =>
       withRequestId("a", async () => {
         const { tracing } = tracingBy("parentbased_always_on");
@@ -106,7 +106,7 @@ describe("sampling", () => {
     expect(after).to.equal(undefined);
   });
 
-  it("records a trace that begins with a request under the id by which that was decided", async () => {
+  it("records a trace that begins with a request under the id that the decision was based on", async () => {
     const { submit, started, recorded } = tracingBy("parentbased_traceidratio", 0.5);
     const traces = [];
     for (let n = 0; n < 100; n += 1) traces.push(await submit(""));

@@ -14,7 +14,7 @@ describe("the trace of a request", () => {
     expect(traceHeadersOf("")).to.deep.equal({});
   });
 
-  it("is none if traceparent is invalid (W3C Trace Context §3.2.2)", () => {
+  it("is empty if traceparent is invalid (W3C Trace Context §3.2.2)", () => {
     const invalid = [
       "",
       "00",
@@ -44,7 +44,7 @@ describe("the trace of a request", () => {
 
   const stateOf = (tracestate: string) => traceHeadersOf(traceOf({ traceparent: PARENT, tracestate })).tracestate;
 
-  it("keeps a tracestate up to 512 characters: long members leave first, then the last ones (§3.3.1.5)", () => {
+  it("keeps up to 512 characters of a tracestate: long members are dropped first, then the last ones (§3.3.1.5)", () => {
     const long = `long=${"x".repeat(200)}`;
     const short = Array.from({ length: 10 }, (_, n) => `key${n}=${"y".repeat(40)}`);
     expect(stateOf([long, ...short].join(","))).to.equal(short.join(","));
@@ -54,7 +54,7 @@ describe("the trace of a request", () => {
     expect(kept.join(",").length).to.be.within(450, 512);
   });
 
-  it("drops an invalid tracestate alone (§3.3.1)", () => {
+  it("drops only the tracestate if that is invalid (§3.3.1)", () => {
     const invalid = [
       "a",
       "=1",

@@ -54,7 +54,7 @@ describe("traces", function () {
     await collector.close();
   });
 
-  it("lead from the submitter over the server and a worker in another process to the webhook", async () => {
+  it("lead from the submitter through the server and a worker in another process to the webhook", async () => {
     const { traceId, headers } = newTrace();
     const search = `?webhook=${encodeURIComponent(receiver.url)}`;
     const at = `/v1/queues/plain/requests${search}`;
@@ -139,7 +139,7 @@ describe("traces", function () {
     expect(named(spans, "process undone").facts).to.include({ "paihao.task.verdict": "dead" });
   });
 
-  it("go on behind a gateway, and in a handler with a thread of its own", async () => {
+  it("continue behind a gateway, and in a handler with its own thread", async () => {
     const { traceId, headers } = newTrace();
     const seen = receiver.received.length;
     await api.send("/v1/gateway/api/x", { headers });
@@ -153,7 +153,7 @@ describe("traces", function () {
     expect(answer.json.headers.traceparent).to.equal(`00-${other.traceId}-${run.spanId}-01`);
   });
 
-  it("are not recorded where the submitter says so, but passed on", async () => {
+  it("are not recorded if the submitter says so, but passed on", async () => {
     const { traceId, headers } = newTrace("00");
     const answer = await api.post("plain", 1, headers);
     expect(answer.json.headers.traceparent).to.match(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));

@@ -28,7 +28,7 @@ describe("runHandler", () => {
     },
   });
 
-  it("runs one attempt and tells its result, progress, output, steps and log", async () => {
+  it("runs one attempt and returns its result, progress, output, steps and log", async () => {
     const submittedAt = new Date("2026-01-02T03:04:05Z");
     const run = await runHandler(order, { item: "tea", count: 2 }, { submittedAt });
     expect(run).to.deep.equal({
@@ -80,7 +80,7 @@ describe("runHandler", () => {
     expect(Date.parse(at)).to.be.a("number");
   });
 
-  it("passes bytes in and out, and a Response with what is kept of it", async () => {
+  it("passes bytes in and out, and a Response with the headers that are kept", async () => {
     const reverse = defineHandler({
       queue: "reverse",
       consumes: ["image/png", "text/*"],

@@ -20,7 +20,7 @@ const children = () =>
   execFileSync("ps", ["-o", "pid=", "--ppid", String(process.pid)], { encoding: "utf8" }).split("\n").length;
 
 describe("testServer", () => {
-  it("runs tasks on a store of its own, and says when nothing is left to do", async () => {
+  it("runs tasks on its own store, and says when no work is left", async () => {
     let [runs, undone] = [0, 0];
     const flaky = defineHandler({
       queue: "flaky",
@@ -72,7 +72,7 @@ describe("testServer", () => {
     expect((await submit(server.url, "echo", "hello")).status).to.equal(401);
   });
 
-  it("names what is left if it is not drained in time", async () => {
+  it("names the remaining tasks if it is not drained in time", async () => {
     const gate = deferred();
     const slow = defineHandler({ queue: "slow", concurrency: 1, run: () => gate.promise });
     await using server = await testServer({ handlers: [slow] });
@@ -84,7 +84,7 @@ describe("testServer", () => {
     gate.resolve();
   });
 
-  it("takes the settings of a server", async () => {
+  it("accepts the settings of a server", async () => {
     const echo = defineHandler({ queue: "echo", run: (input) => input });
     await using server = await testServer({ handlers: [echo], maxBody: 10 });
     expect((await submit(server.url, "echo", "a long text")).status).to.equal(413);

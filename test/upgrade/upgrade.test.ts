@@ -95,7 +95,7 @@ describe("the previous release and this one on one store", function () {
     }
   };
 
-  it("go on with what the previous release left, and agree on every place", async () => {
+  it("continue with what the previous release left, and agree on every place", async () => {
     await stage("old");
     await Promise.all([fleet.startApi("new"), fleet.startWorkers("new")]);
     await stage("old and new");
@@ -105,7 +105,7 @@ describe("the previous release and this one on one store", function () {
   });
 
   for (const [name, act] of Object.entries(CASES)) {
-    it(`agree on ${name}, whichever takes it, runs it and is asked`, async () => {
+    it(`agree on ${name}, whichever release accepts, runs and reports it`, async () => {
       const combinations = RELEASES.flatMap((api) =>
         RELEASES.flatMap((other) => RELEASES.map((runBy) => ({ api, other, runBy }))),
       );
@@ -128,7 +128,7 @@ describe("the previous release and this one on one store", function () {
   }
 
   for (const holder of RELEASES) {
-    it(`let no third task of a key start after a new input at the other release, if the ${holder} one started two`, async () => {
+    it(`start no third task of a key after a new input at the other release, if the ${holder} one started two`, async () => {
       const other = holder === "old" ? "new" : "old";
       const [busy, free] = [`${holder}-busy`, `${holder}-free`];
       const submitted = async (id: string, who: string) =>

@@ -62,7 +62,7 @@ describe("the delivery of webhooks", () => {
     expect(second?.headers["webhook-id"]).not.to.equal(first?.headers["webhook-id"]);
   });
 
-  it("tells the result although it has expired before the receiver takes the event", async () => {
+  it("reports the result even if it expires before the receiver accepts the event", async () => {
     await open({ resultTtl: 1000, pauseMs: () => 100 });
     receiver.answers(() => 503);
     await t.submit("late", receiver.url);
@@ -121,7 +121,7 @@ describe("the delivery of webhooks", () => {
     for (const { body, headers } of events) new Webhook(NEW).verify(body, headers as Record<string, string>);
   });
 
-  it("has a body made for each attempt: a result that was deleted meanwhile is not in it, and no copy is stored", async () => {
+  it("has its body built for each attempt: a result deleted meanwhile is not in it, and no copy is stored", async () => {
     await open();
     receiver.answers(() => 503);
     await t.submit("i", receiver.url);

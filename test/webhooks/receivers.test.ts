@@ -117,7 +117,7 @@ describe("the slots that receivers share", () => {
     expect(receivers.enter(a, 10)).to.be.a("function");
   });
 
-  it("are requested again by deliveries that found none, at the pace of the host and within a minute", () => {
+  it("are requested again by deliveries that found no slot, at the pace of the host and within a minute", () => {
     const receivers = new Receivers(32);
     visit(receivers, a, 1000);
     for (let n = 0; n < maxOfOne; n += 1) receivers.enter(a, 1000);

@@ -40,7 +40,7 @@ describe("the schedule of webhook deliveries", () => {
     expect(totalMs(1)).to.be.below(48 * HOUR_MS);
   });
 
-  it("has no more attempts than that takes", () => {
+  it("has no more attempts than that needs", () => {
     expect(totalMs(0) - pauseMs(ATTEMPTS - 1, 0)).to.be.below(24 * HOUR_MS);
   });
 });

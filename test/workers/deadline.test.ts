@@ -35,7 +35,7 @@ describe("the deadline of a running task", () => {
     expect(await undone.promise).to.equal(7);
   });
 
-  it("begins no further step, though the handler heeds no signal", async () => {
+  it("begins no further step, although the handler ignores its signal", async () => {
     const [begun, go] = [deferred(), deferred()];
     const thrown: unknown[] = [];
     shop = await openWorkshop([

@@ -99,7 +99,7 @@ describe("a handler that ignores its signal", function () {
     });
   }
 
-  it("has ended before its task is canceled, also where nothing follows it", async () => {
+  it("has ended before its task is canceled, even if nothing follows it", async () => {
     await open({});
     await shop.worker();
     const id = await shop.submit(1);
@@ -111,7 +111,7 @@ describe("a handler that ignores its signal", function () {
     expect((await shop.ended(id)).state).to.equal("canceled");
   });
 
-  it("is left at last if it was canceled and nothing follows it", async () => {
+  it("is finally abandoned if it was canceled and nothing follows it", async () => {
     await open({ lease: "1s" });
     await shop.worker();
     const id = await shop.submit(1);
@@ -138,7 +138,7 @@ describe("a handler that ignores its signal", function () {
     expect(await shop.ended(id, "waiting")).to.include({ lost: 1, attempts: 0 });
   });
 
-  it("loses its slot and its task with its lease, also after it was canceled", async () => {
+  it("loses its slot and its task with its lease, even after it was canceled", async () => {
     await open({ undo, concurrency: 1 });
     await shop.worker();
     const id = await shop.submit(1);
@@ -151,7 +151,7 @@ describe("a handler that ignores its signal", function () {
     expect(await gauge()).to.equal("1");
   });
 
-  it("is counted and logged as stuck after DRAIN_TIMEOUT, or its lease; a program with the server as a library goes on", async () => {
+  it("is counted and logged as stuck after DRAIN_TIMEOUT, or its lease; a program that uses the library continues", async () => {
     await open({ undo, lease: "1s", concurrency: 2 });
     const worker = await shop.worker();
     const id = await shop.submit(1);

@@ -25,7 +25,7 @@ describe("what a handler writes", () => {
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
 
-  it("is stored in order before the result, though the handler waits for none of it", async () => {
+  it("is stored in order before the result, although the handler does not await it", async () => {
     await open((_, task) => {
       for (let n = 0; n < 1000; n += 1) void task.write(n);
       const { write } = task;
@@ -54,7 +54,7 @@ describe("what a handler writes", () => {
     expect(calls).to.equal(1);
   });
 
-  it("of a further attempt is told apart", async () => {
+  it("is distinguished by attempt", async () => {
     await open((_, task) => {
       void task.write(`attempt ${task.attempt}`);
       if (task.attempt === 1) throw new Error("once more");
@@ -86,7 +86,7 @@ describe("what a handler writes", () => {
     expect(told).to.have.length(1);
   });
 
-  it("is limited over all attempts; a handler that lets the refusal pass on has failed for good", async () => {
+  it("is limited over all attempts; a handler that does not catch the refusal fails for good", async () => {
     await open(
       async (_, task) => {
         await task.write("x".repeat(60));
@@ -131,7 +131,7 @@ describe("what a handler writes", () => {
     expect(await read(id)).to.deep.equal([]);
   });
 
-  it("waits for a store that is away, and is stored once", async () => {
+  it("waits for an unreachable store, and is stored once", async () => {
     let failures = 0;
     await open(async (_, task) => {
       const { outputs } = shop.engine;

@@ -32,7 +32,7 @@ describe("a worker of a queue in several partitions", () => {
     expect(asked).to.be.at.most(2 * tasks + PARTITIONS * (2 + seconds));
   });
 
-  it("finds work in all of them although no notice arrives", async () => {
+  it("finds work in all of them even if no notice arrives", async () => {
     await open();
     shop.engine.pubsub.listen = async () => () => undefined;
     await shop.worker();

@@ -76,7 +76,7 @@ describe("worker processes", function () {
     }
   };
 
-  it("run the tasks of a key one after the other, in order, whenever they are killed", () =>
+  it("run the tasks of a key one after the other, in order, even if they are killed at any time", () =>
     runInOrder(fixtures.ordered, { keys: 6, each: 10, kills: 4 })).timeout(180_000);
 
   it("do so if these run in threads", () => runInOrder(fixtures.orderedApart, { keys: 3, each: 4, kills: 2 })).timeout(

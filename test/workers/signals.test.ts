@@ -118,7 +118,7 @@ describe("a running task's signal", () => {
     expect(reasons).to.deep.equal(["canceled"]);
   });
 
-  it("counts a canceled run as that, whatever its handler does then", async () => {
+  it("counts a canceled run as canceled, whatever its handler then does", async () => {
     await open(async (input, task) => {
       const reason = await firing(task.signal);
       if (input === "throw") throw new Error(reason);

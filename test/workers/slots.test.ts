@@ -56,7 +56,7 @@ describe("a worker's slots", () => {
     expect(seen.runs).to.deep.equal(ids);
   });
 
-  it("are none of a queue whose handler has concurrency 0: its tasks wait for workers over HTTP", async () => {
+  it("do not exist for a queue whose handler has concurrency 0: its tasks wait for workers over HTTP", async () => {
     const left = counting(Promise.resolve(), 0);
     const done = defineHandler({ queue: "done-here", run: () => 1 });
     shop = await openWorkshop([left.handler, done]);
@@ -143,7 +143,7 @@ describe("a worker's slots", () => {
       expect(ended.map(({ lost, attempts }) => [lost, attempts])).to.deep.equal(ids.map(() => [0, 1]));
     });
   }
-  it("hand back at once the tasks of a reply for which no slot is free any more", async () => {
+  it("hand back tasks at once if no slot is free for them any more", async () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 2);
     shop = await openWorkshop([handler]);

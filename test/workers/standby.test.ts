@@ -38,7 +38,7 @@ describe("an idle worker, whose request waits in the store", () => {
     return ids;
   };
 
-  it("gets a task with the reply to it, and waits again", async () => {
+  it("gets a task in the reply, and waits again", async () => {
     shop = await openWorkshop([jobs()]);
     const asked = askedFor(shop);
     await shop.worker();
@@ -49,7 +49,7 @@ describe("an idle worker, whose request waits in the store", () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it("leaves to another one what it has no slot for", async () => {
+  it("leaves tasks for which it has no slot to another worker", async () => {
     const both = deferred();
     const running: string[] = [];
     const handler = jobs(async (_, task) => {
@@ -65,7 +65,7 @@ describe("an idle worker, whose request waits in the store", () => {
     for (const id of ids) expect((await shop.ended(id)).state).to.equal("succeeded");
   });
 
-  it("is told of work that no submission has brought", async () => {
+  it("is notified of work that does not come from a submission", async () => {
     shop = await openWorkshop([jobs()]);
     await shop.worker();
     const redis = await whenWaiting(1);
@@ -110,7 +110,7 @@ describe("an idle worker, whose request waits in the store", () => {
     expect((await shop.look(id)).state).to.equal("waiting");
   });
 
-  it("asks as soon as it is told of work, if the user of the store may not end a wait", async () => {
+  it("asks as soon as it is notified of work, if the user of the store may not end a wait", async () => {
     const [user, password] = [`user-${randomUUID()}`, randomUUID()];
     const admin = await connectOnce(storeUrl());
     await admin.call("ACL", "SETUSER", user, "on", `>${password}`, "~*", "&*", "+@all", "-client|unblock");
@@ -171,7 +171,7 @@ describe("an idle worker, whose request waits in the store", () => {
       );
     });
 
-    it("asks on the usual one while its password is another", async () => {
+    it("asks on the usual one while its password is wrong", async () => {
       const url = new URL(store.url);
       [url.username, url.password] = ["worker", "before"];
       const password = (word: string) =>
@@ -184,7 +184,7 @@ describe("an idle worker, whose request waits in the store", () => {
       );
     });
 
-    it("waits until no request can run on it where it may not end connections", async () => {
+    it("waits until no request can run on it if it may not end connections", async () => {
       const url = new URL(store.url);
       [url.username, url.password] = ["worker", "word"];
       await admin.call("ACL", "SETUSER", "worker", "on", ">word", "~*", "&*", "+@all", "-client|kill");

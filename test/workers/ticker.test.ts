@@ -71,7 +71,7 @@ describe("the ticks of an idle process", function () {
     }
   });
 
-  it("find work of which no message told", async () => {
+  it("find work that no message announced", async () => {
     // With one partition the request for work waits in the store.
     shop = await openIdle({ env: { PARTITIONS: "2" }, deaf: true });
     await shop.idle();

@@ -41,7 +41,7 @@ describe("the output of a task", () => {
     expect(await t.engine.outputs.read("unheard-of", 0)).to.deep.equal({ total: 0, values: [] });
   });
 
-  it("is written by the worker that holds the lease alone", async () => {
+  it("is written only by the worker that holds the lease", async () => {
     t = await openEngine();
     const first = await start();
     await t.engine.leases.release(first, t.settings);
@@ -55,7 +55,7 @@ describe("the output of a task", () => {
     expect((await read()).map(({ json }) => json)).to.deep.equal(['"mine"']);
   });
 
-  it("tells every start of its task apart, also one after a lost worker or a retry of a dead task", async () => {
+  it("distinguishes every start of its task, also after a lost worker or a retry of a dead task", async () => {
     t = await openEngine({ settings: { attempts: 2, maxLost: 1 } });
     let lease = await start();
     await write(lease, ["first"]);
@@ -84,7 +84,7 @@ describe("the output of a task", () => {
     ]);
   });
 
-  it("counts no start of a task that nobody was told of", async () => {
+  it("does not count a start that was reported to nobody", async () => {
     t = await openEngine({ settings: { maxLost: 3 } });
     const lease = await start();
     await t.engine.leases.lose(lease, t.settings);
@@ -96,7 +96,7 @@ describe("the output of a task", () => {
     expect((await read())[0]).to.include({ run: 2 });
   });
 
-  it("has at most so many bytes: what does not fit is refused, what still does is kept", async () => {
+  it("has a maximum size: values that do not fit are refused, others are kept", async () => {
     t = await openEngine();
     const lease = await start();
     const maxBytes = 10;
@@ -106,7 +106,7 @@ describe("the output of a task", () => {
     expect((await read()).map(({ json }) => json)).to.deep.equal(['"üü"', '"ab"']);
   });
 
-  it("takes all of the values or none, where that is asked for", async () => {
+  it("stores all of the values or none, if that is requested", async () => {
     t = await openEngine();
     const lease = await start();
     expect(await write(lease, ["ab", "cd"], { maxBytes: 7, all: true })).to.equal(0);
@@ -114,7 +114,7 @@ describe("the output of a task", () => {
     expect(await read()).to.have.length(1);
   });
 
-  it("is stored once, however often a call is sent again, also behind others and after the end", async () => {
+  it("is stored once, however often a call is sent again, also after other calls and after the end", async () => {
     t = await openEngine();
     const lease = await start();
     for (const call of ["1a", "1b", "1a", "1c", "1a", "1b"]) {
@@ -125,7 +125,7 @@ describe("the output of a task", () => {
     expect((await read()).map(({ json }) => json)).to.deep.equal(['"1a"', '"1b"', '"1c"']);
   });
 
-  it("stays as long as the result, and goes with it", async () => {
+  it("expires together with the result", async () => {
     t = await openEngine({ settings: { resultTtlMs: 60_000 } });
     const lease = await start();
     await write(lease, ["word"]);
@@ -136,7 +136,7 @@ describe("the output of a task", () => {
     expect(await t.redis.exists(key())).to.equal(0);
   });
 
-  it("of a canceled task is gone, of a failed one it stays", async () => {
+  it("is deleted with a canceled task, and kept with a failed one", async () => {
     t = await openEngine();
     const canceled = await start("a");
     await write(canceled, ["word"]);
@@ -150,7 +150,7 @@ describe("the output of a task", () => {
     expect(await t.redis.pttl(key("b"))).to.be.above(0);
   });
 
-  it("is read in pages, the values of which are no longer than needed", async () => {
+  it("is read in pages, with no more values than needed", async () => {
     t = await openEngine({ partitions: 3 });
     await t.submit({ id: "a" });
     const { tasks } = await t.engine.leases.reserve(t.keys.partitionOf("a"), {
@@ -168,7 +168,7 @@ describe("the output of a task", () => {
     expect(seen.flatMap(({ json }, n) => (n % 2 === 0 ? [] : [Number(json)]))).to.deep.equal([...Array(20).keys()]);
   });
 
-  it("costs a task that writes nothing no field", async () => {
+  it("adds no field to a task that writes nothing", async () => {
     t = await openEngine();
     await t.engine.leases.complete(await start(), resultOf("done"), t.settings);
     expect(

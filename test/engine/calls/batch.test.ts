@@ -48,7 +48,7 @@ describe("a batch", () => {
     expect(sent.map((items) => items.length)).to.deep.equal([32, 100, 18]);
   });
 
-  it("tells the verdicts of several together, in their order, also if they need several calls and some fail", async () => {
+  it("delivers the verdicts of several items together, in order, even if they need several calls and some fail", async () => {
     expect(await batch.addAll(0, [])).to.deep.equal([]);
     const failing = new Batch<number, number>({
       send: async (_, items) => {
@@ -79,7 +79,7 @@ describe("a batch", () => {
     expect(Math.max(...calls)).to.equal(25);
   });
 
-  it("sends fewer in one call where each is more work", async () => {
+  it("sends fewer items in one call if each is more work", async () => {
     const calls: number[][] = [];
     const heavy = new Batch<number, number>({
       workOf: (item) => item,
@@ -101,7 +101,7 @@ describe("a batch", () => {
     expect(sent).to.deep.equal([]);
   });
 
-  it("keeps calls that are gathered while such a call is underway for the next one", async () => {
+  it("saves calls that are gathered during such a call for the next one", async () => {
     const first = call();
     const added = batch.add(0, 1);
     await turn();
@@ -144,7 +144,7 @@ describe("a batch", () => {
     await escort.answer;
   });
 
-  it("does not hold up the other partitions", async () => {
+  it("does not delay the other partitions", async () => {
     const escort = call();
     expect(await batch.add(1, 7)).to.equal("sent 7");
     escort.resolve();

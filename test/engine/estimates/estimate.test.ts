@@ -57,7 +57,7 @@ describe("an estimate", () => {
     expect(estimate(snapshot({ running: 2, waiting: 0 }), waiting(1), 0)).to.include({ seconds: 0, basis: "idle" });
   });
 
-  it("counts in a keyed line only those that may start, and before one that is held those of its key", () => {
+  it("counts in a keyed line only tasks that may start, and before a held task those with its key", () => {
     const turn = (before: number, ends: number, limit = 1) => ({ ...waiting(5000), turn: { before, ends, limit } });
     const keyed = snapshot({ waiting: 9000, startable: 2 });
     expect(estimate(keyed, turn(2, 0), 0)).to.deep.equal(estimate(keyed, waiting(2), 0));
@@ -101,7 +101,7 @@ describe("an estimate", () => {
     expect(seconds({ misses: misses.good, slowMisses: misses.bad })).to.be.within(latest, 1.1 * latest);
   });
 
-  it("is narrower where the slow mean is known to hold", () => {
+  it("is narrower if the slow mean is known to be accurate", () => {
     const width = (over: Partial<QueueSnapshot>) => {
       const eta = estimate(snapshot({ samples: 5000, misses: [1e5, 4e4, 3e4, 3e4], ...over }), waiting(400), 0);
       return (eta?.high ?? 0) - (eta?.low ?? 0);

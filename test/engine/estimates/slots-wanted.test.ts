@@ -68,7 +68,7 @@ describe("the slots that start a newcomer within the target wait", () => {
     expect(slotsWanted({ ...snapshot, running: 1, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
   });
 
-  it("leave out what waits for its key", () => {
+  it("leave out tasks that wait for their key", () => {
     const busy = { ...snapshot, waiting: 5000, startable: 15, running: 4 };
     expect(slotsWanted(busy, 10_000)).to.equal(10);
   });
@@ -100,7 +100,7 @@ describe("the slots that start a newcomer within the target wait", () => {
     expect(slotsWanted({ ...snapshot, waiting: MAX, meanMs: 10_000 }, 10_000)).to.be.within(MAX / 2, MAX / 2 + 2);
   });
 
-  it("keep up with what arrives, also while nothing waits", () => {
+  it("keep up with arrivals, even if no task is waiting", () => {
     // 300 tasks of 10 s in a minute: 50 busy slots, and a tenth more.
     expect(slotsWanted(snapshot, 10_000, 300)).to.equal(55);
     expect(slotsWanted({ ...snapshot, waiting: 3, running: 50 }, 10_000, 300)).to.equal(55);

@@ -54,7 +54,7 @@ describe("a fair line", () => {
     expect(started.filter((id) => id.startsWith("A"))).to.deep.equal(Array.from({ length: 300 }, (_, n) => `A${n}`));
   });
 
-  it("gives an idle key nothing that it has saved up", async () => {
+  it("gives an idle key no credit for the time it was idle", async () => {
     await joinAll("A", 1000);
     await join("B", "b-first");
     for (let n = 0; n < 50; n += 1) await start(10);
@@ -63,7 +63,7 @@ describe("a fair line", () => {
     expect(next.filter((id) => id.startsWith("B")).length).to.be.within(9, 11);
   });
 
-  it("charges a key for nothing that was canceled before it started", async () => {
+  it("does not charge a key for tasks canceled before they started", async () => {
     await joinAll("A", 1000);
     await join("B", "b0");
     await join("B", "b1");
@@ -73,7 +73,7 @@ describe("a fair line", () => {
     expect(await startAll()).to.deep.equal(["A0", "b0", "b1", "a-new", "b2"]);
   });
 
-  it("stands a task behind those of its key that still wait, whatever was canceled before them", async () => {
+  it("places a task after the waiting ones of its key, whatever was canceled before them", async () => {
     await joinAll("A", 6);
     for (const id of ["A1", "A0", "A3", "A5"]) await t.engine.tasks.cancel(id, "jobs");
     await join("A", "a-new");
@@ -81,7 +81,7 @@ describe("a fair line", () => {
     expect((await startAll()).filter((id) => id !== "b")).to.deep.equal(["A2", "A4", "a-new"]);
   });
 
-  it("keeps nothing of keys that do not wait", async () => {
+  it("keeps nothing about keys without waiting tasks", async () => {
     await Promise.all(Array.from({ length: 500 }, (_, n) => join(`key${n}`, `t${n}`)));
     await joinAll("A", 100);
     expect(await keysKept()).to.deep.equal([501, 501]);
@@ -123,7 +123,7 @@ describe("a fair line", () => {
     expect(await join("A", "A2")).to.include({ verdict: "replay", index: 3 });
   });
 
-  it("tells a submission that is only tried, or refused as too far behind, its true place", async () => {
+  it("reports the true place to a dry run, and to a submission refused by maxIndex", async () => {
     await joinAll("A", 3);
     const share = { key: "B", weight: 1 };
     expect(await t.submit({ id: "b", share, dryRun: true })).to.include({ verdict: "dry", index: 1 });
@@ -131,7 +131,7 @@ describe("a fair line", () => {
     expect(await t.submit({ id: "b", share, maxIndex: 1 })).to.include({ verdict: "new", index: 1 });
   });
 
-  it("returns what was released to its old place, also when the line has been empty", async () => {
+  it("returns a released task to its old place, even if the line has been empty", async () => {
     await joinAll("A", 2);
     const [first] = await t.reserve(2);
     if (!first) throw new Error("nothing was taken");
@@ -174,7 +174,7 @@ describe("a fair line", () => {
     expect(started.at(-1)).to.equal("less-urgent");
   });
 
-  it("begins anew in the second half of the span, once nobody is left", async () => {
+  it("begins anew in the second half of the span, once no task is left", async () => {
     const tag = t.keys.tag(0);
     await t.redis.hset(storedKey(tag, "queue"), `${QUEUE.virtual}3`, 2 ** 48 + 8192);
     await join("A", "a0");
@@ -183,14 +183,14 @@ describe("a fair line", () => {
     expect(Number(await t.redis.hget(storedKey(tag, "queue"), `${QUEUE.virtual}3`))).to.equal(0);
   });
 
-  it("lets those go first who joined before the line was fair", async () => {
+  it("starts tasks first that joined before the line was fair", async () => {
     for (let n = 0; n < 3; n += 1) await t.submit({ id: `plain${n}` });
     await joinAll("A", 2);
     await join("B", "b");
     expect(await startAll()).to.deep.equal(["plain0", "plain1", "plain2", "A0", "b", "A1"]);
   });
 
-  it("lets those go first who joined while the line was fair", async () => {
+  it("starts tasks first that joined while the line was fair", async () => {
     await joinAll("A", 2);
     await t.submit({ id: "plain" });
     expect(await startAll()).to.deep.equal(["A0", "A1", "plain"]);

@@ -38,7 +38,7 @@ describe("a fair line with many keys", () => {
     return (await lookups()) - before;
   };
 
-  it("keeps about as many keys as wait, however many have had their turn", async () => {
+  it("keeps about as many keys as are waiting, however many have had their turn", async () => {
     for (let n = 0; n < 25; n += 1) await join("busy", `busy${n}`);
     const left: string[] = [];
     for (let round = 0; round < 40; round += 1) {
@@ -54,7 +54,7 @@ describe("a fair line with many keys", () => {
     expect((await join("busy", "last")).index).to.equal(waiting);
   });
 
-  it("looks few times for the place of a task, however many starts are full", async () => {
+  it("needs few steps to find the place of a task, however many starts are full", async () => {
     await fill(0, 40);
     const ids = Array.from({ length: 100 }, (_, n) => `key${n}`);
     expect(await lookupsOf(() => join("first"))).to.be.at.most(2 + 2 * Math.log2(64));

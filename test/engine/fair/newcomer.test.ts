@@ -41,7 +41,7 @@ describe("the place of a newcomer in the figures of a queue", () => {
       .and.to.be.within(4, 8);
   });
 
-  it("is behind everyone in a plain line", async () => {
+  it("is after all tasks in a plain line", async () => {
     for (let n = 0; n < 5; n += 1) await t.submit({ id: `plain${n}` });
     expect(await newcomer()).to.equal(5);
   });

@@ -33,7 +33,7 @@ describe("a keyed line that changes", () => {
   const complete = (id: string) => t.engine.leases.complete(leaseOf(id), resultOf(id), t.settings);
   const wrong = async (heal: boolean) => (await audit(t.redis, t.scripts, t.keys, { heal })).disagreeing;
 
-  it("starts those that waited before it was keyed, whatever their number, and holds keys from then on", async () => {
+  it("starts all tasks that waited before it was keyed, and holds keys from then on", async () => {
     const before = Array.from({ length: 450 }, (_, n) => `plain${n}`);
     await Promise.all(before.map((id) => t.engine.tasks.submit(submissionLike(id), plain())));
     await joinAll("a", t.settings, "a1", "a2");
@@ -59,7 +59,7 @@ describe("a keyed line that changes", () => {
     expect(await wrong(false)).to.deep.equal([]);
   });
 
-  it("starts no more than a lowered concurrency allows, however many wait before it is decided who may", async () => {
+  it("starts no more tasks than a lowered concurrency allows, however many were allowed to start before", async () => {
     const others = Array.from({ length: 250 }, (_, n) => `x${n}`);
     await Promise.all(others.map((id) => join(id, "x")));
     await joinAll("a", withLimit(3), "a1", "a2", "a3", "a4");
@@ -70,7 +70,7 @@ describe("a keyed line that changes", () => {
     expect(await wrong(false)).to.deep.equal([]);
   });
 
-  it("is a plain line again once nobody is left, and until then one without new keys", async () => {
+  it("is a plain line again once it is empty, and until then takes no new keys", async () => {
     await joinAll("a", t.settings, "a1", "a2");
     await t.engine.tasks.submit(submissionLike("n1"), plain());
     expect(await start()).to.deep.equal(["a1", "n1"]);
@@ -132,7 +132,7 @@ describe("a keyed line that changes", () => {
     expect(await start()).to.have.members(["b1", "n1", "a2"]);
   });
 
-  it("decides once about an end that several calls race for", async () => {
+  it("decides once if several calls race to end a task", async () => {
     for (let round = 0; round < 20; round += 1) {
       const ids = [`r${round}-1`, `r${round}-2`, `r${round}-3`];
       await joinAll("race", t.settings, ...ids);
@@ -155,7 +155,7 @@ describe("a keyed line that changes", () => {
     }
   });
 
-  it("has a hundred thousand keys, of which each is as fast as another, and keeps nothing of those that are done", async () => {
+  it("is equally fast for each of a hundred thousand keys, and keeps nothing of those that are done", async () => {
     // The embedded store runs the same scripts, but takes several times as long.
     const keys = storeKind() === "embedded" ? KEYS / 10 : KEYS;
     const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n);

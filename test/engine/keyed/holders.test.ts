@@ -38,7 +38,7 @@ describe("those who hold a key", () => {
   const move = (id: string, key: string) => t.engine.tasks.update({ ...submissionLike(id), key }, settings());
   const held = async (...ids: string[]) => Promise.all(ids.map(async (id) => (await t.look(id)).held));
 
-  it("keep it when a task comes that joined the line before them, and let that one go next", async () => {
+  it("keep it when an earlier task returns, and let that one go next", async () => {
     await join("b", ["b0", "b1"]);
     await join("a", ["a1", "a2", "a3"]);
     expect(await start()).to.deep.equal(["b0", "a1"]);
@@ -51,7 +51,7 @@ describe("those who hold a key", () => {
     expect(await held("a2")).to.deep.equal([true]);
   });
 
-  it("keep it from their first attempt to their last, whoever comes meanwhile; but not when they are handed back", async () => {
+  it("keep it from their first attempt to their last, but not when they are handed back", async () => {
     await join("b", ["b0", "b1", "b2"]);
     await join("a", ["a1", "a2"]);
     await start();
@@ -72,7 +72,7 @@ describe("those who hold a key", () => {
     expect(await start()).to.deep.equal(["b2"]);
   });
 
-  it("are as many as may be, whatever comes back or is canceled, if several may", async () => {
+  it("are always as many as the concurrency allows, whatever comes back or is canceled", async () => {
     limit = 2;
     await join("a", ["a1", "a2", "a3", "a4", "a5", "a6"]);
     expect(await start()).to.deep.equal(["a1", "a2"]);
@@ -92,7 +92,7 @@ describe("those who hold a key", () => {
     expect(await start()).to.deep.equal(["a5", "a6"]);
   });
 
-  it("are all counted after the concurrency was lowered, also those that stand behind a task that waits", async () => {
+  it("are all counted after the concurrency was lowered, also those after a waiting task", async () => {
     limit = 3;
     await join("a", ["late"], { priority: 7 });
     await join("a", ["a2", "a3", "a4", "a5"]);
@@ -115,7 +115,7 @@ describe("those who hold a key", () => {
     expect(await start()).to.deep.equal(["a6", "a7"]);
   });
 
-  it("may be many, also when there were few before", async () => {
+  it("may be many after there were few", async () => {
     const names = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => `a${n + from}`);
     limit = 2;
     await join("a", names(0, 30));

@@ -77,7 +77,7 @@ describe("a keyed line", () => {
     expect(await start()).to.deep.equal(["second"]);
   });
 
-  it("holds a key through a retry, and starts the retry before all that came later", async () => {
+  it("holds a key through a retry, and starts the retry before all later tasks", async () => {
     await joinAll("a", "a1", "a2");
     await start();
     await fail("a1", "retry", 60_000);
@@ -92,7 +92,7 @@ describe("a keyed line", () => {
     expect(await start()).to.deep.equal(["a2"]);
   });
 
-  it("frees the key of what is canceled, dead, or given up", async () => {
+  it("frees the key of a task that is canceled, dead, or given up", async () => {
     await joinAll("a", "a1", "a2", "a3", "a4", "a5", "a6");
     await start();
     await t.engine.tasks.cancel("a1", "jobs");
@@ -190,7 +190,7 @@ describe("a keyed line with a concurrency of 2", () => {
     expect(disagreeing, "audit").to.deep.equal([]);
   });
 
-  it("runs two of a key, and holds nothing for what waits for its retry", async () => {
+  it("runs two tasks of a key, and holds nothing for one that waits for its retry", async () => {
     for (const id of ["a1", "a2", "a3", "a4"]) await t.submit({ id, key: "a" });
     const [a1, a2] = await t.reserve(10);
     expect([a1?.id, a2?.id]).to.deep.equal(["a1", "a2"]);

@@ -65,7 +65,7 @@ describe("a keyed queue over several partitions", () => {
     }
   });
 
-  it("finds a task by its id in every process: to look, cancel, replace, fail, retry, write and delete", async () => {
+  it("finds a task by its id in every process: to inspect, cancel, replace, fail, retry, write and delete", async () => {
     const all = ids("x", 12);
     const long = JSON.stringify("y".repeat(50_000));
     for (const id of all) await t.submit({ id, key: id, input: long });
@@ -134,7 +134,7 @@ describe("a keyed queue over several partitions", () => {
     expect(verdicts).to.deep.equal(all.map((_, n) => (n < 15 ? "replay" : "new")));
   });
 
-  it("answers who waits for the end of a task, in every process", async () => {
+  it("answers callers that wait for the end of a task, in every process", async () => {
     for (const id of ids("w", 6)) {
       const wait = other.engine.tasks.wait({ id, queue: "jobs" });
       await other.engine.tasks.submit({ ...submissionLike(id), key: null }, t.settings, true);
@@ -146,7 +146,7 @@ describe("a keyed queue over several partitions", () => {
     }
   });
 
-  it("counts everyone against the limit of the queue, and stores nothing of what is refused", async () => {
+  it("counts all tasks against the limit of the queue, and stores nothing of refused ones", async () => {
     const settings = { ...t.settings, maxWaiting: 4 };
     const verdicts = [];
     for (const id of ids("m", 6)) {

@@ -61,7 +61,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
     }
   };
 
-  it("go soon after their tombstones, and each is looked at twice at most", async () => {
+  it("are deleted soon after their tombstones, and each is checked at most twice", async () => {
     await Promise.all(Array.from({ length: TASKS }, (_, n) => t.submit({ id: `task${n}`, key: null })));
     const all = await pointers();
     expect(all.length).to.be.within(TASKS / 2, TASKS - 1);
@@ -80,7 +80,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
     expect(records.every((left) => left === 0)).to.equal(true);
   });
 
-  it("are looked at next when what is left of their tasks goes, be it after a day", async () => {
+  it("are checked next when the rest of their tasks is deleted, even if that is after a day", async () => {
     await Promise.all(Array.from({ length: 20 }, (_, n) => t.submit({ id: `task${n}`, key: null })));
     const dayMs = 86_400_000;
     await finishAll({ ...t.settings, tombstoneTtlMs: dayMs });
@@ -95,7 +95,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
     }
   });
 
-  it("stay as long as their tasks have not ended, and are not looked at again for a while", async () => {
+  it("stay until their tasks have ended, and are not checked again for a while", async () => {
     await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `task${n}`, key: null })));
     const all = await pointers();
     await passTime();
@@ -104,7 +104,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
     expect(new Set(looks.values())).to.deep.equal(new Set([1]));
   });
 
-  it("are shared by the processes that look at them: none is looked at by two", async () => {
+  it("are divided among the processes: none is checked by two", async () => {
     const other = await openEngine({ partitions: PARTITIONS, settings: t.settings, prefix: t.keys.prefix });
     try {
       await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `task${n}`, key: null })));

@@ -8,7 +8,7 @@ describe("a keyed queue with a rate", () => {
   });
   afterEach(() => t.close());
 
-  it("says that a task may start whose key has just become free, also while the rate allows none", async () => {
+  it("reports that a task may start when its key becomes free, even while the rate allows none", async () => {
     const rate = { max: 1, perMs: 60_000 };
     const request = { queue: "jobs", worker: "w", count: 1, leaseMs: 15_000, rate };
     await t.submit({ id: "a1", key: "a" });

@@ -102,7 +102,7 @@ describe("where a keyed task is, over several partitions", () => {
     expect((await submit(idElsewhere())).verdict).to.equal("replay");
   });
 
-  it("is found out on the connection that had the submission, also for a small one beside a large one", async () => {
+  it("is found out on the connection of the submission, also for a small input together with a large one", async () => {
     onSubmit = () => Promise.reject(new PaihaoError("store-unavailable"));
     const asked: string[] = [];
     const makeLarge = (redis: Connection): Scripts => {
@@ -121,7 +121,7 @@ describe("where a keyed task is, over several partitions", () => {
     expect(asked).to.have.members([idElsewhere(0), idElsewhere(1)]);
   });
 
-  it("keeps no tick waiting for the partition of the queue", async () => {
+  it("does not make ticks wait for the partition of the queue", async () => {
     onSubmit = () => Promise.reject(new PaihaoError("store-unavailable"));
     await failure(submit(idElsewhere()));
     canAsk = false;
@@ -132,7 +132,7 @@ describe("where a keyed task is, over several partitions", () => {
     expect(await isFree(idElsewhere())).to.equal(true);
   });
 
-  it("is kept when the id was submitted again meanwhile, and that was accepted", async () => {
+  it("is kept when the id was submitted again meanwhile and accepted", async () => {
     const id = idElsewhere();
     const other = await anotherProcess();
     let arrived = Promise.resolve<{ verdict: string }>({ verdict: "none" });
@@ -150,7 +150,7 @@ describe("where a keyed task is, over several partitions", () => {
     expect((await submitPlain(id)).verdict).to.equal("elsewhere");
   });
 
-  it("is deleted after a process that has died between noting it and submitting the task", async () => {
+  it("is deleted after a process died between writing it and submitting the task", async () => {
     const id = idElsewhere();
     const own = t.keys.tag(t.keys.partitionOf(id));
     const pointer = { id, queue: "jobs", caller: "", home: t.keys.partitionOf("jobs") };
@@ -160,7 +160,7 @@ describe("where a keyed task is, over several partitions", () => {
     expect(await isFree(id)).to.equal(true);
   });
 
-  it("is noted again when the store has lost everything before it had the task", async function () {
+  it("is written again when the store lost everything before it had the task", async function () {
     const { binary } = await findServerBinary(createLog("silent"));
     if (binary === undefined) return this.skip();
     const redis = await startRedis();

@@ -17,7 +17,7 @@ describe("a budget of bytes", () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it("admits what fits, and the next as soon as it fits, first come, first served", async () => {
+  it("admits values that fit, and the next one as soon as it fits, first come, first served", async () => {
     const { begun, start, end } = workshop(new ByteBudget(10));
     const all = [start("a", 6), start("b", 4), start("large", 8), start("small", 1)];
     await turn();
@@ -48,7 +48,7 @@ describe("a budget of bytes", () => {
     expect(await Promise.all(all)).to.deep.equal(["a", "huge", "b"]);
   });
 
-  it("releases what a failure took", async () => {
+  it("releases the room of a failed read", async () => {
     const budget = new ByteBudget(10);
     const failing = budget.spend(10, LONG_MS, () => Promise.reject(new Error("broken")));
     const next = budget.spend(10, LONG_MS, async () => "next");
@@ -56,7 +56,7 @@ describe("a budget of bytes", () => {
     expect(await next).to.equal("next");
   });
 
-  it("bounds each wait, and admits those behind", async () => {
+  it("limits each wait, and then admits the next ones", async () => {
     const { begun, start, end } = workshop(new ByteBudget(10));
     const first = start("first", 6);
     const impatient = start("impatient", 8, 1).catch((error: unknown) => error);

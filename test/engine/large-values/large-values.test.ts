@@ -128,7 +128,7 @@ describe("a large value", () => {
       expect(large.reads).to.have.length(1);
     });
 
-    it("is reported as gone if it expires between the look and the read", async () => {
+    it("is reported as gone if it expires between inspecting and reading", async () => {
       const deleted = await completed("x".repeat(100_000));
       large.beforeRead = () => jobs.engine.tasks.cancel(deleted, "jobs");
       expect(await look(deleted)).to.deep.include({ state: "succeeded", deleted: true, result: null });
@@ -137,7 +137,7 @@ describe("a large value", () => {
       expect(await look(expired)).to.deep.include({ state: "succeeded", result: null });
     });
 
-    it("always belongs to the task's version: a replaced one is looked at again", async () => {
+    it("always belongs to the task's version: if it was replaced, the task is inspected again", async () => {
       const id = await completed("x".repeat(100_000));
       large.beforeRead = async (key) => {
         large.beforeRead = async () => undefined;
@@ -166,7 +166,7 @@ describe("a large value", () => {
         return Buffer.concat(pieces);
       }
 
-      it("is read as far as it is asked for", async () => {
+      it("is read only as far as it is requested", async () => {
         const body = randomBytes(3 * pieceBytes);
         const id = await completed(body);
         const result = await begin(id);
@@ -263,7 +263,7 @@ describe("a large value", () => {
       expect(large.reads).to.deep.equal(["b:long"]);
     });
 
-    it("comes again with a resent reservation", async () => {
+    it("is included again in a resent reservation", async () => {
       await jobs.submit({ id: "long", input });
       const first = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
       const again = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });

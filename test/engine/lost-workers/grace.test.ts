@@ -52,13 +52,13 @@ describe("leases that ended while no tick ran", () => {
     expect(await lost()).to.deep.equal([]);
   });
 
-  it("get none where the process of the tick has waited for so long on purpose", async () => {
+  it("get none if the process of the tick waited that long on purpose", async () => {
     await lapsed();
     await gap(6000);
     expect((await t.engine.maintenance.tick(0, 6000)).lost.map(({ id }) => id)).to.deep.equal(["a"]);
   });
 
-  it("get one where the tick comes later than its process meant it to", async () => {
+  it("get one if the tick comes later than its process intended", async () => {
     await lapsed();
     await gap(10_000);
     expect((await t.engine.maintenance.tick(0, 6000)).lost).to.deep.equal([]);
@@ -85,7 +85,7 @@ describe("leases that ended while no tick ran", () => {
     expect(await lost()).to.deep.equal(["a"]);
   });
 
-  it("get the same grace if the clock is set forward, and no longer one if it is set back", async () => {
+  it("get the same grace if the clock is set forward, and not a longer one if it is set back", async () => {
     await lapsed();
     await t.redis.hset(ticked(), { at: Date.now() - 3_600_000 });
     expect(await lost()).to.deep.equal([]);

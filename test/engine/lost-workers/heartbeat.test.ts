@@ -44,7 +44,7 @@ describe("a heartbeat", () => {
     expect(await line()).to.deep.equal({ workers: 1, slots: 1 });
   });
 
-  it("that says the same again only goes on, and deletes who has fallen silent all the same", async () => {
+  it("that repeats the same only extends it, and still removes silent workers", async () => {
     await beat("w1", 2, 1000);
     const ends = async () => Number(await t.redis.zscore(live(), "w1"));
     const first = await ends();
@@ -68,7 +68,7 @@ describe("a heartbeat", () => {
     expect(Number(await t.redis.zscore(live(), "w1"))).to.be.below(Date.now() + 2 * 3e5);
   });
 
-  it("looks at no other worker, however many there are", async function () {
+  it("reads no other worker, however many there are", async function () {
     // The commands of one server are counted.
     if (onCluster()) return this.skip();
     await beat("first", 1);

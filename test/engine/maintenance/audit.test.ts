@@ -143,7 +143,7 @@ describe("an audit", () => {
     expect(states).to.deep.equal(["waiting", "scheduled", "running", "failed"]);
   });
 
-  it("finds nothing when the limit for a key has changed while one waits for another attempt", async () => {
+  it("finds nothing when the limit for a key has changed while a task waits for another attempt", async () => {
     for (const [before, after] of [
       [1, 3],
       [3, 1],

@@ -105,7 +105,7 @@ describe("a backup", function () {
     await t.submit({ id: "named", caller: "Zoë", input: '"排号"', trace: `00-${"1".repeat(32)}-${"2".repeat(16)}-01` });
   };
 
-  it("has every key of every task byte for byte, and gives it back under another prefix", async () => {
+  it("has every Redis key of every task byte for byte, and restores it under another prefix", async () => {
     await open();
     await fill();
     const { keys, tasks } = await backup();
@@ -117,7 +117,7 @@ describe("a backup", function () {
     expect(kept(await contentOf(prefix))).to.deep.equal(kept(await contentOf(t.keys.prefix)));
   });
 
-  it("gives tasks back their places, states and results, and what ran runs again after its lease", async () => {
+  it("restores places, states and results of tasks, and running tasks run again after their leases", async () => {
     await open();
     await fill();
     await backup();
@@ -150,7 +150,7 @@ describe("a backup", function () {
     expect(kept(await contentOf(prefix))).to.deep.equal(kept(await contentOf(t.keys.prefix)));
   });
 
-  it("has all partitions, and is restored into as many only", async () => {
+  it("has all partitions, and can only be restored into as many", async () => {
     await open(3);
     for (let n = 0; n < 30; n += 1) await t.submit({ id: `task-${n}` });
     await backup();
@@ -161,7 +161,7 @@ describe("a backup", function () {
     expect(kept(await contentOf(prefix))).to.deep.equal(kept(await contentOf(t.keys.prefix)));
   });
 
-  it("is refused when it was cut off or altered, or is something else, before anything is written", async () => {
+  it("is refused before anything is written if it was cut off or altered, or is not a backup", async () => {
     await open();
     await fill();
     await backup();
@@ -224,7 +224,7 @@ describe("a backup", function () {
     (await openReal(config, storeUrl(), [], log)).close();
   });
 
-  it("leaves out what has expired since", async () => {
+  it("leaves out data that has expired since", async () => {
     await open();
     await t.submit({ id: "done" });
     const [task] = await t.reserve(1);
@@ -306,7 +306,7 @@ describe("a backup", function () {
     expect(kept(await contentOf(prefix))).to.deep.equal(before);
   });
 
-  it("leaves no file behind, and the one before as it is, when it cannot be written", async () => {
+  it("leaves no file behind, and an existing one unchanged, if it cannot be written", async () => {
     await open();
     await t.submit({ id: "a" });
     await backup();

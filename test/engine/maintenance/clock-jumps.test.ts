@@ -25,7 +25,7 @@ describe("a clock that jumps again and again, forward and back", function () {
     await store?.stop();
   });
 
-  it("takes nothing from a live worker, gives back what dead ones had, and turns no fence back", async () => {
+  it("takes nothing from a live worker, returns the tasks of dead ones, and never decreases a fence", async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const random = randomOf(seed);
     let stopped = false;

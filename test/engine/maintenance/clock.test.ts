@@ -12,14 +12,14 @@ describe("what is known of the clock of a store", () => {
   const noted = (clock: StoreClock, storeMs: number, endMs: number, callMs = 10) =>
     clock.note(storeMs, { sentMs: endMs - callMs, receivedMs: endMs }, clock.at(endMs - callMs).jump);
 
-  it("is what it says at least, by our own", () => {
+  it("is the least that it can show, by our own clock", () => {
     const clock = new StoreClock();
     expect(clock.at(0)).to.deep.equal({ expectedMs: undefined, jump: undefined });
     noted(clock, 5000, 100);
     expect(clock.at(1100)).to.deep.equal({ expectedMs: 6000, jump: undefined });
   });
 
-  it("is a jump forward, told once", () => {
+  it("includes a jump forward, reported once", () => {
     const clock = new StoreClock();
     noted(clock, 5000, 100);
     noted(clock, 66_000, 1100);
@@ -28,7 +28,7 @@ describe("what is known of the clock of a store", () => {
     expect(clock.at(3000).jump).to.equal(undefined);
   });
 
-  it("is none where a call took long, or this process stood still", () => {
+  it("includes no jump if a call took long, or this process was suspended", () => {
     const clock = new StoreClock();
     noted(clock, 5000, 100);
     noted(clock, 15_000, 11_000, 10_900);
@@ -52,7 +52,7 @@ describe("a store whose clock is set forward by an hour", function () {
     await store?.stop();
   });
 
-  it("gives the task of a dead worker back one lease later", async () => {
+  it("returns the task of a dead worker one lease later", async () => {
     await t.submit({ id: "a" });
     await t.reserve(1, { leaseMs: 2000 });
     await t.engine.maintenance.tick(0);
@@ -63,7 +63,7 @@ describe("a store whose clock is set forward by an hour", function () {
     expect(await t.look("a")).to.include({ state: "waiting", lost: 1 });
   });
 
-  it("lets a process that has just started end no lease of before", async () => {
+  it("does not let a newly started process end earlier leases", async () => {
     await t.reserve(1, { leaseMs: 2000 });
     await t.engine.maintenance.tick(0);
     store.setAhead(2 * HOUR_MS);
@@ -102,7 +102,7 @@ describe("a store whose clock is set back by an hour", function () {
       return await holds();
     });
 
-  it("takes the task of a dead worker back after its lease", async () => {
+  it("returns the task of a dead worker after its lease", async () => {
     await t.submit({ id: "a" });
     await t.reserve(1, { leaseMs: 1000 });
     store.setAhead(0);
@@ -110,7 +110,7 @@ describe("a store whose clock is set back by an hour", function () {
     expect(await t.look("a")).to.include({ lost: 1 });
   });
 
-  it("leaves a renewed lease to its worker", async () => {
+  it("does not end a renewed lease", async () => {
     await t.submit({ id: "a" });
     const [task] = await t.reserve(1, { leaseMs: 1000 });
     const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
@@ -120,7 +120,7 @@ describe("a store whose clock is set back by an hour", function () {
     expect(Number(await t.redis.zscore(t.key("leases"), "a"))).to.be.above(Date.now() + HOUR_MS / 4);
   });
 
-  it("tries a task again after its pause, and leaves to a scheduled one the time that it was given", async () => {
+  it("retries a task after its pause, and keeps the due time of a scheduled one", async () => {
     await t.submit({ id: "scheduled", delayMs: 2 * HOUR_MS });
     const due = await t.redis.zscore(t.key("scheduled"), "scheduled");
     await t.submit({ id: "retried" });
@@ -133,7 +133,7 @@ describe("a store whose clock is set back by an hour", function () {
     expect(await stateOf("scheduled")).to.equal("scheduled");
   });
 
-  it("lets neither a key nor the rest of its line wait for longer", async () => {
+  it("makes neither a key nor the rest of its line wait longer", async () => {
     await t.close();
     t = await openEngine({ url: store.url, settings: { keyedConcurrency: 1, leaseMs: 1000 } });
     await t.engine.maintenance.tick(0);
@@ -150,7 +150,7 @@ describe("a store whose clock is set back by an hour", function () {
     expect(again?.id).to.equal("a");
   });
 
-  it("brings a part forward in each call, until all is done", async () => {
+  it("brings a part of the entries forward in each call, until all are done", async () => {
     const members = Array.from({ length: MANY }, (_, n) => [Date.now() + HOUR_MS + 1000, `t${n}`]).flat();
     await t.redis.zadd(t.key("leases"), ...members);
     store.setAhead(0);

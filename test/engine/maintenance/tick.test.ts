@@ -24,7 +24,7 @@ describe("a tick with much to do", () => {
     await t.redis.zadd(t.key(kind), ...members.flatMap((id) => [1, id]));
   };
 
-  it("does a part of it, whatever it is, and the rest at once in the next ones", async () => {
+  it("does a part of it, whatever the work is, and the rest in ticks that follow at once", async () => {
     await submitAll("lost", {});
     for (let taken = 0; taken < EACH; ) taken += (await t.reserve(100, { reservation: `r${taken}` })).length;
     await submitAll("due", { delayMs: HOUR_MS });

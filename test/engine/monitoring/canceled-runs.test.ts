@@ -32,7 +32,7 @@ describe("a task that is canceled while it runs", () => {
     },
   };
   for (const [how, end] of Object.entries(ends)) {
-    it(`has left its slot, but has not finished, if its handler ${how}`, async () => {
+    it(`is counted as having left its slot, but not as finished, if its handler ${how}`, async () => {
       t = await openEngine();
       await t.submit({ id: "one" });
       const [task] = await t.reserve();

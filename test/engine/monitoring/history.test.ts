@@ -81,7 +81,7 @@ describe("the history of a queue", () => {
     expect(await samples()).to.have.length(1);
   });
 
-  it("has what happened in a queue that was found empty before and after", async () => {
+  it("includes what happened in a queue that was found empty before and after", async () => {
     t = await openEngine();
     await sample();
     const now = await within(async (at) => {
@@ -178,7 +178,7 @@ describe("the history of a queue", () => {
     expect(lines[0]).to.match(/^\d+ 1 0 0 0 /);
   });
 
-  it("is read with every interval, and adds up the partitions", async () => {
+  it("has every interval, and sums over the partitions", async () => {
     t = await openEngine({ partitions: 2 });
     const now = await interval();
     await t.redis.rpush(key(0), `${now - 5} 7 1 0 2 3 2 1 1 100 200 10 20`, `${now - 400} 4 0 0 0 0 0 0 0 - - - -`);
@@ -198,7 +198,7 @@ describe("the history of a queue", () => {
     expect(jobs?.serviceP50[n - 1]).to.equal(null);
   });
 
-  it("is read in longer steps, and from a time on", async () => {
+  it("can be read in longer steps, and from a given time on", async () => {
     t = await openEngine();
     const now = await interval();
     await t.redis.rpush(key(), ...Array.from({ length: 60 }, (_, n) => `${now - 1 - n} ${n} 0 0 0 1 0 0 0 - - - -`));

@@ -8,7 +8,7 @@ describe("the rates of a queue", () => {
   let t: TestEngine;
   afterEach(() => t.close());
 
-  it("count the last sixty seconds, not those since the oldest interval that is not over", async () => {
+  it("count exactly the last sixty seconds, not all of the oldest interval", async () => {
     t = await openEngine();
     const nowMs = async () => {
       const [seconds, micros] = await t.redis.time();

@@ -56,7 +56,7 @@ describe("the version of the data", () => {
     expect(await stored()).to.equal("3 2 0.3.0");
   });
 
-  it("keeps an earlier release away that would misread the data, and names the one to start", async () => {
+  it("prevents the start of an earlier release that would misread the data, and names the one to start", async () => {
     await starts(versions(3, 2, 3), "0.3.0");
     expect(await refused(versions(2, 1, 1), "0.2.0")).to.equal(
       `StartError: the store with KEY_PREFIX ${keys.prefix} has data of version 3, written by Paihao 0.3.0, which Paihao 0.2.0 cannot ` +
@@ -64,7 +64,7 @@ describe("the version of the data", () => {
     );
   });
 
-  it("keeps a later release away that reads the data no more, and says how to upgrade", async () => {
+  it("prevents the start of a later release that cannot read the data any more, and says how to upgrade", async () => {
     await starts(versions(1, 1, 1), "0.2.0");
     expect(await refused(versions(4, 2, 2), "0.9.0")).to.equal(
       `StartError: the store with KEY_PREFIX ${keys.prefix} has data of version 1, written by Paihao 0.2.0, and Paihao 0.9.0 reads ` +
@@ -72,7 +72,7 @@ describe("the version of the data", () => {
     );
   });
 
-  it("is 1 where a release stored data that did not write it", async () => {
+  it("is 1 if the data was stored by a release that did not write it", async () => {
     await claimPartitions(scripts, keys);
     expect(await refused(versions(3, 2, 2), "0.3.0")).to.include(
       "has data of version 1, and Paihao 0.3.0 reads versions 2 to 3",

@@ -68,7 +68,7 @@ describe("the latest outcomes of a queue", () => {
     expect(await walk(1)).to.deep.equal(all);
   });
 
-  it("leave out what was deleted, has gone from the store, or was run again", async () => {
+  it("leave out tasks that were deleted, have gone from the store, or ran again", async () => {
     await open(1);
     await finish(["kept", "deleted", "gone"]);
     await t.submit({ id: "dead" });
@@ -96,7 +96,7 @@ describe("the latest outcomes of a queue", () => {
     }
   });
 
-  it("go on behind a task that has left the list meanwhile", async () => {
+  it("continue after a task that has left the list meanwhile", async () => {
     await open(1);
     // Of what ended in the same millisecond as one that is gone, nothing is known.
     await finish(["a", "b", "c"]);

@@ -79,7 +79,7 @@ describe("the lists of a queue", () => {
     }
   });
 
-  it("are filtered by what an id begins with, caller, key, state and age", async () => {
+  it("are filtered by the beginning of the id, caller, key, state and age", async () => {
     t = await openEngine({ partitions: 2 });
     const long = "k".repeat(40);
     await t.submit({ id: "mail-1", caller: "ann", share: { key: "ann", weight: 1 } });
@@ -106,7 +106,7 @@ describe("the lists of a queue", () => {
     expect((await waiting({ ageMs: 60_000 })).ids).to.deep.equal(["damaged"]);
   });
 
-  it("have the worker of a running task, and what is retrying among the scheduled", async () => {
+  it("have the worker of a running task, and retrying tasks among the scheduled ones", async () => {
     t = await openEngine();
     await t.submit({ id: "a" });
     await t.submit({ id: "b" });
@@ -128,7 +128,7 @@ describe("the lists of a queue", () => {
     );
   });
 
-  it("are looked through in bounded steps, however few are wanted", async () => {
+  it("are searched in bounded steps, however few tasks match", async () => {
     t = await openEngine();
     const ids = Array.from({ length: 2500 }, (_, n) => `t${n}`);
     for (let i = 0; i < ids.length; i += 100) {
@@ -146,7 +146,7 @@ describe("the lists of a queue", () => {
       after: Parameters<typeof bulkStep>[1]["after"] = null,
     ) => bulkStep(t.engine, { action, queue: "jobs", filter, after, dryRun: false, byTime: action !== "cancel", page });
 
-    it("leaves alone what came after the first step", async () => {
+    it("does not change tasks that arrived after the first step", async () => {
       t = await openEngine();
       for (let n = 0; n < 150; n += 1) await t.submit({ id: `t${n}`, caller: "ann" });
       const page = (request: Parameters<TestEngine["engine"]["queues"]["finished"]>[0]) =>
@@ -160,7 +160,7 @@ describe("the lists of a queue", () => {
       expect((await t.look("new")).state).to.equal("waiting");
     });
 
-    it("neither deletes a result that came meanwhile, nor cancels a task that was retried meanwhile", async () => {
+    it("neither deletes a result that arrived meanwhile, nor cancels a task that was retried meanwhile", async () => {
       t = await openEngine({ settings: { attempts: 1 } });
       await t.submit({ id: "quick" });
       const meanwhile = await step(

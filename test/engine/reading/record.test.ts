@@ -58,7 +58,7 @@ describe("the record of a task", () => {
     expect(attempts[0]?.[3]).to.match(/^é{100,150}$/);
   });
 
-  it("has the steps, the input and what few tasks have, of any partition", async () => {
+  it("has the steps, the input and rare members, in any partition", async () => {
     t = await openEngine({ partitions: 3 });
     await t.submit({ id: "a", priority: 5, query: { page: "2" }, webhook: "https://example.com/" });
     const partition = t.keys.partitionOf("a");

@@ -40,7 +40,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
   };
   const due = () => setRest(-5000, -2000);
 
-  it("opens after so many consecutive failures, said to one attempt only; an answer in between starts anew", async () => {
+  it("opens after a number of consecutive failures, reported to only one attempt; an answer in between resets the count", async () => {
     expect(await fail(breakerFailures - 1)).to.deep.equal(Array(breakerFailures - 1).fill("closed"));
     expect(await note("unclear")).to.equal("closed");
     expect(await note("up")).to.equal("closed");
@@ -52,14 +52,14 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect([nextProbeMs - sinceMs, reason]).to.deep.equal([firstProbeMs, "ECONNREFUSED"]);
   });
 
-  it("counts an attempt that is noted twice once, and answers it the same", async () => {
+  it("counts an attempt that is reported twice once, with the same answer", async () => {
     for (let n = 0; n < breakerFailures; n += 1) expect(await note("down", "", "same@1")).to.equal("closed");
     await fail(breakerFailures - 2);
     expect(await note("down", "", "last@1")).to.equal("opened");
     expect(await note("down", "", "last@1")).to.equal("opened");
   });
 
-  it("of many attempts that fail at the same instant lets one say that it opens", async () => {
+  it("reports to only one of many attempts that fail at the same instant that it opens", async () => {
     const verdicts = await Promise.all(Array.from({ length: 50 }, () => note("down")));
     expect(verdicts.filter((verdict) => verdict === "opened")).to.have.length(1);
     expect(verdicts.filter((verdict) => verdict === "closed")).to.have.length(breakerFailures - 1);
@@ -127,7 +127,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect(Number(kept?.split(" ")[0]) - Date.now()).to.be.below(LEASE_MS + 5000);
   });
 
-  it("leaves tasks in their places, gives one to a probe, and starts nothing else", async () => {
+  it("leaves tasks in their places, and starts only one as a probe", async () => {
     for (const id of ["a", "b", "c"]) await t.submit({ id });
     await fail(breakerFailures);
     expect(await t.reserve(3)).to.deep.equal([]);

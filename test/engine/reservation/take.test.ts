@@ -182,7 +182,7 @@ describe("a request for work that is sent again", () => {
     for (const ttl of ttls) expect(ttl).to.be.within(1, 15_000);
   });
 
-  it("is remembered for a minute where it got nothing, however long its lease", async () => {
+  it("is remembered for a minute if it got nothing, however long its lease", async () => {
     const leaseMs = 86_400_000;
     await take("nothing", { leaseMs });
     await take("nothing", { leaseMs });

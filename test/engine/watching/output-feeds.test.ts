@@ -7,7 +7,7 @@ describe("the feeds of outputs", () => {
   let t: TestEngine;
   afterEach(() => t.close());
 
-  it("read once what ten thousand followers of a task want, and keep nothing when they have left", async () => {
+  it("read values once for ten thousand followers of a task, and keep nothing when they have left", async () => {
     t = await openEngine();
     let reads = 0;
     const values = Array.from({ length: 500 }, (_, n) => ({ run: 1, attempt: 1, json: String(n) }));

@@ -30,7 +30,7 @@ describe("fetching a page", () => {
     expect(await get(url)).to.deep.equal({ url, html: "<p>hé", language: "fr" });
   });
 
-  it("by a handler reaches what its `allow` lists", async () => {
+  it("by a handler reaches the hosts in its `allow`", async () => {
     const url = pages.at("/inside", "<p>inside");
     const { signal } = new AbortController();
     expect((await fetchAsHandler(url, { signal, allow: ["127.0.0.0/8"] })).html).to.equal("<p>inside");
@@ -77,7 +77,7 @@ describe("fetching a page", () => {
       }
     });
 
-    it("prefers a byte order mark to the content type, and that to the page's own charset", async () => {
+    it("prefers a byte order mark to the content type, and the content type to the page's own charset", async () => {
       expect(await decoded(Buffer.from("\uFEFFé"), "; charset=latin1")).to.equal("é");
       expect(await decoded(Buffer.from("\uFEFFé", "utf16le"), "; charset=utf-8")).to.equal("é");
       expect(await decoded(Buffer.from("<meta charset=latin1>é"), "; charset=utf-8")).to.contain("é");

@@ -50,7 +50,7 @@ describe("batches over HTTP", () => {
     await server.until(verdicts.at(-1)?.id, "succeeded");
   });
 
-  it("does so also where some lines are long: these travel on another connection", async () => {
+  it("does so even if some lines are long and use another connection", async () => {
     const large = await startServer({ MAX_BODY: "2mb" });
     try {
       const gate = closedGate();

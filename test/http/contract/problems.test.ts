@@ -139,7 +139,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     expectProblem(await server.send(`/api/v1/task/${id}`), 410, "invalid-task");
   });
 
-  it("500: tasks that failed; the state stands in `state`, never in `status`, and no stack trace anywhere", async () => {
+  it("500: tasks that failed; their state is in `state`, never in `status`, and there is no stack trace anywhere", async () => {
     for (const [queue, code] of [["failing", "task-failed"] as const, ["late", "task-timeout"] as const]) {
       const id = await server.enqueue(queue, {});
       await server.until(id, "failed");

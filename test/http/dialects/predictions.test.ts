@@ -49,7 +49,7 @@ describe("predictions of Replicate's API", () => {
     expect((await server.send(`/v1/requests/${json.id}`)).json.input).to.deep.equal({ n: 1 });
   });
 
-  it("are told apart by request ids that are as long as ids may be", async () => {
+  it("are distinguished by request ids as long as ids may be", async () => {
     const ids = ["a", "b"].map((end) => `${"long".repeat(31)}key${end}`);
     const answers = [];
     for (const [n, id] of ids.entries()) {
@@ -118,7 +118,7 @@ describe("predictions of Replicate's API", () => {
     expect(other.json.id).to.equal(again.json.id).and.not.equal(first.json.id);
   });
 
-  it("are told to a webhook in their own form, at their end", async () => {
+  it("are reported to a webhook in their own form when they end", async () => {
     const receiver = await startReceiver();
     try {
       const webhook = receiver.url;

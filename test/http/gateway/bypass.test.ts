@@ -77,7 +77,7 @@ describe("a request in the queue of a gateway, stored by any version", () => {
   it("is not forwarded if the gateway does not take its method", async () => {
     const { seen, problem } = await problemOf({ ...HAND_MADE, method: "DELETE" });
     expect(seen.state).to.equal("failed");
-    expect(problem).to.include({ status: 405, title: "The gateway does not take this method" });
+    expect(problem).to.include({ status: 405, title: "The gateway does not support this method" });
     expect(upstream.requests).to.have.length(0);
   });
 

@@ -86,7 +86,7 @@ describe("a gateway to an existing HTTP API", () => {
     expect(arrived.filter(({ url }) => url === "/base/broken")).to.have.length(1);
   });
 
-  it("gives a request up at its Cancel-After, which is not forwarded; a query of that name is the API's", async () => {
+  it("cancels a request at its Cancel-After, which is not forwarded; a query parameter of that name is", async () => {
     const url = "/base/slow?deadline=9000";
     scripted.set(url, [{ status: 429, headers: { "Retry-After": "600" } }]);
     const headers = { "Cancel-After": "1s" };

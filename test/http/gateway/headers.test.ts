@@ -158,7 +158,7 @@ describe("the headers of a request through a gateway", () => {
     expect(names).to.include.members(ORDINARY.map((name) => name.toLowerCase()));
   });
 
-  it("are only those of `forward` where a gateway has it, with what belongs to the body and the gateway's own", async () => {
+  it("are only those of `forward` if a gateway has it, those about the body, and the gateway's own", async () => {
     const others = [...ORDINARY, ...OF_PROXIES, ...SECRETS].filter(
       (name) => !["X-Tenant", "Api-Key", "Idempotency-Key", "X-Auth-Request-User"].includes(name),
     );

@@ -22,7 +22,7 @@ describe("a gateway whose API is down while Redis restarts", function () {
     await redis?.stop("SIGKILL");
   });
 
-  it("stays open behind it, and resumes with all tasks in their order", async () => {
+  it("stays open after that, and resumes with all tasks in order", async () => {
     redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
     const port = await reservePort();
     const gateway = `{ queue: "shop", target: "http://127.0.0.1:${port}", concurrency: 1, attempts: 3 }`;

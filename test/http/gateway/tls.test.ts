@@ -52,7 +52,7 @@ describe("a gateway to an HTTPS API", function () {
       exchange(new URL(at, server.url), { method, ...(method === "POST" && { body: "x" }) });
   };
 
-  it("forwards where the certificate is trusted and names the target, a POST too", async () => {
+  it("forwards, even a POST, if the certificate is trusted and names the target", async () => {
     const send = await start({ NODE_EXTRA_CA_CERTS: CERTIFICATE });
     for (const method of ["GET", "POST"]) {
       const answer = await send("/v1/gateway/named/a?b=1", method);
@@ -67,7 +67,7 @@ describe("a gateway to an HTTPS API", function () {
     expect(arrived).to.have.length(2);
   });
 
-  it("sends nothing where the certificate is not trusted", async () => {
+  it("sends nothing if the certificate is not trusted", async () => {
     const send = await start({ NODE_EXTRA_CA_CERTS: "" });
     const before = arrived.length;
     for (const method of ["GET", "POST"]) {

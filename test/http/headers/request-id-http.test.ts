@@ -72,7 +72,7 @@ describe("the id of a task over HTTP", () => {
     expect(their.headers["x-request-id"]).to.match(UUID).and.not.equal(first.headers["x-request-id"]);
   });
 
-  it("is the same in a refusal for every caller, so that it does not tell whether a key is valid", async () => {
+  it("is the same for every caller in a refusal, so that it does not reveal whether a key is valid", async () => {
     const keys = testKeys({ ann: ["submit"], bob: ["read"] });
     const guarded = await startServer({ ...keys.env, ALLOWED_HOSTS: "tasks.example" });
     const idOf = async (Authorization: string, status: number, more: Record<string, string>, search = "") => {

@@ -25,7 +25,7 @@ describe("the errors of an invalid input", () => {
     expect(message.length).to.be.below(1100);
   });
 
-  it("point to the innermost value that a pointer of 512 characters reaches", () => {
+  it("point to the innermost value within the reach of a pointer of 512 characters", () => {
     const long = "k".repeat(500_000);
     const deep = z.object({ a: z.array(z.record(z.string(), z.object({ b: z.string() }))) });
     const { errors } = errorsOf(deep, { a: [{ short: {} }, { [long]: {} }] });
@@ -33,7 +33,7 @@ describe("the errors of an invalid input", () => {
     expect(pointerOf(Array(1000).fill("ü"))).to.have.length.within(500, 512);
   });
 
-  it("point also to names that are not valid Unicode", () => {
+  it("also point to names that are not valid Unicode", () => {
     const { errors } = errorsOf(z.record(z.string(), z.string()), { "\ud800": 1 });
     expect(errors[0]?.pointer).to.equal("#/%EF%BF%BD");
   });

@@ -28,7 +28,7 @@ describe("an input that is made to be expensive", () => {
     expect(user / 1e6).to.be.below(8);
   });
 
-  it("is deep by its brackets, not by those in its strings", async () => {
+  it("is deep by its brackets, not counting those in strings", async () => {
     const brackets = JSON.stringify(`${"[".repeat(100)}\\" {{`);
     expect((await send(brackets)).json.input).to.equal(JSON.parse(brackets));
     expect((await send(`${"[[],".repeat(63)}[]${"]".repeat(63)}`)).status).to.equal(200);

@@ -79,7 +79,7 @@ describe("the input of a submission", () => {
     expect((await send("1", "APPLICATION/JSON ; charset=UTF-8")).json.input).to.equal(1);
   });
 
-  it("is 415 in a media type, charset or encoding that the queue does not take, and names it", async () => {
+  it("is 415 in a media type, charset or encoding that the queue does not accept, and names it", async () => {
     for (const type of [
       "text/plain",
       "application/xml",

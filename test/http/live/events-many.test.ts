@@ -41,7 +41,7 @@ describe("two thousand watchers of one process", () => {
   const statuses = ({ text }: Client) => text.split("event: status").length - 1;
   const lastIndex = ({ text }: Client) => Number(/"index":(\d+)(?!.*"index":)/s.exec(text)?.[1]);
 
-  it("all learn their place", async function () {
+  it("all learn their places", async function () {
     this.timeout(60_000);
     const first = await server.enqueue("gated", gate.input);
     await gate.entered;

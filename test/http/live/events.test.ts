@@ -96,7 +96,7 @@ describe("the events of a task", () => {
     expect(states(await canceled.until("done"))).to.deep.equal(["status canceled", "done canceled"]);
   });
 
-  it("of a finished task are its state and done; a client that has had them gets 204, by header or query", async () => {
+  it("of a finished task are its state and done; a client that already has them gets 204, by header or query", async () => {
     const id = (await server.post("default", 1)).json.id;
     const stream = await follow(id);
     const events = await stream.until("done");

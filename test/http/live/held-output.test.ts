@@ -35,7 +35,7 @@ describe("what a process holds of output for slow readers", () => {
     for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it("is limited over all of them: further ones wait for their turn, and everyone gets everything", async () => {
+  it("is limited over all of them: further readers wait for their turn, and everyone gets everything", async () => {
     const held = new ByteBudget(4 * MIB);
     const output = outputOf(2, MIB);
     const readers = Array.from({ length: 100 }, () => slowReader(held, output));
@@ -57,7 +57,7 @@ describe("what a process holds of output for slow readers", () => {
     );
   });
 
-  it("does not hold up short pages, nor a page that is longer than all of the room", async () => {
+  it("does not delay short pages, nor a page that is longer than all the room", async () => {
     const held = new ByteBudget(MIB);
     const [long, longer] = [slowReader(held, outputOf(1, MIB)), slowReader(held, outputOf(1, 3 * MIB))];
     const short = slowReader(held, outputOf(1, 1000));

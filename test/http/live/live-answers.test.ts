@@ -51,7 +51,7 @@ describe("output in the events of a task", () => {
     await stream.closed;
   });
 
-  it("of a finished task comes behind its state", async () => {
+  it("of a finished task comes after its state", async () => {
     const id = await finished("one", "two");
     expect(shown(await (await follow(id)).until("done"))).to.deep.equal([
       "status succeeded",
@@ -61,7 +61,7 @@ describe("output in the events of a task", () => {
     ]);
   });
 
-  it("goes on exactly behind the event whose id is shown, be it a state or output", async () => {
+  it("continues exactly after the event whose id is sent, be it a state or output", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     const task = await gate.entered;
@@ -95,7 +95,7 @@ describe("output in the events of a task", () => {
     expect(shown(await resumed.until("done"))).to.deep.equal(["status succeeded", "done succeeded"]);
   });
 
-  it("of done has the problem of a failed or canceled task, and no long or other result", async () => {
+  it("of done has the problem of a failed or canceled task, and only a short JSON result", async () => {
     const posted = await server.post(
       "giving-up",
       { status: 422, title: "No", more: [1] },
@@ -184,7 +184,7 @@ describe("a submission whose answer is asked for as events", () => {
     expect((await replaced.next()).json).to.include({ state: "scheduled" });
   });
 
-  it("is refused with a problem as any other, and stores nothing then", async () => {
+  it("is refused with a problem like any other, and then stores nothing", async () => {
     const send = (path: string, body: unknown, headers = {}) =>
       server.send(path, { method: "POST", body, headers: { ...EVENTS, ...headers } });
     expect((await send("/v1/queues/nowhere/requests", 1)).status).to.equal(404);
@@ -204,7 +204,7 @@ describe("a submission whose answer is asked for as events", () => {
     await strict.stop();
   });
 
-  it("is answered as usual if anything else is preferred as much, for a dry run, and in a batch", async () => {
+  it("is answered as usual if another type is preferred as much, for a dry run, and in a batch", async () => {
     for (const Accept of ["application/json, text/event-stream", "text/event-stream;q=0.5, */*", "text/*", "*/*"]) {
       const answer = await server.send("/v1/requests", { method: "POST", body: 1, headers: { Accept } });
       expect(answer.headers["content-type"], Accept).to.match(/^application\/json/);
@@ -224,7 +224,7 @@ describe("a submission whose answer is asked for as events", () => {
     expect(batch.status).to.equal(202);
   });
 
-  it("goes on when the connection is dropped", async () => {
+  it("continues when the connection is dropped", async () => {
     const gate = closedGate();
     const stream = await submit("/v1/queues/gated/requests", gate.input, { "X-Request-Id": "live-dropped" });
     const task = await gate.entered;

@@ -5,7 +5,7 @@ import type { Api } from "../../../src/http/api.ts";
 import { LiveTasks } from "../../../src/http/live/live-tasks.ts";
 
 describe("the live answers", () => {
-  it("leave nothing behind where the client goes before its stream begins", async () => {
+  it("leave nothing behind if the client goes before its stream begins", async () => {
     const listening = new Set<object>();
     const engine = {
       notices: {

@@ -46,7 +46,7 @@ describe("the output of a task over HTTP", () => {
     readLines(server.url + path(id, search), headers);
   const read = async (id: string, search = "") => await follow(id, search, { Prefer: "wait=0" });
 
-  it("is all so far, then what is written, until the task ends", async () => {
+  it("is everything so far, then each new value, until the task ends", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     const task = await gate.entered;
@@ -82,7 +82,7 @@ describe("the output of a task over HTTP", () => {
     expect(await reader.closed).to.equal(true);
   });
 
-  it("goes on behind a value, and ends after the time that Prefer names", async () => {
+  it("continues after a given value, and ends after the time in Prefer", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     const task = await gate.entered;
@@ -141,7 +141,7 @@ describe("the output of a task over HTTP", () => {
     expect((await server.send(path(id))).status).to.equal(410);
   });
 
-  it("is not kept in memory for a reader who takes nothing, who gets all of it in the end", async () => {
+  it("is not kept in memory for a reader who reads nothing, and who still gets all of it in the end", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     const task = await gate.entered;
@@ -208,7 +208,7 @@ describe("the output of a worker over HTTP", () => {
   const write = (id: string, fence: unknown, data: unknown) =>
     server.send(`/v1/leases/${id}/output`, { method: "POST", body: { fence, data } });
 
-  it("is stored in order under its fence, and told apart by the start that wrote it", async () => {
+  it("is stored in order under its fence, and distinguished by the start that wrote it", async () => {
     const id = await server.enqueue("default", 1);
     const first = await lease();
     expect(first.links).to.deep.include({ rel: "output", href: `/v1/leases/${id}/output`, method: "POST" });
@@ -232,7 +232,7 @@ describe("the output of a worker over HTTP", () => {
     ]);
   });
 
-  it("is refused above MAX_OUTPUT, all of a request or nothing, and if it is not a list", async () => {
+  it("is refused above MAX_OUTPUT, always a request as a whole, and if it is not a list", async () => {
     const id = await server.enqueue("default", 2);
     const { fence } = await lease();
     const refused = await write(id, fence, ["fits", "x".repeat(100)]);

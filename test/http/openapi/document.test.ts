@@ -92,7 +92,7 @@ describe("the description of the API", () => {
     expect(document.paths["/healthz"]?.get?.security).to.deep.equal([]);
   });
 
-  it("names no queue and no input to callers without a key, where there are keys; the rest is the same", async () => {
+  it("hides queues and inputs from callers without a key, if the server has keys; the rest is the same", async () => {
     const keys = testKeys({ ann: ["submit"], worker: ["work"] });
     const guarded = await startServer(keys.env);
     try {

@@ -119,7 +119,7 @@ describe("what else holds a request (MAX_STREAMS)", () => {
     return refused;
   };
 
-  it("counts: a worker over HTTP that waits for a task; one that does not wait is answered", async () => {
+  it("includes a worker over HTTP that waits for a task; one that does not wait is answered", async () => {
     const requests = [take(20), take(20), take(20)];
     const refused = await refusedOf(requests);
     expect((await take(0)).status).to.equal(204);
@@ -139,7 +139,7 @@ describe("what else holds a request (MAX_STREAMS)", () => {
       }),
   };
   for (const [name, repeat] of Object.entries(REPEATED)) {
-    it(`counts: a ${name} that is repeated and waits for the task that is there`, async () => {
+    it(`includes a ${name} that is repeated and waits for the existing task`, async () => {
       await repeat("respond-async");
       const requests = [repeat("wait=20"), repeat("wait=20"), repeat("wait=20")];
       await refusedOf(requests);
@@ -225,7 +225,7 @@ describe("clients that do not read", () => {
     server.emit("close");
   });
 
-  it("are not waited for while too much is kept for all together: those go first for whom most is", async () => {
+  it("are disconnected sooner while too much is buffered for all together, those with the most first", async () => {
     const server = new EventEmitter();
     const limits = { unreadMs: 60_000, lookEveryMs: 5, unreadBytes: 10_000, readBytes: 100 };
     cutStalledReaders(server as Server, limits);

@@ -79,7 +79,7 @@ describe("large values for clients that do not read", function () {
     "are in predictions": () => [`/replicate/v1/predictions/${ids.prediction}`, {}],
   };
   for (const [way, request] of Object.entries(ways)) {
-    it(`take little memory when they ${way}, and keep nobody else from theirs`, async () => {
+    it(`take little memory when they ${way}, and do not block those of others`, async () => {
       const [path, sent] = request();
       // One after the other: those that ask at once may share what is read for them.
       const readers = path.startsWith("/v1/") ? READERS : READERS_OF_DOCUMENTS;

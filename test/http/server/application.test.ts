@@ -27,11 +27,11 @@ describe("an application", () => {
     expect([created.status, await created.text()]).to.deep.equal([201, "Created"]);
   });
 
-  it("answers 404 where nothing was set", async () => {
+  it("answers 404 if nothing was set", async () => {
     expect((await get("/nothing")).status).to.equal(404);
   });
 
-  it("leaves a response alone that was sent already", async () => {
+  it("does not touch a response that was already sent", async () => {
     const sent = await get("/itself");
     expect([sent.status, await sent.text()]).to.deep.equal([202, "done"]);
   });

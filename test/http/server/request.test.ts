@@ -39,20 +39,20 @@ describe("a request whose body may arrive with its head", () => {
   const answer = (res: ServerResponse, body: string) => res.end(`<${body}>`);
   const taken = (req: IncomingMessage) => takeBody(req)?.toString() ?? "none";
 
-  it("gives it at once, for every request of a connection", async () => {
+  it("returns it at once, for every request of a connection", async () => {
     handle = (req, res) => answer(res, taken(req));
     socket.write(post("one") + post("two"));
     socket.write(post("three"));
     expect(await answers(3)).to.deep.equal(["<one>", "<two>", "<three>"]);
   });
 
-  it("gives it once, and an empty stream after that", async () => {
+  it("returns it once, and an empty stream after that", async () => {
     handle = async (req, res) => answer(res, `${taken(req)} ${taken(req)} ${await text(req)}`);
     socket.write(post("one"));
     expect(await answers(1)).to.deep.equal(["<one none >"]);
   });
 
-  it("ends, as any other does, when it is answered without the body being read", async () => {
+  it("ends like any other when it is answered without the body being read", async () => {
     let ended = 0;
     handle = (req, res) => {
       req.on("end", () => {
@@ -67,7 +67,7 @@ describe("a request whose body may arrive with its head", () => {
     expect(await answers(1)).to.deep.equal(["<2 ended>"]);
   });
 
-  it("is a stream with all of it to whoever reads it, at once or later", async () => {
+  it("is a complete stream for code that reads it, at once or later", async () => {
     handle = async (req, res) => answer(res, await text(req));
     socket.write(post("one"));
     expect(await answers(1)).to.deep.equal(["<one>"]);
@@ -79,7 +79,7 @@ describe("a request whose body may arrive with its head", () => {
     expect(await answers(2)).to.deep.equal(["<two>", "<three>"]);
   });
 
-  it("has none that comes later or in pieces: that is a stream", async () => {
+  it("leaves a body that arrives later or in pieces as a stream", async () => {
     handle = async (req, res) => {
       const first = taken(req);
       server.emit("begun");
@@ -97,7 +97,7 @@ describe("a request whose body may arrive with its head", () => {
     expect(await answers(1)).to.deep.equal(["<none behind>"]);
   });
 
-  it("does not keep what comes once it is being read as a stream", async () => {
+  it("keeps nothing once it is being read as a stream", async () => {
     handle = async (req, res) => {
       server.emit("begun");
       answer(res, await text(req));
@@ -109,7 +109,7 @@ describe("a request whose body may arrive with its head", () => {
     expect(await answers(1)).to.deep.equal(["<behind>"]);
   });
 
-  it("has none without a length, or of one that is not to be kept", async () => {
+  it("does not take one without a length, or one that is too long", async () => {
     handle = async (req, res) => answer(res, `${taken(req)} ${(await text(req)).length}`);
     socket.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n0\r\n\r\n");
     socket.write(post(""));

@@ -108,7 +108,7 @@ describe("a server that is told to stop", function () {
     agent.destroy();
   });
 
-  it("cuts off no client that sends one request after the other on a kept connection", async () => {
+  it("does not cut off a client that sends one request after the other on a kept connection", async () => {
     const { url, child, ended } = await start({ ROLE: "api" });
     const connected = new Set<string>();
     const callUntilClosed = async (caller: string) => {

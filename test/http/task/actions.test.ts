@@ -166,7 +166,7 @@ describe("the actions that a task's document offers", () => {
     }
   }
 
-  it("are as many as there are, each for somebody", async () => {
+  it("include every action, each for somebody", async () => {
     const offered = async (state: State, queue = "plain", name: "ann" | "boss" = "boss") => {
       const id = await STATES[state](queue);
       const { actions } = (await as(name, "GET", `${request(id)}/status`)).json;

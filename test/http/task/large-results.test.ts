@@ -71,7 +71,7 @@ describe("large results over HTTP", function () {
     ).to.equal(204);
   });
 
-  it("that are deleted while they are sent end with the connection, so that nobody takes a part for all", async () => {
+  it("that are deleted while they are sent end with the connection, so that nobody takes a part for the whole", async () => {
     const id = await completed(3);
     const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
     socket.write(`GET /v1/requests/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);

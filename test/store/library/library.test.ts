@@ -77,7 +77,7 @@ describe("the library in the store", function () {
     expect(await loads()).to.equal(1);
   });
 
-  it("is taken from the process that was faster, if several load it at once", async () => {
+  it("is used from the fastest process, if several load it at once", async () => {
     const many = await Promise.all(Array.from({ length: 4 }, open));
     await admin.function("FLUSH");
     const verdicts = await Promise.all(many.map(async ({ submit }) => (await submit()).verdict));
@@ -167,7 +167,7 @@ describe("the library in the store", function () {
     expect(await starts).to.be.above(0);
   });
 
-  it("cannot be loaded into a full server, which the error says, and is as soon as there is room", async () => {
+  it("cannot be loaded into a full server, which the error says, but as soon as there is room", async () => {
     const { submit } = await open();
     await admin.config("SET", "maxmemory", "1");
     const refused = await submit().catch((error: unknown) => error);

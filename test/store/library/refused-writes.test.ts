@@ -57,7 +57,7 @@ describe("the functions of the library on a server that takes no writes", functi
     new Set(await Promise.all(writing.map((verb) => refusal(OURS.functionsOf(verb).reading ?? "", by))));
   const [reads, drains, writing] = [verbsWith("no-writes"), verbsWith("allow-oom"), verbsWith(undefined)];
 
-  it("are refused at the memory limit only where they need room", async () => {
+  it("are refused at the memory limit only if they need room", async () => {
     await admin.config("SET", "maxmemory", "1");
     try {
       expect(await refusals([...reads, ...drains])).to.deep.equal(new Set([""]));
@@ -93,7 +93,7 @@ describe("the functions of the library on a server that takes no writes", functi
     await heal();
   });
 
-  it("answer a submission that is stored already, and an audit, all the same", async () => {
+  it("still answer a repeated submission and an audit", async () => {
     await admin.config("SET", "maxmemory", "1");
     try {
       expect((await t.submit({ id: "there" })).verdict).to.equal("replay");

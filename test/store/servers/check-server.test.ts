@@ -30,7 +30,7 @@ describe("the check of a store", () => {
     expect(policy).to.equal("noeviction");
   });
 
-  it("requires Redis 7.0, and takes any Valkey", () => {
+  it("requires Redis 7.0, and accepts any Valkey", () => {
     for (const old of ["2.8.24", "5.0.14", "6.2.20"]) expect(isSupportedVersion(old), old).to.equal(false);
     for (const fit of ["7.0.0", "7.2.4", "7.10.1", "10.0.0"]) expect(isSupportedVersion(fit), fit).to.equal(true);
   });

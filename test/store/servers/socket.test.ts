@@ -28,7 +28,7 @@ describe("the socket of a store", () => {
     expect(await readdir(dir)).to.deep.equal([]);
   });
 
-  it("is behind a link at the place to which that leads now", async () => {
+  it("follows a link to its current target", async () => {
     const link = path.join(dir, "link");
     await mkdir(path.join(dir, "real"));
     await symlink(path.join(dir, "real"), link);

@@ -14,7 +14,7 @@ describe("counting places of other partitions", () => {
   const count = async (asked: readonly string[], equals: boolean) =>
     (await t.scripts.count(t.keys.tag(0), [{ queue: "jobs", places: placesOf(asked), equals }]))[0]?.before;
 
-  it("is exact for consecutive scores, whoever stands between them", async () => {
+  it("is exact for consecutive scores, whatever tasks are between them", async () => {
     for (const standing of [[], [5], [0, 99], [-1, 3, 4, 5, 50, 98, 200], Array.from({ length: 100 }, (_, n) => n)]) {
       const line = t.key("waiting");
       await t.redis.del(line);
@@ -27,7 +27,7 @@ describe("counting places of other partitions", () => {
     }
   });
 
-  it("is exact where a task with a fraction in its score stands among whole ones, as in a line that has become fair", async () => {
+  it("is exact if a score with a fraction is among whole ones, as in a line that has become fair", async () => {
     const line = t.key("waiting");
     await t.redis.zadd(line, start, "a", start + 0.5, "b", start + 2, "c", start + 3, "d");
     await t.redis.hset(t.key("shares"), "3 =key", "0 0 b");

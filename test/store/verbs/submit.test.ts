@@ -91,7 +91,7 @@ describe("submissions in one call", () => {
     });
   }
 
-  it("get consecutive places, which say where they stand in line", async () => {
+  it("get consecutive places in line", async () => {
     await submit(together, [submitItemOf({ id: "before" })]);
     const { verdicts } = await together.scripts.submit(
       together.keys.tag(0),
@@ -102,7 +102,7 @@ describe("submissions in one call", () => {
     expect(verdicts.map(({ score }) => String(score))).to.deep.equal(scores);
   });
 
-  it("are stored even where an entry without a task is in line", async () => {
+  it("are stored even if an entry without a task is in line", async () => {
     await together.redis.zadd(together.key("waiting"), 1, "b");
     const all = await submit(
       together,

@@ -74,7 +74,7 @@ describe("a task that has lost its worker", function () {
     return ids;
   };
 
-  it("loses nothing more with workers that die before its handler begins, and then runs", async () => {
+  it("counts no loss for workers that die before its handler begins, and then runs", async () => {
     const [id = ""] = await losers("slow", 1);
     for (let n = 0; n < 2; n += 1) {
       await dieInVain(id);
@@ -154,7 +154,7 @@ describe("a task that has lost its worker", function () {
     expect(new Set(again).size).to.be.within(1, 2);
   });
 
-  it("fails, rather than being lost, when what it throws outside is what had ended the process", async () => {
+  it("fails instead of being lost if what ended its process is an error thrown outside of it", async () => {
     const first = await start();
     const pill = await shop.submit({ journal, how: "throw outside" }, { queue: "pill" });
     expect(await first.ended).to.equal(1);

@@ -60,7 +60,7 @@ describe("a handler that asks for isolate", function () {
     await shop.ended(id, "canceled");
   });
 
-  it("is refused what is too much or no JSON, and goes on", async () => {
+  it("continues after a value is refused as too long or not JSON", async () => {
     const id = await submit("writes too much");
     expect(await shop.answer(id)).to.contain("MAX_OUTPUT");
     const { values } = await shop.engine.outputs.read(id, 0);
@@ -179,7 +179,7 @@ describe("a handler that asks for isolate", function () {
     expect((await shop.look(id)).lost).to.equal(0);
   });
 
-  it("is told of its deadline", async () => {
+  it("learns of its deadline", async () => {
     const id = await shop.submit("heeds its signal", { queue: "isolated", deadlineMs: 3_600_000 });
     await shop.ended(id, "running");
     await passDeadline(shop, id);
@@ -201,7 +201,7 @@ describe("a handler that asks for isolate", function () {
     expect(seen.errors[0]).to.match(/memory limit/);
   });
 
-  it("is not disturbed by what an earlier task left behind in its thread", async () => {
+  it("is not affected by what an earlier task left behind in its thread", async () => {
     const reported: string[] = [];
     const progress = shop.engine.leases.progress.bind(shop.engine.leases);
     shop.engine.leases.progress = (lease, ...report) => {

@@ -39,7 +39,7 @@ describe("a failing undo", () => {
     ["retryLater", () => retryLater("1ms")],
     ["something that is no error", () => "a string"],
   ] as const) {
-    it(`is tried again, and becomes a dead letter that names the steps that stand: ${what}`, async () => {
+    it(`is tried again, and becomes a dead letter that names the steps that were not undone: ${what}`, async () => {
       await open({
         undo: {
           flight: () => note("flight"),

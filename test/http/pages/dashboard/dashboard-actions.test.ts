@@ -16,7 +16,7 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     return gate;
   }
 
-  it("submits from a form made of the schema, and says at the field what is wrong", async () => {
+  it("submits from a form made from the schema, and says at the field what is wrong", async () => {
     const { page } = test;
     await test.open("/dashboard/queues/invoices");
     await page.getByRole("button", { name: "Submit a task" }).click();
@@ -44,7 +44,7 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     const { page } = test;
     await test.open("/dashboard");
     await page.getByRole("button", { name: "Pause picture" }).click();
-    await page.getByRole("status").getByText("picture is paused: nothing new starts.").waitFor();
+    await page.getByRole("status").getByText("picture is paused: no task starts.").waitFor();
     await page
       .getByRole("row", { name: /^picture/ })
       .getByText("paused", { exact: true })
@@ -57,7 +57,7 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     expect((await test.json("/v1/queues/picture")).paused).to.equal(false);
   });
 
-  it("cancels a task only after it has asked", async () => {
+  it("cancels a task only after asking", async () => {
     const { page } = test;
     const gate = await line("cancel-me", "not-me");
     await test.open("/dashboard/queues/gated");
@@ -74,7 +74,7 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     gate.open();
   });
 
-  it("cancels all that match a filter, and says before how many", async () => {
+  it("cancels all tasks that match a filter, and says beforehand how many", async () => {
     const { page } = test;
     const gate = await line("a-1", "b-1", "a-2", "a-3");
     await test.open("/dashboard/queues/gated");

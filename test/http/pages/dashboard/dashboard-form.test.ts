@@ -32,7 +32,7 @@ describe("the form of a queue and its JSON (in Chromium, else left out)", functi
     '{"__proto__":{"a":1},"constructor":2,"deep":{"__proto__":3}}',
   ];
 
-  it("lose nothing where one becomes the other, whether something is edited or not", async () => {
+  it("lose nothing when changing between them, whether something is edited or not", async () => {
     await open();
     await change("As JSON");
     for (const text of TEXTS) {
@@ -49,7 +49,7 @@ describe("the form of a queue and its JSON (in Chromium, else left out)", functi
     }
   });
 
-  it("leave out what is emptied, and name what has no field", async () => {
+  it("leave out emptied fields, and name members without a field", async () => {
     const { page } = test;
     await open();
     await change("As JSON");
@@ -57,7 +57,7 @@ describe("the form of a queue and its JSON (in Chromium, else left out)", functi
     await change("As a form");
     expect(await page.getByLabel("name").inputValue()).to.equal("null");
     expect(await page.getByLabel("size").inputValue()).to.equal("1.50");
-    await page.getByText("Kept, without a field here: extra").waitFor();
+    await page.getByText("Kept as entered, without a field here: extra").waitFor();
     for (const name of ["name", "size", "city"]) await page.getByLabel(name).fill("");
     const sent = page.waitForRequest((request) => request.method() === "POST");
     await page.getByRole("button", { name: "Submit", exact: true }).click();
@@ -68,13 +68,13 @@ describe("the form of a queue and its JSON (in Chromium, else left out)", functi
       .waitFor();
   });
 
-  it("stay as they are where they cannot change, and say why at the place", async () => {
+  it("do not change into each other if they cannot, and say why at the right place", async () => {
     const { page } = test;
     await open();
     await list().fill("[1, 2");
     await change("As JSON");
     const trouble = page.getByRole("alert").filter({ hasText: /./ });
-    await trouble.getByText(/^list: this is no JSON/).waitFor();
+    await trouble.getByText(/^list: this is not JSON/).waitFor();
     expect(await list().inputValue()).to.equal("[1, 2");
     expect(await list().getAttribute("aria-invalid")).to.equal("true");
     await list().fill("[1, 2]");
@@ -92,7 +92,7 @@ describe("the form of a queue and its JSON (in Chromium, else left out)", functi
     ] as const) {
       await json().fill(text);
       await change("As a form");
-      await trouble.getByText("It cannot be shown as a form as long as").waitFor();
+      await trouble.getByText("It cannot be shown as a form until").waitFor();
       const error = page.locator("#submission-json\\:error").getByText(told);
       await error.waitFor();
       expect([await json().inputValue(), await json().getAttribute("aria-invalid")]).to.deep.equal([text, "true"]);
@@ -100,7 +100,7 @@ describe("the form of a queue and its JSON (in Chromium, else left out)", functi
     }
     await json().fill("[1.0]");
     await change("As a form");
-    await trouble.getByText("It cannot be shown as a form: it is an array, and a form has an object.").waitFor();
+    await trouble.getByText("It cannot be shown as a form: it is an array, not an object.").waitFor();
     expect(await json().inputValue()).to.equal("[1.0]");
     expect(await page.locator("#submission-json\\:error").count()).to.equal(0);
   });

@@ -8,7 +8,7 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
   const test = dashboardTest();
   const focused = () => test.page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? ''");
 
-  it("skips the head, and the focus goes along", async () => {
+  it("skips the head, and moves the focus", async () => {
     const { page } = test;
     await test.open("/dashboard");
     await page.keyboard.press("Tab");
@@ -31,7 +31,7 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
       await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
   });
 
-  it("is scrolled as before for who goes back", async () => {
+  it("restores the scroll position after going back", async () => {
     const { page } = test;
     const ids = await Promise.all(
       Array.from({ length: 40 }, (_, n) => test.submit("gated", {}, "?delay=3600", `long-list-${n}`)),
@@ -63,7 +63,7 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
       .waitFor();
     await page.getByRole("heading", { name: "gated" }).waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
-    await page.getByText("No task waits.").waitFor();
+    await page.getByText("No tasks are waiting.").waitFor();
   });
 
   it("shows why an action failed until that is dismissed", async () => {
@@ -87,7 +87,7 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
     gate.open();
   });
 
-  it("asks no sooner than the server wants to be asked again", async () => {
+  it("asks again no sooner than the server wants", async () => {
     const { page } = test;
     let asked = 0;
     await page.clock.install();

@@ -26,7 +26,7 @@ describe("a long list in the dashboard (in Chromium, else left out)", function (
   };
   const count = (text: string) => test.page.getByRole("navigation", { name: "Pages" }).getByText(text).waitFor();
 
-  it("is counted whole, and paged", async () => {
+  it("shows its total count, and pages", async () => {
     await test.open("/dashboard/queues/gated");
     await count("1–50 of 100,000");
     await test.page.getByRole("button", { name: "Next page" }).click();
@@ -36,18 +36,18 @@ describe("a long list in the dashboard (in Chromium, else left out)", function (
     await count("1–50 of 100,000");
   });
 
-  it("is filtered with one request a page, which says how much of it was looked through", async () => {
+  it("is filtered with one request per page, and says how much of it was searched", async () => {
     const { page } = test;
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await test.open("/dashboard/queues/gated?caller=shop");
     await count("50+ match");
     await page.goto("/dashboard/queues/gated?idPrefix=n-0012");
-    await count("10+ match so far: 10,000 of 100,000 tasks were looked through");
+    await count("10+ match so far: 10,000 of 100,000 tasks were searched");
     expect(await ids()).to.have.length(10);
     await page.goto("/dashboard/queues/gated?idPrefix=n-15");
     await page.getByText("Nothing matches among 10,000 of 100,000 tasks so far.").waitFor();
-    await page.getByRole("button", { name: "Look further" }).click();
+    await page.getByRole("button", { name: "Search further" }).click();
     await count("50+ more match");
     expect((await ids())[0]).to.equal("n-15000");
     await page.goto("/dashboard/queues/gated?idPrefix=nothing");

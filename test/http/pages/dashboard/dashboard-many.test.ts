@@ -34,7 +34,7 @@ describe("the dashboard of a server with thousands of queues (in Chromium, else 
     expect(await eventually(registered)).to.equal(true);
   });
 
-  it("has its first rows before the others and before the last hour, then all", async () => {
+  it("shows its first rows before the others and before the last hour, then all", async () => {
     const { page } = test;
     page.setDefaultTimeout(60_000);
     let letHistory = () => {};
@@ -58,7 +58,7 @@ describe("the dashboard of a server with thousands of queues (in Chromium, else 
     expect(await page.locator(".plot").count()).to.equal(4);
   });
 
-  it("gets the long lists compressed, and any other caller as it accepts them", async () => {
+  it("gets long lists compressed; other callers get them in a form they accept", async () => {
     for (const [path, list] of [
       ["/v1/queues", "items"],
       ["/v1/history?step=60", "queues"],

@@ -25,14 +25,14 @@ describe("what the pages offer (in Chromium, else left out)", function () {
   it("no form and no curl line for a gateway, which takes no inputs; both for another queue", async () => {
     const { page } = test;
     expect(await shows("/dashboard/queues/api", "boss", "api")).to.deep.equal(["Pause"]);
-    await page.getByText("No task waits.").waitFor();
+    await page.getByText("No tasks are waiting.").waitFor();
     expect(await page.getByText("curl").count()).to.equal(0);
     expect(await send("boss", "POST", "/v1/queues/api/requests")).to.equal(404);
     expect(await shows("/dashboard/queues/picture", "boss", "picture")).to.deep.equal(["Submit a task", "Pause"]);
     await page.getByText("curl").waitFor();
   });
 
-  it("nothing but looking to a key that may only read", async () => {
+  it("only reading to a key that may only read", async () => {
     const gate = closedGate();
     const running = await test.submit("gated", gate.input);
     await gate.entered;
@@ -44,7 +44,7 @@ describe("what the pages offer (in Chromium, else left out)", function () {
     expect(await send("viewer", "DELETE", `/v1/requests/${waiting}`)).to.equal(403);
     expect(await send("viewer", "POST", "/v1/queues/gated/pause")).to.equal(403);
     await test.open("/dashboard/queues/picture", "viewer");
-    await test.page.getByText("No task waits.").waitFor();
+    await test.page.getByText("No tasks are waiting.").waitFor();
     expect(await test.page.getByText("curl").count()).to.equal(0);
     gate.open();
     await test.until(waiting, "succeeded");
@@ -78,7 +78,7 @@ describe("what the pages offer (in Chromium, else left out)", function () {
     expect(await send("shop", "POST", `/v1/requests/${dead}/retry`)).to.equal(403);
   });
 
-  it("on the page of a task: a cancel to its caller until it is asked to stop, and none to who may only read", async () => {
+  it("on the page of a task: a cancel to its caller until it is asked to stop, and none to a key that may only read", async () => {
     const { page } = test;
     const gate = closedGate();
     const id = await test.submit("gated", gate.input);

@@ -74,7 +74,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByRole("button", { name: `Cancel ${id}` }).click();
     await page.getByRole("dialog").getByText("is running").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
-    await page.getByRole("status").getByText(`${id} is asked to stop.`).waitFor();
+    await page.getByRole("status").getByText(`${id} was asked to stop.`).waitFor();
     await page.getByText("The task was canceled.").waitFor();
   });
 
@@ -103,7 +103,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByText("LH-404").waitFor();
     gate.break(new Error("the airline is on strike"));
     await page.getByText("the airline is on strike").waitFor();
-    await page.getByText("What it has done is undone by").waitFor();
+    await page.getByText("What it did is undone by").waitFor();
     const steps = page.getByRole("region", { name: "Steps" });
     await steps.getByText(/succeeded$/).waitFor();
     await steps.getByText(/^undone at \d\d:\d\d:\d\d$/).waitFor();
@@ -124,7 +124,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     const canceled = await test.submit("gated", { long: "x".repeat(5000) }, "?delay=3600");
     await test.server.send(`/v1/requests/${canceled}`, { method: "DELETE", headers: test.keys.as("boss") });
     await test.open(`/dashboard/tasks/${canceled}`);
-    await page.getByRole("region", { name: "Input" }).getByText("It is kept no longer").waitFor();
+    await page.getByRole("region", { name: "Input" }).getByText("It is no longer kept").waitFor();
   });
 
   it("links to an input that is too long to be shown, and saves it with the key", async () => {
@@ -164,7 +164,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     expect(await output.textContent()).to.match(/^with fence \d+$/);
   });
 
-  it("shows nothing of the next view before that is loaded, whatever comes late for this one", async () => {
+  it("shows the next view only when it is loaded, whatever arrives late for the previous one", async () => {
     const { page } = test;
     const id = await test.submit("picture", {});
     await test.until(id, "succeeded");
@@ -184,7 +184,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByRole("heading", { name: "picture" }).waitFor();
   });
 
-  it("deletes a task that has ended, and says then that it is gone", async () => {
+  it("deletes a task that has ended, and then says that it is gone", async () => {
     const { page } = test;
     const id = await test.submit("picture", {});
     await test.until(id, "succeeded");
@@ -195,7 +195,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByRole("heading", { name: "No such task" }).waitFor();
   });
 
-  it("is named with its worker, on the page of the workers", async () => {
+  it("is listed with its worker on the page of workers", async () => {
     const { page } = test;
     const gate = closedGate();
     const id = await test.submit("gated", gate.input);

@@ -26,11 +26,11 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
   it("shows each key what it may see and do", async () => {
     const { page } = test;
     await test.open("/dashboard/queues/invoices", "viewer");
-    await page.getByText("No task waits.").waitFor();
+    await page.getByText("No tasks are waiting.").waitFor();
     const buttons = await page.getByRole("main").getByRole("button").allTextContents();
     expect(buttons).to.deep.equal([]);
     await test.open("/dashboard/queues/invoices", "shop");
-    await page.getByText("Its tasks are shown to keys with the scope read or admin.").waitFor();
+    await page.getByText("Its tasks are shown only to API keys with the scope read or admin.").waitFor();
     expect(await page.getByRole("main").getByRole("button").allTextContents()).to.deep.equal(["Submit a task"]);
     await test.open("/dashboard/queues/invoices");
     await page.getByRole("button", { name: "Pause invoices" }).waitFor();
@@ -126,7 +126,7 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     expect(await page.getByLabel("to", { exact: true }).inputValue()).to.equal("ada@example.org");
   });
 
-  it("says so where there is nothing", async () => {
+  it("says so if there is nothing to show", async () => {
     const { page } = test;
     await test.open("/dashboard/nowhere");
     await page.getByRole("heading", { name: "Not found" }).waitFor();
@@ -140,7 +140,7 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     await page.getByRole("heading", { name: "No such task" }).waitFor();
   });
 
-  it("has nothing that axe finds wrong, light or dark, and fits a phone", async () => {
+  it("has no faults that axe finds, light or dark, and fits a phone", async () => {
     const { page } = test;
     const id = await test.submit("failing", { message: "a long reason ".repeat(20) });
     await test.server.send(`/v1/requests/${id}`, { headers: test.keys.as("boss") });

@@ -27,7 +27,7 @@ describe("the documentation in a browser (in Chromium, else left out)", function
     ["/docs/operations", "h1"],
     ["/problems/unknown", "h1"],
   ] as const) {
-    it(`has nothing that axe finds wrong: ${path}`, async () => {
+    it(`has no faults that axe finds: ${path}`, async () => {
       const page = await browser?.newPage({ baseURL: server.url, colorScheme: "dark" });
       if (!page) throw new Error("no browser");
       for (const scheme of ["dark", "light"] as const) {
@@ -43,7 +43,7 @@ describe("the documentation in a browser (in Chromium, else left out)", function
     });
   }
 
-  it("has nothing that axe finds wrong: /docs, but for fields of Swagger UI in an operation that is opened", async () => {
+  it("has no faults that axe finds: /docs, except fields of Swagger UI in an open operation", async () => {
     const page = await browser?.newPage({ baseURL: server.url });
     if (!page) throw new Error("no browser");
     await page.goto("/docs");

@@ -16,7 +16,7 @@ describe("the documents", () => {
   });
   after(() => server.stop());
 
-  it("are pages under a strict policy, without scripts, and with nothing of other hosts", () => {
+  it("are pages under a strict policy, without scripts, and with nothing from other hosts", () => {
     for (const [path, { status, headers, text }] of pages) {
       expect([status, headers["content-type"]], path).to.deep.equal([200, "text/html; charset=utf-8"]);
       expect(headers["content-security-policy"], path).to.contain("default-src 'none'").and.not.contain("unsafe");
@@ -55,7 +55,7 @@ describe("the documents", () => {
       }
   });
 
-  it("are there as Markdown too, and all in llms.txt", async () => {
+  it("are also served as Markdown, and all listed in llms.txt", async () => {
     const source = await server.send("/docs/handlers.md");
     expect([source.status, source.headers["content-type"]]).to.deep.equal([200, "text/markdown; charset=utf-8"]);
     expect(source.text).to.match(/^# Write a handler\n/);
@@ -66,7 +66,7 @@ describe("the documents", () => {
     for (const path of linked) expect((await server.send(path)).status, path).to.equal(200);
   });
 
-  it("are all that is served of their folder", async () => {
+  it("are the only files served from their folder", async () => {
     for (const path of ["/docs/README", "/docs/../package.json", "/docs/..%2f..%2fpackage.json", "/docs/constructor"])
       expect((await server.send(path)).status, path).to.be.oneOf([404, 400]);
   });

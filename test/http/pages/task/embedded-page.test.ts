@@ -28,7 +28,7 @@ describe("the page of a task for a frame", () => {
   const show = (link: string, search = "&embed=true") => server.send(link + search, { headers: FRAME });
   const policyOf = (answer: Awaited<ReturnType<typeof show>>) => String(answer.headers["content-security-policy"]);
 
-  it("has the place in line, and asks for itself again without a script", async () => {
+  it("has the place in line, and reloads itself without a script", async () => {
     const gate = closedGate();
     await submit("gated", gate.input);
     await gate.entered;
@@ -45,7 +45,7 @@ describe("the page of a task for a frame", () => {
     gate.open("done");
   });
 
-  it("has a link to the result in a page of its own, and stays as it is, when the task has ended", async () => {
+  it("has a link that opens the result outside the frame, and no longer reloads, when the task has ended", async () => {
     const { id, link } = await submit("default", 1);
     await server.send(`/v1/requests/${id}/status?onPending=synchronous`, { headers: keys.as("shop") });
     const { status, text } = await show(link);
@@ -78,7 +78,7 @@ describe("the page of a task for a frame", () => {
     }
   });
 
-  it("is also what an expired or forged link shows: a sentence, without a question for a password", async () => {
+  it("is also shown for an expired or forged link: a sentence, without asking for a password", async () => {
     const { link } = await submit("default", 1, "?delay=3600");
     for (const search of ["&embed=true", ""]) {
       for (const broken of [
@@ -99,7 +99,7 @@ describe("the page of a task for a frame", () => {
     expect([without.status, without.text.includes("A valid API key is required")]).to.deep.equal([401, true]);
   });
 
-  it("is asked for by true, and anything else is refused", async () => {
+  it("is requested by true; any other value is refused", async () => {
     const { link } = await submit("default", 1, "?delay=3600");
     const refused = await show(link, "&embed=1");
     expect(refused.status).to.equal(400);

@@ -89,7 +89,7 @@ describe("the page of a task", () => {
     expect(shown.exec((await page(undated)).text)?.[1]).to.equal("false");
   });
 
-  it("says when a pending task is worth another look, and which attempt it is at", async () => {
+  it("says when to look at a pending task again, and which attempt it is at", async () => {
     const later = await page(await server.enqueue("default", 1, "?delay=3600"));
     expect(Number(later.headers["retry-after"])).to.be.within(1, 300);
     expect(later.text).to.contain("Starts in about 1 h");
@@ -136,7 +136,7 @@ describe("the page of a task", () => {
     }
   });
 
-  it("says that a result has expired, and leads to none", async () => {
+  it("says that a result has expired, and does not link to it", async () => {
     const id = await server.enqueue("brief", {});
     await server.until(id, "succeeded");
     await eventually(async () => (await server.send(`/v1/requests/${id}`)).status === 410);

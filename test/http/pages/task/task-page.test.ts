@@ -85,7 +85,7 @@ describe("the page of a task in a browser", function () {
     await page.context().close();
   });
 
-  it("shows a result as what it is, and leaves to its link what is long, bytes or a page", async () => {
+  it("shows a result by its type, and only a link for one that is long, bytes or a page", async () => {
     const kinds = ["json", "text", "image", "html", "bytes", "long", "nothing"];
     const links = await Promise.all(
       kinds.map(async (kind) => {
@@ -120,7 +120,7 @@ describe("the page of a task in a browser", function () {
     await page.context().close();
   });
 
-  it("shows a result also where a proxy that compresses leaves out its length", async () => {
+  it("shows a result even if a proxy that compresses removes its length", async () => {
     const shown = [];
     for (const kind of ["json", "long", "image"]) {
       const { id, link } = await submit("answers", { kind });
@@ -175,7 +175,7 @@ describe("the page of a task in a browser", function () {
     await page.context().close();
   });
 
-  it("no longer says live, nor any moment now, when nothing answers any more", async () => {
+  it("no longer says live or any moment now when the server has stopped answering", async () => {
     const { link } = await submit("default", 1, "?delay=12");
     const context = await browser?.newContext({ baseURL: server.url });
     if (!context) throw new Error("no browser");
@@ -206,7 +206,7 @@ describe("the page of a task in a browser", function () {
     await page.context().close();
   });
 
-  it("copies its link with the signature, and who has it sees the page without a key, and cannot cancel", async () => {
+  it("copies its link with the signature; whoever has it sees the page without a key, but cannot cancel", async () => {
     const { link } = await submit("default", 1, "?delay=3600");
     const page = await open(link.replace(/\?.*/, ""), asOwner());
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -221,7 +221,7 @@ describe("the page of a task in a browser", function () {
     await other.context().close();
   });
 
-  it("cancels for those who may, once they are sure", async () => {
+  it("cancels for those who may, after a confirmation", async () => {
     const { id } = await submit("default", 1, "?delay=3600");
     const page = await open(`/v1/requests/${id}/status`, asOwner());
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -243,7 +243,7 @@ describe("the page of a task in a browser", function () {
     await page.context().close();
   });
 
-  it("fits a narrow screen, is legible in the dark, and does not move for those who want it to stand still", async () => {
+  it("fits a narrow screen, is legible in dark mode, and does not animate for those who prefer that", async () => {
     const { link } = await submit("default", 1, "?delay=3600");
     const small = { viewport: { width: 320, height: 600 }, colorScheme: "dark" } as const;
     const page = await open(link, { ...small, reducedMotion: "reduce" });

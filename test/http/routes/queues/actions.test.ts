@@ -79,7 +79,7 @@ describe("the actions that a queue's document offers", () => {
     }
   }
 
-  it("are as many as there are, each for somebody", async () => {
+  it("include every action, each for somebody", async () => {
     const of = async (name: (typeof CALLERS)[number], queue = "plain") => {
       const { actions } = (await server.send(`/v1/queues/${queue}`, { headers: keys.as(name) })).json;
       return actions.join(" ");
@@ -93,7 +93,7 @@ describe("the actions that a queue's document offers", () => {
     expect(await of("hand")).to.equal("");
   });
 
-  it("are everything that fits where there are no keys", async () => {
+  it("include everything that applies if there are no keys", async () => {
     const open = await startServer({ ROLE: "api", HANDLERS });
     const { actions } = (await open.send("/v1/queues/plain")).json;
     const id = await open.enqueue("plain", {});

@@ -85,7 +85,7 @@ describe("dead letters over HTTP", () => {
     expect([none.status, none.json]).to.deep.equal([200, { deleted: 0, forgotten: 0 }]);
   });
 
-  it("are listed newest first for who asks for it, page by page while others die", async () => {
+  it("are listed newest first on request, page by page while others die", async () => {
     const die = async (n: number) => {
       const id = await server.enqueue("failing", n);
       await server.until(id, "failed");

@@ -26,7 +26,7 @@ describe("the histories of queues over HTTP", () => {
     for (const name of SERIES) expect(json[name], name).to.have.length(360);
   });
 
-  it("are given of all queues at once, also of the server's own", async () => {
+  it("are available for all queues at once, including the server's own", async () => {
     const { json } = await get("/v1/history?minutes=10&step=120");
     expect([json.step, json.at.length]).to.deep.equal([120, 5]);
     const names = (json.queues as { name: string; own: boolean }[]).map(({ name, own }) => [name, own]);
@@ -52,7 +52,7 @@ describe("the histories of queues over HTTP", () => {
 describe("what a caller may do", () => {
   const keys = testKeys({ ann: ["submit"], root: ["admin"] });
 
-  it("is told to a key, and includes everything for admin", async () => {
+  it("is reported for a key, and includes everything for admin", async () => {
     const server = await startServer(keys.env);
     const of = async (name: "ann" | "root") => (await server.send("/v1/access", { headers: keys.as(name) })).json;
     expect(await of("ann")).to.deep.equal({ caller: "ann", keys: true, scopes: ["submit"] });

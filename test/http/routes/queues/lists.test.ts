@@ -25,7 +25,7 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     server.send(`/v1/queues/${queue}/bulk`, { method: "POST", headers: keys.as(name), body });
   const audits = () => server.log.filter(({ audit }) => audit !== undefined);
 
-  it("have who submitted a task, its key, its worker, and when it is due", async () => {
+  it("show who submitted a task, its line key, its worker, and when it is due", async () => {
     const gate = closedGate();
     await submit("ann", "gated", gate.input, "l-run");
     await gate.entered;
@@ -84,7 +84,7 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     expect((await bulk("failing", { action: "retry", list: "dead", olderThan: 0 })).json).to.include({ done: 2 });
   });
 
-  it("go on where a step ended", async () => {
+  it("continue where a step ended", async () => {
     for (let n = 0; n < 130; n += 1) await submit("bob", "checked", { width: 2 }, `s-${n}`, "?delay=600");
     const asked = { action: "cancel", list: "scheduled", idPrefix: "s-" };
     const first = (await bulk("checked", asked)).json;
@@ -95,7 +95,7 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     expect((await bulk("checked", { ...asked, cursor: "x" })).json.parameter).to.equal("cursor");
   });
 
-  it("are looked through for a filter much further than a page is long", async () => {
+  it("are searched for a filter much further than one page", async () => {
     // Those of one millisecond are listed by their ids.
     const ids = Array.from({ length: 1100 }, (_, n) => `p-${String(n).padStart(4, "0")}`);
     const body = ids.map((id) => JSON.stringify({ id, input: { width: 1 } }));
@@ -108,7 +108,7 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     expect(scanned).to.be.at.least(1100);
   });
 
-  it("refuse actions that do not go with a list, and keys without admin", async () => {
+  it("refuse actions that do not apply to a list, and keys without admin", async () => {
     for (const body of [
       { action: "retry", list: "waiting" },
       { action: "cancel", list: "dead" },

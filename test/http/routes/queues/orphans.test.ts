@@ -70,7 +70,7 @@ describe("queues without a handler here", () => {
     expect((await after.send("/v1/history")).text).to.include('"gated"');
   });
 
-  it("can be looked at and emptied, and are then listed no more; nothing can be submitted to them", async () => {
+  it("can be inspected and emptied, and are then no longer listed; nothing can be submitted to them", async () => {
     const { after, ids } = await successor(61_000);
     const waiting = (await after.send("/v1/queues/gated/waiting")).json.items as { id: string }[];
     expect(waiting.map(({ id }) => id)).to.deep.equal(ids.slice(0, 2));

@@ -101,7 +101,7 @@ describe("queues over HTTP", () => {
     expect((await server.send("/v1/queues/giving-up")).json.dead).to.equal(0);
   });
 
-  it("show what they take: media types, and the JSON Schema of the input if there is one", async () => {
+  it("show what they accept: media types, and the JSON Schema of the input if there is one", async () => {
     const { json } = await server.send("/v1/queues/checked");
     expect(json.consumes).to.deep.equal(["application/json"]);
     expect(json.input).to.deep.include({ type: "object" });

@@ -78,7 +78,7 @@ describe("a deadline (API: Options)", () => {
     }
   });
 
-  it("leaves what ends in time as it is", async () => {
+  it("does not affect a task that ends in time", async () => {
     const { status, headers } = await server.post("default", 1, { "Cancel-After": "1h" });
     expect(status).to.equal(200);
     const { json } = await monitor(String(headers["x-request-id"]));
@@ -86,7 +86,7 @@ describe("a deadline (API: Options)", () => {
     expect(Date.parse(json.deadlineAt) - Date.parse(json.createdAt)).to.equal(3_600_000);
   });
 
-  it("is not changed by a repetition, whatever that says", async () => {
+  it("is not changed by a repetition with another one", async () => {
     const path = "/v1/requests/repeated";
     const put = (search: string) => server.send(`${path}${search}`, { method: "PUT", headers: ASYNC, body: 1 });
     await put("?delay=3600&deadline=7200");
@@ -104,7 +104,7 @@ describe("a deadline (API: Options)", () => {
     expect(answer.json.deadlineAt).to.equal(null);
   });
 
-  it("is refused where it is too short, before the task is due, or no time at all", async () => {
+  it("is refused if it is too short, before the task is due, or not a time", async () => {
     const refused = async (search: string, headers: Record<string, string> = {}) => {
       const answer = await server.send(`/v1/requests${search}`, {
         method: "POST",

@@ -82,7 +82,7 @@ describe("fair lines over HTTP (API: Fair lines)", () => {
     });
   });
 
-  it("refuse what has no key: 400 invalid-input, nothing stored, the error in the log only", async () => {
+  it("refuse an input without a key: 400 invalid-input, nothing stored, the error only in the log", async () => {
     await pausing("fair-tenants", async () => {
       const waiting = async () => (await admin("/v1/queues/fair-tenants")).json.waiting;
       const before = await waiting();

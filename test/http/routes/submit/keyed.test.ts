@@ -22,7 +22,7 @@ describe("keyed work over HTTP (API: Keyed work)", () => {
     await work().finally(() => send("POST", `${PATH}/resume`));
   };
 
-  it("runs one task of a key at a time, in order, and lets others pass; the document says who is held", async () => {
+  it("runs one task of a key at a time, in order, and lets others pass; the document says which are held", async () => {
     const [first, second] = [closedGate(), closedGate()];
     const a1 = await submit("a", first);
     await first.entered;
@@ -45,7 +45,7 @@ describe("keyed work over HTTP (API: Keyed work)", () => {
     expect((await result(a3)).json).to.include({ state: "succeeded", held: false });
   });
 
-  it("goes by the key of a new input at the old place, and takes keys from batches and allocated ids", async () => {
+  it("uses the key of a replaced input at the old place, and takes keys from batches and allocated ids", async () => {
     const gate = closedGate();
     await submit("c", gate);
     await gate.entered;
@@ -99,7 +99,7 @@ describe("keyed work over HTTP (API: Keyed work)", () => {
     }
   });
 
-  it("refuses what has no key: 400 invalid-input, nothing stored, the error in the log only", async () => {
+  it("refuses an input without a key: 400 invalid-input, nothing stored, the error only in the log", async () => {
     await pausing(async () => {
       const waiting = async () => (await server.send(PATH)).json.waiting;
       const before = await waiting();

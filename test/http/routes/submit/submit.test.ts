@@ -132,7 +132,7 @@ describe("submitting over HTTP", () => {
     expect(later.json.eta.seconds).to.be.within(7190, 7200);
   });
 
-  it("reports with dryRun where a task would stand, and stores nothing", async () => {
+  it("reports with dryRun what place a task would get, and stores nothing", async () => {
     const gate = closedGate();
     await server.enqueue("gated", gate.input);
     await gate.entered;

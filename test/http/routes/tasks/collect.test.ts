@@ -173,7 +173,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect((await server.post("failing", 1)).json.type).to.equal("/problems/task-failed");
   });
 
-  it("answers 410 canceled, and 410 deleted once deleted", async () => {
+  it("answers 410 canceled, and 410 deleted", async () => {
     const canceled = await server.enqueue("default", 1, "?delay=3600");
     await get(canceled, "", {}, "DELETE");
     const deleted = await made("default", 1);

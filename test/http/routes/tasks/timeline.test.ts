@@ -46,7 +46,7 @@ describe("the timeline of a task", () => {
     expect(result).to.deep.include({ status: 200, truncated: false, json: { fine: true } });
   });
 
-  it("has every attempt that failed, and who ran it and why it failed for operators only", async () => {
+  it("has every attempt that failed; only operators see who ran it and why it failed", async () => {
     await submit("failing", 1, "t-2");
     await ended("t-2");
     const { attempts } = await timeline("t-2");
@@ -77,7 +77,7 @@ describe("the timeline of a task", () => {
     expect((await timeline("nobody")).type).to.equal("/problems/unknown");
   });
 
-  it("shows text as text, and neither bytes nor what is long", async () => {
+  it("shows text as text, but neither bytes nor long values", async () => {
     for (const kind of ["text", "bytes", "nothing"]) await submit("answers", { kind }, `t-${kind}`);
     for (const kind of ["text", "bytes", "nothing"]) await ended(`t-${kind}`);
     expect((await timeline("t-text")).result.text).to.be.a("string");
@@ -88,7 +88,7 @@ describe("the timeline of a task", () => {
     expect(Date.parse(dueAt)).to.be.above(Date.now());
   });
 
-  it("has beside it the input as a file, for whoever may see the timeline, as long as it is kept", async () => {
+  it("comes with the input as a file, for callers who may see the timeline, as long as it is kept", async () => {
     const of = (id: string, name: Name = "watch") =>
       server.send(`/v1/requests/${id}/input`, { headers: keys.as(name) });
     const text = `{ "seconds": 600.0, "filler": "${"é".repeat(150_000)}" }`;
@@ -116,7 +116,7 @@ describe("the timeline of a task", () => {
     await server.send("/v1/requests/i-long", { method: "DELETE", headers: keys.as("ann") });
     const gone = await of("i-long");
     expect([gone.status, gone.json.type]).to.deep.equal([410, "/problems/expired"]);
-    expect(gone.json.detail).to.equal("The input is kept no longer.");
+    expect(gone.json.detail).to.equal("The input is no longer kept.");
   });
 
   it("has the live workers, and what they run", async () => {
