@@ -23,7 +23,7 @@ export function isOutcome(state: State): state is Outcome {
 }
 
 /** What a caller can do to a task: the first two to one that has not ended, the others to one that has. */
-export const TASK_ACTIONS = ["cancel", "replace", "move", "delete", "retry", "again"] as const;
+export const TASK_ACTIONS = ["cancel", "replace", "move", "place", "delete", "retry", "again"] as const;
 export type TaskAction = (typeof TASK_ACTIONS)[number];
 
 /** What a caller can do with a queue; the last three with its tasks, many at once. */

@@ -89,7 +89,7 @@ export const task = z.object({
   actions: z
     .array(z.enum(TASK_ACTIONS))
     .describe(
-      "What you can do to the task now: with your key, in the state it is in. `cancel` and `delete` are a DELETE, `replace` is a PUT of another input, `move` is a PATCH, `retry` a POST to `/retry`, `again` one to `/again`. An action that is not listed is refused, or changes nothing. Empty in webhooks and for holders of a signed link.",
+      "What you can do to the task now: with your key, in the state it is in. `cancel` and `delete` are a DELETE, `replace` is a PUT of another input, `move` is a PATCH of its priority or time, `place` one of its place, `retry` a POST to `/retry`, `again` one to `/again`. An action that is not listed is refused, or changes nothing. Empty in webhooks and for holders of a signed link.",
     ),
   links: z.array(link),
 });

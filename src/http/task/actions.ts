@@ -11,6 +11,10 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
     cancel: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
     delete: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
     move: (access, _, task) => hasScope(access, ROUTES.move.scopes) && mayEnd(access, task),
+    place: (access, { handlers }, { queue, state }) => {
+      const { fair, keyed } = handlers.get(queue) ?? {};
+      return access.scopes.has("admin") && state === "waiting" && !fair && !keyed;
+    },
     retry: (access) => hasScope(access, ROUTES.retry.scopes),
     again: (access, { handlers }, task) =>
       hasScope(access, ROUTES.again.scopes) && mayEnd(access, task) && takesInputs(handlers.get(task.queue)),
@@ -21,5 +25,7 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
 
 /** What a caller can do to a task now. */
 export function actionsOf(access: Access, api: Pick<Api, "handlers">, task: Inspection): readonly TaskAction[] {
-  return [...task.allowed, "again" as const].filter((action) => RIGHTS[action](access, api, task));
+  const { allowed } = task;
+  const all = [...allowed, ...(allowed.includes("move") ? (["place", "again"] as const) : (["again"] as const))];
+  return all.filter((action) => RIGHTS[action](access, api, task));
 }

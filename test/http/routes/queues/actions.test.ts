@@ -100,6 +100,6 @@ describe("the actions that a queue's document offers", () => {
     const task = await open.send(`/v1/requests/${id}/status`);
     await open.stop();
     expect(actions).to.deep.equal(["submit", "list", "pause", "cancel", "retry", "delete"]);
-    expect(task.json.actions).to.deep.equal(["cancel", "replace", "move", "again"]);
+    expect(task.json.actions).to.deep.equal(["cancel", "replace", "move", "place", "again"]);
   });
 });

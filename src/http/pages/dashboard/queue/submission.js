@@ -13,14 +13,32 @@ const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (las
 /** @type {{ errors: ReadonlyMap<string, string>, text: string }} by JSON pointer, and in all */
 const NO_TROUBLE = { errors: new Map(), text: "" };
 
-/** @param {{ queue: Queue, isOpen: boolean, onClose: () => void }} props */
-export function Submission({ queue, isOpen, onClose }) {
+/**
+ * @typedef {object} Original a task that is submitted again
+ * @property {string} id
+ * @property {string | null} json its input as it was submitted; null if that is kept no longer, or not JSON
+ * @property {number} priority
+ */
+
+/** What the form begins with. @param {Original | null} original */
+function draftOf(original) {
+  const text = original?.json ?? "{}";
+  const value = parse(text);
+  return isObject(value)
+    ? { value, text: original ? textOf(value, 2) : text, isForm: true }
+    : { value: {}, text, isForm: false };
+}
+
+/** @param {{ queue: Queue, isOpen: boolean, onClose: () => void, original?: Original | null }} props */
+export function Submission({ queue, isOpen, onClose, original = null }) {
   const desk = useDesk();
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const textArea = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  const [isJson, setJson] = useState(false);
+  const [isJson, setJson] = useState(() => !draftOf(original).isForm);
   /** The value when the form last changed between fields and JSON, and its text as it was typed. */
-  const [draft, setDraft] = useState({ value: /** @type {Record<string, unknown>} */ ({}), text: "{}" });
+  const [draft, setDraft] = useState(
+    () => /** @type {{ value: Record<string, unknown>, text: string }} */ (draftOf(original)),
+  );
   const [trouble, setTrouble] = useState(NO_TROUBLE);
   const [submitted, setSubmitted] = useState(/** @type {{ id: string, index: number | null } | null} */ (null));
   const takesJson = queue.consumes.some((type) => /json|^\*\/\*$/.test(type));
@@ -39,7 +57,8 @@ export function Submission({ queue, isOpen, onClose }) {
   /** @param {HTMLFormElement} form @throws {FieldError | NoJson} */
   function bodyOf(form) {
     const file = new FormData(form).get("file");
-    if (file instanceof File) return file;
+    // Without one, the task gets the input of the original.
+    if (file instanceof File) return original && file.size === 0 ? null : file;
     if (schema) return textOf(formValue(schema, form, draft.value));
     parse(typedText());
     return typedText();
@@ -72,16 +91,19 @@ export function Submission({ queue, isOpen, onClose }) {
     if (!(event.target instanceof HTMLFormElement)) return;
     const data = new FormData(event.target);
     const [delay, priority] = [String(data.get("delay") ?? ""), String(data.get("priority") ?? "")];
-    const path = `/v1/queues/${encodeURIComponent(queue.name)}/requests`;
+    const path = original
+      ? `/v1/requests/${encodeURIComponent(original.id)}/again`
+      : `/v1/queues/${encodeURIComponent(queue.name)}/requests`;
     try {
       const body = bodyOf(event.target);
+      const type = body instanceof File ? body.type || "application/octet-stream" : "application/json";
       const headers = {
-        "Content-Type": body instanceof File ? body.type || "application/octet-stream" : "application/json",
+        ...(body !== null && { "Content-Type": type }),
         Prefer: "respond-async",
         ...(priority === "" ? {} : { Priority: `u=${priority}` }),
       };
       const search = delay === "" ? "" : `?delay=${encodeURIComponent(delay)}`;
-      const answer = await send(path + search, { method: "POST", body, headers });
+      const answer = await send(path + search, { method: "POST", headers, ...(body !== null && { body }) });
       if (!answer.ok) throw await errorOf(answer);
       setSubmitted(await answer.json());
       setTrouble(NO_TROUBLE);
@@ -113,8 +135,8 @@ export function Submission({ queue, isOpen, onClose }) {
     if (!takesJson)
       return html`
         <div class="field" key="file">
-          <label for="submission-file">File (${queue.consumes.join(", ")})</label>
-          <input id="submission-file" type="file" name="file" required accept=${queue.consumes.join(",")} />
+          <label for="submission-file">File (${queue.consumes.join(", ")})${original && html`<span class="hint"> optional: otherwise the same</span>`}</label>
+          <input id="submission-file" type="file" name="file" required=${!original} accept=${queue.consumes.join(",")} />
         </div>`;
     if (schema) return html`<div class="fields" key="fields">${formFields(schema, draft.value, trouble.errors)}</div>`;
     const error = trouble.errors.get("");
@@ -128,14 +150,14 @@ export function Submission({ queue, isOpen, onClose }) {
   }
 
   return html`
-    <form id="submission" ref=${form} hidden=${!isOpen} class="panel submission" aria-label="Submit a task to ${queue.name}"
+    <form id="submission" ref=${form} hidden=${!isOpen} class="panel submission" aria-label=${original ? `Run ${original.id} again` : `Submit a task to ${queue.name}`}
       onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && onClose()}>
       ${fields()}
       <div class="fields options">
         <div class="field">
           <label for="submission-priority">Priority</label>
           <select id="submission-priority" name="priority">
-            ${PRIORITIES.map((text, i) => html`<option value=${i} selected=${i === 3}>${text}</option>`)}
+            ${PRIORITIES.map((text, i) => html`<option value=${i} selected=${i === (original?.priority ?? 3)}>${text}</option>`)}
           </select>
         </div>
         <div class="field">

@@ -12,6 +12,7 @@ const pathOf = (id) => `/v1/requests/${encodeURIComponent(id)}`;
 /** @type {Readonly<Record<string, { verb: string, kind: string, act: (task: Acted, desk: Desk) => Promise<string | null> }>>} in the order in which they are shown */
 const BUTTONS = {
   retry: { verb: "Retry", kind: "", act: retry },
+  place: { verb: "Move to front", kind: "", act: moveToFront },
   cancel: { verb: "Cancel", kind: "danger", act: cancel },
   delete: { verb: "Delete", kind: "danger", act: deleteTask },
 };
@@ -20,6 +21,12 @@ const BUTTONS = {
 async function retry({ id }) {
   await ask(`${pathOf(id)}/retry`, { method: "POST" });
   return `${id} is back in line, with all its attempts.`;
+}
+
+/** @param {Acted} task */
+async function moveToFront({ id }) {
+  await ask(pathOf(id), { method: "PATCH", json: { place: "first" } });
+  return `${id} is the first in line.`;
 }
 
 /** @param {Acted} task @param {Desk} desk */

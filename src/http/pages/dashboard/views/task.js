@@ -1,10 +1,11 @@
 /** A task: its state, history, input and result. */
 
-import { html } from "../../preact.js";
+import { html, useState } from "../../preact.js";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { count, counted, duration, eta, moment, secondsSince } from "../parts/format.js";
-import { ask, ServerError } from "../server/server.js";
+import { Submission } from "../queue/submission.js";
+import { ask, ServerError, send } from "../server/server.js";
 import { attempts } from "../task/attempts.js";
 import { Output } from "../task/output.js";
 import { taskButtons } from "../task/task-actions.js";
@@ -40,6 +41,14 @@ export function TaskView({ id }) {
 function Shown({ known }) {
   const desk = useDesk();
   const { task, result, input } = known;
+  const [again, setAgain] = useState(/** @type {Parameters<typeof Submission>[0]["original"]} */ (null));
+  const [queue, setQueue] = useState(/** @type {import("../server/wire.js").Queue | null} */ (null));
+  const runAgain = () =>
+    desk.act(async () => {
+      setQueue(await ask(`/v1/queues/${encodeURIComponent(task.queue)}`));
+      setAgain({ id: task.id, json: await jsonInput(task.id), priority: known.priority });
+      return null;
+    });
   const copy = () =>
     desk.act(async () => {
       await navigator.clipboard.writeText(task.id);
@@ -53,8 +62,19 @@ function Shown({ known }) {
         // Browsers have a clipboard only where the connection is secure.
         isSecureContext && html`<button type="button" class="quiet" onClick=${copy}>Copy id</button>`
       }
-      <div class="buttons">${taskButtons(task, desk, true)}</div>
+      <div class="buttons">
+        ${taskButtons(task, desk, true)}
+        ${
+          task.actions.includes("again") &&
+          html`<button type="button" aria-expanded=${again !== null} onClick=${runAgain}>Run again…</button>`
+        }
+      </div>
     </div>
+    ${
+      again &&
+      queue &&
+      html`<${Submission} key=${again.id} queue=${queue} original=${again} isOpen=${true} onClose=${() => setAgain(null)} />`
+    }
     <div class="panel hero">${hero(known)}</div>
     <div class="task">
       <div class="column">
@@ -67,6 +87,13 @@ function Shown({ known }) {
       </div>
       <aside class="panel" aria-label="Facts">${facts(known)}</aside>
     </div>`;
+}
+
+/** The input of a task as it was submitted; null if it is kept no longer, or not JSON. @param {string} id */
+async function jsonInput(id) {
+  const answer = await send(`/v1/requests/${encodeURIComponent(id)}/input`, { long: true });
+  const isJson = answer.ok && answer.headers.get("Content-Type")?.startsWith("application/json");
+  return isJson ? answer.text() : null;
 }
 
 /** @param {string} id @param {string} reason */
@@ -117,9 +144,14 @@ function facts({ task, caller, key, priority, query }) {
       ${fact("Deadline", time(task.deadlineAt))}
       ${fact("Result kept until", ENDED.includes(task.state) ? time(task.expiresAt) : null)}
       ${fact("Query", query && Object.keys(query).length > 0 ? html`<code>${JSON.stringify(query)}</code>` : null)}
+      ${fact("Run again from", task.original && taskLink(task.original))}
+      ${fact("Run again as", task.again && taskLink(task.again))}
       ${fact("For others", html`<a href=${page} class="inline">Page of the task</a>`)}
     </dl>`;
 }
+
+/** @param {string} id */
+const taskLink = (id) => html`<a href=${paths.task(id)} class="id inline">${id}</a>`;
 
 const inputGone = () => html`
   <section class="panel" aria-label="Input">
