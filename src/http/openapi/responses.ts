@@ -4,9 +4,15 @@ import { type HeaderName, headerRefs } from "./headers.ts";
 import { type SchemaName, schemaRef } from "./schemas/schemas.ts";
 import type { Response, Responses, Schema } from "./types.ts";
 
+/** Headers about a task that has not ended. */
+export const PENDING_HEADERS: readonly HeaderName[] = [
+  ...(["Location", "Operation-Location", "Link", "Retry-After"] as const),
+  ...(["X-Task-State", "X-Queue-Index", "X-Queue-ETA"] as const),
+];
+
 /** Headers that come with the problems of a code. */
 const PROBLEM_HEADERS: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
-  pending: ["Location", "Operation-Location", "Link", "Retry-After", "X-Task-State", "X-Queue-Index", "X-Queue-ETA"],
+  pending: PENDING_HEADERS,
   unauthenticated: ["WWW-Authenticate"],
   forbidden: ["WWW-Authenticate"],
   "method-not-allowed": ["Allow"],
@@ -31,16 +37,15 @@ const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
 
 /** Codes that every request may get. */
 const EVERYWHERE: readonly ErrorCode[] = [
-  ...([
-    "invalid-parameter",
-    "unauthenticated",
-    "forbidden",
-    "uri-too-long",
-    "wrong-host",
-    "rate-limited",
-    "internal",
-  ] as const),
-  ...(["store-unavailable", "store-full"] as const),
+  "invalid-parameter",
+  "unauthenticated",
+  "forbidden",
+  "uri-too-long",
+  "wrong-host",
+  "rate-limited",
+  "internal",
+  "store-unavailable",
+  "store-full",
 ];
 
 /** The problems of an operation, including those of all operations: one response for each status. */
@@ -102,11 +107,6 @@ export function json(description: string, schema: SchemaName, ...names: readonly
 export function empty(description: string, ...names: readonly HeaderName[]): Response {
   return { description, ...(names.length > 0 && { headers: headerRefs(...names) }) };
 }
-
-const PENDING_HEADERS = [
-  ...(["Location", "Operation-Location", "Link", "Retry-After"] as const),
-  ...(["X-Task-State", "X-Queue-Index", "X-Queue-ETA"] as const),
-];
 
 /** 202: the task is stored; its result comes later. */
 export const accepted: Response = json(

@@ -9,6 +9,7 @@ import {
   empty,
   FAILED,
   json,
+  PENDING_HEADERS,
   problems,
   problemsBesideResults,
   resultOrEvents,
@@ -107,10 +108,7 @@ const monitor = (summary: string): OperationText => ({
     },
     "202": {
       description: "The task is pending.",
-      headers: headerRefs(
-        ...(["ETag", "Retry-After", "Location", "Preference-Applied", "Operation-Location", "Link"] as const),
-        ...(["X-Task-State", "X-Queue-Index", "X-Queue-ETA"] as const),
-      ),
+      headers: headerRefs("ETag", "Preference-Applied", ...PENDING_HEADERS),
       content: {
         "application/json": { schema: { anyOf: [schemaRef("Task"), schemaRef("Pending")] } },
         "text/html": {},
