@@ -18,7 +18,7 @@ const MAX_LOST = 3;
 /** One worker is killed while this many tasks run, each of which takes this long, ms. */
 const ONCE = { tasks: 12, ms: 3000, times: 10, quickTimes: 2 } as const;
 /** Workers are killed one after the other while this many tasks arrive, each of which takes this long, ms. */
-const AGAIN = { tasks: 400, ms: 300, everyMs: 1000, kills: 60, quickKills: 15 } as const;
+const AGAIN = { tasks: 800, ms: 300, everyMs: 1000, kills: 120, quickKills: 15 } as const;
 /** How long after the last kill everything must have ended, ms. */
 const DRAIN_MS = 180_000;
 
@@ -40,7 +40,7 @@ export const recovery: Bench = {
           ...figuresOf("one worker killed", once, LEASE_MS + 2000),
           ...figuresOf("a worker killed every second", again.recoveryMs, LEASE_MS + 5000),
           count("tasks dead although cut off no more often than a task survives", again.wronged, 0),
-          count("tasks condemned", again.condemned, null),
+          count("tasks condemned", again.condemned, 0),
           count("tasks not finished", again.open, 0),
         ],
         notes: [

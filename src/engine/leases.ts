@@ -73,9 +73,10 @@ export class Leases {
 
   /**
    * Reports that the handler of a suspect begins; its lease then lasts `leaseMs`. It must not begin unless the verdict is "ok".
+   * @param apart whether it runs in a child process of its own: if that dies, {@link lose} must report it
    */
-  begin(lease: Lease, leaseMs: number): Promise<BeginVerdict> {
-    return this.#parts.batched.begin({ ...lease, leaseMs });
+  begin(lease: Lease, leaseMs: number, apart = false): Promise<BeginVerdict> {
+    return this.#parts.batched.begin({ ...lease, leaseMs, apart });
   }
 
   /** Renews a lease; "cancel" and "deadline" ask the worker to stop, "stale" means that the lease is lost. */

@@ -38,8 +38,9 @@ export const TASK_FIELDS = {
   ],
   unbegunReleases: [
     "N",
-    "how often it was reserved and released since its last loss without its handler having begun; default 0",
+    "how often its worker died since its last loss while its handler had not begun, or ran in a child process; default 0",
   ],
+  apart: ["C", "fence of the run whose handler began in a child process of its own"],
   progress: ["p", "progress: percent, a space, message"],
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
   share: ["G", 'in a fair line, "weight key"'],

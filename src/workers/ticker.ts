@@ -118,7 +118,10 @@ export class Ticker implements Role {
       if (fate === "dead") this.#log.error(line, "the task lost its worker too often and is dead");
       else if (fate === "canceled") this.#log.warn(line, "the task lost its worker; its cancel was requested");
       else if (fate === "released")
-        this.#log.warn(line, "the task lost its worker before its handler began and is back at its place in line");
+        this.#log.warn(
+          line,
+          "the task lost its worker, which does not count against it: its handler had not begun or ran in a child process; it is back at its place in line",
+        );
       else this.#log.warn(line, "the task lost its worker and is back at its place in line");
     }
   }

@@ -13,7 +13,7 @@ end
 
 -- Puts it back at its place; the attempt does not count.
 local function put_back(call, queue, id, key, fence, attempts, place, of_key)
-  redis.call('HDEL', key, F.progress, F.unbegun)
+  redis.call('HDEL', key, F.progress, F.unbegun, F.apart)
   redis.call('HSET', key, F.state, S.waiting, F.run, Run.handed_back(fence, attempts))
   redis.call('ZADD', K.waiting(call, queue), place, id)
   Keyed.join(call, queue, id, of_key, place)
@@ -51,25 +51,36 @@ function Lease.ends(args, at, of, cap)
   }
 end
 
+-- So often in a row the worker of a task may die while its handler runs in a child process; after that it counts as a loss.
+local MAX_UNPROVEN = 3
+
 -- A running task has lost its worker. Losses are counted apart from attempts; one too many ends the task. A loss is a process that died
--- while the handler ran in it: if the worker has not reported the begin yet, nothing is counted.
---   ends  how its queue ends tasks, see Lease.ends
+-- while the handler ran in it: if the worker has not reported the begin yet, nothing is counted; nor if the worker died while the handler
+-- ran in a child process, since a task that kills its process leaves the worker alive.
+--   ends      how its queue ends tasks, see Lease.ends
+--   reported  whether the worker lives and reports that the process of the handler died
 -- Returns what became of it ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.
-function Lease.lose(call, queue, id, ends)
+function Lease.lose(call, queue, id, ends, reported)
   local key = K.task(call, id)
-  local cancel, run, lost, unbegun, restarts, noted, of_key =
-    unpack(redis.call('HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key))
+  local cancel, run, lost, unbegun, restarts, noted, of_key, apart, releases = unpack(redis.call(
+    'HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key, F.apart, F.unbegunReleases
+  ))
   local fence, _, attempts, place = Run.readable_parts(call, run, noted)
   local losses, begun = tonumber(lost or 0), not (unbegun and unbegun == fence)
+  local counts = begun and (reported or apart ~= fence or tonumber(releases or 0) >= MAX_UNPROVEN)
   redis.call('ZREM', K.leases(call, queue), id)
   if begun then
-    losses = losses + 1
-    redis.call('HSET', key, F.lost, whole(losses), F.restarts, (restarts or 0) + 1, F.extra, '1')
-    redis.call('HDEL', key, F.unbegunReleases)
-    Rate.count(call, queue, Q.lost, 1)
+    redis.call('HSET', key, F.restarts, (restarts or 0) + 1)
     redis.call('HSET', K.queue(call, queue), Q.lostAt, call.now_text)
   else
     Lease.delete_start(call, queue, key)
+  end
+  if counts then
+    losses = losses + 1
+    redis.call('HSET', key, F.lost, whole(losses), F.extra, '1')
+    redis.call('HDEL', key, F.unbegunReleases)
+    Rate.count(call, queue, Q.lost, 1)
+  else
     redis.call('HINCRBY', key, F.unbegunReleases, 1)
     redis.call('HSET', key, F.extra, '1')
   end
@@ -78,7 +89,7 @@ function Lease.lose(call, queue, id, ends)
     Settle.finish(call, id, S.canceled, Result.stay(call, ends.keep, ends.tombstone))
     return 'canceled', losses
   end
-  if begun and losses > ends.max_lost then
+  if counts and losses > ends.max_lost then
     Past.note_error(key, 'the worker was lost ' .. losses .. ' times')
     redis.call('HSET', key, F.errorCode, 'worker-lost')
     Settle.bury(call, queue, id, ends.problem, Result.stay(call, ends.dead, ends.tombstone), ends.cap)
@@ -87,9 +98,9 @@ function Lease.lose(call, queue, id, ends)
     return 'dead', losses
   end
   Rate.count(call, queue, R.returned, 1)
-  Past.note(call, key, run, begun and 'lost' or 'released')
+  Past.note(call, key, run, counts and 'lost' or 'released')
   put_back(call, queue, id, key, fence, attempts, place, of_key)
-  return begun and 'waiting' or 'released', losses
+  return counts and 'waiting' or 'released', losses
 end
 
 return Lease

@@ -24,7 +24,7 @@ local function fail(call, args, at, cap)
     verdict = 'canceled'
   elseif kind == 'later' or (kind == 'retry' and tonumber(attempts) < tonumber(args[at + FAILURE.attempts])) then
     Past.note(call, key, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
-    redis.call('HDEL', key, F.progress, F.unbegun)
+    redis.call('HDEL', key, F.progress, F.unbegun, F.apart)
     redis.call('HSET', key, F.state, S.retrying, F.restarts, (restarts or 0) + 1, F.extra, '1')
     if kind == 'later' then
       if unbegun == fence then Lease.delete_start(call, queue, key) end

@@ -11,9 +11,13 @@ local function begin(call, args, at)
   local held_under, _, attempts, place, of_worker = Run.parts(run)
   if state ~= S.running or held_under ~= fence then return 'stale' end
   if cancel then return cancel == C.cancelByDeadline and 'deadline' or 'cancel' end
+  local apart = args[at + BEGUN.apart] == '1'
+  if apart then redis.call('HSET', key, F.apart, fence, F.extra, '1') end
   if unbegun then
     local late = whole(call.now - Run.time_of_fence(fence))
-    redis.call('HDEL', key, F.unbegun, F.unbegunReleases)
+    redis.call('HDEL', key, F.unbegun)
+    -- In a child process it may still lose its worker without a loss being counted, but not forever.
+    if not apart then redis.call('HDEL', key, F.unbegunReleases) end
     redis.call('HSET', key, F.run, Run.text(fence, late, attempts, place, of_worker))
   end
   redis.call('ZADD', K.leases(call, args[at + BEGUN.queue]), whole(call.now + tonumber(args[at + BEGUN.leaseMs])), id)
@@ -21,7 +25,7 @@ local function begin(call, args, at)
 end
 
 -- Records that handlers begin, for tasks that have lost a worker before, if the worker said at the reservation that it would report this.
--- An earlier loss does not count, see Lease.lose. Returns a verdict for each: "ok", "cancel" or "deadline" (it must not begin: the task
+-- An earlier loss does not count, nor one of a handler in a child process (`apart`), see Lease.lose. Returns a verdict for each: "ok", "cancel" or "deadline" (it must not begin: the task
 -- must be given up), "stale" (it no longer belongs to the worker).
 register('begin', { 'allow-oom' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.begin, begin)
@@ -74,7 +78,7 @@ local function lose(call, args, at, cap)
   if known then return known end
   local held_under = Run.parts(run)
   if state ~= S.running or held_under ~= fence then return 'stale' end
-  local fate = Lease.lose(call, queue, id, Lease.ends(args, at, LOST, cap))
+  local fate = Lease.lose(call, queue, id, Lease.ends(args, at, LOST, cap), true)
   if fate == 'waiting' or fate == 'released' then Notices.work_at_end(call, queue) end
   Answers.note(key, answers, A.lose .. fence, fate)
   return fate

@@ -14,6 +14,12 @@ export interface TimedLease extends Lease {
   readonly leaseMs: number;
 }
 
+/** The lease of a handler that begins. */
+export interface BegunLease extends TimedLease {
+  /** Whether it runs in a child process of its own. */
+  readonly apart: boolean;
+}
+
 /** Whether a handler may begin, see lease.lua. */
 export type BeginVerdict = "ok" | "cancel" | "deadline" | "stale";
 
@@ -36,7 +42,7 @@ export type ReleaseVerdict = "released" | "canceled" | "stale";
 /** The verdict on a task whose worker has died, see lease.lua. */
 export type LoseVerdict = LostTask["fate"] | "stale";
 
-const BEGUN = names<TimedLease>("queue", "id", "fence", "leaseMs");
+const BEGUN = names<BegunLease>("queue", "id", "fence", "leaseMs", "apart");
 const RENEWAL = names<Renewal>("queue", "id", "fence", "leaseMs", "asTaken");
 const RELEASED = names<Lease & Retention>("queue", "id", "fence", "keepMs", "tombstoneMs");
 const LOST = names<Lease & TickQueue>(
@@ -47,7 +53,7 @@ const LOST = names<Lease & TickQueue>(
 export const begin = verb(
   { item: BEGUN },
   (script) =>
-    (tag: string, items: readonly TimedLease[]): Promise<BeginVerdict[]> =>
+    (tag: string, items: readonly BegunLease[]): Promise<BeginVerdict[]> =>
       each(script, tag, BEGUN, items),
 );
 

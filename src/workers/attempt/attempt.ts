@@ -197,12 +197,13 @@ export class Attempt implements TaskActions {
   /**
    * Reports to the store that the handler begins, and waits while the store is unreachable: until it is reported, a loss of this
    * worker does not count against the task. If the handler must not begin, the signal fires.
+   * @param apart whether the handler runs in a child process
    */
-  async report(): Promise<void> {
+  async report(apart: boolean): Promise<void> {
     let askedAt = 0;
     const begin = () => {
       askedAt = performance.now();
-      return this.#parts.engine.leases.begin(this.lease, this.settings.leaseMs);
+      return this.#parts.engine.leases.begin(this.lease, this.settings.leaseMs, apart);
     };
     const verdict = await retryCall(begin, {
       done: () => this.aborted !== undefined,

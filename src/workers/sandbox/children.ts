@@ -87,7 +87,7 @@ export class Children implements Executor {
     const location = await this.#turn(attempt);
     if (location !== "usual" && !(location instanceof Sandbox)) return location;
     try {
-      await attempt.report();
+      await attempt.report(location !== "usual");
       if (attempt.aborted !== undefined) return { kind: "overdue" };
       if (location === "usual") return await this.#options.usual(attempt.task, handler.queue).execute(attempt, handler);
       // It died before the handler began, so that was not the cause.
@@ -121,7 +121,8 @@ export class Children implements Executor {
   #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
       const otherwise = otherwiseOf(attempt);
-      const hasty = otherwise === "beside others" && (attempt.task.unbegun > 0 || this.#waiting.length >= MAX_WAITING);
+      const { unbegun } = attempt.task;
+      const hasty = unbegun > 0 || (otherwise === "beside others" && this.#waiting.length >= MAX_WAITING);
       let patience: NodeJS.Timeout | undefined;
       const done = (location: Location | HandlerEnd) => {
         clearTimeout(patience);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const HOUR_MS = 3_600_000;
 const SUSPECT_LEASE_MS = 1000;
@@ -32,6 +33,9 @@ describe("a suspect (a task that has lost a worker before)", () => {
     return Number(await t.redis.zscore(t.key("leases"), "a")) - (seconds * 1000 + micros / 1000);
   };
 
+  /** What a tick says of the task, once it has found that its lease has ended. */
+  const lostByTick = () => eventually(async () => (await t.engine.maintenance.tick(0)).lost[0] ?? false);
+
   it("is held for a short time until its handler begins, then as long as any other", async () => {
     await suspect();
     const { task } = await take();
@@ -52,6 +56,33 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await t.engine.leases.begin(lease(begun), HOUR_MS);
     expect(await t.engine.leases.lose(lease(begun), t.settings)).to.equal("waiting");
     expect((await take()).task).to.include({ lost: 2, unbegun: 0 });
+  });
+
+  it("loses nothing with the worker of its child process, three times in a row; then that counts", async () => {
+    await suspect();
+    const loseWorker = async () => {
+      const { task } = await take();
+      await t.engine.leases.begin(lease(task), -1, true);
+      return lostByTick();
+    };
+    for (let n = 0; n < 3; n += 1) expect(await loseWorker()).to.include({ losses: 1, fate: "released" });
+    expect(await loseWorker()).to.include({ losses: 2, fate: "waiting" });
+    expect(await loseWorker()).to.include({ losses: 2, fate: "released" });
+  });
+
+  it("counts a loss if its worker reports that the child process died", async () => {
+    await suspect();
+    const { task } = await take();
+    await t.engine.leases.begin(lease(task), HOUR_MS, true);
+    expect(await t.engine.leases.lose(lease(task), t.settings)).to.equal("waiting");
+    expect((await take()).task).to.include({ lost: 2, unbegun: 0 });
+  });
+
+  it("counts the loss of a worker in which it ran beside others", async () => {
+    await suspect();
+    const { task } = await take();
+    await t.engine.leases.begin(lease(task), -1);
+    expect(await lostByTick()).to.include({ losses: 2, fate: "waiting" });
   });
 
   it("uses none of its queue's rate if its handler does not begin", async () => {

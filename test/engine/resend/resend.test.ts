@@ -177,7 +177,7 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "begin", when: "of a task that has lost a worker before" },
     given: (scene) => scene.suspect(),
-    call: ({ scripts, tag, lease }) => scripts.begin(tag, [{ ...lease, leaseMs: 60_000 }]),
+    call: ({ scripts, tag, lease }) => scripts.begin(tag, [{ ...lease, leaseMs: 60_000, apart: true }]),
     replies: [["ok"], ["ok"]],
   },
   {
