@@ -65,8 +65,8 @@ export function errorEntry(code: ErrorCode): ErrorEntry {
   return { code, status, title };
 }
 
-/** The one error class of the project: a code of the catalogue, a detail that a caller may read, and the cause for the log. */
-export class PaihaoError extends Error {
+/** The one error class of the server: a code of the catalogue, a detail that a caller may read, and the cause for the log. */
+export class ProblemError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   /** Members added to the problem document, e.g. `id` or `errors`. */
@@ -87,7 +87,7 @@ export class PaihaoError extends Error {
     } = {},
   ) {
     super(detail ?? errorEntry(code).title, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = "PaihaoError";
+    this.name = "ProblemError";
     this.code = code;
     this.status = errorEntry(code).status;
     this.extensions = options.extensions ?? {};
@@ -102,7 +102,7 @@ export class StartError extends Error {
 }
 
 /**
- * The message of anything thrown and of its cause, for a log line: the message of a PaihaoError is for callers and says little.
+ * The message of anything thrown and of its cause, for a log line: the message of a ProblemError is for callers and says little.
  */
 export function reasonOf(thrown: unknown): string {
   const cause = thrown instanceof Error ? thrown.cause : undefined;

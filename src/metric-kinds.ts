@@ -10,7 +10,7 @@ interface ChildNode<Child> {
  * A child of a metric for each combination of labels, looked up only once, since some change with every task. Label by label, since joining
  * the labels to one key takes longer than three look-ups.
  */
-class Children<Child> {
+class LabeledChildren<Child> {
   readonly #make: (labels: readonly string[]) => Child;
   readonly #root: ChildNode<Child> = { below: new Map() };
 
@@ -35,12 +35,12 @@ class Children<Child> {
 
 /** A counter with the labels queue and one of a few words. */
 export class WordCounter<Word extends string> {
-  readonly #children: Children<{ inc(by: number): void }>;
+  readonly #children: LabeledChildren<{ inc(by: number): void }>;
   readonly #words: readonly Word[];
 
   constructor(registry: Registry, name: string, help: string, label: string, words: readonly Word[]) {
     const counter = new Counter({ name, help, labelNames: ["queue", label], registers: [registry] });
-    this.#children = new Children((labels) => counter.labels(...labels));
+    this.#children = new LabeledChildren((labels) => counter.labels(...labels));
     this.#words = words;
   }
 
@@ -57,11 +57,11 @@ export class WordCounter<Word extends string> {
 /** Durations, with any labels. */
 export class Durations<Labels extends readonly string[]> {
   readonly #histogram: Histogram;
-  readonly #children: Children<{ observe(seconds: number): void }>;
+  readonly #children: LabeledChildren<{ observe(seconds: number): void }>;
 
   constructor(registry: Registry, name: string, help: string, labelNames: string[], buckets: number[]) {
     this.#histogram = new Histogram({ name, help, labelNames, buckets, registers: [registry] });
-    this.#children = new Children((labels) => this.#histogram.labels(...labels));
+    this.#children = new LabeledChildren((labels) => this.#histogram.labels(...labels));
   }
 
   /** Shows the durations with these labels, at 0 if there are none yet. */

@@ -78,7 +78,7 @@ export interface Result extends Body {
 /** The rest of a long body, which is read when it can be sent. */
 export interface BodyRest {
   readonly bytes: number;
-  /** Reads it a piece at a time. @throws PaihaoError store-unavailable, or expired if it is gone meanwhile */
+  /** Reads it a piece at a time. @throws ProblemError store-unavailable, or expired if it is gone meanwhile */
   pieces(): AsyncIterable<Uint8Array>;
 }
 

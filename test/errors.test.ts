@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { errorEntries, errorEntry, messageOf, PaihaoError, StartError } from "../src/errors.ts";
+import { errorEntries, errorEntry, messageOf, ProblemError, StartError } from "../src/errors.ts";
 
 describe("the catalogue of errors", () => {
   it("has an HTTP error status and a readable title for every code", () => {
@@ -17,18 +17,18 @@ describe("the catalogue of errors", () => {
   });
 });
 
-describe("a PaihaoError", () => {
+describe("a ProblemError", () => {
   it("carries the status of its code, and the catalogue's title if it has no detail", () => {
-    const error = new PaihaoError("queue-full");
+    const error = new ProblemError("queue-full");
     expect(error).to.be.instanceOf(Error);
-    expect(error).to.include({ name: "PaihaoError", code: "queue-full", status: 503, message: "The queue is full" });
+    expect(error).to.include({ name: "ProblemError", code: "queue-full", status: 503, message: "The queue is full" });
     expect(error.extensions).to.deep.equal({});
     expect(error.headers).to.deep.equal({});
   });
 
   it("carries a detail, extensions, headers and its cause", () => {
     const cause = new Error("ECONNREFUSED");
-    const error = new PaihaoError("store-unavailable", "Redis does not answer", {
+    const error = new ProblemError("store-unavailable", "Redis does not answer", {
       cause,
       extensions: { id: "a" },
       headers: { "Retry-After": "5" },
@@ -39,7 +39,7 @@ describe("a PaihaoError", () => {
   });
 
   it("has no cause where none was given", () => {
-    expect("cause" in new PaihaoError("internal")).to.equal(false);
+    expect("cause" in new ProblemError("internal")).to.equal(false);
   });
 });
 

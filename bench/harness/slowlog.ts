@@ -15,7 +15,7 @@ export interface SlowScript {
   readonly pause: { readonly command: string; readonly micros: number } | null;
 }
 
-type Entry = [id: number, at: number, micros: number, args: string[]];
+type SlowlogEntry = [id: number, at: number, micros: number, args: string[]];
 
 /** Makes Redis record what tells a slow script from a pause of the machine. */
 export async function watchSlowlog(redis: Redis): Promise<void> {
@@ -26,7 +26,7 @@ export async function watchSlowlog(redis: Redis): Promise<void> {
 
 /** The scripts that took longer than 5 ms since then, in order. */
 export async function slowScripts(redis: Redis): Promise<SlowScript[]> {
-  const entries = ((await redis.slowlog("GET", ENTRIES)) as Entry[]).toSorted(([a], [b]) => a - b);
+  const entries = ((await redis.slowlog("GET", ENTRIES)) as SlowlogEntry[]).toSorted(([a], [b]) => a - b);
   const slow: SlowScript[] = [];
   // The commands that a script calls are entered before it is.
   let pause: SlowScript["pause"] = null;

@@ -8,7 +8,7 @@ import { secretsOf } from "../config/secrets.ts";
 import { backupStore } from "../engine/maintenance/backup/backup.ts";
 import type { BackupPart } from "../engine/maintenance/backup/backup-file.ts";
 import { restoreStore } from "../engine/maintenance/backup/restore.ts";
-import { PaihaoError, reasonOf, StartError } from "../errors.ts";
+import { ProblemError, reasonOf, StartError } from "../errors.ts";
 import { createLog, type Logger } from "../log.ts";
 import { attachStore, type ProvisionedStore, provisionStore } from "../store/servers/provision.ts";
 import { LiveLine } from "./terminal/live-line.ts";
@@ -90,7 +90,7 @@ async function onStore(run: (on: OnStore) => Promise<void>, open = provisionStor
     note(store.description);
     await run({ url: store.url, kind: store.kind, config, log, onPart });
   } catch (error) {
-    if (error instanceof PaihaoError) throw new StartError(reasonOf(error), { cause: error });
+    if (error instanceof ProblemError) throw new StartError(reasonOf(error), { cause: error });
     throw error;
   } finally {
     line?.clear();

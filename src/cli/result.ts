@@ -13,7 +13,7 @@ const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
 /**
  * Collects the result of a task and prints it: its bytes as they are, and a line break after JSON; on a terminal JSON is indented, and
  * binary data is not shown. With --json one JSON value: text as a string, other bytes as `{ contentType, base64 }`.
- * @throws PaihaoError if it has none; CommandError if it has none yet
+ * @throws ProblemError if it has none; CommandError if it has none yet
  */
 export async function printResult(
   task: NamedTask,

@@ -9,7 +9,7 @@ import { Failures } from "./attempt/fail.ts";
 import { Outputs } from "./attempt/output.ts";
 import { StepRecords } from "./attempt/steps.ts";
 import { batchedVerbs } from "./calls/batched-verbs.ts";
-import { Sample } from "./estimates/calibration.ts";
+import { EstimateSample } from "./estimates/calibration.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { Leases } from "./leases.ts";
 import { DeadLetters } from "./maintenance/dead-letters.ts";
@@ -70,7 +70,7 @@ export class Engine {
   /** The state of the queues in the last hour. */
   readonly histories: Histories;
   /** A sample of the estimates, to be compared with the actual starts. */
-  readonly sample = new Sample();
+  readonly sample = new EstimateSample();
   /** The circuit breakers of the queues of gateways. */
   readonly breakers: CircuitBreakers;
 

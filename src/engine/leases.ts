@@ -50,13 +50,13 @@ export class Leases {
   /**
    * Reserves up to `count` tasks of a queue in one partition, and sends the pending completions with the same call. A rate
    * applies to all partitions together.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   reserve(partition: number, request: Reservation): Promise<ReservedPart> {
     return this.#parts.reservations.reserve(partition, request);
   }
 
-  /** Hands back the tasks that a request has reserved in one partition. @throws PaihaoError store-unavailable */
+  /** Hands back the tasks that a request has reserved in one partition. @throws ProblemError store-unavailable */
   unreserve(partition: number, request: Reservation, by: Pick<RequestCopy, "holder" | "generation">): Promise<void> {
     return this.#parts.reservations.unreserve(partition, request, by);
   }
@@ -98,12 +98,12 @@ export class Leases {
     return this.#parts.batched.progress({ id, fence, progress: `${percent} ${message}` });
   }
 
-  /** Stores the result of an attempt. Idempotent. @throws PaihaoError store-unavailable */
+  /** Stores the result of an attempt. Idempotent. @throws ProblemError store-unavailable */
   complete(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
     return this.#parts.completions.add(lease, result, settings);
   }
 
-  /** Ends an attempt that did not succeed. Idempotent. @throws PaihaoError store-unavailable */
+  /** Ends an attempt that did not succeed. Idempotent. @throws ProblemError store-unavailable */
   async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
     const { failures, homes, noteDue } = this.#parts;
     const verdict = await failures.add(lease, failure, settings);
@@ -111,7 +111,7 @@ export class Leases {
     return verdict;
   }
 
-  /** Returns a task to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
+  /** Returns a task to its old place; the attempt does not count. @throws ProblemError store-unavailable */
   release(lease: Lease, settings: QueueSettings): Promise<ReleaseVerdict> {
     return this.#parts.batched.release({ ...lease, ...retentionOf(settings) });
   }

@@ -53,7 +53,7 @@ export class Tasks {
    * Stores a task and puts it in line, or returns why not. Submissions of one turn of the event loop are sent together.
    * @param listen notify this process of the end, even if the task already exists: for a {@link wait} that has begun
    * @param trace the trace that goes with it, known only once a span has begun: copying the submission would cost more than the span
-   * @throws PaihaoError store-unavailable (it may have been stored anyway: submit again under the same id), store-full
+   * @throws ProblemError store-unavailable (it may have been stored anyway: submit again under the same id), store-full
    */
   submit(
     submission: Submission,
@@ -75,31 +75,31 @@ export class Tasks {
   /**
    * Replaces the input of a waiting or scheduled task, which keeps its place.
    * @param revision how often it must have been replaced before; default: any number
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
     const { submissions, homes } = this.#parts;
     return update({ ...submissions, homes }, submission, settings, revision);
   }
 
-  /** Moves a waiting or scheduled task of a queue; the order of all others stays. @throws PaihaoError store-unavailable */
+  /** Moves a waiting or scheduled task of a queue; the order of all others stays. @throws ProblemError store-unavailable */
   move(task: Pick<Submission, "id" | "queue">, to: Move): Promise<MoveVerdict> {
     return move(this.#parts, task, to);
   }
 
-  /** Notes that the input of a task was submitted again. @throws PaihaoError store-unavailable */
+  /** Notes that the input of a task was submitted again. @throws ProblemError store-unavailable */
   async noteAgain(id: string, again: string): Promise<void> {
     const { scripts, keys, homes } = this.#parts;
     const note = (partition: number) => scripts.again(keys.tag(partition), { id, again });
     await homes.at(id, note, (verdict) => verdict === "unknown");
   }
 
-  /** The task, or null if it is unknown. @throws PaihaoError store-unavailable */
+  /** The task, or null if it is unknown. @throws ProblemError store-unavailable */
   inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     return this.#parts.inspector.inspect(id, options);
   }
 
-  /** Details of a task that few callers need; null if it is unknown. @throws PaihaoError store-unavailable */
+  /** Details of a task that few callers need; null if it is unknown. @throws ProblemError store-unavailable */
   record(id: string): Promise<TaskRecord | null> {
     const { scripts, keys, homes } = this.#parts;
     const read = (partition: number) => scripts.record(keys.tag(partition), id);
@@ -111,7 +111,7 @@ export class Tasks {
     return new Wait(task, this.#parts.inspector, this.#parts.notices);
   }
 
-  /** The input of a task, which was read with it if it is short; null if it is no longer in the store. @throws PaihaoError store-unavailable */
+  /** The input of a task, which was read with it if it is short; null if it is no longer in the store. @throws ProblemError store-unavailable */
   async inputOf({ id, input, inputBytes }: Pick<Reserved, "id" | "input" | "inputBytes">): Promise<Buffer | null> {
     if (input) return input;
     const { values, homes } = this.#parts;

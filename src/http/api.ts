@@ -19,7 +19,7 @@ export interface Api extends Config {
   /** Fires when the time for answers is over: waiting callers get the current state. */
   readonly closing: AbortSignal;
   readonly streams: OpenStreams;
-  /** The canonical URL of a webhook. @throws PaihaoError invalid-parameter if it is not allowed */
+  /** The canonical URL of a webhook. @throws ProblemError invalid-parameter if it is not allowed */
   checkWebhook(url: string): Promise<string>;
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { PaihaoError } from "../errors.ts";
+import type { ProblemError } from "../errors.ts";
 import type { Api } from "./api.ts";
 import type { Operations } from "./openapi/types.ts";
 import type { Endpoints, Routes } from "./routes.ts";
@@ -12,5 +12,5 @@ export interface Extra<Own extends Routes = Routes> {
   /** How OpenAPI describes them, if it does; loaded when it is asked for. */
   operations?(): Promise<Operations<keyof Own & string>>;
   /** Answers a browser with a page in place of a problem; false if it has none for this request. */
-  refuse?(ctx: Context, error: PaihaoError, api: Api): boolean;
+  refuse?(ctx: Context, error: ProblemError, api: Api): boolean;
 }

@@ -1,4 +1,4 @@
-import { PaihaoError } from "../errors.ts";
+import { ProblemError } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import { isGateway } from "../handler/gateway/gateway.ts";
 import { isQueueName } from "../task.ts";
@@ -8,10 +8,10 @@ import { pathTo } from "./routes.ts";
 
 const gatewayPath = pathTo(gatewayRoutes.gateway);
 
-/** The handler of a queue. @throws PaihaoError unknown-queue */
+/** The handler of a queue. @throws ProblemError unknown-queue */
 export function handlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
   const handler = isQueueName(queue) ? api.handlers.get(queue) : undefined;
-  if (!handler) throw new PaihaoError("unknown-queue", undefined, { extensions: { queue: queue.slice(0, 64) } });
+  if (!handler) throw new ProblemError("unknown-queue", undefined, { extensions: { queue: queue.slice(0, 64) } });
   return handler;
 }
 
@@ -23,18 +23,18 @@ export function takesInputs(handler: Handler | undefined): handler is Handler {
   return handler !== undefined && !isGateway(handler);
 }
 
-/** The handler of a queue that takes inputs. @throws PaihaoError unknown-queue */
+/** The handler of a queue that takes inputs. @throws ProblemError unknown-queue */
 export function inputHandlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
   const handler = handlerOf(api, queue);
   if (takesInputs(handler)) return handler;
-  throw new PaihaoError("unknown-queue", `The queue is a gateway: it takes requests only at ${gatewayPath(queue)}/.`, {
+  throw new ProblemError("unknown-queue", `The queue is a gateway: it takes requests only at ${gatewayPath(queue)}/.`, {
     extensions: { queue },
   });
 }
 
 /**
  * The name of a queue to inspect or manage: also one of the server's own, one of other processes, or one without a handler.
- * @throws PaihaoError unknown-queue
+ * @throws ProblemError unknown-queue
  */
 export function shownQueue(api: Pick<Api, "handlers" | "engine">, queue: string): string {
   return api.engine.queues.has(queue) ? queue : handlerOf(api, queue).queue;

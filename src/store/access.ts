@@ -20,7 +20,7 @@ interface AccessParts {
  * Tries what the server does in its store, on a connection of its own: scripts with all their commands, writes, messages, and what confirms
  * the durability.
  * @returns what the store's user may not do, as a sentence that says how to allow it; undefined if it may do everything
- * @throws PaihaoError store-unavailable if the store takes no writes
+ * @throws ProblemError store-unavailable if the store takes no writes
  */
 export async function missingAccess({ connection, keys, config }: AccessParts): Promise<string | undefined> {
   const { durability, strictResultTtl, rateLimit } = config;

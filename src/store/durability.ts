@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import type { Durability } from "../config/variables.ts";
-import { PaihaoError, StartError } from "../errors.ts";
+import { ProblemError, StartError } from "../errors.ts";
 import { type Connection, mastersOf } from "./connection.ts";
 import { readInfo, replicasOf } from "./servers/check-server.ts";
 import { storeError } from "./verbs/script.ts";
@@ -33,7 +33,7 @@ export class Confirmation {
 
   /**
    * Whether everything written through a connection, and replied to, has reached the level.
-   * @throws PaihaoError store-unavailable, also if the connection was lost in between, since it may now lead to another server than the one
+   * @throws ProblemError store-unavailable, also if the connection was lost in between, since it may now lead to another server than the one
    * that was written to
    */
   async confirm(node: Redis): Promise<boolean> {
@@ -42,7 +42,7 @@ export class Confirmation {
     const { losses } = group;
     const reached = await this.#share(node, group);
     if (group.losses === losses) return reached;
-    throw new PaihaoError("store-unavailable", undefined, {
+    throw new ProblemError("store-unavailable", undefined, {
       cause: new Error("the connection was lost before the wait"),
     });
   }

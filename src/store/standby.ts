@@ -178,7 +178,7 @@ export class Standby {
 
   /**
    * Waits for work, at most for `waitMs`; then reserves whatever is there.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   reserve(request: Reservation, waitMs: number): Promise<ReservedPart> {
     if (waitMs > 0) {

@@ -4,7 +4,7 @@ import type { Outcome } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 
 /** The end of a task that has a webhook. */
-export interface TaskEnd {
+export interface EventSubject {
   readonly id: string;
   readonly state: Outcome;
 }
@@ -19,7 +19,7 @@ type EventType = `task.${Outcome}`;
  * @param seen the task as it is now; null if it no longer exists
  */
 export function eventBody(
-  end: TaskEnd,
+  end: EventSubject,
   endedMs: number,
   seen: Inspection | null,
   describe: (seen: Inspection) => object,

@@ -1,4 +1,4 @@
-import { messageOf, PaihaoError } from "../errors.ts";
+import { messageOf, ProblemError } from "../errors.ts";
 import { mayResolveLater } from "../net/name-resolver.ts";
 import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 import { withTimeout } from "../net/with-timeout.ts";
@@ -14,7 +14,7 @@ export const TARGET_DEFAULTS = {
 
 /**
  * Checks the URL of a webhook at submission, and returns its canonical form. It is checked again at every delivery.
- * @throws PaihaoError invalid-parameter that names `webhook` and says why it is refused; resolver-unavailable if that cannot be
+ * @throws ProblemError invalid-parameter that names `webhook` and says why it is refused; resolver-unavailable if that cannot be
  *   decided at the moment
  */
 export async function checkTarget(
@@ -30,7 +30,7 @@ export async function checkTarget(
     if (href.length > TARGET_DEFAULTS.length) throw refused(`longer than ${TARGET_DEFAULTS.length} characters`);
     return href;
   } catch (error) {
-    if (error instanceof PaihaoError) throw error;
+    if (error instanceof ProblemError) throw error;
     if (error instanceof TargetRefused) throw refused(error.message);
     const reason = (error as NodeJS.ErrnoException).code ?? messageOf(error);
     throw mayResolveLater(error)
@@ -40,13 +40,13 @@ export async function checkTarget(
 }
 
 /** Its name servers do not answer, or fail: the same URL may work later. */
-function unresolved(when: string): PaihaoError {
-  return new PaihaoError("resolver-unavailable", `webhook: its host name does not resolve ${when}`, {
+function unresolved(when: string): ProblemError {
+  return new ProblemError("resolver-unavailable", `webhook: its host name does not resolve ${when}`, {
     extensions: { parameter: "webhook" },
     retryAfterS: TARGET_DEFAULTS.retryAfterS,
   });
 }
 
-function refused(reason: string): PaihaoError {
-  return new PaihaoError("invalid-parameter", `webhook: ${reason}`, { extensions: { parameter: "webhook" } });
+function refused(reason: string): ProblemError {
+  return new ProblemError("invalid-parameter", `webhook: ${reason}`, { extensions: { parameter: "webhook" } });
 }

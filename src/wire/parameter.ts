@@ -1,4 +1,4 @@
-import { PaihaoError } from "../errors.ts";
+import { ProblemError } from "../errors.ts";
 
 /** A parameter of requests: how it is read, and how it is described. `Absent`: its value if it is not given. */
 export interface Parameter<T, Absent = null> {
@@ -74,19 +74,19 @@ export const text = (
   read: (given) => (form.test(given) ? given : undefined),
 });
 
-/** Reads a parameter of a query. @throws PaihaoError invalid-parameter if it is invalid or repeated */
+/** Reads a parameter of a query. @throws ProblemError invalid-parameter if it is invalid or repeated */
 export function readParameter<T, Absent>(search: URLSearchParams, parameter: Parameter<T, Absent>): T | Absent {
   const given = oneParameter(search, parameter.name);
   return given === null ? parameter.absent : valid(parameter, parameter.read(given));
 }
 
-/** A value that was read. @throws PaihaoError invalid-parameter if it is undefined */
+/** A value that was read. @throws ProblemError invalid-parameter if it is undefined */
 export function valid<T>({ name, expected }: Pick<Parameter<T>, "name" | "expected">, value: T | undefined): T {
   if (value === undefined) throw wrongParameter(name, `expected ${expected}`);
   return value;
 }
 
-/** The text of a parameter; null if absent. @throws PaihaoError invalid-parameter if it is repeated */
+/** The text of a parameter; null if absent. @throws ProblemError invalid-parameter if it is repeated */
 export function oneParameter(search: URLSearchParams, name: string): string | null {
   const [first, second] = search.getAll(name);
   if (second !== undefined) throw wrongParameter(name, "given more than once");
@@ -94,6 +94,6 @@ export function oneParameter(search: URLSearchParams, name: string): string | nu
 }
 
 /** The error for an invalid value of a parameter. */
-export function wrongParameter(name: string, expected: string): PaihaoError {
-  return new PaihaoError("invalid-parameter", `${name}: ${expected}`, { extensions: { parameter: name } });
+export function wrongParameter(name: string, expected: string): ProblemError {
+  return new ProblemError("invalid-parameter", `${name}: ${expected}`, { extensions: { parameter: name } });
 }

@@ -142,7 +142,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
  * Reads the options of a submission.
- * @throws PaihaoError invalid-parameter that names the parameter
+ * @throws ProblemError invalid-parameter that names the parameter
  */
 export function readSubmitOptions(search: URLSearchParams, headers: Headers, nowMs: number): SubmitOptions {
   // Most submissions have none.
@@ -163,7 +163,7 @@ export function readSubmitOptions(search: URLSearchParams, headers: Headers, now
 
 /**
  * The options of a line of a batch: those of its envelope, and the batch's for those that it leaves out.
- * @throws PaihaoError invalid-parameter that names the member
+ * @throws ProblemError invalid-parameter that names the member
  */
 export function withMembers(options: SubmitOptions, members: Readonly<Record<string, unknown>>): SubmitOptions {
   const own = LINE.flatMap(({ name, form }) => {
@@ -174,7 +174,7 @@ export function withMembers(options: SubmitOptions, members: Readonly<Record<str
   return possible({ ...options, ...Object.fromEntries(own) });
 }
 
-/** @throws PaihaoError invalid-parameter for a deadline that the task could not meet, since it is only due later */
+/** @throws ProblemError invalid-parameter for a deadline that the task could not meet, since it is only due later */
 function possible(options: SubmitOptions): SubmitOptions {
   const { delayMs, deadlineMs } = options;
   if (deadlineMs === null || deadlineMs > delayMs) return options;

@@ -6,7 +6,7 @@ import type { Attempt } from "./attempt/attempt.ts";
 /**
  * Reports what an attempt of a gateway has shown about its target, if anything. Returns whether the task goes back to its place without
  * using up an attempt: the target is down, the circuit breaker is open, and the request may be sent again. Idempotent.
- * @throws PaihaoError store-unavailable
+ * @throws ProblemError store-unavailable
  */
 export async function reportToBreaker(
   { breakers }: Pick<Engine, "breakers">,

@@ -10,7 +10,7 @@ import { BUSY_MS } from "../helpers/busy.ts";
 import { storedKey } from "../helpers/store/stored.ts";
 import { eventually } from "../shared/eventually.ts";
 import { check } from "./history/check.ts";
-import { type Entry, historyOf } from "./history/history.ts";
+import { type HistoryEntry, historyOf } from "./history/history.ts";
 import { Load, type LoadOptions } from "./load.ts";
 import type { World } from "./world.ts";
 
@@ -77,7 +77,7 @@ export async function endure(world: World, faults: readonly Fault[], options: Lo
 }
 
 /** Writes a history that breaks a promise to a file, which `--check` of main.ts reads. @throws AssertionError */
-function holdPromises(history: readonly Entry[]): void {
+function holdPromises(history: readonly HistoryEntry[]): void {
   const broken = check(historyOf(history));
   if (broken.length === 0) return;
   const file = path.join(tmpdir(), `paihao-history-${Date.now()}.ndjson`);

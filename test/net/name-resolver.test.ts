@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors.ts";
 import { mayResolveLater, NameResolver, type NameResolverOptions } from "../../src/net/name-resolver.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { checkTarget } from "../../src/webhooks/target.ts";
@@ -53,8 +53,8 @@ describe("the resolver for names that callers chose", () => {
     expect(await checkTarget("https://good.example/", guard)).to.equal("https://good.example/");
     silent.push(checkTarget("https://ill.example/", guard).catch((error: unknown) => error));
     for (const error of await Promise.all(silent)) {
-      expect(error).to.be.instanceOf(PaihaoError);
-      const { code, status, retryAfterS, extensions } = error as PaihaoError;
+      expect(error).to.be.instanceOf(ProblemError);
+      const { code, status, retryAfterS, extensions } = error as ProblemError;
       expect({ code, status, extensions }).to.deep.equal({
         code: "resolver-unavailable",
         status: 503,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { eventually } from "../shared/eventually.ts";
 import { call, collect, put, statusOf } from "./api.ts";
-import type { Entry } from "./fleet.ts";
+import type { HandlerNote } from "./fleet.ts";
 import type { RunBy } from "./handlers.ts";
 
 /** What a case has: two APIs, of the same or different releases, and who runs its tasks. */
@@ -13,7 +13,7 @@ export interface Sides {
   readonly runBy: RunBy;
   /** Part of every id. */
   readonly name: string;
-  readonly entries: () => readonly Entry[];
+  readonly entries: () => readonly HandlerNote[];
 }
 
 const JSON_LINES = { "Content-Type": "application/x-ndjson" };

@@ -17,7 +17,7 @@ type Role = "api" | "worker";
 const WORKERS = 2;
 
 /** What a handler noted. */
-export interface Entry {
+export interface HandlerNote {
   readonly id: string;
   readonly attempt: number;
   readonly release: Release;
@@ -73,7 +73,7 @@ export class Fleet {
   }
 
   /** All that handlers noted so far. */
-  entries(): Entry[] {
+  entries(): HandlerNote[] {
     const lines = readFileSync(this.#journal, "utf8").split("\n").slice(0, -1);
     return lines.map((line) => {
       const [id = "", attempt, release, what = ""] = line.split(" ");

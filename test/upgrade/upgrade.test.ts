@@ -8,7 +8,7 @@ import { removeKeys } from "../helpers/store/scan.ts";
 import { eventually } from "../shared/eventually.ts";
 import { call, put, statusOf } from "./api.ts";
 import { CASES } from "./cases.ts";
-import { type Entry, Fleet, RELEASES, type Release } from "./fleet.ts";
+import { Fleet, type HandlerNote, RELEASES, type Release } from "./fleet.ts";
 import { Load } from "./load.ts";
 
 /** Tasks that each API accepts in each stage, at least. */
@@ -187,7 +187,7 @@ describe("the previous release and this one on one store", function () {
     }, 30_000);
     await eventually(() => expect([...delivered].sort()).to.deep.equal([...told].sort()), 45_000);
 
-    const ends = new Map<string, Entry[]>();
+    const ends = new Map<string, HandlerNote[]>();
     for (const entry of fleet.entries()) {
       if (entry.what === "ends") ends.set(entry.id, [...(ends.get(entry.id) ?? []), entry]);
     }
@@ -227,7 +227,7 @@ describe("the previous release and this one on one store", function () {
     return tooMany;
   };
 
-  const tally = (ids: readonly string[], ends: ReadonlyMap<string, readonly Entry[]>): string => {
+  const tally = (ids: readonly string[], ends: ReadonlyMap<string, readonly HandlerNote[]>): string => {
     const by = (accepted: Release, ran: Release) =>
       [...load.accepted].filter(([id, { api }]) => api === accepted && ends.get(id)?.[0]?.release === ran).length;
     const table = RELEASES.map((api) => `  ${api} API: ${by(api, "old")} run by old, ${by(api, "new")} by new`);

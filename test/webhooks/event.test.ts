@@ -4,10 +4,10 @@ import type { Inspection } from "../../src/engine/reading/inspect.ts";
 import { RESULT_LIMIT } from "../../src/engine/reading/result-json.ts";
 import { decodeResult, encodeResult } from "../../src/store/result.ts";
 import type { Result } from "../../src/task.ts";
-import { eventBody, type TaskEnd } from "../../src/webhooks/event.ts";
+import { type EventSubject, eventBody } from "../../src/webhooks/event.ts";
 
 const ENDED_MS = Date.UTC(2030, 0, 31, 12);
-const END: TaskEnd = { id: "a", state: "succeeded" };
+const END: EventSubject = { id: "a", state: "succeeded" };
 
 /** Only what an event looks at. */
 const seenWith = (part: Partial<Inspection>): Inspection =>
@@ -21,7 +21,7 @@ const jsonResult = (text: string, contentType: string | null = "application/json
 });
 
 const describeTask = ({ id, state }: Inspection) => ({ id, state, links: [] });
-const bodyOf = (end: Partial<TaskEnd>, seen: Inspection | null) =>
+const bodyOf = (end: Partial<EventSubject>, seen: Inspection | null) =>
   eventBody({ ...END, ...end }, ENDED_MS, seen, describeTask);
 const withResult = (result: Result | null) => JSON.parse(bodyOf({}, seenWith({ result })));
 

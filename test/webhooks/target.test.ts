@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors.ts";
 import { AddressGuard, parseAllowList, type Resolve } from "../../src/net/ssrf-guard.ts";
 import { checkTarget, TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
 
@@ -17,8 +17,8 @@ async function refusal(url: string, guard = guardOf()): Promise<string> {
     (href) => expect.fail(`${href} was taken`),
     (thrown: unknown) => thrown,
   );
-  expect(error).to.be.instanceOf(PaihaoError);
-  const { code, extensions, message } = error as PaihaoError;
+  expect(error).to.be.instanceOf(ProblemError);
+  const { code, extensions, message } = error as ProblemError;
   expect([code, extensions]).to.deep.equal(["invalid-parameter", { parameter: "webhook" }]);
   return message;
 }
@@ -83,6 +83,6 @@ describe("the URL of a webhook, when a task is submitted", () => {
     const never: Resolve = () => new Promise(() => undefined);
     const late = await checkTarget("https://hooks.example/", guardOf(never), 5).catch((error: unknown) => error);
     expect(late).to.include({ code: "resolver-unavailable", status: 503 });
-    expect((late as PaihaoError).message).to.match(/does not resolve within 5 ms/);
+    expect((late as ProblemError).message).to.match(/does not resolve within 5 ms/);
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors.ts";
 import { urgencyOf } from "../../src/wire/priority.ts";
 import { readSubmitOptions, type SubmitOptions } from "../../src/wire/submit-options.ts";
 
@@ -12,7 +12,7 @@ function refused(query: string): unknown {
   try {
     read(query);
   } catch (error) {
-    if (!(error instanceof PaihaoError) || error.code !== "invalid-parameter") throw error;
+    if (!(error instanceof ProblemError) || error.code !== "invalid-parameter") throw error;
     expect(error.message.startsWith(`${error.extensions.parameter}: `), error.message).to.equal(true);
     return error.extensions.parameter;
   }
@@ -81,12 +81,12 @@ describe("the options of a submission", () => {
       expect(refused(`deadline=${value}`), value).to.equal("deadline");
     }
     for (const header of ["", "0", "900ms", "1d", "-5", "90, 90", "1 h", "1h30m", "99999h"]) {
-      expect(() => within(header), header).to.throw(PaihaoError, /^Cancel-After: expected 1 to 31622400 seconds/);
+      expect(() => within(header), header).to.throw(ProblemError, /^Cancel-After: expected 1 to 31622400 seconds/);
     }
     for (const query of ["deadline=5&delay=5", "delay=9&deadline=8.5", "deadline=60&notBefore=2030-01-01T00:01:00Z"]) {
       expect(refused(query), query).to.equal("deadline");
     }
-    expect(() => within("10s", "delay=20")).to.throw(PaihaoError, /^deadline: expected a later time/);
+    expect(() => within("10s", "delay=20")).to.throw(ProblemError, /^deadline: expected a later time/);
     expect(refused("deadline=5&deadline=5")).to.equal("deadline");
   });
 

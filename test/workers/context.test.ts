@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { retryLater } from "../../src/handler/intents.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
@@ -63,7 +63,7 @@ describe("the task that a handler gets", () => {
       await gate.promise;
       return "done";
     });
-    shop.engine.leases.progress = () => Promise.reject(new PaihaoError("store-unavailable"));
+    shop.engine.leases.progress = () => Promise.reject(new ProblemError("store-unavailable"));
     await shop.worker();
     const id = await shop.submit(1);
     await shop.ended(id, "running");
@@ -109,7 +109,7 @@ describe("the task that a handler gets", () => {
     let failures = 2;
     shop.engine.steps.keep = (...args) => {
       failures -= 1;
-      return failures >= 0 ? Promise.reject(new PaihaoError("store-unavailable")) : keep(...args);
+      return failures >= 0 ? Promise.reject(new ProblemError("store-unavailable")) : keep(...args);
     };
     await shop.worker();
     const id = await shop.submit(1);

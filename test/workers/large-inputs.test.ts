@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
@@ -33,7 +33,7 @@ describe("a task with a large input", () => {
     let failures = 0;
     engine.tasks.inputOf = (task) => {
       failures += 1;
-      return failures === 1 ? Promise.reject(new PaihaoError("store-unavailable")) : inputOf(task);
+      return failures === 1 ? Promise.reject(new ProblemError("store-unavailable")) : inputOf(task);
     };
     await shop.worker();
     const id = await shop.submit("x".repeat(900_000));

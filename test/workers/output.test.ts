@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
@@ -141,7 +141,7 @@ describe("what a handler writes", () => {
         if (failures > 0) return written;
         failures += 1;
         // It was stored, but nobody heard of it.
-        throw new PaihaoError("store-unavailable");
+        throw new ProblemError("store-unavailable");
       };
       await task.write("word");
     });
@@ -154,7 +154,7 @@ describe("what a handler writes", () => {
   it("is refused by a store at its memory limit, and the task goes on", async () => {
     let said = "";
     await open(async (_, task) => {
-      shop.engine.outputs.write = () => Promise.reject(new PaihaoError("store-full"));
+      shop.engine.outputs.write = () => Promise.reject(new ProblemError("store-full"));
       said = await refusal(task.write("word"));
       return "done";
     });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { deferred } from "../helpers/deferred.ts";
@@ -36,7 +36,7 @@ describe("a worker's slots", () => {
       const reply = await reserve(partition, request);
       if (reply.tasks.length === 0) return reply;
       taken += 1;
-      if (taken % 2 === 1) throw new PaihaoError("store-unavailable");
+      if (taken % 2 === 1) throw new ProblemError("store-unavailable");
       return reply;
     };
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { deferred } from "../helpers/deferred.ts";
@@ -89,7 +89,7 @@ describe("an idle worker, whose request waits in the store", () => {
         const reply = await reserve(request, waitMs);
         if (waitMs === 0 || reply.tasks.length === 0) return reply;
         lost += 1;
-        throw new PaihaoError("store-unavailable");
+        throw new ProblemError("store-unavailable");
       };
       return standby;
     };

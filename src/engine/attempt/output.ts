@@ -42,7 +42,7 @@ export class Outputs {
    * @param options `maxBytes`: of all values of the task; `all`: store all of these or none, else as many as fit; `call`: the same in each
    * try of one call, so that it is stored once
    * @returns how many were stored; "stale" if the task no longer belongs to the worker
-   * @throws PaihaoError store-unavailable, store-full
+   * @throws ProblemError store-unavailable, store-full
    */
   write(
     { id, fence }: Lease,
@@ -58,7 +58,7 @@ export class Outputs {
     );
   }
 
-  /** A page of the output of a task, from a value on; the reads of one turn travel together. @throws PaihaoError store-unavailable */
+  /** A page of the output of a task, from a value on; the reads of one turn travel together. @throws ProblemError store-unavailable */
   read(id: string, from: number): Promise<OutputPart> {
     const read = () =>
       this.#homes.at(

@@ -1,6 +1,6 @@
 import { BATCH_LIMIT } from "../../store/verbs/scripts.ts";
 
-interface Entry<Item, Verdict> {
+interface PendingCall<Item, Verdict> {
   readonly item: Item;
   resolve(verdict: Verdict): void;
   reject(error: unknown): void;
@@ -15,7 +15,7 @@ interface Group<Verdict> {
 }
 
 /** An entry of a group. A class, since there are many: closures and a promise for each would cost more than the rest of it. */
-class GroupEntry<Item, Verdict> implements Entry<Item, Verdict> {
+class GroupCall<Item, Verdict> implements PendingCall<Item, Verdict> {
   readonly item: Item;
   readonly #group: Group<Verdict>;
   readonly #index: number;
@@ -44,7 +44,7 @@ class GroupEntry<Item, Verdict> implements Entry<Item, Verdict> {
 
 /** The state of a {@link Batch} for one partition. */
 interface Part<Item, Verdict> {
-  gathered: Entry<Item, Verdict>[];
+  gathered: PendingCall<Item, Verdict>[];
   /** Calls of another kind in flight; the call after them carries the gathered items. */
   escorted: number;
 }
@@ -96,7 +96,7 @@ export class Batch<Item, Verdict> {
     return new Promise((resolve) => {
       const part = this.#part(partition);
       const group: Group<Verdict> = { ends: new Array(items.length), left: items.length, resolve };
-      for (const [index, item] of items.entries()) part.gathered.push(new GroupEntry(item, group, index));
+      for (const [index, item] of items.entries()) part.gathered.push(new GroupCall(item, group, index));
       this.#added(partition, part);
     });
   }
@@ -137,7 +137,7 @@ export class Batch<Item, Verdict> {
     return await this.#options.send(partition, items);
   }
 
-  *#chunks(entries: readonly Entry<Item, Verdict>[]): Iterable<readonly Entry<Item, Verdict>[]> {
+  *#chunks(entries: readonly PendingCall<Item, Verdict>[]): Iterable<readonly PendingCall<Item, Verdict>[]> {
     for (let from = 0; from < entries.length; ) {
       const to = this.#endOfCall(entries, from);
       yield entries.slice(from, to);
@@ -146,13 +146,13 @@ export class Batch<Item, Verdict> {
   }
 
   /** The end of the entries that fit into one call from an index on; at least one entry does. */
-  #endOfCall(entries: readonly Entry<Item, Verdict>[], from: number): number {
+  #endOfCall(entries: readonly PendingCall<Item, Verdict>[], from: number): number {
     const { sizeOf, workOf, queueOf } = this.#options;
     const queues = queueOf && new Set<string>();
     const max = Math.min(entries.length, from + BATCH_LIMIT);
     let [bytes, work] = [0, 0];
     for (let at = from; at < max; at += 1) {
-      const { item } = entries[at] as Entry<Item, Verdict>;
+      const { item } = entries[at] as PendingCall<Item, Verdict>;
       bytes += sizeOf?.(item) ?? 0;
       work += workOf?.(item) ?? 0;
       queues?.add(queueOf?.(item) ?? "");
@@ -201,7 +201,7 @@ export class Batch<Item, Verdict> {
     );
   }
 
-  #await(chunk: readonly Entry<Item, Verdict>[], verdicts: Promise<readonly Verdict[]>): void {
+  #await(chunk: readonly PendingCall<Item, Verdict>[], verdicts: Promise<readonly Verdict[]>): void {
     this.#underway += 1;
     verdicts.then(
       (all) => this.#answered(chunk, all),
@@ -209,7 +209,7 @@ export class Batch<Item, Verdict> {
     );
   }
 
-  #answered(chunk: readonly Entry<Item, Verdict>[], verdicts: readonly Verdict[]): void {
+  #answered(chunk: readonly PendingCall<Item, Verdict>[], verdicts: readonly Verdict[]): void {
     this.#underway -= 1;
     for (const [i, entry] of chunk.entries()) {
       const verdict = verdicts[i];
@@ -218,12 +218,12 @@ export class Batch<Item, Verdict> {
     }
   }
 
-  #failed(chunk: readonly Entry<Item, Verdict>[], error: unknown): void {
+  #failed(chunk: readonly PendingCall<Item, Verdict>[], error: unknown): void {
     this.#underway -= 1;
     for (const entry of chunk) entry.reject(error);
   }
 }
 
-function itemsOf<Item, Verdict>(chunk: readonly Entry<Item, Verdict>[]): Item[] {
+function itemsOf<Item, Verdict>(chunk: readonly PendingCall<Item, Verdict>[]): Item[] {
   return chunk.map((entry) => entry.item);
 }

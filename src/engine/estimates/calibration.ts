@@ -23,7 +23,7 @@ interface GivenEstimate {
 }
 
 /** A sample of the estimates given to callers, by task. */
-export class Sample {
+export class EstimateSample {
   readonly given = new Map<string, GivenEstimate>();
   #offered = 0;
 
@@ -41,7 +41,7 @@ export class Sample {
 interface CalibrationParts {
   readonly tasks: Pick<Inspector, "inspect">;
   readonly metrics: Metrics;
-  readonly sample: Sample;
+  readonly sample: EstimateSample;
 }
 
 /** Measures the accuracy of estimates: compares a sample of them with the actual starts. */

@@ -1,4 +1,4 @@
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { withTimeout } from "../../net/with-timeout.ts";
 
 /** Room in a budget, or the wait for it. */
@@ -45,12 +45,12 @@ export class ByteBudget {
   /**
    * Runs work that needs this many bytes once there is room.
    * @param patienceMs how long to wait for room
-   * @throws PaihaoError store-unavailable if there was no room in that time; what the work throws
+   * @throws ProblemError store-unavailable if there was no room in that time; what the work throws
    */
   async spend<T>(bytes: number, patienceMs: number, work: () => Promise<T>): Promise<T> {
     let go = (): void => undefined;
     const claim = this.claim(bytes, () => go());
-    const late = () => new PaihaoError("store-unavailable", "Too many large values are being read; try again.");
+    const late = () => new ProblemError("store-unavailable", "Too many large values are being read; try again.");
     try {
       if (!claim.granted) await withTimeout(patienceMs, new Promise<void>((resolve) => (go = resolve)), late);
       return await work();

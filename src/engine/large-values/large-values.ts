@@ -1,4 +1,4 @@
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Keys, LargeValue } from "../../store/keys.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { BodyRest } from "../../task.ts";
@@ -50,7 +50,7 @@ export class LargeValues {
    * The value of a task; null if it is gone.
    * @param bytes its length, as the script returned it
    * @param partition that of the task
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   read(value: LargeValue, id: string, bytes: number, partition: number): Promise<Buffer | null> {
     const key = this.#keys.value(value, partition, id);
@@ -67,7 +67,7 @@ export class LargeValues {
 
   /**
    * Reads the first piece of a value of a task; null if it is gone, or no longer of that length.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async begin(value: LargeValue, id: string, bytes: number, partition: number): Promise<BegunValue | null> {
     const key = this.#keys.value(value, partition, id);
@@ -84,7 +84,7 @@ export class LargeValues {
 async function* pieces(read: (from: number) => Promise<Buffer | null>, start: number, end: number) {
   for (let from = start; from < end; ) {
     const piece = await read(from);
-    if (piece === null) throw new PaihaoError("expired", "It was deleted while it was being sent.");
+    if (piece === null) throw new ProblemError("expired", "It was deleted while it was being sent.");
     yield piece;
     from += piece.length;
   }

@@ -32,7 +32,7 @@ export interface BulkDone {
   readonly next: BulkPlace | null;
 }
 
-/** One bounded step of an action on all matching tasks of a list. @throws PaihaoError store-unavailable */
+/** One bounded step of an action on all matching tasks of a list. @throws ProblemError store-unavailable */
 export async function bulkStep(
   engine: Pick<Engine, "tasks">,
   { action, queue, filter, after, dryRun, byTime, page }: BulkStep,

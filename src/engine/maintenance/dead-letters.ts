@@ -22,7 +22,7 @@ export class DeadLetters {
     this.#retry = retry;
   }
 
-  /** Runs them all again; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
+  /** Runs them all again; returns how many. Stops when the signal fires. @throws ProblemError store-unavailable */
   async retryAll(queue: string, signal?: AbortSignal): Promise<number> {
     let retried = 0;
     for (const [partition, tag] of this.#keys.tags.entries()) {
@@ -44,7 +44,7 @@ export class DeadLetters {
     return retried;
   }
 
-  /** Deletes them all; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
+  /** Deletes them all; returns how many. Stops when the signal fires. @throws ProblemError store-unavailable */
   async deleteAll(queue: string, signal?: AbortSignal): Promise<number> {
     let deleted = 0;
     for (const tag of this.#keys.tags) {

@@ -50,7 +50,7 @@ export class Maintenance {
    * Cancels tasks past their deadline, promotes due ones, reclaims lost ones and purges old dead ones, in all queues of a partition,
    * with or without a handler here.
    * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async tick(partition: number, pausedMs?: number): Promise<Ticked> {
     const { tick, metrics } = this.#parts;
@@ -68,7 +68,7 @@ export class Maintenance {
 
   /**
    * Deletes the pointers to tasks of keyed queues that have gone, or were never stored; returns whether there may be more of them.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   checkPointers(partition: number): Promise<boolean> {
     return this.#parts.homes.check(partition);

@@ -62,7 +62,7 @@ export class Tick {
   /**
    * Cancels, promotes, reclaims and purges tasks in one partition.
    * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async run(partition: number, pausedMs = 0): Promise<Ticked> {
     try {
@@ -114,7 +114,7 @@ export class Tick {
     return this.#silentMs;
   }
 
-  /** The names of all queues of a partition. @throws PaihaoError store-unavailable */
+  /** The names of all queues of a partition. @throws ProblemError store-unavailable */
   async queuesOf(partition: number): Promise<string[]> {
     return [...this.#own, ...(await this.#othersOf(partition))].map(({ queue }) => queue);
   }

@@ -53,7 +53,7 @@ export class Histories {
 
   /**
    * Adds the intervals of a partition that have ended, unless another process does; returns the ms until the current one ends.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async sample(partition: number, queues: readonly string[]): Promise<number> {
     const tag = this.#keys.tag(partition);
@@ -68,7 +68,7 @@ export class Histories {
     return endsMs;
   }
 
-  /** The histories of queues, over all partitions. @throws PaihaoError store-unavailable */
+  /** The histories of queues, over all partitions. @throws ProblemError store-unavailable */
   async read(queues: readonly string[], { intervals, step, afterS }: Span): Promise<History> {
     let at: readonly number[] = [];
     const series: Series[] = [];

@@ -68,7 +68,7 @@ export class Workers {
     return Math.min(...sinceLossMs);
   }
 
-  /** The workers of queues, with their tasks, up to a limit for each queue. @throws PaihaoError store-unavailable */
+  /** The workers of queues, with their tasks, up to a limit for each queue. @throws ProblemError store-unavailable */
   async list(queues: readonly string[]): Promise<{ workers: readonly WorkerRow[]; truncated: boolean }> {
     const { scripts, keys } = this.#parts;
     const rows = new Map<string, { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number> }>();

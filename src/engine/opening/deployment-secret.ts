@@ -35,7 +35,7 @@ export class DeploymentSecret {
     parts.connection.on("ready", this.#look);
   }
 
-  /** Reads the secret, or creates it. @throws PaihaoError store-unavailable */
+  /** Reads the secret, or creates it. @throws ProblemError store-unavailable */
   static async open(parts: SecretParts): Promise<DeploymentSecret> {
     return new DeploymentSecret(parts, await claim(parts, randomBytes(SECRET_BYTES).toString("base64url")));
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
-import { messageOf, PaihaoError, reasonOf, StartError } from "../../errors.ts";
+import { messageOf, ProblemError, reasonOf, StartError } from "../../errors.ts";
 import { defineHandler, type Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import { Metrics, type StoreNode } from "../../metrics.ts";
@@ -125,7 +125,7 @@ export async function openEngine(
   } catch (error) {
     close();
     // The store has failed since the check; a stack would not help.
-    if (error instanceof PaihaoError) throw new StartError(refusalOf(error) ?? reasonOf(error), { cause: error });
+    if (error instanceof ProblemError) throw new StartError(refusalOf(error) ?? reasonOf(error), { cause: error });
     throw error;
   }
 }
@@ -139,7 +139,7 @@ async function whenUsable(parts: Parameters<typeof missingAccess>[0], log: Logge
       if (missing === undefined) return;
       throw new StartError(missing);
     } catch (error) {
-      if (!(error instanceof PaihaoError)) throw error;
+      if (!(error instanceof ProblemError)) throw error;
       const reason = refusalOf(error) ?? reasonOf(error);
       if (performance.now() + RETRY_MS > deadline) throw new StartError(reason, { cause: error });
       if (!told) log.warn({ reason }, "the store cannot be used yet; waiting for it");

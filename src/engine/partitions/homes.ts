@@ -58,7 +58,7 @@ export class Homes {
     }
   }
 
-  /** Where a task is according to the partition of its id. @throws PaihaoError store-unavailable */
+  /** Where a task is according to the partition of its id. @throws ProblemError store-unavailable */
   async find(id: string): Promise<number> {
     const partition = this.#keys.partitionOf(id);
     const home = (await this.#notes.add(partition, ownerOf(id))) ?? partition;
@@ -114,7 +114,7 @@ export class Homes {
   /**
    * Checks the pointers of doubtful submissions in a partition, and some that are due, and deletes those without a task. Returns whether
    * there may be more.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async check(partition: number): Promise<boolean> {
     await this.#settleDoubts(partition);
@@ -129,7 +129,7 @@ export class Homes {
     return true;
   }
 
-  /** Makes the pointers of a partition agree with what was stored. @throws PaihaoError store-unavailable */
+  /** Makes the pointers of a partition agree with what was stored. @throws ProblemError store-unavailable */
   async #settleDoubts(partition: number): Promise<void> {
     const doubts = [...this.#doubts].filter(({ pointer }) => this.#keys.partitionOf(pointer.id) === partition);
     for (const doubt of doubts) {

@@ -1,4 +1,4 @@
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import { type Counted, placesOf, type Question, type QueueSnapshot, type Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
@@ -58,7 +58,7 @@ export class OtherPartitions {
       counted = await this.#ask(home, groups);
     } catch (error) {
       // The tasks themselves have been read or stored: they must be returned even if another partition is unavailable.
-      if (!(error instanceof PaihaoError)) throw error;
+      if (!(error instanceof ProblemError)) throw error;
       // The index of a task outside the line, such as a running one, does not depend on other partitions.
       return places.map(({ index, score, snapshot }) => ({ index: score === "" ? index : null, snapshot }));
     }
@@ -76,7 +76,7 @@ export class OtherPartitions {
     });
   }
 
-  /** How many tasks are before a score in the other partitions. @throws PaihaoError store-unavailable */
+  /** How many tasks are before a score in the other partitions. @throws ProblemError store-unavailable */
   async before(home: number, queue: string, score: string): Promise<number> {
     const counted = await this.#ask(home, new Map([[queue, { scores: [score] }]]));
     return counted.get(queue)?.before[0] ?? 0;

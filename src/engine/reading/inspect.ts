@@ -133,7 +133,7 @@ export class Inspector {
 
   /**
    * The task, or null if it is unknown.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     for (let looks = 1; ; looks += 1) {

@@ -31,7 +31,7 @@ export class CircuitBreakers {
   /**
    * Reserves tasks if the circuit breaker is closed; if it is half-open, one task as a probe.
    * @param reserve reserves up to the given number; idempotent for the same reservation
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async reserve(
     partition: number,
@@ -74,7 +74,7 @@ export class CircuitBreakers {
 
   /**
    * Notes what an attempt has shown about the target, if anything. Idempotent.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async note(lease: Lease, seen: TargetState | undefined): Promise<BreakerVerdict> {
     const { queue } = lease;

@@ -17,7 +17,7 @@ export class Permits {
   /**
    * Reserves no more tasks of a partition than may start.
    * @param reserve reserves up to the given number; idempotent for the same reservation
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async reserve(
     partition: number,

@@ -28,7 +28,7 @@ export class Reservations {
     this.#permits = new Permits(parts.scripts, parts.keys);
   }
 
-  /** Reserves tasks in one partition. @throws PaihaoError store-unavailable */
+  /** Reserves tasks in one partition. @throws ProblemError store-unavailable */
   reserve(partition: number, request: Reservation): Promise<ReservedPart> {
     const { breakers, settings } = this.#parts;
     if (!settings(request.queue).hasBreaker) return this.#reserveNow(partition, request);
@@ -51,7 +51,7 @@ export class Reservations {
     return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
   }
 
-  /** Hands back the tasks that a request has reserved in one partition. @throws PaihaoError store-unavailable */
+  /** Hands back the tasks that a request has reserved in one partition. @throws ProblemError store-unavailable */
   async unreserve(
     partition: number,
     request: Reservation,

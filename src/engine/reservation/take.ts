@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../backoff.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Part, Reserved } from "../../store/verbs/scripts.ts";
 import { failureOf, INPUT_GONE, INPUT_UNREAD } from "../attempt/attempt-end.ts";
@@ -42,7 +42,7 @@ export interface Taken {
 /**
  * Reserves tasks of a queue for a worker outside this process; waits for tasks until the deadline (on the clock of
  * `Date.now()`) or until the signal fires. May return none.
- * @throws PaihaoError store-unavailable if no partition is available
+ * @throws ProblemError store-unavailable if no partition is available
  */
 export async function takeOrWait(
   engine: Engine,
@@ -95,13 +95,13 @@ async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonl
 }
 
 /** The tasks of one partition in one poll. */
-interface Share extends Part {
+interface PolledPart extends Part {
   readonly partition: number;
   readonly tasks: readonly Reserved[];
 }
 
 /** The result of polling all partitions once. */
-interface Look {
+interface Poll {
   readonly tasks: readonly Reserved[];
   /** For how long the rate allows no more starts, ms. */
   readonly pauseMs: number;
@@ -128,9 +128,9 @@ class Take {
     this.#request = request;
   }
 
-  /** Polls the partitions in turn until there are enough tasks. @throws PaihaoError if none is available */
-  async look(): Promise<Look> {
-    const given: Share[] = [];
+  /** Polls the partitions in turn until there are enough tasks. @throws ProblemError if none is available */
+  async look(): Promise<Poll> {
+    const given: PolledPart[] = [];
     let generation = 0;
     let wanted = this.#request.count;
     let [pauseMs, failure]: [number, unknown] = [0, undefined];
@@ -139,7 +139,7 @@ class Take {
       if (wanted === 0 && !given.some(({ replayed }) => replayed)) break;
       try {
         const { tasks, part, pauseMs: pause } = await this.#ask(partition, wanted, generation);
-        if (!part) throw new PaihaoError("internal", "the store's answer lacks the request");
+        if (!part) throw new ProblemError("internal", "the store's answer lacks the request");
         given.push({ ...part, partition, tasks });
         generation ||= part.generation;
         wanted = Math.max(0, wanted - part.given);
@@ -164,7 +164,7 @@ class Take {
   }
 
   /** If a partition was unavailable when the request was first sent, it may now give tasks although others have given enough. */
-  #withoutSurplus(given: readonly Share[]): readonly Share[] {
+  #withoutSurplus(given: readonly PolledPart[]): readonly PolledPart[] {
     const total = given.reduce((sum, part) => sum + part.given, 0);
     if (total <= this.#request.count) return given;
     for (const part of given) if (!part.replayed && part.given > 0) void this.#close(part.partition);
@@ -216,7 +216,7 @@ class Take {
   }
 }
 
-const isAway = (error: unknown): boolean => error instanceof PaihaoError && error.code === "store-unavailable";
+const isAway = (error: unknown): boolean => error instanceof ProblemError && error.code === "store-unavailable";
 
 /** The order in which a request polls the partitions: the same for all its copies, different for other requests. */
 function orderOf(keys: Keys, { worker, reservation }: TakeRequest): number[] {

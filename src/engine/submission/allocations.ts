@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 
@@ -32,7 +32,7 @@ export class Allocations {
   /**
    * Allocates an id, which counts as a waiting task.
    * @param maxWaiting limit for waiting and scheduled tasks and allocated ids together
-   * @throws PaihaoError queue-full, store-unavailable, store-full
+   * @throws ProblemError queue-full, store-unavailable, store-full
    */
   async allocate(queue: string, caller: string | null, maxWaiting: number): Promise<Allocation> {
     const id = `a-${randomUUID()}`;
@@ -41,7 +41,7 @@ export class Allocations {
     const item = { id, value, ttlMs: ALLOCATION_MS, queue, limit };
     const { verdict, waiting, scheduled } = await this.#scripts.allocate(this.#tag(id), item);
     if (verdict === "full") {
-      throw new PaihaoError(
+      throw new ProblemError(
         "queue-full",
         "The queue is full: waiting tasks and allocated ids together have reached its limit.",
         {

@@ -1,4 +1,4 @@
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
@@ -77,7 +77,7 @@ export class Submitter {
           const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
           const snapshotAt = (i: number): QueueSnapshot => {
             const snapshot = byQueue.get(at(items, i).queue);
-            if (!snapshot) throw new PaihaoError("internal", "the store's answer lacks the queue");
+            if (!snapshot) throw new ProblemError("internal", "the store's answer lacks the queue");
             return snapshot;
           };
           const wide = keys.partitions > 1 && (await others.widen(partition, placesOf(verdicts, items, snapshotAt)));
@@ -166,7 +166,7 @@ export class Submitter {
   /** The task was submitted when its queue was keyed. */
   async #submitMoved(item: Item): Promise<SubmissionVerdict> {
     const found = await this.#submitTo(await this.#parts.homes.find(item.id), item);
-    if (found.verdict === "moved") throw new PaihaoError("store-unavailable");
+    if (found.verdict === "moved") throw new ProblemError("store-unavailable");
     return found;
   }
 
@@ -241,7 +241,7 @@ export class Submitter {
 
   /** A submission whose call has failed may still have been stored. */
   #countRefused(queue: string, error: unknown): void {
-    const code = error instanceof PaihaoError ? error.code : "internal";
+    const code = error instanceof ProblemError ? error.code : "internal";
     const counted = code === "store-unavailable" || code === "store-full" ? code : "internal";
     this.#parts.metrics.submissions.count(queue, counted);
   }

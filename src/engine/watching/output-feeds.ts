@@ -147,7 +147,7 @@ export class OutputFeed {
     this.#page = undefined;
   }
 
-  /** Values from a number on; at least one if there are any. @throws PaihaoError store-unavailable */
+  /** Values from a number on; at least one if there are any. @throws ProblemError store-unavailable */
   page(from: number): OutputPage | Promise<OutputPage> {
     const kept = this.#page;
     if (kept && kept.from === from) return kept;
@@ -163,7 +163,7 @@ export class OutputFeed {
 
   /**
    * Checks whether there is more. Values stored before the call are known once the promise resolves.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   refresh(): Promise<void> {
     if (this.#looking === undefined) {

@@ -40,7 +40,7 @@ export class Wait {
    * Resolves when the task is terminal, the time is up or the caller {@link leave}s. Its record must already name this process.
    * @param deadlineMs on the clock of `Date.now()`
    * @param isNew it was submitted after this wait began, so there is nothing to read yet
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   outcome(deadlineMs: number, isNew: boolean): Promise<Waited> {
     const { ready } = this.#listening;

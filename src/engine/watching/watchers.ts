@@ -34,7 +34,7 @@ export interface WatchersOptions {
 }
 
 /** A watched task, with all its watchers. */
-interface Entry {
+interface WatchedTask {
   readonly id: string;
   /** Which of the passes reads it even without a notice. */
   readonly pass: number;
@@ -64,7 +64,7 @@ interface WatchedEngine extends Pick<Engine, "notices"> {
  */
 export class Watchers {
   readonly #engine: WatchedEngine;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, WatchedTask>();
   readonly #loop: Loop;
   readonly #onError: (error: unknown) => void;
   readonly #passMs: number;
@@ -94,7 +94,7 @@ export class Watchers {
 
   /**
    * Begins to watch a task: the listener is called for every change after `first`, perhaps twice for one.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async watch(id: string, listener: WatchListener): Promise<Watch> {
     const entry = this.#entries.get(id) ?? this.#open(id);
@@ -116,7 +116,7 @@ export class Watchers {
   }
 
   /** @param list adds this process to the listeners of the task if its record does not name it */
-  async #inspect(entry: Entry, list: boolean): Promise<Inspection | null> {
+  async #inspect(entry: WatchedTask, list: boolean): Promise<Inspection | null> {
     const seen = await this.#engine.tasks.inspect(entry.id, { result: false, listen: list });
     // Another task may get the id later; its record names nobody yet.
     if (list || seen === null) entry.listed = seen !== null;
@@ -128,9 +128,9 @@ export class Watchers {
     return this.#looks;
   }
 
-  #open(id: string): Entry {
+  #open(id: string): WatchedTask {
     this.#opened += 1;
-    const entry: Entry = {
+    const entry: WatchedTask = {
       id,
       pass: this.#opened % WATCH_DEFAULTS.fullEvery,
       listeners: new Set(),
@@ -149,7 +149,7 @@ export class Watchers {
     return entry;
   }
 
-  #leave(entry: Entry, listener: WatchListener): void {
+  #leave(entry: WatchedTask, listener: WatchListener): void {
     if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
     this.#entries.delete(entry.id);
     entry.listening.stop();
@@ -159,7 +159,7 @@ export class Watchers {
   }
 
   /** Reads a task after a notice; notices that arrive during the read cause one more read. */
-  #noticed(entry: Entry): void {
+  #noticed(entry: WatchedTask): void {
     entry.due = true;
     if (entry.looking) return;
     entry.looking = true;
@@ -170,11 +170,11 @@ export class Watchers {
       });
   }
 
-  async #follow(entry: Entry): Promise<void> {
+  async #follow(entry: WatchedTask): Promise<void> {
     while (entry.due && entry.listeners.size > 0) await this.#look(entry, false);
   }
 
-  async #look(entry: Entry, ofPass: boolean): Promise<void> {
+  async #look(entry: WatchedTask, ofPass: boolean): Promise<void> {
     entry.due = false;
     try {
       const look = this.#beginLook();
@@ -187,7 +187,7 @@ export class Watchers {
     }
   }
 
-  #tell(entry: Entry, seen: Inspection | null, { look, ofPass }: { look: number; ofPass: boolean }): void {
+  #tell(entry: WatchedTask, seen: Inspection | null, { look, ofPass }: { look: number; ofPass: boolean }): void {
     const { latest } = entry;
     // Concurrent reads may return in another order.
     if (seen && look < entry.latestLook) return;

@@ -15,7 +15,7 @@ const MEMBERS = ["id", "input", ...Object.keys(LINE_MEMBERS)];
 /**
  * Reads `{ "id"?, "input", "priority"?, "delay"?, "deadline"? }`. Unknown members are refused, since a misspelt one would be ignored.
  * @param defaults the options of the batch
- * @throws PaihaoError malformed-json, invalid-input of a number too large, or invalid-parameter that names the member
+ * @throws ProblemError malformed-json, invalid-input of a number too large, or invalid-parameter that names the member
  */
 export function readEnvelope(text: string, defaults: SubmitOptions): Envelope {
   const value = parseJson(text);
@@ -32,7 +32,7 @@ export function readEnvelope(text: string, defaults: SubmitOptions): Envelope {
   return { input: JSON.stringify(input), options, ...(id !== undefined && { id: checkedId(id) }) };
 }
 
-/** An id that a caller has chosen. @throws PaihaoError invalid-parameter */
+/** An id that a caller has chosen. @throws ProblemError invalid-parameter */
 export function checkedId(id: unknown): string {
   if (typeof id === "string" && isId(id)) return id;
   throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");

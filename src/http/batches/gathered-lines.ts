@@ -2,7 +2,7 @@ import { isLarge } from "../../engine/large-values/large-values.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { AcceptedLine } from "../../wire/batch.ts";
 import type { Api } from "../api.ts";
@@ -71,14 +71,14 @@ export class GatheredLines {
       for (const one of lines) this.#tell(one, this.#notStored(one, error));
     };
     if (this.#storeAway) {
-      refuse(new PaihaoError("store-unavailable", "Not tried: the store did not answer before."));
+      refuse(new ProblemError("store-unavailable", "Not tried: the store did not answer before."));
       return Promise.resolve();
     }
     const { api, settings } = this.#context;
     const submissions = lines.map(({ submission }) => submission);
     return api.engine.tasks.submitAll(submissions, settings).then((ends) => {
       for (const [n, one] of lines.entries()) {
-        const end = ends[n] ?? { status: "rejected", reason: new PaihaoError("internal") };
+        const end = ends[n] ?? { status: "rejected", reason: new ProblemError("internal") };
         this.#tell(one, end.status === "fulfilled" ? this.#accepted(one, end.value) : this.#notStored(one, end.reason));
       }
     }, refuse);
@@ -100,7 +100,7 @@ export class GatheredLines {
 
   #notStored({ submission: { id } }: CheckedLine, error: unknown): LineVerdict {
     const { problem } = lineProblem(error, this.#context.api.log);
-    const code = error instanceof PaihaoError ? error.code : undefined;
+    const code = error instanceof ProblemError ? error.code : undefined;
     if (code === "store-unavailable") this.#storeAway = true;
     // It may have been stored anyway: with this id it can be submitted again without running twice.
     const isUnsure = code === "store-unavailable" || code === "not-durable";

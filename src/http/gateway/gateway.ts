@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { Context } from "koa";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { forwardedHeaders } from "../../handler/gateway/forwarded-headers.ts";
 import { isGateway } from "../../handler/gateway/gateway.ts";
 import { GATEWAY_METHODS, type GatewayRequest, identityOf, isUnsafePath } from "../../handler/gateway/request.ts";
@@ -38,15 +38,15 @@ async function enter(ctx: Context, api: Api): Promise<void> {
   const queue: string = ctx.params.queue ?? "";
   const handler = handlerOf(api, queue);
   if (!isGateway(handler))
-    throw new PaihaoError("unknown-queue", "The queue is not a gateway.", { extensions: { queue } });
+    throw new ProblemError("unknown-queue", "The queue is not a gateway.", { extensions: { queue } });
   const method = handler.gateway.methods.find((m) => m === ctx.method);
   if (!method) {
-    throw new PaihaoError("method-not-allowed", undefined, { headers: { Allow: handler.gateway.methods.join(", ") } });
+    throw new ProblemError("method-not-allowed", undefined, { headers: { Allow: handler.gateway.methods.join(", ") } });
   }
   const path = forwardedPath(ctx);
   checkIdempotencyKey(ctx.headers);
   const [figures] = await api.engine.queues.figures([queue]);
-  if (figures?.snapshot.paused) throw new PaihaoError("queue-paused", undefined, { extensions: { queue } });
+  if (figures?.snapshot.paused) throw new ProblemError("queue-paused", undefined, { extensions: { queue } });
   const body = await readBytes(ctx.req, api.maxBodyBytes);
   const request: GatewayRequest = {
     method,
@@ -71,13 +71,13 @@ const TARGET = new RegExp(`^(?:[a-z][a-z0-9+.-]*://[^/?#]*)?${pathTo(gatewayRout
 
 /**
  * Path and query below the gateway, exactly as they were sent: decoding and re-encoding might change them.
- * @throws PaihaoError invalid-parameter
+ * @throws ProblemError invalid-parameter
  */
 function forwardedPath(ctx: Context): string {
   const rest = TARGET.exec(ctx.originalUrl)?.[1];
   const path = rest?.startsWith("/") ? rest : `/${rest}`;
   if (rest !== undefined && !isUnsafePath(path)) return path;
-  throw new PaihaoError(
+  throw new ProblemError(
     "invalid-parameter",
     "The path contains a segment `..`, perhaps encoded, or invalid characters.",
     {

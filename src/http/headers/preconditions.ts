@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { resultTag } from "../task/reply-result.ts";
 import { isAny, namesVersion, tagsOf, versionTag } from "./etag.ts";
 
@@ -26,7 +26,7 @@ export function onlyCreates({ ifMatch, ifNoneMatch }: Preconditions): boolean {
  * succeeded that of its result. If-Match requires a strong tag, but the monitor's weak one is accepted as it was given: it
  * identifies the version of the task, without counts and estimates. `If-Match: *` requires a task that still exists.
  * @param seen with its result; null: the task does not exist
- * @throws PaihaoError precondition-failed
+ * @throws ProblemError precondition-failed
  */
 export function checkPreconditions(id: string, { ifMatch, ifNoneMatch }: Preconditions, seen: Inspection | null): void {
   const tags = seen ? currentTags(seen) : [];
@@ -56,6 +56,6 @@ function isWeakResult(tag: string, seen: Inspection | null): boolean {
 }
 
 /** The error for a failed precondition. */
-export function preconditionFailed(id: string, detail: string): PaihaoError {
-  return new PaihaoError("precondition-failed", detail, { extensions: { id } });
+export function preconditionFailed(id: string, detail: string): ProblemError {
+  return new ProblemError("precondition-failed", detail, { extensions: { id } });
 }

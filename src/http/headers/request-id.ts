@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { stringify } from "uuid";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
 import { DEFAULT_QUEUE, type Route, routeOf } from "../routes.ts";
 
@@ -51,11 +51,11 @@ export function isKeyed(headers: IdSource["headers"]): boolean {
   return (headers["idempotency-key"] ?? "") !== "";
 }
 
-/** Refuses an invalid Idempotency-Key. @throws PaihaoError invalid-parameter */
+/** Refuses an invalid Idempotency-Key. @throws ProblemError invalid-parameter */
 export function checkIdempotencyKey(headers: IdSource["headers"]): void {
   const header = single(headers["idempotency-key"]);
   if (header !== undefined && bareKey(header) === undefined) {
-    throw new PaihaoError(
+    throw new ProblemError(
       "invalid-parameter",
       "Idempotency-Key: expected 1–255 visible ASCII characters, quoted or bare",
       {

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { PaihaoError } from "../../errors.ts";
+import type { ProblemError } from "../../errors.ts";
 import type { QueueSnapshot } from "../../store/verbs/scripts.ts";
 import type { Eta } from "../../wire/task.ts";
 
@@ -18,7 +18,7 @@ export function setRetryAfter(ctx: Context, seconds: number): void {
 }
 
 /** The Retry-After of an error; undefined if trying again would not help. */
-export function retryAfterOf({ status, retryAfterS }: PaihaoError): number | undefined {
+export function retryAfterOf({ status, retryAfterS }: ProblemError): number | undefined {
   return retryAfterS ?? (status === 503 ? UNAVAILABLE_S : undefined);
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
@@ -23,7 +23,7 @@ export interface CheckedInput {
 /**
  * Reads the body of a submission and checks it against the media types and schema of the handler. Returns a promise only if the body
  * is still to come, or the schema is async.
- * @throws PaihaoError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
+ * @throws ProblemError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
  */
 export function readInput(
   req: IncomingMessage,
@@ -34,7 +34,7 @@ export function readInput(
   return readBody(req, maxBytes, (bytes) => checkInput(bytes, mediaType, handler));
 }
 
-/** Checks an input of a media type that the handler takes. @throws PaihaoError malformed-json, invalid-input */
+/** Checks an input of a media type that the handler takes. @throws ProblemError malformed-json, invalid-input */
 export function checkInput(bytes: Buffer, mediaType: string, handler: Handler): CheckedInput | Promise<CheckedInput> {
   if (mediaType !== JSON_TYPE) return { input: bytes, mediaType, value: bytes };
   const input = jsonText(bytes);
@@ -51,7 +51,7 @@ export function isEmpty({ headers }: IncomingMessage): boolean {
 
 /**
  * Reads a JSON body of one of the server's own resources; an empty one stands for `{}`.
- * @throws PaihaoError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
+ * @throws ProblemError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
  */
 export async function readJson<T>(
   req: IncomingMessage,
@@ -66,7 +66,7 @@ export async function readJson<T>(
 
 /**
  * Parses JSON text and checks it with the handler's schema, if it has one. Returns a promise only if the schema is async.
- * @throws PaihaoError malformed-json, invalid-input
+ * @throws ProblemError malformed-json, invalid-input
  */
 export function checkJson(text: string, handler: Handler): unknown {
   const value = parseJson(text);
@@ -75,7 +75,7 @@ export function checkJson(text: string, handler: Handler): unknown {
 
 /**
  * Validates a value and returns the output of the schema; a promise only if the schema is async.
- * @throws PaihaoError invalid-input with pointers to the errors
+ * @throws ProblemError invalid-input with pointers to the errors
  */
 function checked<T>(schema: StandardSchemaV1<unknown, T>, value: unknown): T | Promise<T> {
   const verdict = schema["~standard"].validate(value);
@@ -87,7 +87,7 @@ function outputOf<T>(verdict: StandardSchemaV1.Result<T>): T {
   throw invalidInput(verdict.issues);
 }
 
-/** The whole body. @throws PaihaoError payload-too-large, or invalid-parameter if it did not arrive completely */
+/** The whole body. @throws ProblemError payload-too-large, or invalid-parameter if it did not arrive completely */
 export async function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return await readBody(req, maxBytes, (bytes) => bytes);
 }
@@ -126,25 +126,25 @@ function readStream<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buf
       }
     });
     const broken = (cause?: unknown) => {
-      if (!ended) reject(new PaihaoError("invalid-parameter", "The body did not arrive completely.", { cause }));
+      if (!ended) reject(new ProblemError("invalid-parameter", "The body did not arrive completely.", { cause }));
     };
     req.on("error", broken);
     req.on("close", broken);
   });
 }
 
-function tooLarge(maxBytes: number): PaihaoError {
-  return new PaihaoError("payload-too-large", `The body is larger than ${maxBytes} bytes.`);
+function tooLarge(maxBytes: number): ProblemError {
+  return new ProblemError("payload-too-large", `The body is larger than ${maxBytes} bytes.`);
 }
 
 /**
  * Refuses a body with a content coding, and reports in Accept-Encoding that none is accepted (RFC 9110 §12.5.3, §15.5.16).
- * @throws PaihaoError unsupported-media-type
+ * @throws ProblemError unsupported-media-type
  */
 export function refuseCoding({ headers }: Pick<IncomingMessage, "headers">): void {
   const coding = headers["content-encoding"]?.trim().toLowerCase() ?? "";
   if (coding === "" || coding === "identity") return;
-  throw new PaihaoError("unsupported-media-type", "The Content-Encoding is not accepted: send the body as it is.", {
+  throw new ProblemError("unsupported-media-type", "The Content-Encoding is not accepted: send the body as it is.", {
     headers: { "Accept-Encoding": "identity" },
     extensions: { acceptsEncodings: ["identity"] },
   });
@@ -153,7 +153,7 @@ export function refuseCoding({ headers }: Pick<IncomingMessage, "headers">): voi
 /** Media type of the request, without parameters, in lower case; a body without one counts as JSON. */
 function acceptedType(req: IncomingMessage, handler: Handler): string {
   const refuse = (detail: string) =>
-    new PaihaoError("unsupported-media-type", detail, {
+    new ProblemError("unsupported-media-type", detail, {
       headers: { Accept: handler.consumes.join(", ") },
       extensions: { accepts: handler.consumes },
     });
@@ -176,7 +176,7 @@ function shown(value: string): string {
 }
 
 function jsonText(bytes: Buffer): string {
-  if (bytes.length === 0) throw new PaihaoError("malformed-json", "The body is empty.");
-  if (!isUtf8(bytes)) throw new PaihaoError("malformed-json", "The body is not UTF-8.");
+  if (bytes.length === 0) throw new ProblemError("malformed-json", "The body is empty.");
+  if (!isUtf8(bytes)) throw new ProblemError("malformed-json", "The body is not UTF-8.");
   return bytes.toString("utf8");
 }

@@ -15,7 +15,7 @@ export function cursorOf({ parts, ...place }: PageEnd): string {
 
 const textOf = ({ score, id }: Place): string => `${score} ${id}`;
 
-/** The place in a cursor. @throws PaihaoError invalid-parameter */
+/** The place in a cursor. @throws ProblemError invalid-parameter */
 export function readCursor(cursor: string): PageEnd {
   const texts = Buffer.from(cursor, "base64url").toString("latin1").split(BETWEEN);
   const parts = texts.map((text) => (text === "" ? null : placeIn(text)));

@@ -1,12 +1,12 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { type FieldError, MAX_INPUT_ERRORS } from "../../wire/problem.ts";
 
 /** The maximum lengths of the pointer and detail of an error. */
 const FIELD_ERROR_LIMITS = { pointer: 512, detail: 512 } as const;
 
 /** The error for an input that a schema refuses, with pointers to the first invalid values. */
-export function invalidInput(issues: readonly StandardSchemaV1.Issue[]): PaihaoError {
+export function invalidInput(issues: readonly StandardSchemaV1.Issue[]): ProblemError {
   const errors = issues.slice(0, MAX_INPUT_ERRORS).map(
     (issue): FieldError => ({
       pointer: pointerOf((issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part))),
@@ -15,7 +15,7 @@ export function invalidInput(issues: readonly StandardSchemaV1.Issue[]): PaihaoE
   );
   const first = errors[0];
   const more = issues.length - errors.length;
-  return new PaihaoError("invalid-input", first && `${first.pointer}: ${first.detail}`, {
+  return new ProblemError("invalid-input", first && `${first.pointer}: ${first.detail}`, {
     extensions: more > 0 ? { errors, moreErrors: more } : { errors },
   });
 }

@@ -1,4 +1,4 @@
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { pointerOf } from "./field-errors.ts";
 
 /** The maximum depth of nesting: deeper JSON has no use, and is expensive to walk. */
@@ -13,16 +13,16 @@ const [ZERO, NINE, SMALL_E, CAPITAL_E] = [0x30, 0x39, 0x65, 0x45];
 /**
  * Parses JSON from a caller. Numbers too large for a double (`1e400`) are refused: they would become Infinity, which JSON
  * cannot represent. Integers above 2^53, `-0` and escaped lone surrogates are valid JSON, and left to the handler.
- * @throws PaihaoError malformed-json; invalid-input of a number too large
+ * @throws ProblemError malformed-json; invalid-input of a number too large
  */
 export function parseJson(text: string): unknown {
   const { tooDeep, mayOverflow } = scan(text);
-  if (tooDeep) throw new PaihaoError("malformed-json", `The body is nested deeper than ${JSON_DEPTH} levels.`);
+  if (tooDeep) throw new ProblemError("malformed-json", `The body is nested deeper than ${JSON_DEPTH} levels.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new PaihaoError(
+    throw new ProblemError(
       "malformed-json",
       error instanceof SyntaxError ? error.message : "The body cannot be parsed.",
     );
@@ -31,7 +31,7 @@ export function parseJson(text: string): unknown {
   if (path) {
     const pointer = pointerOf(path);
     const detail = "the number is too large, expected one that fits a double";
-    throw new PaihaoError("invalid-input", `${pointer}: ${detail}`, { extensions: { errors: [{ pointer, detail }] } });
+    throw new ProblemError("invalid-input", `${pointer}: ${detail}`, { extensions: { errors: [{ pointer, detail }] } });
   }
   return value;
 }

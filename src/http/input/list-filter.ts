@@ -81,7 +81,7 @@ export const FILTER_PARAMETERS = {
   },
 } as const;
 
-/** Reads the filter of a request for a list. @throws PaihaoError invalid-parameter */
+/** Reads the filter of a request for a list. @throws ProblemError invalid-parameter */
 export function readFilter(ctx: Context, list: ListName): Filter | undefined {
   const search = searchOf(ctx);
   const read = <T>(parameter: Parameter<T>): T | undefined => readParameter(search, parameter) ?? undefined;

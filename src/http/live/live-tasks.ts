@@ -35,7 +35,7 @@ export class LiveTasks {
 
   /**
    * Answers with the events of a task, after the last one that the client has.
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async followEvents(ctx: Context, task: FollowedTask, known: string): Promise<void> {
     const events = this.#eventsOf(ctx, task, known);
@@ -76,7 +76,7 @@ export class LiveTasks {
   /**
    * Answers with the output of a task as lines of JSON.
    * @param from the number of the first value
-   * @throws PaihaoError store-unavailable
+   * @throws ProblemError store-unavailable
    */
   async followOutput(ctx: Context, task: FollowedTask, from: number): Promise<OutputReader | undefined> {
     let reader: OutputReader | undefined;

@@ -37,7 +37,7 @@ export function untilGone(ctx: Context, api: Pick<Api, "closing">): AbortSignal 
 /**
  * Counts a repeated submission that waits for its task as a long poll. First submissions are not counted: the limits on tasks
  * bound them.
- * @throws PaihaoError rate-limited
+ * @throws ProblemError rate-limited
  */
 export function countRepeated(ctx: Context, api: Api, { verdict, state }: SubmissionVerdict): void {
   if (verdict !== "new" && state !== null && !isOutcome(state)) api.streams.add(ctx);
@@ -64,7 +64,7 @@ interface LongPoll {
 
 /**
  * Waits until the task is ready, the time is up, or the caller must be answered.
- * @throws PaihaoError store-unavailable, rate-limited where this caller has too many streams and long polls open
+ * @throws ProblemError store-unavailable, rate-limited where this caller has too many streams and long polls open
  */
 export async function longPoll(ctx: Context, api: Api, watchers: Watchers, { id, ms, ready }: LongPoll): Promise<void> {
   api.streams.add(ctx);

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { senderOf } from "../security/sender.ts";
 
 /** The Retry-After for a caller with too many streams, seconds: one of them may have ended by then. */
@@ -18,14 +18,14 @@ export class OpenStreams {
     this.#max = max;
   }
 
-  /** Counts one more until its connection closes. @throws PaihaoError rate-limited */
+  /** Counts one more until its connection closes. @throws ProblemError rate-limited */
   add(ctx: Context): void {
     // Its close event has already been emitted.
     if (ctx.res.destroyed) return;
     const sender = senderOf(ctx);
     const open = this.#bySender.get(sender) ?? 0;
     if (open >= this.#max) {
-      throw new PaihaoError("rate-limited", `At most ${this.#max} streams and long polls may be open at once.`, {
+      throw new ProblemError("rate-limited", `At most ${this.#max} streams and long polls may be open at once.`, {
         retryAfterS: RETRY_AFTER_S,
       });
     }

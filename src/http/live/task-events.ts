@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { OutputPage } from "../../engine/watching/output-feeds.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { versionId } from "../headers/etag.ts";
@@ -88,7 +88,7 @@ export class TaskEvents {
   /** Ends the stream: a client that connects again gets the right answer. */
   fail(error: unknown): void {
     const { log } = this.#parts.api;
-    if (!(error instanceof PaihaoError))
+    if (!(error instanceof ProblemError))
       log.error({ err: error }, "events: could not describe the task; closing its stream");
     this.#pump.stop();
     this.#stream?.end();

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { type Route, routeOf } from "../routes.ts";
 import { type Access, accessOf, hasScope, type ShownLink } from "../task/access.ts";
 import type { Check } from "./checks.ts";
@@ -11,14 +11,14 @@ const QUERY_LIMIT = 8192;
 export function authorize(): Check {
   return (ctx) => {
     if (ctx.querystring.length > QUERY_LIMIT) {
-      throw new PaihaoError("invalid-parameter", `The query is longer than ${QUERY_LIMIT} characters.`);
+      throw new ProblemError("invalid-parameter", `The query is longer than ${QUERY_LIMIT} characters.`);
     }
     if (accessOf(ctx).key !== "off") check(ctx);
     return false;
   };
 }
 
-/** @throws PaihaoError unauthenticated, forbidden */
+/** @throws ProblemError unauthenticated, forbidden */
 function check(ctx: Context): void {
   const route = routeOf(ctx);
   // Everyone may know that a route does not exist.
@@ -33,7 +33,7 @@ function check(ctx: Context): void {
 }
 
 /** The refusal if the key of a request lacks these scopes; else undefined. */
-function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): PaihaoError | undefined {
+function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): ProblemError | undefined {
   if (hasScope(access, scopes)) return undefined;
   if (access.key !== "valid" || typeof scopes === "string") return unauthenticated(access, fromBrowser(ctx));
   return forbidden(scopes);
@@ -61,16 +61,16 @@ function fromBrowser(ctx: Context): boolean {
 }
 
 /** Names no error if no key was sent (RFC 6750 §3). */
-function unauthenticated({ key }: Access, browser: boolean): PaihaoError {
+function unauthenticated({ key }: Access, browser: boolean): ProblemError {
   const error = key === "invalid" ? ', error="invalid_token"' : "";
-  return new PaihaoError("unauthenticated", undefined, {
+  return new ProblemError("unauthenticated", undefined, {
     headers: { "WWW-Authenticate": `${browser ? BASIC_CHALLENGE : ""}Bearer realm="paihao"${error}` },
   });
 }
 
 /** The error of a key that is valid, but lacks the scope. */
-export function forbidden(scopes: readonly string[]): PaihaoError {
-  return new PaihaoError("forbidden", `This needs a key with the scope ${scopes.join(" or ")}.`, {
+export function forbidden(scopes: readonly string[]): ProblemError {
+  return new ProblemError("forbidden", `This needs a key with the scope ${scopes.join(" or ")}.`, {
     headers: { "WWW-Authenticate": `Bearer realm="paihao", error="insufficient_scope", scope="${scopes[0]}"` },
     extensions: { scopes },
   });

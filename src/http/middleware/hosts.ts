@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { ServedHosts } from "../../config/config.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { namedIn, shownHost } from "../headers/forwarded.ts";
 import { ROUTES } from "../routes.ts";
 import type { Check } from "./checks.ts";
@@ -28,7 +28,7 @@ export function hosts({ names, addresses, probes }: ServedHosts): Check {
     const named = target === undefined ? name : nameOf(target.slice(target.lastIndexOf("@") + 1));
     if ((isServed(name) && isServed(named)) || (probes && PROBES.has(ctx.path))) return false;
     const shown = shownHost(isServed(name) ? named : name) || "The host of this request";
-    throw new PaihaoError("wrong-host", `${shown} is not a host of this server; ALLOWED_HOSTS can list it.`);
+    throw new ProblemError("wrong-host", `${shown} is not a host of this server; ALLOWED_HOSTS can list it.`);
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from "koa";
-import { type ErrorCode, PaihaoError } from "../../errors.ts";
+import { type ErrorCode, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import { replyProblem } from "../task/reply.ts";
@@ -12,7 +12,7 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** Answers a request with something else than a problem document; false if it does not. The headers of the error are set. */
-export type Refuse = (ctx: Context, error: PaihaoError) => boolean;
+export type Refuse = (ctx: Context, error: ProblemError) => boolean;
 
 /** Turns every error into a problem document, unless `refuse` answers; an unexpected one is logged in full and shown as `internal`. */
 export function problems(log: Logger, refuse: Refuse): Middleware {
@@ -29,7 +29,7 @@ export function problems(log: Logger, refuse: Refuse): Middleware {
 }
 
 function answer(ctx: Context, error: unknown, log: Logger, refuse: Refuse): void {
-  if (!(error instanceof PaihaoError)) {
+  if (!(error instanceof ProblemError)) {
     const status = (error as { status?: unknown }).status;
     // From Koa or the router: the request is malformed, e.g. its path cannot be decoded.
     if (typeof status === "number" && status >= 400 && status < 500) {

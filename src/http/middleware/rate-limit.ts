@@ -1,5 +1,5 @@
 import type { Middleware } from "koa";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { routeOf } from "../routes.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 import { senderOf } from "../security/sender.ts";
@@ -18,7 +18,7 @@ export function rateLimit(limit: RateLimit): Middleware {
     ctx.set("RateLimit-Policy", `"default";q=${limit.rate.max};w=${limit.rate.perS}`);
     ctx.set("RateLimit", `"default";r=${left.remaining};t=${left.resetS}`);
     if (left.exceeded) {
-      throw new PaihaoError("rate-limited", `At most ${limit.rate.max} requests in ${limit.rate.perS} s.`, {
+      throw new ProblemError("rate-limited", `At most ${limit.rate.max} requests in ${limit.rate.perS} s.`, {
         retryAfterS: left.resetS,
       });
     }

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { hostOf, schemeOf } from "../headers/forwarded.ts";
 import { hasEffects } from "../routes.ts";
 import type { Check } from "./checks.ts";
@@ -19,7 +19,7 @@ export function sameOrigin(origins: readonly string[]): Check {
     const site = String(fetchSite).toLowerCase();
     const elsewhere = site === "cross-site" || site === "same-site" || (origin !== "" && !isOurs(ctx, origin));
     if (elsewhere && hasEffects(ctx) && !listed.has(origin) && !(all && origin !== "")) {
-      throw new PaihaoError(
+      throw new ProblemError(
         "forbidden",
         "A page of another origin may do this only if CORS_ORIGINS lists that origin.",
       );

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Context } from "koa";
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { bareProblem } from "../problems/client-error.ts";
 import { METHODS } from "../routes.ts";
 import type { Check } from "./checks.ts";
@@ -16,7 +16,7 @@ export function wellFormed(): Check {
   return (ctx) => {
     const target = ctx.req.url ?? "";
     if (target.length > HEAD_LIMITS.target) {
-      throw new PaihaoError("uri-too-long", `The target is longer than ${HEAD_LIMITS.target} characters.`, {
+      throw new ProblemError("uri-too-long", `The target is longer than ${HEAD_LIMITS.target} characters.`, {
         headers: CLOSE,
       });
     }
@@ -50,8 +50,8 @@ function measured({ rawHeaders }: IncomingMessage): { bytes: number; hosts: numb
   return { bytes, hosts };
 }
 
-function wrongHost(expected: string): PaihaoError {
-  return new PaihaoError("invalid-parameter", `Host: ${expected}`, {
+function wrongHost(expected: string): ProblemError {
+  return new ProblemError("invalid-parameter", `Host: ${expected}`, {
     headers: CLOSE,
     extensions: { parameter: "Host" },
   });

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Api } from "../api.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
 import type { Extra } from "../extra.ts";
@@ -61,7 +61,7 @@ function replyDashboard(ctx: Context): void {
 }
 
 /** Answers with the page of a task that cannot be shown, or with the dashboard to somebody who may not see it. */
-function refuse(ctx: Context, error: PaihaoError, { embedOrigins }: Api): boolean {
+function refuse(ctx: Context, error: ProblemError, { embedOrigins }: Api): boolean {
   if (!prefersHtml(ctx.get("Accept"))) return false;
   const route = routeOf(ctx);
   const { status } = error;
@@ -80,6 +80,6 @@ function replyGuide(ctx: Context, name: string, { title, html }: Guide): void {
 }
 
 function reply(ctx: Context, asset: Asset | undefined): void {
-  if (!asset) throw new PaihaoError("not-found");
+  if (!asset) throw new ProblemError("not-found");
   replyAsset(ctx, asset);
 }

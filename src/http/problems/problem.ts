@@ -1,4 +1,4 @@
-import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
+import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { AnyProblem } from "../../wire/problem.ts";
 
@@ -17,7 +17,7 @@ export function problemDocument(
 
 /** The document of anything thrown; an unexpected error is logged in full and shown as `internal`. */
 export function problemOf(error: unknown, log: Logger): ProblemDocument {
-  if (error instanceof PaihaoError) return problemDocument(error.code, error.message || undefined, error.extensions);
+  if (error instanceof ProblemError) return problemDocument(error.code, error.message || undefined, error.extensions);
   log.error({ err: error }, "http: unexpected error; answered as internal");
   return problemDocument("internal");
 }

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Submission } from "../../engine/submission/submission.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { FairOptions, Handler, KeyedOptions } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import { senderOf } from "../security/sender.ts";
@@ -14,7 +14,7 @@ type Derivable = Parameters<KeyedOptions["by"]>[1];
 /**
  * The line key whose share of a fair line a submission takes, and its key in a keyed one; null if it has none.
  * @param value the validated input
- * @throws PaihaoError invalid-input if the handler's `by` gives no key
+ * @throws ProblemError invalid-input if the handler's `by` gives no key
  */
 export function lineKeysOf(
   ctx: Context,
@@ -42,7 +42,7 @@ function shareOf(
   return { key, weight: weightOf(fair, key, task, log) };
 }
 
-/** The line key that a handler's function derives from a submission, or null. @throws PaihaoError invalid-input */
+/** The line key that a handler's function derives from a submission, or null. @throws ProblemError invalid-input */
 function derivedKey(by: KeyedOptions["by"], task: Derivable, value: unknown, log: Logger): string | null {
   const { id, queue, query, mediaType, caller } = task;
   let key: unknown;
@@ -59,7 +59,7 @@ function derivedKey(by: KeyedOptions["by"], task: Derivable, value: unknown, log
   throw noKey(task, log);
 }
 
-function noKey({ id, queue }: Derivable, log: Logger): PaihaoError {
+function noKey({ id, queue }: Derivable, log: Logger): ProblemError {
   log.warn(
     { id, queue },
     `submission refused: the handler's key function did not return a string of at most ${MAX_KEY_BYTES} bytes`,
@@ -67,9 +67,9 @@ function noKey({ id, queue }: Derivable, log: Logger): PaihaoError {
   return refusal();
 }
 
-function refusal(): PaihaoError {
+function refusal(): ProblemError {
   const detail = "the queue cannot derive a key from this input";
-  return new PaihaoError("invalid-input", `#: ${detail}`, { extensions: { errors: [{ pointer: "#", detail }] } });
+  return new ProblemError("invalid-input", `#: ${detail}`, { extensions: { errors: [{ pointer: "#", detail }] } });
 }
 
 function weightOf({ weight }: FairOptions, key: string, { id, queue }: Derivable, log: Logger): number {

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 import { signatureOf } from "../task/access.ts";
@@ -16,24 +16,24 @@ export function refusalOf(
   { id, queue, caller }: Pick<Submission, "id" | "queue" | "caller">,
   { verdict, index, snapshot, createdMs, durable }: SubmissionVerdict,
   { byKey, signature }: { byKey: boolean; signature(task: Parameters<typeof signatureOf>[1]): string },
-): PaihaoError | undefined {
+): ProblemError | undefined {
   switch (verdict) {
     case "conflict":
       return byKey
-        ? new PaihaoError("idempotency-conflict", undefined, { extensions: { id } })
+        ? new ProblemError("idempotency-conflict", undefined, { extensions: { id } })
         : conflict(id, "The id was used with another input.");
     case "elsewhere":
       return conflict(id, "The id was used for another queue.");
     case "foreign":
       // The response does not even reveal whether the input is the same.
-      return new PaihaoError("id-conflict");
+      return new ProblemError("id-conflict");
     case "full":
-      return new PaihaoError("queue-full", undefined, {
+      return new ProblemError("queue-full", undefined, {
         extensions: { queue, waiting: snapshot.waiting, scheduled: snapshot.scheduled },
         retryAfterS: fullRetryAfterS(snapshot),
       });
     case "untold":
-      return new PaihaoError(
+      return new ProblemError(
         "queue-full",
         "Too many webhook deliveries are waiting. A submission without a webhook would be accepted.",
         {
@@ -43,21 +43,21 @@ export function refusalOf(
       );
     case "long": {
       const eta = estimate(snapshot, { state: "waiting", index }, Date.now());
-      return new PaihaoError("line-too-long", undefined, {
+      return new ProblemError("line-too-long", undefined, {
         extensions: { queue, index, eta },
         retryAfterS: pendingRetryAfterS(eta, snapshot, null),
       });
     }
     default:
       if (durable) return undefined;
-      return new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
+      return new ProblemError("not-durable", "The task is stored and may run: submit it again under the same id.", {
         extensions: { id, queue },
         headers: { Location: paths.result(id, signature({ id, caller, createdMs })) },
       });
   }
 }
 
-/** @throws PaihaoError if a submission is not answered as accepted, see {@link refusalOf} */
+/** @throws ProblemError if a submission is not answered as accepted, see {@link refusalOf} */
 export function checkAccepted(
   ctx: Context,
   submission: Submission,
@@ -69,6 +69,6 @@ export function checkAccepted(
 }
 
 /** The error of an id that is taken. */
-export function conflict(id: string, detail: string): PaihaoError {
-  return new PaihaoError("id-conflict", detail, { extensions: { id } });
+export function conflict(id: string, detail: string): ProblemError {
+  return new ProblemError("id-conflict", detail, { extensions: { id } });
 }

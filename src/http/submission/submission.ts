@@ -17,7 +17,7 @@ interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" |
 
 const NO_KEYS: ReturnType<typeof lineKeysOf> = {};
 
-/** The submission of a request, or of a line of one. @throws PaihaoError invalid-input if the handler's `by` gives no key */
+/** The submission of a request, or of a line of one. @throws ProblemError invalid-input if the handler's `by` gives no key */
 export function assembleSubmission(
   ctx: Context,
   api: Api,
@@ -35,7 +35,7 @@ export function assembleSubmission(
  * The options, once their webhook is known to be allowed. If the id is already taken, the webhook does not change, so its name
  * is not resolved.
  * @param id of the task that is submitted; left out if there are several
- * @throws PaihaoError invalid-parameter if the URL is not allowed
+ * @throws ProblemError invalid-parameter if the URL is not allowed
  */
 export async function withWebhook(api: Api, options: SubmitOptions, id?: string): Promise<SubmitOptions> {
   const { webhook } = options;

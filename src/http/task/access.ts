@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
 import type { LinkSigner, SignedTask } from "../../auth/link-signer.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { PaihaoError } from "../../errors.ts";
+import type { ProblemError } from "../../errors.ts";
 import type { Route } from "../routes.ts";
 
 /** Who sends a request, and what they may do. */
@@ -25,7 +25,7 @@ export interface ShownLink {
   readonly query: string;
   opens(task: SignedTask): boolean;
   /** The refusal if the link is invalid; undefined if the key is sufficient. */
-  readonly otherwise: PaihaoError | undefined;
+  readonly otherwise: ProblemError | undefined;
 }
 
 /** The part of a task that decides who may see it. */

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
@@ -11,7 +11,7 @@ import { unknownTask } from "./reply.ts";
 /**
  * Reads a task for a caller. Every route with an id finds its task here: a task that the caller may not see is treated like an
  * unknown one, after the same read.
- * @throws PaihaoError unknown, store-unavailable
+ * @throws ProblemError unknown, store-unavailable
  */
 export async function findTask(
   ctx: Pick<Context, "state">,
@@ -35,12 +35,12 @@ function isFollower(id: string): boolean {
   return isId(owner) && (kind === "webhook" || kind === "undo") && more.length > 0 && more.every(isId);
 }
 
-/** Reads a task, with its problem if it failed. @throws PaihaoError unknown, deleted */
+/** Reads a task, with its problem if it failed. @throws ProblemError unknown, deleted */
 export async function observe(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const seen = await findTask(ctx, api, id, { result: false });
   if (seen.deleted) {
     const { queue, state, finishedMs } = seen;
-    throw new PaihaoError("deleted", undefined, {
+    throw new ProblemError("deleted", undefined, {
       extensions: { id, queue, state, finishedAt: timestamp(finishedMs) },
     });
   }

@@ -4,7 +4,7 @@ import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
-import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
+import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Eta } from "../../wire/task.ts";
@@ -167,6 +167,6 @@ export function replyOutcome(ctx: Context, seen: TaskEnd): void {
 }
 
 /** The error for an unknown task. */
-export function unknownTask(id: string): PaihaoError {
-  return new PaihaoError("unknown", undefined, { extensions: { id, index: null } });
+export function unknownTask(id: string): ProblemError {
+  return new ProblemError("unknown", undefined, { extensions: { id, index: null } });
 }

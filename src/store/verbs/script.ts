@@ -1,5 +1,5 @@
 import { Command, type Redis } from "ioredis";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Nodes } from "../cluster-routing.ts";
 import { CONNECTION_DEFAULTS } from "../connection.ts";
 import { refusalOf } from "../refusal.ts";
@@ -53,13 +53,13 @@ export class Script {
   /**
    * Runs the script on a partition; the reply's strings are decoded as UTF-8.
    * @param patienceMs how long it is retried while a cluster is changing; by default as long as a command may take
-   * @throws PaihaoError, see {@link storeError}
+   * @throws ProblemError, see {@link storeError}
    */
   text(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Reply> {
     return this.#run(tag, patienceMs, (node) => this.#on<Reply>(node, tag, args, "utf8"));
   }
 
-  /** The same, with the connection that was used. @throws PaihaoError, see {@link storeError} */
+  /** The same, with the connection that was used. @throws ProblemError, see {@link storeError} */
   served(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Served> {
     return this.#run(tag, patienceMs, async (node) => ({
       reply: await this.#on<Reply>(node, tag, args, "utf8"),
@@ -67,13 +67,13 @@ export class Script {
     }));
   }
 
-  /** Like `text`, with the reply's strings as bytes. @throws PaihaoError, see {@link storeError} */
+  /** Like `text`, with the reply's strings as bytes. @throws ProblemError, see {@link storeError} */
   bytes(tag: string, args: readonly Argument[], patienceMs?: number): Promise<BytesReply> {
     return this.#run(tag, patienceMs, (node) => this.#on<BytesReply>(node, tag, args, null));
   }
 
   /**
-   * Like `text`, for a call that writes nothing; works also on a server that takes no writes. @throws PaihaoError, see {@link storeError}
+   * Like `text`, for a call that writes nothing; works also on a server that takes no writes. @throws ProblemError, see {@link storeError}
    */
   reading(tag: string, args: readonly Argument[]): Promise<Reply> {
     return this.#run(tag, undefined, (node) => this.#on<Reply>(node, tag, args, "utf8", this.#reading));
@@ -131,11 +131,11 @@ const AWAY =
   /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|ERR Function not found)|Connection is closed|no node has the slot|non local key|cluster is down|Cluster (isn't ready|is ended)|slots cache|redirections|startup nodes|sentinels are unreachable|Stream isn't writeable|Command timed out|Socket (timeout|closed)|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|max retries|MaxRetries/i;
 
 /** The catalogue's error for an error of the store: store-full, store-unavailable, or else internal. */
-export function storeError(error: unknown): PaihaoError {
-  if (error instanceof PaihaoError) return error;
+export function storeError(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
   const message = error instanceof Error ? error.message : String(error);
   // At maxmemory the error of a script contains the position of the command.
-  if (/(^|\W)OOM command not allowed/.test(message)) return new PaihaoError("store-full", undefined, { cause: error });
-  if (AWAY.test(message)) return new PaihaoError("store-unavailable", undefined, { cause: error });
-  return new PaihaoError("internal", undefined, { cause: error });
+  if (/(^|\W)OOM command not allowed/.test(message)) return new ProblemError("store-full", undefined, { cause: error });
+  if (AWAY.test(message)) return new ProblemError("store-unavailable", undefined, { cause: error });
+  return new ProblemError("internal", undefined, { cause: error });
 }

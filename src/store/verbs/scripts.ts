@@ -44,9 +44,9 @@ export type * from "./update.ts";
 export type Scripts = {
   [Name in keyof typeof VERBS]: ReturnType<(typeof VERBS)[Name]>;
 } & {
-  /** The bytes of a key, read outside of scripts; null if there is none. @throws PaihaoError, see {@link storeError} */
+  /** The bytes of a key, read outside of scripts; null if there is none. @throws ProblemError, see {@link storeError} */
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
-  /** A part of such a key; null if the key does not have that many bytes in all. @throws PaihaoError, see {@link storeError} */
+  /** A part of such a key; null if the key does not have that many bytes in all. @throws ProblemError, see {@link storeError} */
   readonly piece: (tag: string, key: string, part: Part) => Promise<Buffer | null>;
   /** How often the connection to a server was lost; the server may have lost its data, too. */
   readonly losses: () => number;

@@ -2,7 +2,7 @@ import type { AbortCause } from "../../engine/attempt/attempt-end.ts";
 import { newCall } from "../../engine/calls/new-call.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
-import { messageOf, PaihaoError } from "../../errors.ts";
+import { messageOf, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Lease, Reserved, StepVerdict, Written } from "../../store/verbs/scripts.ts";
 import type { Input } from "../../task.ts";
@@ -139,7 +139,7 @@ export class Attempt implements TaskActions {
     const options = { maxBytes: limits.maxOutputBytes, call: newCall() };
     const write = () =>
       engine.outputs.write(this.lease, values, options).catch((error: unknown) => {
-        if (error instanceof PaihaoError && error.code === "store-full") return error;
+        if (error instanceof ProblemError && error.code === "store-full") return error;
         throw error;
       });
     const written = await retryCall(write, {
@@ -150,7 +150,7 @@ export class Attempt implements TaskActions {
           "attempt: could not store the output; retrying until the store answers",
         ),
     });
-    if (written instanceof PaihaoError) throw written;
+    if (written instanceof ProblemError) throw written;
     return written;
   }
 
@@ -250,7 +250,7 @@ export class Attempt implements TaskActions {
     clearTimeout(this.#timer);
   }
 
-  /** Reads a long input; false if the store no longer has it. @throws PaihaoError store-unavailable */
+  /** Reads a long input; false if the store no longer has it. @throws ProblemError store-unavailable */
   async readInput(): Promise<boolean> {
     this.#input = await this.#parts.engine.tasks.inputOf(this.task);
     return this.#input !== null;

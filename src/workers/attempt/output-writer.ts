@@ -4,7 +4,7 @@ import type { OutputStore, WriteVerdict } from "./output.ts";
 /** Maximum number of values, and approximate number of characters, in one call. */
 const CALL_LIMIT = { values: 100, length: 262_144 } as const;
 
-interface Entry {
+interface PendingWrite {
   readonly json: string;
   resolve(verdict: WriteVerdict): void;
   reject(error: unknown): void;
@@ -16,7 +16,7 @@ interface Entry {
  */
 export class OutputWriter implements OutputStore {
   readonly #send: (values: readonly string[]) => Promise<Written>;
-  #gathered: Entry[] = [];
+  #gathered: PendingWrite[] = [];
   #busy = false;
 
   /** @param send stores as many of the values as there is room for, and returns how many, see output.lua */
@@ -45,7 +45,7 @@ export class OutputWriter implements OutputStore {
     this.#busy = false;
   }
 
-  #take(): Entry[] {
+  #take(): PendingWrite[] {
     let length = 0;
     const end = this.#gathered.findIndex(({ json }, n) => {
       length += json.length;
@@ -54,7 +54,7 @@ export class OutputWriter implements OutputStore {
     return this.#gathered.splice(0, end < 0 ? this.#gathered.length : end);
   }
 
-  #answer(entries: readonly Entry[], written: Written): void {
+  #answer(entries: readonly PendingWrite[], written: Written): void {
     if (written === "stale") {
       for (const entry of entries) entry.resolve("stale");
       return;

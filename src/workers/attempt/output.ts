@@ -37,7 +37,7 @@ export class Output {
 
   /**
    * Stores a value. The handler need not await it, nor catch its rejection.
-   * @throws TypeError (not JSON), PermanentError (no room for it), LeaseLost, PaihaoError store-full; all by rejecting
+   * @throws TypeError (not JSON), PermanentError (no room for it), LeaseLost, ProblemError store-full; all by rejecting
    */
   write(value: unknown): Promise<void> {
     const written = this.#write(value);

@@ -1,5 +1,5 @@
 import { backoffMs } from "../../backoff.ts";
-import { PaihaoError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 
 /** Pauses between two tries, ms. */
 const PAUSE_MS = { baseMs: 100, maxMs: 2000 } as const;
@@ -32,7 +32,7 @@ export async function retryFailedCall<T>(
   let refusals = 0;
   let failed = first;
   for (let attempt = 1; ; attempt += 1) {
-    if (!(failed instanceof PaihaoError) || failed.code === "internal") refusals += 1;
+    if (!(failed instanceof ProblemError) || failed.code === "internal") refusals += 1;
     if (done() || refusals === MAX_REFUSALS) throw failed;
     onFailure(failed);
     await new Promise((resolve) => setTimeout(resolve, backoffMs(PAUSE_MS, attempt)));

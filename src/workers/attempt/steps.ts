@@ -54,7 +54,7 @@ export class Steps {
   /**
    * A step does not begin if the signal has fired, cancel was requested, or the lease is lost.
    * @throws LeaseLost, TaskAborted, PermanentError (a value, or all of them, too large; too many steps), TypeError (the name, or a value
-   *   that is not JSON), PaihaoError store-unavailable, and what the work throws
+   *   that is not JSON), ProblemError store-unavailable, and what the work throws
    */
   async step<T>(name: string, work: () => Promise<T> | T): Promise<T> {
     if (typeof name !== "string" || name === "") throw new TypeError("a step needs a name");

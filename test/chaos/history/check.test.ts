@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { heard } from "./answer.ts";
 import { check } from "./check.ts";
-import { type Call, type Entry, entriesOf, historyOf, type Mark } from "./history.ts";
+import { type Call, entriesOf, type HistoryEntry, historyOf, type Mark } from "./history.ts";
 
 const WORK = "work";
 /** A process that runs nothing else. */
@@ -25,7 +25,7 @@ function task(
   id: string,
   at: number,
   { index, fence, ...of }: { index: number; fence: number; key?: string },
-): Entry[] {
+): HistoryEntry[] {
   return [
     call("submit", id, at, { ...of, told: "pending", index }),
     call("status", id, at + 10, { ...of, told: "pending", index }),
@@ -36,7 +36,7 @@ function task(
 }
 
 /** Four tasks in a line by arrival, one of which was run again after its worker was lost; two of one key; one refused, one unclear. */
-function goodHistory(): Entry[] {
+function goodHistory(): HistoryEntry[] {
   const keyed = { queue: "keyed", key: "k" };
   return [
     ...task("a", 0, { index: 0, fence: 100 }),
@@ -56,26 +56,26 @@ function goodHistory(): Entry[] {
   ];
 }
 
-const violated = (entries: readonly Entry[]) => [...new Set(check(historyOf(entries)).map(({ rule }) => rule))];
-const isOf = (id: string, type: Entry["type"]) => (entry: Entry) =>
+const violated = (entries: readonly HistoryEntry[]) => [...new Set(check(historyOf(entries)).map(({ rule }) => rule))];
+const isOf = (id: string, type: HistoryEntry["type"]) => (entry: HistoryEntry) =>
   entry.type === type && "id" in entry && entry.id === id;
-const without = (drop: (entry: Entry) => boolean) => goodHistory().filter((entry) => !drop(entry));
-const withMore = (...more: Entry[]) => [...goodHistory(), ...more];
-function changed(which: (entry: Entry) => boolean, change: object): Entry[] {
-  return goodHistory().map((entry) => (which(entry) ? ({ ...entry, ...change } as Entry) : entry));
+const without = (drop: (entry: HistoryEntry) => boolean) => goodHistory().filter((entry) => !drop(entry));
+const withMore = (...more: HistoryEntry[]) => [...goodHistory(), ...more];
+function changed(which: (entry: HistoryEntry) => boolean, change: object): HistoryEntry[] {
+  return goodHistory().map((entry) => (which(entry) ? ({ ...entry, ...change } as HistoryEntry) : entry));
 }
-const lastCall = (id: string, kind: Call["kind"]) => (entry: Entry) =>
+const lastCall = (id: string, kind: Call["kind"]) => (entry: HistoryEntry) =>
   entry.type === "call" && entry.id === id && entry.kind === kind;
 const isFirst = lastCall("c", "submit");
 /** The runs of two tasks of a key, each in place of the other. */
 const K1_BEFORE_K2_MS = 30;
-function swappedRuns(entry: Entry): Entry {
+function swappedRuns(entry: HistoryEntry): HistoryEntry {
   if (entry.type !== "begins" && entry.type !== "ends") return entry;
   const by = entry.id === "k1" ? K1_BEFORE_K2_MS : -K1_BEFORE_K2_MS;
   return { ...entry, at: entry.at + by };
 }
 /** Two tasks have started in each other's place. */
-function exchanged(one: string, other: string): Entry[] {
+function exchanged(one: string, other: string): HistoryEntry[] {
   const fences = new Map(
     [one, other].flatMap((id) =>
       goodHistory().flatMap((e) => (e.type === "begins" && e.id === id ? [[id, e.fence]] : [])),
@@ -86,7 +86,7 @@ function exchanged(one: string, other: string): Entry[] {
     [other, fences.get(one)],
   ]);
   return goodHistory().map((entry) =>
-    "fence" in entry && fenceOf.has(entry.id) ? ({ ...entry, fence: fenceOf.get(entry.id) } as Entry) : entry,
+    "fence" in entry && fenceOf.has(entry.id) ? ({ ...entry, fence: fenceOf.get(entry.id) } as HistoryEntry) : entry,
   );
 }
 /** Invoked so early that it overlaps with the first call of others. */
@@ -99,7 +99,7 @@ describe("the check of a history", () => {
     expect(entriesOf(file.join(""))).to.deep.equal(goodHistory());
   });
 
-  const MUTATIONS: readonly (readonly [string, string, Entry[]])[] = [
+  const MUTATIONS: readonly (readonly [string, string, HistoryEntry[]])[] = [
     ["a task that failed, too", "one outcome", withMore(call("status", "a", 1100, { told: "failed" }))],
     [
       "a second result",
@@ -162,7 +162,7 @@ describe("the check of a history", () => {
   it("does not take places for a promise when a task that returned may have moved others", () => {
     const entries = exchanged("b", "c").map((entry) => (isOf("c", "call")(entry) ? earlier(entry as Call) : entry));
     const returned = entries.map((entry) => (lastCall("again", "timeline")(entry) ? { ...entry, starts: 3 } : entry));
-    expect(violated(returned as Entry[])).to.deep.equal([]);
+    expect(violated(returned as HistoryEntry[])).to.deep.equal([]);
   });
 
   it("lets a worker that stood still begin late, if its run makes no result", () => {
@@ -184,7 +184,7 @@ describe("the check of a history in which the store went on with an older state"
 
   it("forgives a second outcome, and holds all promises of what comes after it", () => {
     const again = (id: string, at: number) => call("collect", id, at, { told: "succeeded", fence: 103 + at });
-    const fork: Entry = { type: "fork", at: 1050, kept: "submissions" };
+    const fork: HistoryEntry = { type: "fork", at: 1050, kept: "submissions" };
     const rest = ["b", "c", "k1", "k2", "again"].map((id) => call("status", id, 1100, { told: "succeeded" }));
     const entries = withMore(fork, ...rest, ...run("a", 1060, 1203), again("a", 1100));
     expect(violated(entries)).to.deep.equal([]);

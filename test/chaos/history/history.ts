@@ -45,7 +45,7 @@ export interface Fork {
   readonly kept: "nothing" | "submissions";
 }
 
-export type Entry = Call | Mark | Fork;
+export type HistoryEntry = Call | Mark | Fork;
 
 /** A run of a handler. */
 export interface Run {
@@ -81,18 +81,18 @@ export interface History {
 export type Rule = (history: History) => string[];
 
 /** The entries of a file, one a line. */
-export function entriesOf(text: string): Entry[] {
+export function entriesOf(text: string): HistoryEntry[] {
   return text
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Entry);
+    .map((line) => JSON.parse(line) as HistoryEntry);
 }
 
 /**
  * Sorts entries by task. What was answered before a fork and may be lost with it is treated as if nobody had got the answer: then all rules
  * hold for what is left.
  */
-export function historyOf(entries: readonly Entry[]): History {
+export function historyOf(entries: readonly HistoryEntry[]): History {
   const forks = entries.filter((entry) => entry.type === "fork");
   const tasks = new Map<string, { calls: Call[]; marks: Mark[] }>();
   for (const entry of entries) {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { heard } from "./answer.ts";
-import type { Call, Entry, Fork } from "./history.ts";
+import type { Call, Fork, HistoryEntry } from "./history.ts";
 
 /** A client gives up on an answer after this, ms; the server promises one within 5 s. */
 const PATIENCE_MS = 10_000;
@@ -22,7 +22,7 @@ export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 /** Makes calls and keeps what was answered. */
 export class Recorder {
   /** In the order in which they returned. */
-  readonly entries: Entry[] = [];
+  readonly entries: HistoryEntry[] = [];
   readonly #subjects = new Map<string, Subject>();
   readonly #url: () => string;
 

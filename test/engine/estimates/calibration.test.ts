@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Calibration, Sample } from "../../../src/engine/estimates/calibration.ts";
+import { Calibration, EstimateSample } from "../../../src/engine/estimates/calibration.ts";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics.ts";
@@ -28,7 +28,7 @@ const LINE: QueueSnapshot = {
 describe("the calibration of estimates", () => {
   it("compares a sample of the reported estimates with the actual starts, by the store's clock", async () => {
     const metrics = new Metrics();
-    const sample = new Sample();
+    const sample = new EstimateSample();
     // Of a store whose clock is an hour behind.
     const createdMs = Date.now() - 3_600_000;
     const waitedMs = [500, 990, 1000, 1010, 1500];

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
-import { PaihaoError } from "../../../src/errors.ts";
+import { ProblemError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import type { Connection } from "../../../src/store/connection.ts";
 import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
@@ -41,7 +41,7 @@ describe("where a keyed task is, over several partitions", () => {
     const submit: Scripts["submit"] = (tag, items) => onSubmit(() => scripts.submit(tag, items));
     const lifetimes: Scripts["lifetimes"] = async (tag, ids) => {
       if (canAsk) return await scripts.lifetimes(tag, ids);
-      throw new PaihaoError("store-unavailable");
+      throw new ProblemError("store-unavailable");
     };
     return { ...scripts, submit, lifetimes };
   };
@@ -61,7 +61,7 @@ describe("where a keyed task is, over several partitions", () => {
   const failure = (work: Promise<unknown>): Promise<string> =>
     work.then(
       () => "none",
-      (error: unknown) => (error instanceof PaihaoError ? error.code : String(error)),
+      (error: unknown) => (error instanceof ProblemError ? error.code : String(error)),
     );
   const isFree = async (id: string) => (await submitPlain(id, await anotherProcess())).verdict === "new";
   const checkAll = async () => {
@@ -82,7 +82,7 @@ describe("where a keyed task is, over several partitions", () => {
 
   it("is deleted when the store is full, or was lost before it had the task", async () => {
     for (const [n, code] of (["store-full", "store-unavailable", "internal"] as const).entries()) {
-      onSubmit = () => Promise.reject(new PaihaoError(code));
+      onSubmit = () => Promise.reject(new ProblemError(code));
       expect(await failure(submit(idElsewhere(n)))).to.equal(code);
       onSubmit = (send) => send();
       await checkAll();
@@ -93,7 +93,7 @@ describe("where a keyed task is, over several partitions", () => {
   it("is kept when only the answer was lost", async () => {
     onSubmit = async (send) => {
       await send();
-      throw new PaihaoError("store-unavailable");
+      throw new ProblemError("store-unavailable");
     };
     expect(await failure(submit(idElsewhere()))).to.equal("store-unavailable");
     onSubmit = (send) => send();
@@ -103,7 +103,7 @@ describe("where a keyed task is, over several partitions", () => {
   });
 
   it("is found out on the connection of the submission, also for a small input together with a large one", async () => {
-    onSubmit = () => Promise.reject(new PaihaoError("store-unavailable"));
+    onSubmit = () => Promise.reject(new ProblemError("store-unavailable"));
     const asked: string[] = [];
     const makeLarge = (redis: Connection): Scripts => {
       const scripts = makeScripts(redis);
@@ -122,7 +122,7 @@ describe("where a keyed task is, over several partitions", () => {
   });
 
   it("does not make ticks wait for the partition of the queue", async () => {
-    onSubmit = () => Promise.reject(new PaihaoError("store-unavailable"));
+    onSubmit = () => Promise.reject(new ProblemError("store-unavailable"));
     await failure(submit(idElsewhere()));
     canAsk = false;
     for (const partition of t.keys.tags.keys()) await t.engine.maintenance.tick(partition);

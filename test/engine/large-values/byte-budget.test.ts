@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ByteBudget } from "../../../src/engine/large-values/byte-budget.ts";
-import { PaihaoError } from "../../../src/errors.ts";
+import { ProblemError } from "../../../src/errors.ts";
 
 describe("a budget of bytes", () => {
   const LONG_MS = 60_000;
@@ -62,7 +62,7 @@ describe("a budget of bytes", () => {
     const impatient = start("impatient", 8, 1).catch((error: unknown) => error);
     const last = start("last", 2);
     const refused = await impatient;
-    expect(refused).to.be.instanceOf(PaihaoError).and.to.include({ code: "store-unavailable" });
+    expect(refused).to.be.instanceOf(ProblemError).and.to.include({ code: "store-unavailable" });
     await turn();
     expect(begun).to.deep.equal(["first", "last"]);
     end("first");

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
-import { PaihaoError } from "../../../src/errors.ts";
+import { ProblemError } from "../../../src/errors.ts";
 import type { Connection } from "../../../src/store/connection.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
@@ -149,9 +149,9 @@ describe("a large value", () => {
 
     it("is an error while the store does not answer, and can be read later", async () => {
       const id = await completed("x".repeat(100_000));
-      large.beforeRead = () => Promise.reject(new PaihaoError("store-unavailable"));
+      large.beforeRead = () => Promise.reject(new ProblemError("store-unavailable"));
       const failed = await look(id).catch((error: unknown) => error);
-      expect(failed).to.be.instanceOf(PaihaoError).and.to.include({ code: "store-unavailable" });
+      expect(failed).to.be.instanceOf(ProblemError).and.to.include({ code: "store-unavailable" });
       large.beforeRead = async () => undefined;
       expect((await look(id))?.result?.body.length).to.equal(100_000);
     });
@@ -212,7 +212,7 @@ describe("a large value", () => {
           const result = await begin(id);
           await change(jobs.keys.value("result", 0, id));
           const failed = await bodyOf(result).catch((error: unknown) => error);
-          expect(failed).to.be.instanceOf(PaihaoError).and.to.include({ code: "expired" });
+          expect(failed).to.be.instanceOf(ProblemError).and.to.include({ code: "expired" });
         }
       });
 

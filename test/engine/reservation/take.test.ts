@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { takeOrWait } from "../../../src/engine/reservation/take.ts";
-import { PaihaoError } from "../../../src/errors.ts";
+import { ProblemError } from "../../../src/errors.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
@@ -41,7 +41,7 @@ class Faults {
   }
 
   #check(tag: string, faulty: ReadonlySet<string>): void {
-    if (faulty.has(tag)) throw new PaihaoError("store-unavailable");
+    if (faulty.has(tag)) throw new ProblemError("store-unavailable");
   }
 }
 

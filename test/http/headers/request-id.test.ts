@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../../src/errors.ts";
+import { ProblemError } from "../../../src/errors.ts";
 import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";
 import { matched } from "../../helpers/http/matched.ts";
 
@@ -84,8 +84,8 @@ describe("the id of a request", () => {
         checkIdempotencyKey({ "idempotency-key": key });
         return true;
       } catch (error) {
-        expect(error).to.be.instanceOf(PaihaoError);
-        expect((error as PaihaoError).extensions).to.deep.equal({ parameter: "Idempotency-Key" });
+        expect(error).to.be.instanceOf(ProblemError);
+        expect((error as ProblemError).extensions).to.deep.equal({ parameter: "Idempotency-Key" });
         return false;
       }
     };

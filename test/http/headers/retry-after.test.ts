@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../../src/errors.ts";
+import { ProblemError } from "../../../src/errors.ts";
 import { fullRetryAfterS, pendingRetryAfterS, retryAfterOf } from "../../../src/http/headers/retry-after.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
 
@@ -38,8 +38,8 @@ describe("Retry-After", () => {
   });
 
   it("is on every 503, and on no error that a retry cannot solve", () => {
-    expect(retryAfterOf(new PaihaoError("store-unavailable"))).to.equal(2);
-    expect(retryAfterOf(new PaihaoError("rate-limited", undefined, { retryAfterS: 7 }))).to.equal(7);
-    expect(retryAfterOf(new PaihaoError("unknown"))).to.equal(undefined);
+    expect(retryAfterOf(new ProblemError("store-unavailable"))).to.equal(2);
+    expect(retryAfterOf(new ProblemError("rate-limited", undefined, { retryAfterS: 7 }))).to.equal(7);
+    expect(retryAfterOf(new ProblemError("unknown"))).to.equal(undefined);
   });
 });

@@ -3,19 +3,19 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect } from "chai";
 import { z } from "zod";
-import { PaihaoError } from "../../../src/errors.ts";
+import { ProblemError } from "../../../src/errors.ts";
 import { readBytes, readJson } from "../../../src/http/input/body.ts";
 
 describe("the body of a request", () => {
   let server: Server;
   let socket: Socket;
-  let read: Promise<Buffer | PaihaoError>;
+  let read: Promise<Buffer | ProblemError>;
 
   beforeEach(async () => {
     server = createServer((req, res) => {
       const bytes = readBytes(req, 10);
       server.emit("began");
-      read = bytes.catch((error: PaihaoError) => error);
+      read = bytes.catch((error: ProblemError) => error);
       void read.then(() => res.end());
     });
     server.listen(0, "127.0.0.1");
@@ -35,7 +35,7 @@ describe("the body of a request", () => {
   };
   const code = async () => {
     const outcome = await read;
-    return outcome instanceof PaihaoError ? outcome.code : outcome.toString();
+    return outcome instanceof ProblemError ? outcome.code : outcome.toString();
   };
 
   it("is read in one piece", async () => {
@@ -77,7 +77,7 @@ describe("the body of a request", () => {
     server.removeAllListeners("request");
     const over = new Promise<string>((resolve) => {
       server.on("request", (req, res) => {
-        readJson(req, picky, 10).catch((error: PaihaoError) => {
+        readJson(req, picky, 10).catch((error: ProblemError) => {
           req.on("end", () => resolve(error.code));
           res.end();
         });

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { estimatedPercent } from "../../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import type { Allocation } from "../../../engine/submission/allocations.ts";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { AllocatedTask } from "../../../wire/allocation.ts";
@@ -28,7 +28,7 @@ export const allocatedPath = pathTo(allocationRoutes.getAllocated);
 
 /**
  * What an id refers to. Callers with the scope read can see a task, but only the owner can use an id without one.
- * @throws PaihaoError unknown; invalid-task or expired if the task is no longer usable
+ * @throws ProblemError unknown; invalid-task or expired if the task is no longer usable
  */
 export async function findAllocated(
   ctx: Context,
@@ -51,15 +51,15 @@ export async function findAllocated(
 }
 
 function nullIfUnknown(error: unknown): null {
-  if (error instanceof PaihaoError && error.code === "unknown") return null;
+  if (error instanceof ProblemError && error.code === "unknown") return null;
   throw error;
 }
 
-/** @throws PaihaoError invalid-task if the task failed, was canceled or deleted; expired if its result has expired */
+/** @throws ProblemError invalid-task if the task failed, was canceled or deleted; expired if its result has expired */
 async function refuseEnded(ctx: Context, api: Api, task: Inspection): Promise<void> {
   const { id, state } = task;
   const invalid = (reason: string, more: object = {}) =>
-    new PaihaoError("invalid-task", undefined, { extensions: { id, reason, ...more } });
+    new ProblemError("invalid-task", undefined, { extensions: { id, reason, ...more } });
   if (task.deleted) throw invalid("deleted");
   if (state === "canceled") throw invalid("canceled");
   if (state === "failed") {
@@ -70,9 +70,9 @@ async function refuseEnded(ctx: Context, api: Api, task: Inspection): Promise<vo
 }
 
 /** The error of a task whose result has expired. */
-export function expiredTask({ id, queue, state, finishedMs, expiresMs }: Inspection): PaihaoError {
+export function expiredTask({ id, queue, state, finishedMs, expiresMs }: Inspection): ProblemError {
   const times = { finishedAt: timestamp(finishedMs), expiredAt: timestamp(expiresMs) };
-  return new PaihaoError("expired", undefined, { extensions: { id, queue, state, ...times } });
+  return new ProblemError("expired", undefined, { extensions: { id, queue, state, ...times } });
 }
 
 /** The document of a task that is pending or has succeeded. */

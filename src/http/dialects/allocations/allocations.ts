@@ -49,7 +49,7 @@ export const allocations: Extra<typeof allocationRoutes> = {
   operations: async () => (await import("./operations.ts")).allocationOperations,
 };
 
-/** @throws PaihaoError unknown for an id that is not allocated */
+/** @throws ProblemError unknown for an id that is not allocated */
 function idOf(ctx: Context): string {
   const id = String(ctx.params.id);
   if (!isAllocated(id)) throw unknownTask(id.slice(0, 128));
@@ -108,7 +108,7 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
   return assembleSubmission(ctx, api, { id, handler, options: await withWebhook(api, options, id), checked });
 }
 
-/** Stores a task, unless it is already stored; `conflict` if that has another input. @throws PaihaoError */
+/** Stores a task, unless it is already stored; `conflict` if that has another input. @throws ProblemError */
 async function submit(ctx: Context, api: Api, submission: Submission): Promise<"stored" | "conflict"> {
   const verdict = await send(ctx, api, submission);
   if (verdict.verdict === "conflict") return "conflict";
@@ -141,7 +141,7 @@ async function look(ctx: Context, api: Api, id: string): Promise<void> {
 }
 
 /**
- * Checks the preconditions of a PUT or DELETE; for an allocated id there is no task yet. @throws PaihaoError
+ * Checks the preconditions of a PUT or DELETE; for an allocated id there is no task yet. @throws ProblemError
  * precondition-failed
  */
 async function checkAllocated(

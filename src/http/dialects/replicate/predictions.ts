@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { z } from "zod";
 import type { Submission } from "../../../engine/submission/submission.ts";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import { consumesType } from "../../../handler/input.ts";
 import { wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions } from "../../../wire/submit-options.ts";
@@ -83,7 +83,7 @@ async function readPrediction(
 ): Promise<Submission> {
   const handler = inputHandlerOf(api, queue);
   if (!consumesType(handler, "application/json")) {
-    throw new PaihaoError("unsupported-media-type", `The queue accepts ${handler.consumes.join(", ")}.`, {
+    throw new ProblemError("unsupported-media-type", `The queue accepts ${handler.consumes.join(", ")}.`, {
       extensions: { accepts: handler.consumes },
     });
   }

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { errorEntry, type PaihaoError } from "../../../errors.ts";
+import { errorEntry, type ProblemError } from "../../../errors.ts";
 import type { Task } from "../../../wire/task.ts";
 import { responseOf } from "../../server/response.ts";
 import { paths } from "../../task/links.ts";
@@ -59,7 +59,7 @@ export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly str
  * Answers with a page in place of a problem: the task is unknown, deleted, or cannot be read now.
  * @param frames origins of the pages that may show it, if the embedded page was asked for
  */
-export function replyMissingPage(ctx: Context, error: PaihaoError, frames: readonly string[]): void {
+export function replyMissingPage(ctx: Context, error: ProblemError, frames: readonly string[]): void {
   const { status, title } = problemOf(ctx, error);
   ctx.status = status;
   responseOf(ctx).varyBy("Accept");
@@ -72,7 +72,7 @@ export function replyMissingPage(ctx: Context, error: PaihaoError, frames: reado
 }
 
 /** The title for an error. Holders of an expired link read nothing about keys. */
-function problemOf(ctx: Context, { code }: PaihaoError): { readonly status: number; readonly title: string } {
+function problemOf(ctx: Context, { code }: ProblemError): { readonly status: number; readonly title: string } {
   const { status, title } = errorEntry(code);
   const isLink = code === "unauthenticated" && /[?&]signature=/.test(ctx.search);
   return { status, title: isLink ? "This link has expired, or is not complete" : title };

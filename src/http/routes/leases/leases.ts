@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { answerOf, sizeError } from "../../../engine/attempt/answer.ts";
 import { failureOf } from "../../../engine/attempt/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../../engine/reservation/take.ts";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import type { Problem } from "../../../handler/intents.ts";
 import type { Lease as HeldLease } from "../../../store/verbs/scripts.ts";
 import { type Answer, isId } from "../../../task.ts";
@@ -49,7 +49,7 @@ const LINKS = Object.entries({
 
 /**
  * Waits for work for as long as `Prefer: wait=N` says, at most and by default for SYNC_LIMIT; 204 if there is none.
- * @throws PaihaoError rate-limited where this caller has too many streams and long polls open
+ * @throws ProblemError rate-limited where this caller has too many streams and long polls open
  */
 async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   handlerOf(api, queue);
@@ -119,7 +119,7 @@ function inputOf(bytes: Buffer): { input: unknown } | { body: string } {
   }
 }
 
-/** The lease of a request. @throws PaihaoError unknown, and what reading the body throws */
+/** The lease of a request. @throws ProblemError unknown, and what reading the body throws */
 async function leaseOf<T extends { fence: string }>(
   ctx: Context,
   api: Api,
@@ -134,8 +134,8 @@ async function leaseOf<T extends { fence: string }>(
 }
 
 /** The error for a lost lease: another worker has the task, or it has ended. */
-function lost(id: string): PaihaoError {
-  return new PaihaoError("invalid-task", "You no longer hold the lease: stop working on the task.", {
+function lost(id: string): ProblemError {
+  return new ProblemError("invalid-task", "You no longer hold the lease: stop working on the task.", {
     extensions: { id, reason: "lease-lost" },
   });
 }
@@ -168,7 +168,7 @@ async function progress(ctx: Context, api: Api): Promise<void> {
   ctx.status = 204;
 }
 
-/** @throws PaihaoError payload-too-large above MAX_OUTPUT: then none of the values is stored */
+/** @throws ProblemError payload-too-large above MAX_OUTPUT: then none of the values is stored */
 async function write(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, outputBody);
   const values = asked.data.map((value) => JSON.stringify(value));
@@ -176,7 +176,7 @@ async function write(ctx: Context, api: Api): Promise<void> {
   const written = await api.engine.outputs.write(lease, values, { maxBytes, all: true });
   if (written === "stale") throw lost(lease.id);
   if (written < values.length) {
-    throw new PaihaoError("payload-too-large", `The output of a task has at most ${maxBytes} bytes (MAX_OUTPUT).`);
+    throw new ProblemError("payload-too-large", `The output of a task has at most ${maxBytes} bytes (MAX_OUTPUT).`);
   }
   ctx.status = 204;
 }
@@ -191,10 +191,10 @@ async function complete(ctx: Context, api: Api): Promise<void> {
   ctx.body = { id: lease.id, verdict };
 }
 
-/** @throws PaihaoError payload-too-large above MAX_RESULT */
+/** @throws ProblemError payload-too-large above MAX_RESULT */
 function checkLength({ maxResultBytes }: Api, result: Answer): void {
   const tooLarge = sizeError(result, maxResultBytes);
-  if (tooLarge) throw new PaihaoError("payload-too-large", tooLarge);
+  if (tooLarge) throw new ProblemError("payload-too-large", tooLarge);
 }
 
 /** The end of the attempt as its worker reported it. */

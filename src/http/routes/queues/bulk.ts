@@ -34,7 +34,7 @@ async function bulk(ctx: Context, api: Api): Promise<void> {
   ctx.body = { matched, done, scanned: looked, next: next && `${cursorOf(next)}.${next.asOfMs}` } satisfies BulkStep;
 }
 
-/** @throws PaihaoError invalid-parameter */
+/** @throws ProblemError invalid-parameter */
 function readBulkCursor(cursor: string): BulkPlace {
   const [, place = "", asOf] = /^([\w-]+)\.(\d{1,15})$/.exec(cursor) ?? [];
   if (asOf === undefined) throw wrongParameter("cursor", "expected the `next` of another step");

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
 import type { DeletedDead, RetriedDead } from "../../../wire/bulk.ts";
 import type { Api } from "../../api.ts";
@@ -41,7 +41,7 @@ async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   if (verdict !== "waiting") {
     const { queue, state } = before;
     const detail = verdict === "undone" ? "What the task did is being undone, or has been." : undefined;
-    throw new PaihaoError("not-retryable", detail, { extensions: { id, queue, state, reason: verdict } });
+    throw new ProblemError("not-retryable", detail, { extensions: { id, queue, state, reason: verdict } });
   }
   logAction(ctx, api, "retry", { queue: before.queue, id });
   const seen = await findTask(ctx, api, id, { result: false });

@@ -33,7 +33,7 @@ export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
   };
 }
 
-/** Which part of the history a request asks for. @throws PaihaoError invalid-parameter */
+/** Which part of the history a request asks for. @throws ProblemError invalid-parameter */
 function readSpan(ctx: Context, usualStep: number): Span {
   const search = searchOf(ctx);
   const minutes = readParameter(search, PARAMETERS.minutes);

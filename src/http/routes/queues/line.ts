@@ -48,12 +48,12 @@ export function lineEndpoints(
   };
 }
 
-/** Reads a page of a list. @throws PaihaoError store-unavailable */
+/** Reads a page of a list. @throws ProblemError store-unavailable */
 export function pageOfList(api: Api, name: ListName, request: PageRequest): Promise<Page> {
   return name === "finished" ? api.engine.queues.finished(request) : api.engine.queues.page(INDEX[name], request);
 }
 
-/** Which page a request asks for. @throws PaihaoError unknown-queue, invalid-parameter */
+/** Which page a request asks for. @throws ProblemError unknown-queue, invalid-parameter */
 function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
   const queue = shownQueue(api, ctx.params.queue ?? "");
   const search = searchOf(ctx);

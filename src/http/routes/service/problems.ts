@@ -1,4 +1,4 @@
-import { errorEntries, PaihaoError } from "../../../errors.ts";
+import { errorEntries, ProblemError } from "../../../errors.ts";
 import { prefersHtml } from "../../headers/accept.ts";
 import { replyPage } from "../../pages/render.ts";
 import { explain } from "../../problems/texts.ts";
@@ -9,7 +9,7 @@ import { responseOf } from "../../server/response.ts";
 export const problemEndpoints: Endpoints<"explain"> = {
   explain: (ctx) => {
     const entry = errorEntries.find(({ code }) => code === ctx.params.code);
-    if (!entry) throw new PaihaoError("not-found");
+    if (!entry) throw new ProblemError("not-found");
     const { example, ...explanation } = explain(entry.code);
     responseOf(ctx).varyBy("Accept");
     if (prefersHtml(ctx.get("Accept"))) {

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import type { Handler } from "../../../handler/define.ts";
 import type { SubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
@@ -40,7 +40,7 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
   await postAndAnswer(ctx, api, live, assembleSubmission(ctx, api, parts));
 }
 
-/** The input that the task was given, and the handler's parameters unless others are given. @throws PaihaoError expired */
+/** The input that the task was given, and the handler's parameters unless others are given. @throws ProblemError expired */
 async function repeated(
   api: Api,
   id: string,
@@ -50,7 +50,7 @@ async function repeated(
   const stored = await storedInput(api, id);
   const bytes = stored && (await api.engine.tasks.inputOf(stored));
   if (!stored || !bytes) {
-    throw new PaihaoError("expired", "The input is kept no longer: send one.", { extensions: { id } });
+    throw new ProblemError("expired", "The input is kept no longer: send one.", { extensions: { id } });
   }
   const query = Object.keys(given.query).length > 0 ? given.query : stored.query;
   const checked = await checkInput(bytes, stored.mediaType, handler);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Context } from "koa";
 import type { QueueSettings } from "../../../engine/settings.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import type { Handler } from "../../../handler/define.ts";
 import { consumesType } from "../../../handler/input.ts";
 import { readParameter, wrongParameter } from "../../../wire/parameter.ts";
@@ -48,7 +48,7 @@ interface BatchRequest {
   readonly envelopes: boolean;
   /** Options that a line does not set itself. */
   readonly options: SubmitOptions;
-  /** Makes the submission of a line. @throws PaihaoError invalid-input if the handler's `by` gives no key */
+  /** Makes the submission of a line. @throws ProblemError invalid-input if the handler's `by` gives no key */
   assemble(id: string, options: SubmitOptions, checked: CheckedInput): Submission;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
@@ -87,10 +87,10 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   void sendTexts(responseOf(ctx).handOver(ctx), verdicts, BATCH_DEFAULTS.answerBytes);
 }
 
-/** @throws PaihaoError unsupported-media-type */
+/** @throws ProblemError unsupported-media-type */
 function checkType(ctx: Context, handler: Handler): void {
   const refuse = (detail: string) =>
-    new PaihaoError("unsupported-media-type", detail, {
+    new ProblemError("unsupported-media-type", detail, {
       headers: { Accept: NDJSON },
       extensions: { accepts: [NDJSON] },
     });
@@ -103,10 +103,10 @@ function checkType(ctx: Context, handler: Handler): void {
   refuseCoding(ctx.req);
 }
 
-/** @throws PaihaoError payload-too-large */
+/** @throws ProblemError payload-too-large */
 function checkLength(ctx: Context): void {
   if (Number(ctx.get("Content-Length")) > BATCH_DEFAULTS.bytes) {
-    throw new PaihaoError("payload-too-large", `A batch has at most ${BATCH_DEFAULTS.bytes} bytes.`);
+    throw new ProblemError("payload-too-large", `A batch has at most ${BATCH_DEFAULTS.bytes} bytes.`);
   }
 }
 
@@ -168,15 +168,15 @@ async function readLines(
 }
 
 /**
- * Checks a line; returns its submission. @throws PaihaoError payload-too-large, malformed-json, invalid-input,
+ * Checks a line; returns its submission. @throws ProblemError payload-too-large, malformed-json, invalid-input,
  * invalid-parameter
  */
 function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<Submission> {
   const { api, handler, envelopes } = request;
   if (line.bytes === null) {
-    throw new PaihaoError("payload-too-large", `The line is longer than ${api.maxBodyBytes} bytes.`);
+    throw new ProblemError("payload-too-large", `The line is longer than ${api.maxBodyBytes} bytes.`);
   }
-  if (!isUtf8(line.bytes)) throw new PaihaoError("malformed-json", "The line is not UTF-8.");
+  if (!isUtf8(line.bytes)) throw new ProblemError("malformed-json", "The line is not UTF-8.");
   const text = line.bytes.toString("utf8");
   const own: Envelope = envelopes ? readEnvelope(text, request.options) : { input: text, options: request.options };
   const { input, id = randomUUID(), options } = own;

@@ -4,7 +4,7 @@ import type { Inspection, TaskEnd } from "../../../engine/reading/inspect.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../../engine/submission/submit.ts";
 import type { Wait } from "../../../engine/watching/wait.ts";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
 import { readSubmitOptions, type SubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
@@ -67,7 +67,7 @@ function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?:
   return read instanceof Promise || given.webhook !== null ? submitLater() : submitRead(read, given);
 }
 
-/** The options of a request. @throws PaihaoError invalid-parameter */
+/** The options of a request. @throws ProblemError invalid-parameter */
 export const optionsOf = (ctx: Context): SubmitOptions => readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
 
 /** The events of tasks, if the caller prefers those of this one as the answer. */
@@ -92,7 +92,7 @@ async function putAndAnswer(ctx: Context, api: Api, submission: Submission, even
 
 const PLAIN_POST: SubmitMode = { put: false };
 
-/** The conditions of a PUT that the store has to check. @throws PaihaoError precondition-failed */
+/** The conditions of a PUT that the store has to check. @throws ProblemError precondition-failed */
 async function conditioned(
   ctx: Context,
   api: Api,
@@ -193,7 +193,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
     );
 }
 
-/** Answers with the events of the task: at once, with the headers of a 202. @throws PaihaoError deleted */
+/** Answers with the events of the task: at once, with the headers of a 202. @throws ProblemError deleted */
 async function replyEvents(
   ctx: Context,
   api: Api,
@@ -215,7 +215,7 @@ function replyEnd(ctx: Context, { prefer, waitMs }: SubmitRequest, end: TaskEnd)
   replyOutcome(ctx, end);
 }
 
-/** Answers for a task that is still pending. @throws PaihaoError sync-timeout if its result was asked for */
+/** Answers for a task that is still pending. @throws ProblemError sync-timeout if its result was asked for */
 function replyPendingTask(
   ctx: Context,
   asked: SubmitRequest,
@@ -228,7 +228,7 @@ function replyPendingTask(
     responseOf(ctx).addHeader("Preference-Applied", appliedOf(prefer));
     return replyAccepted(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict));
   }
-  throw new PaihaoError("sync-timeout", "The task continues: collect its result at Location.", {
+  throw new ProblemError("sync-timeout", "The task continues: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
     headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
     retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,

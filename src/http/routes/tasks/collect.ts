@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
 import { readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
@@ -49,7 +49,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
     return;
   }
   const after = await engine.tasks.inspect(id, { result: false });
-  if (!after) throw new PaihaoError("internal", "the task disappeared while it was being canceled");
+  if (!after) throw new ProblemError("internal", "the task disappeared while it was being canceled");
   ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
   ctx.body = documentOf(ctx, api, after);
 }

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import type { Context } from "koa";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";
 import { observe } from "../../task/find.ts";
@@ -13,12 +13,12 @@ export function inputEndpoints(api: Api): Endpoints<"input"> {
   return { input: (ctx) => replyInput(ctx, api, ctx.params.id ?? "") };
 }
 
-/** Answers with the stored bytes of the input, as a file to be saved. @throws PaihaoError unknown, deleted, expired */
+/** Answers with the stored bytes of the input, as a file to be saved. @throws ProblemError unknown, deleted, expired */
 async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
   const { expired } = await observe(ctx, api, id);
   const stored = expired ? null : await storedInput(api, id);
   const value = stored && (await api.engine.tasks.inputInPieces(stored));
-  if (!stored || !value) throw new PaihaoError("expired", "The input is no longer kept.", { extensions: { id } });
+  if (!stored || !value) throw new ProblemError("expired", "The input is no longer kept.", { extensions: { id } });
   const { mediaType } = stored;
   ctx.attachment(fileNameOf(id, mediaType));
   // The input may come from strangers: if a browser shows it anyway, it must not run scripts.

@@ -41,7 +41,7 @@ async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): 
   replyDocument(ctx, api, seen);
 }
 
-/** The options in the query; names and values are case-insensitive. @throws PaihaoError invalid-parameter that names the parameter */
+/** The options in the query; names and values are case-insensitive. @throws ProblemError invalid-parameter that names the parameter */
 function readOptions(search: URLSearchParams) {
   const read = <T, Absent>(parameter: Parameter<T, Absent>): T | Absent => {
     const { name } = parameter;

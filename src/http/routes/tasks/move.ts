@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import type { Move, MoveVerdict } from "../../../store/verbs/scripts.ts";
 import { type MoveBody, moveBody } from "../../../wire/move.ts";
 import { wrongParameter } from "../../../wire/parameter.ts";
@@ -33,7 +33,7 @@ async function move(ctx: Context, api: Api, id: string): Promise<void> {
   const verdict = await tasks.move(before, moveOf(body));
   if (verdict === "unknown") throw unknownTask(id);
   const { queue, state } = before;
-  if (verdict === "not-waiting") throw new PaihaoError("not-waiting", undefined, { extensions: { id, queue, state } });
+  if (verdict === "not-waiting") throw new ProblemError("not-waiting", undefined, { extensions: { id, queue, state } });
   const refusal = REFUSALS[verdict];
   if (refusal !== undefined) throw wrongParameter(Object.keys(body)[0] ?? "", refusal);
   logAction(ctx, api, "move", { queue, id, to: body });
@@ -41,7 +41,7 @@ async function move(ctx: Context, api: Api, id: string): Promise<void> {
   ctx.body = documentOf(ctx, api, await findTask(ctx, api, id, { result: false }));
 }
 
-/** Callers may let others pass their own tasks; only operators may let a task pass others. @throws PaihaoError forbidden */
+/** Callers may let others pass their own tasks; only operators may let a task pass others. @throws ProblemError forbidden */
 async function checkRights(
   ctx: Context,
   { engine }: Api,
