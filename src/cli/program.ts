@@ -2,7 +2,6 @@ import { Command } from "commander";
 import { packageVersion } from "../version.ts";
 import { command, globalOptions, withExamples } from "./command.ts";
 import { againCommand } from "./commands/again.ts";
-import { auditCommand } from "./commands/audit.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { cancelCommand } from "./commands/cancel.ts";
 import { completeCommand, completionCommand } from "./commands/completion.ts";
@@ -21,6 +20,7 @@ import { startCommand } from "./commands/start.ts";
 import { statusCommand } from "./commands/status.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { topCommand } from "./commands/top.ts";
+import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
 
 /**
@@ -48,7 +48,7 @@ export function createProgram(): Command {
     startCommand(),
     initCommand(),
     doctorCommand(),
-    auditCommand(),
+    verifyCommand(),
     backupCommand(),
     restoreCommand(),
     keysCommand(),

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { audit } from "../../src/engine/maintenance/audit.ts";
+import { verify } from "../../src/engine/maintenance/verify.ts";
 import { stateOf } from "../../src/store/letters.ts";
 import { isOutcome } from "../../src/task.ts";
 import { BUSY_MS } from "../helpers/busy.ts";
@@ -137,7 +137,7 @@ async function accounts(world: World, load: Load, { name, recoveryS }: { name: s
   const executions = world.journal.executions().filter(({ id }) => load.accepted.has(id)).length;
   const all = await Promise.all([...load.accepted].map((id) => engine.tasks.inspect(id, { result: false })));
   const lost = all.filter((seen) => seen?.state !== "succeeded").length;
-  const report = await audit(redis, scripts, keys, { heal: false });
+  const report = await verify(redis, scripts, keys, { heal: false });
   expect(report.disagreeing, "tasks that disagree with their index").to.deep.equal([]);
   return { fault: name, accepted: load.accepted.size, lost, executions, recoveryS };
 }

@@ -26,10 +26,10 @@ describe("the native store of a server that runs", function () {
   const run = (...args: string[]) => runCli(args, { cwd: dir, env });
 
   it("is checked and backed up in its directory", async () => {
-    const audited = await run("audit");
-    expect(audited.code, audited.stderr).to.equal(0);
-    expect(audited.stdout).to.match(/^\d+ tasks and \d+ index entries: everything agrees\n$/);
-    expect(audited.stderr).to.contain(`of the server with process id ${server.child.pid}`);
+    const verified = await run("verify");
+    expect(verified.code, verified.stderr).to.equal(0);
+    expect(verified.stdout).to.match(/^\d+ tasks and \d+ index entries: everything agrees\n$/);
+    expect(verified.stderr).to.contain(`of the server with process id ${server.child.pid}`);
     expect((await run("backup", "backup.gz")).code).to.equal(0);
   });
 
@@ -46,6 +46,6 @@ describe("the native store of a server that runs", function () {
     server.child.kill("SIGTERM");
     expect((await server.ended).code).to.equal(0);
     expect(existsSync(path.join(dir, ".paihao/store.socket"))).to.equal(false);
-    expect((await run("audit")).code, "with a store of its own").to.equal(0);
+    expect((await run("verify")).code, "with a store of its own").to.equal(0);
   });
 });

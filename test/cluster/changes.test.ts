@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../src/engine/maintenance/audit.ts";
+import { verify } from "../../src/engine/maintenance/verify.ts";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
@@ -44,9 +44,9 @@ describe("a Redis Cluster under load", function () {
     return server;
   };
   const soundness = async () => {
-    const redis = await connect(cluster.url, "audit", createLog("silent"));
+    const redis = await connect(cluster.url, "verify", createLog("silent"));
     try {
-      return await audit(redis, scriptsOf(redis), keys, { heal: true });
+      return await verify(redis, scriptsOf(redis), keys, { heal: true });
     } finally {
       redis.disconnect();
     }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../src/engine/maintenance/audit.ts";
+import { verify } from "../../src/engine/maintenance/verify.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { verdictsOf } from "../helpers/http/batch.ts";
@@ -110,7 +110,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("accepts a batch over all partitions, gives each task its own place, and audits them all", async () => {
+  it("accepts a batch over all partitions, gives each task its own place, and verifies them all", async () => {
     const server = await serve();
     const gate = closedGate();
     try {
@@ -139,7 +139,7 @@ describe("a Redis Cluster of three masters", () => {
     const t = await openEngine({ url: cluster.url, partitions: PARTITIONS });
     try {
       await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `a${n}` })));
-      const report = await audit(t.redis, t.scripts, t.keys, { heal: false });
+      const report = await verify(t.redis, t.scripts, t.keys, { heal: false });
       expect(report).to.deep.equal({ tasks: 300, entries: 300, disagreeing: [] });
     } finally {
       await t.close();

@@ -282,7 +282,7 @@ async function dumpStates({ redis, scripts, keys, key }: TestEngine): Promise<{ 
   const tasks: string[] = [];
   for (let n = 0; n < found.length; n += 100) {
     const ids = found.slice(n, n + 100).map((name) => name.slice(key("task", "").length));
-    tasks.push(...(await scripts.audit(keys.tag(0), { ids, heal: true })));
+    tasks.push(...(await scripts.verify(keys.tag(0), { ids, heal: true })));
   }
   return { tasks };
 }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { auditStore } from "../../src/engine/maintenance/audit.ts";
+import { verifyStore } from "../../src/engine/maintenance/verify.ts";
 import { createLog } from "../../src/log.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { removeKeys } from "../helpers/store/scan.ts";
@@ -208,7 +208,7 @@ describe("the previous release and this one on one store", function () {
     expect(besideEachOther("pair.both", 2), "more than two tasks of a key that ran beside each other").to.deep.equal(
       [],
     );
-    const { disagreeing } = await auditStore(storeUrl(), fleet.prefix, { heal: false }, createLog("silent"));
+    const { disagreeing } = await verifyStore(storeUrl(), fleet.prefix, { heal: false }, createLog("silent"));
     expect(disagreeing, "tasks that disagree with their index").to.deep.equal([]);
     process.stdout.write(tally(ids, ends));
   });

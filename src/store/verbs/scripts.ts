@@ -9,7 +9,6 @@ import { Script, storeError } from "./script.ts";
 import * as VERBS from "./verbs.ts";
 
 export type * from "./answers.ts";
-export type * from "./audit.ts";
 export type * from "./breaker.ts";
 export type * from "./cancel.ts";
 export type * from "./complete.ts";
@@ -39,6 +38,7 @@ export type * from "./step.ts";
 export type * from "./submit.ts";
 export type * from "./tick.ts";
 export type * from "./update.ts";
+export type * from "./verify.ts";
 
 /** Every script as one typed function; nothing else runs them. The first argument is the tag of a partition, see keys.ts. */
 export type Scripts = {

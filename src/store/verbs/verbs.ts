@@ -1,7 +1,6 @@
 /** Every verb under its name in the library. */
 export { again } from "./again.ts";
 export { allocate, allocation, deallocate } from "./allocation.ts";
-export { audit } from "./audit.ts";
 export { breaker, breakerReport } from "./breaker.ts";
 export { cancel } from "./cancel.ts";
 export { complete } from "./complete.ts";
@@ -27,4 +26,5 @@ export { step } from "./step.ts";
 export { submit } from "./submit.ts";
 export { tick } from "./tick.ts";
 export { update } from "./update.ts";
+export { verify } from "./verify.ts";
 export { heartbeat, workers } from "./worker.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
@@ -31,7 +31,7 @@ describe("a keyed line that changes", () => {
   };
   const leaseOf = (id: string) => taken.get(id) ?? { queue: "jobs", id, fence: "1" };
   const complete = (id: string) => t.engine.leases.complete(leaseOf(id), resultOf(id), t.settings);
-  const wrong = async (heal: boolean) => (await audit(t.redis, t.scripts, t.keys, { heal })).disagreeing;
+  const wrong = async (heal: boolean) => (await verify(t.redis, t.scripts, t.keys, { heal })).disagreeing;
 
   it("starts all tasks that waited before it was keyed, and holds keys from then on", async () => {
     const before = Array.from({ length: 450 }, (_, n) => `plain${n}`);
@@ -101,7 +101,7 @@ describe("a keyed line that changes", () => {
     expect(await wrong(false)).to.deep.equal([]);
   });
 
-  it("is healed by an audit, whatever is wrong with it", async () => {
+  it("is healed by a verification, whatever is wrong with it", async () => {
     await joinAll("a", t.settings, "a1", "a2", "a3");
     await joinAll("b", t.settings, "b1", "b2");
     await join("n1", null);

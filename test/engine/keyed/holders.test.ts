@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
@@ -13,9 +13,9 @@ describe("those who hold a key", () => {
     limit = 1;
   });
   afterEach(async () => {
-    const { disagreeing } = await audit(t.redis, t.scripts, t.keys, { heal: false });
+    const { disagreeing } = await verify(t.redis, t.scripts, t.keys, { heal: false });
     await t.close();
-    expect(disagreeing, "audit").to.deep.equal([]);
+    expect(disagreeing, "verify").to.deep.equal([]);
   });
 
   const settings = () => ({ ...t.settings, keyedConcurrency: limit });

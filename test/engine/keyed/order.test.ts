@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
@@ -13,9 +13,9 @@ describe("a keyed line", () => {
     t = await openEngine({ settings: { attempts: 2, maxLost: 1, keyedConcurrency: 1 } });
   });
   afterEach(async () => {
-    const { disagreeing } = await audit(t.redis, t.scripts, t.keys, { heal: false });
+    const { disagreeing } = await verify(t.redis, t.scripts, t.keys, { heal: false });
     await t.close();
-    expect(disagreeing, "audit").to.deep.equal([]);
+    expect(disagreeing, "verify").to.deep.equal([]);
   });
 
   const join = (key: string | null, id: string, options: Partial<Parameters<TestEngine["submit"]>[0]> = {}) =>
@@ -185,9 +185,9 @@ describe("a keyed line with a concurrency of 2", () => {
     t = await openEngine({ settings: { attempts: 3, keyedConcurrency: 2 } });
   });
   afterEach(async () => {
-    const { disagreeing } = await audit(t.redis, t.scripts, t.keys, { heal: false });
+    const { disagreeing } = await verify(t.redis, t.scripts, t.keys, { heal: false });
     await t.close();
-    expect(disagreeing, "audit").to.deep.equal([]);
+    expect(disagreeing, "verify").to.deep.equal([]);
   });
 
   it("runs two tasks of a key, and holds nothing for one that waits for its retry", async () => {

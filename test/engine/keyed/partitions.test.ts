@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { submissionOf } from "../../shared/submission.ts";
@@ -22,9 +22,9 @@ describe("a keyed queue over several partitions", () => {
     taken = new Map();
   });
   afterEach(async () => {
-    const { disagreeing } = await audit(t.redis, t.scripts, t.keys, { heal: false });
+    const { disagreeing } = await verify(t.redis, t.scripts, t.keys, { heal: false });
     for (const one of [...others, t]) await one.close();
-    expect(disagreeing, "audit").to.deep.equal([]);
+    expect(disagreeing, "verify").to.deep.equal([]);
   });
 
   const anotherProcess = async () => {
@@ -178,17 +178,17 @@ describe("a keyed queue over several partitions", () => {
     for (const id of left) expect(await other.look(id)).to.include({ state: "waiting" });
     expect((await t.submit({ id: gone, key: "k" })).verdict).to.equal("new");
     expect(await other.look(gone)).to.include({ state: "waiting" });
-    await audit(t.redis, t.scripts, t.keys, { heal: true });
+    await verify(t.redis, t.scripts, t.keys, { heal: true });
   });
 
-  it("is audited: a task that is not found by its id is found again", async () => {
+  it("is verified: a task that is not found by its id is found again", async () => {
     const [id = ""] = ids("l", 9).filter((one) => t.keys.partitionOf(one) !== home);
     await t.submit({ id, key: "k" });
     const own = t.keys.tag(t.keys.partitionOf(id));
     await t.redis.unlink(storedKey(own, "task", id));
     const fresh = await anotherProcess();
     expect(await fresh.engine.tasks.inspect(id, { result: false })).to.equal(null);
-    expect((await audit(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal([id]);
+    expect((await verify(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal([id]);
     expect(await fresh.look(id)).to.include({ state: "waiting", index: 0 });
   });
 

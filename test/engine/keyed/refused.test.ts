@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import type { Connection } from "../../../src/store/connection.ts";
@@ -25,9 +25,9 @@ describe("where a keyed task is, over several partitions", () => {
     t = await open({ makeScripts });
   });
   afterEach(async () => {
-    const { disagreeing } = await audit(t.redis, t.scripts, t.keys, { heal: false });
+    const { disagreeing } = await verify(t.redis, t.scripts, t.keys, { heal: false });
     for (const engine of opened.splice(0)) await engine.close();
-    expect(disagreeing, "audit").to.deep.equal([]);
+    expect(disagreeing, "verify").to.deep.equal([]);
   });
 
   const open = async (options: Partial<Parameters<typeof openEngine>[0]> = {}) => {

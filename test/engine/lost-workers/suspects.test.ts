@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { eventually } from "../../shared/eventually.ts";
 
@@ -102,7 +102,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await t.submit({ id: "a" });
     await take();
     await t.redis.del(t.key("leases"));
-    expect((await audit(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal(["a"]);
+    expect((await verify(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal(["a"]);
     const { lost } = await t.engine.maintenance.tick(0);
     expect(lost).to.deep.equal([{ queue: "jobs", id: "a", worker: "w1", losses: 0, fate: "released" }]);
     expect((await take()).task).to.include({ id: "a", lost: 0 });

@@ -5,9 +5,9 @@ import path from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { readConfig } from "../../../src/config/config.ts";
-import { auditStore } from "../../../src/engine/maintenance/audit.ts";
 import { backupStore } from "../../../src/engine/maintenance/backup/backup.ts";
 import { restoreStore } from "../../../src/engine/maintenance/backup/restore.ts";
+import { verifyStore } from "../../../src/engine/maintenance/verify.ts";
 import { openEngine as openReal } from "../../../src/engine/opening/open.ts";
 import type { WithInput } from "../../../src/engine/reservation/take.ts";
 import { createLog } from "../../../src/log.ts";
@@ -266,7 +266,7 @@ describe("a backup", function () {
     await working;
     await restore();
     const url = storeUrl();
-    expect(await auditStore(url, prefix, { heal: false }, log)).to.have.deep.property("disagreeing", []);
+    expect(await verifyStore(url, prefix, { heal: false }, log)).to.have.deep.property("disagreeing", []);
     const back = await openEngine({ prefix });
     try {
       const tasks = await Promise.all(accepted.map((id) => back.look(id)));

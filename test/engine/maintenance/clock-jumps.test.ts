@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { type ClockedRedis, canSetClocks, startClockedRedis } from "../../helpers/store/clocked-redis.ts";
 import { eventually } from "../../shared/eventually.ts";
@@ -74,7 +74,7 @@ describe("a clock that jumps again and again, forward and back", function () {
       stopped = true;
       await Promise.all([ticks, renewals]);
       expect(lost.filter((id) => id.startsWith("live"))).to.deep.equal([]);
-      expect((await audit(t.redis, t.scripts, t.keys, { heal: false })).disagreeing).to.deep.equal([]);
+      expect((await verify(t.redis, t.scripts, t.keys, { heal: false })).disagreeing).to.deep.equal([]);
     } catch (error) {
       throw new Error(`seed ${seed}`, { cause: error });
     } finally {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { readConfig } from "../../../src/config/config.ts";
 import { Engine } from "../../../src/engine/engine.ts";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { settingsOf } from "../../../src/engine/settings.ts";
 import { defineHandler } from "../../../src/handler/define.ts";
 import { createLog } from "../../../src/log.ts";
@@ -131,11 +131,11 @@ async function runOnce(
       const ids = [...new Set([...IDS, ...model.tasks.keys()])];
       const [instant, healed, ...seen] = await Promise.all([
         dump(redis, tag, ids, [...QUEUES, WEBHOOK_QUEUE]),
-        scripts.audit(tag, { ids, heal: true }),
+        scripts.verify(tag, { ids, heal: true }),
         ...ids.map((id) => engine.tasks.inspect(id, { result: true })),
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
-      expect(healed, "audit").to.deep.equal([]);
+      expect(healed, "verify").to.deep.equal([]);
       options.onCall?.(step.call);
     }
     await checkAll(redis, scripts, keys, model);
@@ -145,12 +145,12 @@ async function runOnce(
   }
 }
 
-/** At the end of a run: nothing is in the store that the model does not account for, and an audit of it all heals nothing. */
+/** At the end of a run: nothing is in the store that the model does not account for, and a verification of it all heals nothing. */
 async function checkAll(redis: Connection, scripts: Scripts, keys: Keys, model: Model): Promise<void> {
   const tag = keys.tag(0);
   const told = model.told.length;
-  const report = await audit(redis, scripts, keys, { heal: false });
-  expect(report, "audit").to.deep.include({ tasks: model.tasks.size + told, disagreeing: [] });
+  const report = await verify(redis, scripts, keys, { heal: false });
+  expect(report, "verify").to.deep.include({ tasks: model.tasks.size + told, disagreeing: [] });
   const ownerless = (await keysOf(redis, tag)).filter((key) => {
     const [kind, ...id] = key.slice(tag.length).split(":");
     if (!["t", "b", "r", "s", "o"].includes(kind ?? "")) return false;

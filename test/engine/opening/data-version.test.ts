@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { readConfig } from "../../../src/config/config.ts";
-import { auditStore } from "../../../src/engine/maintenance/audit.ts";
+import { verifyStore } from "../../../src/engine/maintenance/verify.ts";
 import { claimDataVersion } from "../../../src/engine/opening/data-version.ts";
 import { type OpenedEngine, openEngine } from "../../../src/engine/opening/open.ts";
 import { claimPartitions } from "../../../src/engine/opening/partition-count.ts";
@@ -105,12 +105,12 @@ describe("the version of the data", () => {
       );
     });
 
-    it("prevents a start and an audit, which might repair what it misreads", async () => {
+    it("prevents a start and a verification, which might repair what it misreads", async () => {
       await claimPartitions(scripts, keys);
       await starts(later, "9.0.0");
       const start = openEngine(config(), storeUrl(), [], log);
-      const audit = auditStore(storeUrl(), keys.prefix, { heal: true }, log);
-      for (const refusal of await Promise.allSettled([start, audit])) {
+      const verify = verifyStore(storeUrl(), keys.prefix, { heal: true }, log);
+      for (const refusal of await Promise.allSettled([start, verify])) {
         expect(refusal).to.have.nested.property("reason.message").that.includes("start Paihao 9.0.0 or later");
       }
     });

@@ -21,12 +21,12 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
     call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots, "{}", false),
   },
   {
-    ...{ script: "audit", when: "with an entry lost" },
+    ...{ script: "verify", when: "with an entry lost" },
     given: async (scene) => {
       await scene.waiting();
       await scene.t.redis.zrem(storedKey(scene.tag, "waiting"), "a");
     },
-    call: ({ scripts, tag }) => scripts.audit(tag, { ids: ["a", "b"], heal: true }),
+    call: ({ scripts, tag }) => scripts.verify(tag, { ids: ["a", "b"], heal: true }),
     replies: [["a"], []],
   },
   {

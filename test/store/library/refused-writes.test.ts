@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { libraryWith, listed } from "../../../src/store/library/library.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
@@ -93,12 +93,12 @@ describe("the functions of the library on a server that takes no writes", functi
     await heal();
   });
 
-  it("still answer a repeated submission and an audit", async () => {
+  it("still answer a repeated submission and a verification", async () => {
     await admin.config("SET", "maxmemory", "1");
     try {
       expect((await t.submit({ id: "there" })).verdict).to.equal("replay");
       expect(await t.submit({ id: "new" }).catch((error: unknown) => error)).to.include({ code: "store-full" });
-      expect(await audit(t.redis, t.scripts, t.keys, { heal: false })).to.include({ tasks: 1 });
+      expect(await verify(t.redis, t.scripts, t.keys, { heal: false })).to.include({ tasks: 1 });
     } finally {
       await admin.config("SET", "maxmemory", "0");
     }
@@ -106,7 +106,7 @@ describe("the functions of the library on a server that takes no writes", functi
     try {
       expect((await t.submit({ id: "there" })).verdict).to.equal("replay");
       expect(await t.submit({ id: "new" }).catch((error: unknown) => error)).to.include({ code: "store-unavailable" });
-      expect(await audit(t.redis, t.scripts, t.keys, { heal: false })).to.include({ tasks: 1 });
+      expect(await verify(t.redis, t.scripts, t.keys, { heal: false })).to.include({ tasks: 1 });
     } finally {
       await admin.config("SET", "min-replicas-to-write", "0");
     }

@@ -9,7 +9,7 @@ import { Keys, START } from "../../../store/keys.ts";
 import { checkServer } from "../../../store/servers/check-server.ts";
 import { scriptsOf } from "../../../store/verbs/scripts.ts";
 import { packageVersion } from "../../../version.ts";
-import { type AuditReport, audit } from "../audit.ts";
+import { type VerifyReport, verify } from "../verify.ts";
 import { type BackupCounts, type BackupPart, type CheckedBackup, checkBackup } from "./backup-file.ts";
 
 /** What is restored, and where to. */
@@ -29,7 +29,7 @@ export interface RestoreReport {
   /** Keys of the backup whose time has passed since. */
   readonly expired: number;
   /** The check of the index after the restore, which has repaired what it found. */
-  readonly check: AuditReport;
+  readonly check: VerifyReport;
 }
 
 /** How much is sent to the store at once. */
@@ -54,7 +54,7 @@ export async function restoreStore(
     const keys = new Keys(request.prefix, backup.header.partitions);
     await makeRoom(redis, keys, request.replace);
     const expired = await writeParts(redis, keys, backup, onPart);
-    const check = await audit(redis, scriptsOf(redis), keys, { heal: true });
+    const check = await verify(redis, scriptsOf(redis), keys, { heal: true });
     const { data } = backup.header;
     await (data === "" ? redis.del(keys.dataVersion) : redis.set(keys.dataVersion, data));
     return { counts: backup.counts, expired, check };

@@ -8,7 +8,7 @@ import type { AllocatedTask } from "../../../wire/allocation.ts";
 import { oneParameter, wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
-import { logEnd } from "../../audit-line.ts";
+import { logEnd } from "../../audit-log.ts";
 import type { Extra } from "../../extra.ts";
 import {
   checkPreconditions,

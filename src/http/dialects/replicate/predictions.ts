@@ -6,7 +6,7 @@ import { consumesType } from "../../../handler/input.ts";
 import { wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
-import { logEnd } from "../../audit-line.ts";
+import { logEnd } from "../../audit-log.ts";
 import type { Extra } from "../../extra.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { checkIdempotencyKey, isKeyed } from "../../headers/request-id.ts";

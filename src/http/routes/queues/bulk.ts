@@ -3,7 +3,7 @@ import { type BulkPlace, bulkStep } from "../../../engine/maintenance/bulk.ts";
 import type { BulkStep } from "../../../wire/bulk.ts";
 import { wrongParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
-import { logAction } from "../../audit-line.ts";
+import { logAction } from "../../audit-log.ts";
 import { readJson } from "../../input/body.ts";
 import { bulkBody } from "../../input/bulk-body.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";

@@ -3,7 +3,7 @@ import { ProblemError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
 import type { DeletedDead, RetriedDead } from "../../../wire/bulk.ts";
 import type { Api } from "../../api.ts";
-import { logAction } from "../../audit-line.ts";
+import { logAction } from "../../audit-log.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";

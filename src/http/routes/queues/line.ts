@@ -9,7 +9,7 @@ import type { Page as WirePage } from "../../../wire/page.ts";
 import { oneParameter, readParameter } from "../../../wire/parameter.ts";
 import type { ListedTask } from "../../../wire/task.ts";
 import type { Api } from "../../api.ts";
-import { logAction } from "../../audit-line.ts";
+import { logAction } from "../../audit-log.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { LISTS, type ListName, readFilter, shownKey } from "../../input/list-filter.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";

@@ -3,7 +3,7 @@ import { ProblemError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
 import { readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
-import { logEnd } from "../../audit-line.ts";
+import { logEnd } from "../../audit-log.ts";
 import { checkPreconditions, readPreconditions } from "../../headers/preconditions.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";

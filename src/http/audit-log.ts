@@ -4,7 +4,7 @@ import type { CancelVerdict } from "../store/verbs/scripts.ts";
 import type { Api } from "./api.ts";
 import { accessOf, callerOf } from "./task/access.ts";
 
-/** Logs what an operator has done, and with which key. */
+/** Writes what an operator has done, and with which API key, to the audit log. */
 export function logAction(
   ctx: Context,
   { log }: Pick<Api, "log">,
@@ -14,7 +14,7 @@ export function logAction(
   log.info({ audit: action, by: callerOf(ctx), ...what }, `audit: ${action} in queue ${what.queue}`);
 }
 
-/** Logs that an operator has canceled a task or deleted its result. Callers who end their own tasks are not logged. */
+/** Writes to the audit log that an operator has canceled a task or deleted its result. Callers who end their own tasks are not logged. */
 export function logEnd(
   ctx: Context,
   api: Pick<Api, "log">,

@@ -2,8 +2,8 @@ import { type Index, START } from "../keys.ts";
 import { verb } from "./codec.ts";
 import { list, text } from "./reply.ts";
 
-/** The items that one call of an audit checks. */
-export interface AuditItems {
+/** The items that one call of a verification checks. */
+export interface VerifyItems {
   /** The index that is checked; if left out, the tasks. For the line of a line key, `queue` is the queue and the line key. */
   readonly index?:
     | { readonly name: Index | "shares" | "shareEnds" | "startable" | "keyLine"; readonly queue: string }
@@ -14,10 +14,10 @@ export interface AuditItems {
 }
 
 /** Compares tasks with indexes, or the reverse; returns the ids that disagree. */
-export const audit = verb(
+export const verify = verb(
   { args: ["of", "queue", "heal"], item: ["id"] },
   (script) =>
-    async (tag: string, { index, ids, heal }: AuditItems): Promise<string[]> => {
+    async (tag: string, { index, ids, heal }: VerifyItems): Promise<string[]> => {
       const of = index ? START[index.name] : START.task;
       const args = [of, index?.queue ?? "", heal ? "1" : "", ids.length, ...ids];
       return list(await (heal ? script.text(tag, args) : script.reading(tag, args))).map(text);

@@ -1,6 +1,6 @@
 import { readConfig } from "../config/config.ts";
 import { secretsOf } from "../config/secrets.ts";
-import { auditStore } from "../engine/maintenance/audit.ts";
+import { verifyStore } from "../engine/maintenance/verify.ts";
 import { createLog } from "../log.ts";
 import { attachStore } from "../store/servers/provision.ts";
 import { note, print, printJsonLine } from "./terminal/print.ts";
@@ -9,17 +9,17 @@ import { note, print, printJsonLine } from "./terminal/print.ts";
 const NAMED = 20;
 
 /**
- * `paihao audit`: checks every task in the store against the indexes of its queue, and repairs inconsistencies with `--heal`.
+ * `paihao verify`: checks every task in the store against the indexes of its queue, and repairs inconsistencies with `--heal`.
  * @returns the exit code: 0 if everything is consistent or was healed, else 1
  * @throws StartError if the store cannot be used
  */
-export async function audit({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
+export async function verify({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
   const config = readConfig();
   const log = createLog("error", { secrets: secretsOf(config) });
   const store = await attachStore(config, log);
   try {
     note(store.description);
-    const { tasks, entries, disagreeing } = await auditStore(store.url, config.keyPrefix, { heal }, log);
+    const { tasks, entries, disagreeing } = await verifyStore(store.url, config.keyPrefix, { heal }, log);
     if (json) printJsonLine({ tasks, entries, disagreeing, healed: heal });
     else for (const line of inWords({ tasks, entries, disagreeing, heal })) print(line);
     return disagreeing.length === 0 || heal ? 0 : 1;

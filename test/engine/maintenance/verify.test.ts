@@ -1,18 +1,18 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { submissionOf } from "../../shared/submission.ts";
 
 const TASKS = 2000;
-/** Audits beside them, at least. */
-const AUDITS = 4;
+/** Verifications beside them, at least. */
+const VERIFICATIONS = 4;
 /** Tasks that are submitted together; fewer are taken, so that some wait. */
 const TOGETHER = 40;
 const TAKEN = 20;
 const KEYS = 7;
 
-describe("an audit", () => {
+describe("a verification", () => {
   const opened: TestEngine[] = [];
   afterEach(async () => {
     for (const engine of opened.splice(0)) await engine.close();
@@ -22,7 +22,8 @@ describe("an audit", () => {
     opened.push(engine);
     return engine;
   };
-  const found = async (t: TestEngine, heal: boolean) => (await audit(t.redis, t.scripts, t.keys, { heal })).disagreeing;
+  const found = async (t: TestEngine, heal: boolean) =>
+    (await verify(t.redis, t.scripts, t.keys, { heal })).disagreeing;
 
   /** What a task is submitted with beside its id. */
   type Options = (n: number) => {
@@ -85,26 +86,26 @@ describe("an audit", () => {
   for (const [name, partitions, options] of lines) {
     it(`finds nothing under load, in ${name}`, async () => {
       const t = await open({ partitions, settings: { attempts: 3 } });
-      const auditor = await open({ partitions, prefix: t.keys.prefix });
+      const verifier = await open({ partitions, prefix: t.keys.prefix });
       let working = true;
-      let audits = 0;
+      let verifications = 0;
       let steps = 0;
       const disagreeing: string[] = [];
-      const auditing = async () => {
-        for (; working; audits += 1) {
-          for (const id of await found(auditor, audits % 2 === 1)) disagreeing.push(`${id} in step ${steps}`);
+      const verifying = async () => {
+        for (; working; verifications += 1) {
+          for (const id of await found(verifier, verifications % 2 === 1)) disagreeing.push(`${id} in step ${steps}`);
         }
       };
-      const audited = auditing();
+      const verified = verifying();
       await work(t, options, () => {
         steps += 1;
-        return audits < AUDITS;
+        return verifications < VERIFICATIONS;
       }).finally(() => {
         working = false;
       });
-      await audited;
+      await verified;
       expect(disagreeing).to.deep.equal([]);
-      expect(await found(auditor, false), "at the end").to.deep.equal([]);
+      expect(await found(verifier, false), "at the end").to.deep.equal([]);
     }).timeout(60_000);
   }
 

@@ -3,12 +3,12 @@ import type { Logger } from "../../log.ts";
 import { type Connection, connect, mastersOf } from "../../store/connection.ts";
 import { INDEXES, Keys } from "../../store/keys.ts";
 import { checkServer } from "../../store/servers/check-server.ts";
-import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../../store/verbs/scripts.ts";
+import { BATCH_LIMIT, type Scripts, scriptsOf, type VerifyItems } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 import { dataVersionProblem } from "../opening/data-version.ts";
 
-/** The result of an audit. */
-export interface AuditReport {
+/** The result of a verification. */
+export interface VerifyReport {
   /** Number of tasks checked. */
   readonly tasks: number;
   /** Number of index entries checked. */
@@ -17,25 +17,25 @@ export interface AuditReport {
   readonly disagreeing: readonly string[];
 }
 
-/** Options of an audit. */
-export interface AuditOptions {
+/** Options of a verification. */
+export interface VerifyOptions {
   /** Repair inconsistencies; otherwise they are only reported. */
   readonly heal: boolean;
 }
 
 /**
- * Audits a store over a connection of its own. The number of partitions is read from the store, so that only the prefix must be
+ * Verifies a store over a connection of its own. The number of partitions is read from the store, so that only the prefix must be
  * given.
  * @throws StartError if the store is unsuitable, has data of a version that this release cannot work with, or nothing was ever stored
  *   under this prefix
  */
-export async function auditStore(
+export async function verifyStore(
   url: string,
   prefix: string,
-  options: AuditOptions,
+  options: VerifyOptions,
   log: Logger,
-): Promise<AuditReport> {
-  const redis = await connect(url, "audit", log);
+): Promise<VerifyReport> {
+  const redis = await connect(url, "verify", log);
   try {
     await checkServer(redis);
     const partitions = await redis.get(new Keys(prefix, 1).claim);
@@ -46,7 +46,7 @@ export async function auditStore(
     }
     const problem = await dataVersionProblem(redis, new Keys(prefix, 1));
     if (problem !== undefined) throw new StartError(problem);
-    return await audit(redis, scriptsOf(redis), new Keys(prefix, Number(partitions)), options);
+    return await verify(redis, scriptsOf(redis), new Keys(prefix, Number(partitions)), options);
   } finally {
     redis.disconnect();
   }
@@ -56,19 +56,19 @@ export async function auditStore(
  * Checks every task against the indexes of its queue, and every index entry against its task. Safe while servers run; costs one
  * pass over the keys of the store.
  */
-export async function audit(
+export async function verify(
   connection: Connection,
   scripts: Scripts,
   keys: Keys,
-  { heal }: AuditOptions,
-): Promise<AuditReport> {
+  { heal }: VerifyOptions,
+): Promise<VerifyReport> {
   let tasks = 0;
   let entries = 0;
   const disagreeing = new Set<string>();
-  const check = async (tag: string, index: AuditItems["index"], ids: readonly string[]) => {
+  const check = async (tag: string, index: VerifyItems["index"], ids: readonly string[]) => {
     for (let i = 0; i < ids.length; i += BATCH_LIMIT) {
       const some = ids.slice(i, i + BATCH_LIMIT);
-      for (const id of await scripts.audit(tag, { index, ids: some, heal })) disagreeing.add(id);
+      for (const id of await scripts.verify(tag, { index, ids: some, heal })) disagreeing.add(id);
     }
   };
   for (const [partition, tag] of keys.tags.entries()) {

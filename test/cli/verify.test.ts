@@ -7,13 +7,13 @@ import { builtCommand } from "../helpers/build.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 
-describe("paihao audit", () => {
+describe("paihao verify", () => {
   let t: TestEngine;
   let dir: string;
   beforeEach(async () => {
     t = await openEngine();
     await t.scripts.claim(t.keys.tag(0), 1);
-    dir = mkdtempSync(path.join(tmpdir(), "paihao-audit-"));
+    dir = mkdtempSync(path.join(tmpdir(), "paihao-verify-"));
   });
   afterEach(async () => {
     rmSync(dir, { recursive: true });
@@ -21,7 +21,7 @@ describe("paihao audit", () => {
   });
 
   const run = (args: readonly string[], env: Record<string, string> = {}) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [...builtCommand(), "audit", ...args], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...builtCommand(), "verify", ...args], {
       cwd: dir,
       env: { PATH: process.env.PATH ?? "", REDIS_URL: storeUrl(), KEY_PREFIX: t.keys.prefix, ...env },
       encoding: "utf8",

@@ -3,7 +3,7 @@
 -- line the tasks that may start are those of keyed.lua.
 
 local whole = Number.whole
-local ARGS = Layout.audit.args
+local ARGS = Layout.verify.args
 -- The index of each state that has one.
 local HOME = { [S.waiting] = P.waiting, [S.scheduled] = P.scheduled, [S.retrying] = P.scheduled, [S.running] = P.leases }
 local INDEXES = { P.waiting, P.scheduled, P.leases, P.dead }
@@ -169,7 +169,7 @@ local CHECKS = {
 -- `of` is what the keys of tasks begin with, or those of the index whose entries are checked against their tasks, or of the table of a fair
 -- line whose keys are checked against the other one, or of the line of a key. An entry that has left since it was read is skipped. Returns
 -- the ids that disagreed.
-register('audit', {}, function(keys, args)
+register('verify', {}, function(keys, args)
   local call, of, queue, heal = Call.new(keys), args[ARGS.of], args[ARGS.queue], args[ARGS.heal] == '1'
   local check, wrong = CHECKS[of] or check_entry, {}
   for n = ARGS.count + 1, #args do
