@@ -5,7 +5,7 @@ import { type MoveBody, moveBody } from "../../../wire/move.ts";
 import { wrongParameter } from "../../../wire/parameter.ts";
 import { msUntil } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
-import { logAction } from "../../audit-line.ts";
+import { logAction } from "../../audit-log.ts";
 import { readJson } from "../../input/body.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import type { Endpoints } from "../../routes.ts";
