@@ -33,7 +33,7 @@ const COLUMNS = [
   { name: "Running / slots", number: true },
   { name: "In / s", number: true },
   { name: "Out / s", number: true },
-  { name: "Wait of a new task", number: true },
+  { name: "Expected wait", number: true },
   { name: "Oldest wait", number: true },
   { name: "Service time", number: true },
   { name: "Dead", number: true },

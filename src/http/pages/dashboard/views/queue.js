@@ -103,8 +103,8 @@ function figures(queue) {
     queue.held !== null && figure("Held", count(queue.held)),
     figure("Running", count(queue.running), undefined, ` of ${count(queue.slots)}`),
     queue.workers === 0
-      ? figure("Wait of a new task", "no workers", "warn")
-      : figure("Wait of a new task", etaStart(eta), undefined, etaRange(eta)),
+      ? figure("Expected wait", "no workers", "warn")
+      : figure("Expected wait", etaStart(eta), undefined, etaRange(eta)),
     figure("Oldest wait", duration(queue.oldestWaitingSeconds)),
     figure("In", rate(per.accepted), undefined, " / s"),
     figure("Out", rate(per.finished), undefined, " / s"),
