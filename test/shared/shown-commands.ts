@@ -79,7 +79,7 @@ export async function runCommands(
       const outcome = waits ? await eventually(once, DONE_MS) : await once();
       for (const text of contains)
         if (!outcome.output.includes(text)) throw new Error(`${line}\nlacks ${text}\n${outcome.output}`);
-      if (/ -X POST | -X PUT | -d /.test(line)) id = outcome.id;
+      if (/ -X POST | -X PUT | -d /.test(line) && !line.includes(" -X PATCH ")) id = outcome.id;
     }
   } finally {
     rmSync(folder, { recursive: true });
