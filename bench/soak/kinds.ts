@@ -1,0 +1,66 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A caller gives up after this, ms. */
+const PATIENCE_MS = 15_000;
+/** Pause before a call is repeated that found no server, ms. */
+const RETRY_MS = 200;
+const ASYNC = { Prefer: "respond-async" };
+
+/** What a kind of task needs. */
+export interface Calls {
+  /** Of the server that is called now. */
+  url(): string;
+  /** Where webhooks are received. */
+  readonly hook: string;
+}
+
+/** Submits the nth task of its kind, and does with it what callers do. */
+export type Kind = (calls: Calls, n: number) => Promise<unknown>;
+
+async function call(calls: Calls, method: string, path: string, more: { input?: unknown; headers?: object } = {}) {
+  const { input, headers } = more;
+  const body = input === undefined ? {} : { body: JSON.stringify(input) };
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const answer = await fetch(calls.url() + path, {
+        ...{ method, headers: { "Content-Type": "application/json", ...headers }, ...body },
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+      await answer.text();
+      return { status: answer.status, id: answer.headers.get("x-request-id") ?? "" };
+    } catch (error) {
+      // The server is being restarted.
+      if (tries === 50) throw error;
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+function submit(calls: Calls, queue: string, input: unknown, query = "") {
+  return call(calls, "POST", `/v1/queues/${queue}/requests${query}`, { input, headers: ASYNC });
+}
+
+/** All kinds of tasks. The latency of those that are answered synchronously is measured: see load.ts. */
+export const KINDS: readonly Kind[] = [
+  (calls) => call(calls, "POST", "/v1/queues/plain/requests", { input: null }),
+  (calls, n) => submit(calls, "fair", { tenant: `tenant-${n % 10}` }),
+  (calls, n) => submit(calls, "keyed", { account: `account-${n % 10}` }),
+  async (calls) => {
+    const { id } = await submit(calls, "output", null);
+    // Follows what is written until the task ends.
+    await call(calls, "GET", `/v1/requests/${id}/output`);
+  },
+  (calls, n) => submit(calls, "trip", { fails: n % 2 === 0 }),
+  (calls, n) => submit(calls, "flaky", { doomed: n % 10 === 0 }),
+  (calls) => submit(calls, "plain", null, `?webhook=${encodeURIComponent(calls.hook)}`),
+  (calls) => submit(calls, "plain", null, "?delay=2"),
+  async (calls) => {
+    const { id } = await submit(calls, "plain", null);
+    await call(calls, "GET", `/v1/requests/${id}/events`, { headers: { Accept: "text/event-stream" } });
+  },
+  async (calls) => {
+    const { id } = await submit(calls, "trip", { fails: false });
+    // Canceled, or deleted and undone.
+    await call(calls, "DELETE", `/v1/requests/${id}`);
+  },
+];
