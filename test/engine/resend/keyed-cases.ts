@@ -84,6 +84,15 @@ export const KEYED_CASES: readonly (Resent & { readonly script: string; readonly
     replies: [["b"], ["b"]],
   },
   {
+    ...{ script: "move", when: "of a keyed task to another priority" },
+    given: async ({ scripts, tag }) => {
+      await scripts.submit(tag, [of("a"), of("b")]);
+    },
+    call: then(({ scripts, tag }) => scripts.move(tag, { id: "b", call: "1a", priority: 0 })),
+    // Of a line key, arrival counts.
+    replies: [["a"], ["a"]],
+  },
+  {
     ...{ script: "retry", when: "of a dead keyed task" },
     given: async (scene) => {
       await running(scene);

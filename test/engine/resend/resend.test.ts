@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
 import type { Index } from "../../../src/store/keys.ts";
-import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { type Move, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import * as VERBS from "../../../src/store/verbs/verbs.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-store.ts";
@@ -46,6 +46,20 @@ const CASES: readonly Case[] = [
     given: (scene) => scene.waiting(),
     call: ({ scripts, tag }) => scripts.update(tag, { ...submitItem("a", LONG), mediaType: "text/plain", call: "1a" }),
     replies: ["updated", "updated"],
+  },
+  ...[{ place: "first" }, { place: "last" }, { priority: 6 }, { delayMs: 60_000 }].map(
+    (to): Case => ({
+      ...{ script: "move", when: `of a waiting task, to ${JSON.stringify(to)}` },
+      given: (scene) => scene.waiting(),
+      call: ({ scripts, tag }) => scripts.move(tag, { id: "a", call: "1a", ...(to as Move) }),
+      replies: ["moved", "moved"],
+    }),
+  ),
+  {
+    ...{ script: "again", when: "of a waiting task" },
+    given: (scene) => scene.waiting(),
+    call: ({ scripts, tag }) => scripts.again(tag, { id: "a", again: "b" }),
+    replies: ["noted", "noted"],
   },
   {
     ...{ script: "reserve", when: "with more waiting than it takes" },
