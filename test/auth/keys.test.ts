@@ -25,6 +25,20 @@ describe("an API key", () => {
     expect(parseApiKey(` ${formatApiKey(entry)} `)).to.deep.equal(entry);
   });
 
+  it("has a name of its form, known scopes and a whole hash, or is refused", () => {
+    const refused = (line: string, reason: string) =>
+      expect(() => parseApiKey(line), line).to.throw(StartError, reason);
+    refused(`ci:submit:${HASH}:more`, "three parts");
+    for (const name of ["", "-ci", "a b", "ph_ci", "a".repeat(65)]) {
+      refused(`${name}:submit:${HASH}`, "1–64 characters");
+      expect(() => makeKey(name, new Set(["read"])), name).to.throw(StartError, "1–64 characters");
+    }
+    for (const hex of ["", HASH.slice(1), `0${HASH}`, `${HASH}0`, `x${HASH.slice(1)}`])
+      refused(`ci:submit:${hex}`, "the key ci has no SHA-256 of 64 hexadecimal digits");
+    refused(`ci:submit+own:${HASH}`, "the key ci has an unknown scope, expected some of submit, read");
+    expect([...parseApiKey(`ci: submit + read :${HASH}`).scopes]).to.deep.equal(["submit", "read"]);
+  });
+
   it("matches only in full", () => {
     const made = ["a", "b", "c"].map((name) => makeKey(name, new Set(["read"])));
     const entries = made.map(({ entry }) => entry);
@@ -71,6 +85,21 @@ describe("a file of keys", () => {
     appendKey(file, key("b").entry);
     expect(names(readKeyFile(file).keys)).to.deep.equal(["a", "b"]);
     expect(() => appendKey(file, key("a").entry)).to.throw(StartError, /has a key named a already/);
+  });
+
+  it("is readable by its owner only from the first key that is added, even if others could read it before", () => {
+    writeFileSync(file, `old:read:${HASH}`);
+    chmodSync(file, 0o644);
+    appendKey(file, key("ci").entry);
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+    expect(names(readKeyFile(file).keys)).to.deep.equal(["old", "ci"]);
+  });
+
+  it("loses a key whose line begins with spaces, and no line of it becomes longer", () => {
+    writeFileSync(file, `  a:read:${HASH}\nb:read:${HASH}\n`);
+    expect(revokeKey(file, "a")).to.equal(true);
+    expect(names(readKeyFile(file).keys)).to.deep.equal(["b"]);
+    expect(readFileSync(file, "latin1").length).to.equal(`  a:read:${HASH}\nb:read:${HASH}\n`.length);
   });
 
   it("is overwritten in place when a key is revoked, so that no other key is missing for a moment", () => {

@@ -57,6 +57,12 @@ describe("a signed link", () => {
     }
   });
 
+  it("is not current with an expiry that is no number of seconds", () => {
+    expect(signer().isCurrent("1800000060")).to.equal(true);
+    for (const expires of ["", "01800000060", "x1800000060", "1800000060x", " 1800000060", "1e12", "1".repeat(16)])
+      expect(signer().isCurrent(expires), expires).to.equal(false);
+  });
+
   it("is invalid if any part of it is changed", () => {
     const [expires, signature] = parts(signer().sign(TASK));
     const text = fc.string({ maxLength: 60 });
