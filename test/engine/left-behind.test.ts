@@ -1,0 +1,96 @@
+import { expect } from "chai";
+import { SHARED } from "../../src/store/constants.ts";
+import { failureOf, openEngine, type TestEngine } from "../helpers/engine.ts";
+import { QUEUE } from "../helpers/store/stored.ts";
+import { eventually } from "../shared/eventually.ts";
+import { submissionOf } from "../shared/submission.ts";
+
+/** Too long for the record of a task, so it has a key of its own. */
+const LONG = JSON.stringify("x".repeat(SHARED.inlineInputBytes));
+
+describe("what a task leaves behind in the store", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ settings: { attempts: 1 } });
+  });
+  afterEach(() => t.close());
+
+  const submit = (id: string) => t.engine.tasks.submit(submissionOf(id, "jobs", LONG), t.settings);
+  const take = async () => {
+    const [task] = await t.reserve();
+    return { queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" };
+  };
+  const hasInput = (id: string) => t.redis.exists(t.key("input", id));
+
+  it("is its input and its place among the dead letters, until it is deleted", async () => {
+    await submit("dead");
+    await t.engine.leases.fail(await take(), failureOf("retry"), t.settings);
+    expect(await hasInput("dead")).to.equal(1);
+    expect(await t.engine.tasks.cancel("dead", "jobs")).to.equal("deleted");
+    expect(await hasInput("dead")).to.equal(0);
+    expect(await t.redis.zscore(t.key("dead"), "dead")).to.equal(null);
+  });
+
+  it("is nothing of an input that was replaced", async () => {
+    await submit("replaced");
+    expect(await hasInput("replaced")).to.equal(1);
+    const short = submissionOf("replaced", "jobs", '{"n":2}');
+    expect(await t.engine.tasks.update(short, t.settings)).to.equal("updated");
+    expect(await hasInput("replaced")).to.equal(0);
+    const [task] = await t.reserve();
+    expect(String(task?.input)).to.equal('{"n":2}');
+  });
+
+  it("is no deadline that has passed", async () => {
+    await t.submit({ id: "late", deadlineMs: 1 });
+    await eventually(async () => (await t.engine.maintenance.tick(0)).late.length > 0);
+    expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
+  });
+
+  it("is a deadline no longer if its record is gone, so that a later task of its id is not canceled", async () => {
+    await t.submit({ id: "gone", deadlineMs: 1 });
+    await t.redis.del(t.key("task", "gone"));
+    await eventually(async () => {
+      await t.engine.maintenance.tick(0);
+      return (await t.redis.exists(t.key("deadlines"))) === 0;
+    });
+  });
+
+  it("is counted as healed if it is only its place in line", async () => {
+    await t.submit({ id: "first" });
+    await t.redis.del(t.key("task", "first"));
+    await t.submit({ id: "second" });
+    expect((await t.reserve(2)).map(({ id }) => id)).to.deep.equal(["second"]);
+    expect(await t.redis.hget(t.key("queue"), QUEUE.healed)).to.equal("1");
+  });
+});
+
+describe("a queue that is paused", () => {
+  it("has no task that may start, although some wait", async () => {
+    const t = await openEngine();
+    try {
+      await t.submit({ id: "waits" });
+      expect(await t.scripts.startable(t.keys.tag(0), "jobs")).to.equal(1);
+      await t.engine.queues.pause("jobs", true);
+      expect(await t.scripts.startable(t.keys.tag(0), "jobs")).to.equal(0);
+    } finally {
+      await t.close();
+    }
+  });
+});
+
+describe("what a worker that leaves has left behind", () => {
+  it("is nothing of what it has reported about itself", async () => {
+    const t = await openEngine();
+    try {
+      const tag = t.keys.tag(0);
+      const slots = new Map([["jobs", 2]]);
+      await t.scripts.heartbeat(tag, "w1", 60_000, slots, '{"host":"h"}', false);
+      expect(await t.redis.exists(t.key("about", "w1"))).to.equal(1);
+      await t.scripts.heartbeat(tag, "w1", 0, slots, "", false);
+      expect(await t.redis.exists(t.key("about", "w1"))).to.equal(0);
+    } finally {
+      await t.close();
+    }
+  });
+});
