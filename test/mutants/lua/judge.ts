@@ -8,6 +8,8 @@ export interface Verdict {
   /** How long that test usually takes. */
   readonly ms?: number;
   readonly error?: string;
+  /** None of the tests is there. */
+  readonly missing?: true;
   /** No test reaches its statement. */
   readonly unreached?: true;
 }
@@ -74,12 +76,14 @@ export class Judge {
       const tests = Object.fromEntries(Object.entries(group).filter(([test]) => !this.#unfit.has(test)));
       if (Object.keys(tests).length === 0) return undefined;
       const answer = await this.#tests.ask({ sources, tests }, limitMs);
+      if (answer?.missing) return { missing: true };
       const [failed] = answer?.failed ?? [];
       if (answer && failed === undefined) return undefined;
-      // Without the mutant they must pass, or what it has left behind, and not the mutant, is what failed.
+      // Without the mutant they must pass, or what an earlier one has left behind is what failed; likewise if an ended test fails.
       const again = failed !== undefined && failed in tests ? { [failed]: tests[failed] ?? 0 } : tests;
       const control = await this.#tests.ask({ sources: [], tests: again }, limitMs);
-      if (control && !control.failed) {
+      const isLate = answer?.error?.includes("done() called multiple times");
+      if (control && !control.failed && !isLate) {
         const error = answer ? answer.error : "no test ended";
         const killedBy = failed ?? Object.keys(tests)[0] ?? "";
         return { killedBy, ms: tests[killedBy] ?? 0, ...(error !== undefined && { error }) };

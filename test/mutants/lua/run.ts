@@ -45,8 +45,7 @@ export async function runLua({ only = "", which = "all", atATime }: LuaRun): Pro
 export const byLot = (a: Mutant, b: Mutant): number => (lotOf(a) < lotOf(b) ? -1 : 1);
 const lotOf = ({ id }: Mutant): string => createHash("sha1").update(`${SEED} ${id}`).digest("hex");
 
-/** Judges mutants, and remembers what was found. */
-export async function judgeAll(
+async function judgeAll(
   mutants: readonly Mutant[],
   files: ReadonlyMap<string, string>,
   atATime = 1,

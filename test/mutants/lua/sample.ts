@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { ROOT } from "../../shared/root.ts";
 import { withoutEquivalents } from "./equivalents.ts";
 import { luaFiles, luaMutants } from "./files.ts";
-import { Judge } from "./judge.ts";
-import { byLot, judgeAll, lastVerdicts, report } from "./run.ts";
+import { Judge, type Verdict } from "./judge.ts";
+import { byLot, lastVerdicts, report } from "./run.ts";
 import { Tests } from "./tests.ts";
 
 const FILE = join(ROOT, "test/mutants/lua/sample.json");
@@ -33,28 +33,32 @@ export function drawSample(): void {
   process.stdout.write(`▸ ${killed.length} of ${drawn.length} mutants of the sample are killed\n`);
 }
 
-/** Whether each mutant of the sample that was killed when it was drawn is still killed; prints what is not. */
+/**
+ * Whether each mutant of the sample that was killed when it was drawn is still killed; prints what is not. Those whose line or test has
+ * changed since then do not count.
+ */
 export async function holdsSample(): Promise<boolean> {
   const sample: Sample = JSON.parse(readFileSync(FILE, "utf8"));
   const files = luaFiles();
-  const all = luaMutants(files);
-  const mutants = withoutEquivalents(all).mutants.filter(({ id }) => id in sample.killed);
-  const killers = new Set(Object.values(sample.killed).map(({ by }) => by.split(" › ", 1)[0] ?? ""));
-  const tests = new Tests([...killers].filter((file) => existsSync(join(ROOT, file))));
+  const mutants = withoutEquivalents(luaMutants(files)).mutants.filter(({ id }) => id in sample.killed);
+  const killers = Object.fromEntries(Object.values(sample.killed).map(({ by, ms }) => [by, ms]));
+  const fileOf = (test: string) => test.split(" › ", 1)[0] ?? "";
+  const testFiles = [...new Set(Object.keys(killers).map(fileOf))].filter((file) => existsSync(join(ROOT, file)));
+  const tests = new Tests(testFiles);
   const judge = new Judge(tests, files, {});
-  const open = [];
+  const verdicts: Record<string, Verdict> = {};
   for (const mutant of mutants) {
     const { by = "", ms = 0 } = sample.killed[mutant.id] ?? {};
-    if (!(await judge.tryOn(mutant, { [by]: ms }))) open.push(mutant);
+    // If its test has changed, another one of the sample may kill it.
+    verdicts[mutant.id] = (await judge.tryOn(mutant, { [by]: ms })) ?? (await judge.tryOn(mutant, killers)) ?? {};
   }
   tests.stop();
-  // Their test is gone, has another name, or kills them no longer: another one may.
-  const verdicts = open.length > 0 ? await judgeAll(open, files) : {};
-  const survivors = open.filter(({ id }) => verdicts[id]?.killedBy === undefined);
-  if (survivors.length > 0) report(open, verdicts);
-  const counts = `${mutants.length - survivors.length} of ${mutants.length} that were killed still are`;
-  const gone = Object.keys(sample.killed).length - mutants.length;
+  const judged = mutants.filter(({ id }) => !verdicts[id]?.missing);
+  report(judged, verdicts);
+  const survivors = judged.filter(({ id }) => verdicts[id]?.killedBy === undefined);
   const drawn = Object.keys(sample.killed).length + sample.survivors.length;
-  process.stdout.write(`▸ ${counts}, in a sample of ${drawn}; the lines of ${gone} have changed since it was drawn\n`);
+  const changed = Object.keys(sample.killed).length - judged.length;
+  const counts = `${judged.length - survivors.length} of ${judged.length} mutants that were killed still are`;
+  process.stdout.write(`▸ ${counts}; of the ${drawn} drawn ${changed} have changed, or their test has\n`);
   return survivors.length === 0;
 }

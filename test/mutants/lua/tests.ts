@@ -20,6 +20,8 @@ export interface Answer {
   readonly failed?: readonly string[];
   readonly error?: string;
   readonly reaches?: Reaches;
+  /** There is no such test. */
+  readonly missing?: true;
   /** Why the tests could not be run. */
   readonly broken?: string;
 }
