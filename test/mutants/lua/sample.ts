@@ -9,6 +9,8 @@ import { Tests } from "./tests.ts";
 
 const FILE = join(ROOT, "test/mutants/lua/sample.json");
 const SIZE = 60;
+/** How many may survive by chance, since some tests depend on time. */
+const CHANCE = 1;
 
 /** By ids of mutants: those that survived when the sample was drawn, and which test killed each of the others, in how many ms. */
 interface Sample {
@@ -16,12 +18,12 @@ interface Sample {
   readonly killed: Readonly<Record<string, { readonly by: string; readonly ms: number }>>;
 }
 
-/** Draws the sample from what the last runs have found. */
+/** Draws the sample from what the last runs have found, without those that were killed by a time limit: they may be faster next time. */
 export function drawSample(): void {
   const last = lastVerdicts();
   const { mutants } = withoutEquivalents(luaMutants(luaFiles()));
   const drawn = mutants
-    .filter(({ id }) => id in last)
+    .filter(({ id }) => id in last && !/^Timeout of/.test(last[id]?.error ?? ""))
     .toSorted(byLot)
     .slice(0, SIZE);
   const killed = drawn.flatMap(({ id }) => {
@@ -34,7 +36,7 @@ export function drawSample(): void {
 }
 
 /**
- * Whether each mutant of the sample that was killed when it was drawn is still killed; prints what is not. Those whose line or test has
+ * Whether the mutants of the sample that were killed when it was drawn are still killed; prints those that are not. Those whose line or test has
  * changed since then do not count.
  */
 export async function holdsSample(): Promise<boolean> {
@@ -60,5 +62,5 @@ export async function holdsSample(): Promise<boolean> {
   const changed = Object.keys(sample.killed).length - judged.length;
   const counts = `${judged.length - survivors.length} of ${judged.length} mutants that were killed still are`;
   process.stdout.write(`▸ ${counts}; of the ${drawn} drawn ${changed} have changed, or their test has\n`);
-  return survivors.length === 0;
+  return survivors.length <= CHANCE;
 }
