@@ -23,7 +23,7 @@ export function moveCommand(): Command {
   return clientCommand(
     "move <id...>",
     "move tasks that wait: to the start or end of the line, or another priority or time",
-    ["paihao move report-8 --first", "paihao move report-8 report-9 --priority 7"],
+    ["paihao move report-8 --priority 0", "paihao move report-8 report-9 --delay 10m"],
   )
     .addOption(new Option("--first", "to the start of the line").conflicts(["last", "priority", "delay"]))
     .addOption(new Option("--last", "to the end of the line").conflicts(["priority", "delay"]))
