@@ -7,6 +7,6 @@ read_globals = {
   "Layout", "K", "P", "F", "Q", "S", "N", "A", "R", "C", "OPTIONS", "register",
   "Number", "Call", "Run", "Input", "Result", "Answers", "Past", "Notices",
   "Rate", "Forecast", "Service", "Snapshot", "Keyed", "Fair",
-  "Follow", "Settle", "Lease", "Completion", "Reservation",
+  "Due", "Follow", "Settle", "Lease", "Completion", "Reservation",
   "Breaker", "Filter", "Allowed", "Look", "Grace", "Setback", "Submission",
 }

@@ -41,6 +41,7 @@ export const ATTEMPT_ENDS = [
   "timeout",
   "canceled",
   "deadline",
+  "abandoned",
   "lease-lost",
   "shutdown",
 ] as const;

@@ -50,6 +50,8 @@ export const PRIORITY = { most: 0, default: 3, least: 7 } as const;
 
 /** The longest delay that a submission may ask for, seconds: a year. */
 export const LONGEST_DELAY_S = 366 * 86_400;
+/** How long a task may go without a look, seconds; the shortest leaves room for a few. */
+export const PRESENCE_S = { least: 5, most: 3600 } as const;
 
 /** The input of a task as it is stored: its bytes and their media type. */
 export interface Input {

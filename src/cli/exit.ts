@@ -84,6 +84,7 @@ function messageOf(error: PaihaoError): string {
   // The detail often repeats another part.
   const parts = [title, detail === title || detail === fields ? "" : detail, fields];
   if (reason === "deadline") parts.push("its deadline has passed");
+  if (reason === "abandoned") parts.push("nobody looked at it");
   const said = parts.filter((part) => part !== "").join(": ");
   const hint = hintOf(error);
   return plain(hint === undefined ? said : `${said} (${hint})`);

@@ -39,7 +39,7 @@ export class PaihaoError extends Error {
 export class TaskFailed extends PaihaoError {
   override readonly name = "TaskFailed";
 }
-/** The task was canceled, by someone or by its deadline (`problem.reason`). */
+/** The task was canceled, by someone, by its deadline, or as nobody looked at it (`problem.reason`). */
 export class TaskCanceled extends PaihaoError {
   override readonly name = "TaskCanceled";
 }

@@ -103,16 +103,17 @@ export class Engine {
       homes,
       others,
       metrics,
-      accepted: ({ id, options: { delayMs, deadlineMs } }, { index, snapshot, turn }) => {
-        if (deadlineMs !== null) maintenance.noteDue(homes.of(id), deadlineMs);
+      accepted: ({ id, options: { delayMs, deadlineMs, presenceMs } }, { index, snapshot, turn }) => {
+        const cancelMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, presenceMs ?? Number.POSITIVE_INFINITY);
+        if (cancelMs !== Number.POSITIVE_INFINITY) maintenance.noteDue(homes.of(id), cancelMs);
         if (delayMs > 0) maintenance.noteDue(homes.of(id), delayMs);
         // Tasks that wait for their keys depend on the ends of others, which says nothing about the accuracy of estimates.
         else if (!turn?.ends) this.sample.offer(id, turn ? turn.before : index, snapshot);
       },
     });
     const values = new LargeValues(large, keys);
-    const inspector = new Inspector({ ...stored, others, values }, notices.process);
     const batched = batchedVerbs(scripts, keys, homes, metrics);
+    const inspector = new Inspector({ ...stored, others, values, batched }, notices.process);
     const { noteDue } = maintenance;
     this.tasks = new Tasks({
       ...{ ...stored, notices, submitter, inspector, values, batched, submissions, noteDue, settings },

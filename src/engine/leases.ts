@@ -79,7 +79,7 @@ export class Leases {
     return this.#parts.batched.begin({ ...lease, leaseMs, apart });
   }
 
-  /** Renews a lease; "cancel" and "deadline" ask the worker to stop, "stale" means that the lease is lost. */
+  /** Renews a lease; "cancel", "deadline" and "abandoned" ask the worker to stop, "stale" means that the lease is lost. */
   async renew(lease: Lease, leaseMs: number): Promise<Renewed["verdict"]> {
     const { batched, breakers } = this.#parts;
     const { verdict } = await batched.renew({ ...lease, leaseMs });

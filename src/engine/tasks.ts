@@ -1,5 +1,7 @@
 import type { Keys } from "../store/keys.ts";
 import type {
+  Attendance,
+  AttendVerdict,
   Cancellation,
   CancelVerdict,
   Move,
@@ -97,6 +99,11 @@ export class Tasks {
   /** The task, or null if it is unknown. @throws ProblemError store-unavailable */
   inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     return this.#parts.inspector.inspect(id, options);
+  }
+
+  /** Keeps a task with a presence, as a look does that attends. @throws ProblemError store-unavailable */
+  attend(task: Attendance): Promise<AttendVerdict> {
+    return this.#parts.batched.attend(task);
   }
 
   /** Details of a task that few callers need; null if it is unknown. @throws ProblemError store-unavailable */

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, durationWithin, LONGEST_MS, LONGEST_TIMER_MS, parseDuration } from "../config/duration.ts";
-import { isQueueName } from "../task.ts";
+import { isQueueName, PRESENCE_S } from "../task.ts";
 import type { SubmittedTask, TaskContext } from "./task-context.ts";
 import type { Undos } from "./undos.ts";
 
@@ -65,6 +65,11 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    * pass them. With a `concurrency` above 1, that many at once.
    */
   keyed?: KeyedOptions<I>;
+  /**
+   * Cancels a task when nobody has looked at it for so long, waiting or running, unless its submission says otherwise: from 5 s to
+   * 1 h.
+   */
+  presence?: Duration;
   /** How long a new task should wait at most, for autoscaling: the queue's `slotsWanted` says how many slots that needs. */
   targetWait?: Duration;
   /**
@@ -133,6 +138,7 @@ export const OPTIONS = {
   rate: option("rate", "none", readRate, ["max", "per"]),
   fair: option("fair", "false", readFair, ["by", "weight"]),
   keyed: option("keyed", "none", readKeyed, ["by", "concurrency"]),
+  presence: option("presenceMs", "none", duration(PRESENCE_S.least * 1000, PRESENCE_S.most * 1000)),
   targetWait: option("targetWaitMs", "none", duration()),
   isolate: option("isolate", "false", readIsolate, ["memoryMb"]),
   // The names in it are those of steps.

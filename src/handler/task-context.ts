@@ -10,7 +10,7 @@ export interface TaskContext {
   readonly maxAttempts: number;
   /** Increases with every reservation of the queue: pass it to a resource that must refuse late writers. */
   readonly fence: number;
-  /** Fires at the timeout, on cancel, at the task's deadline, when the lease is lost and at shutdown; its `reason` says which. */
+  /** Fires at the timeout, on cancel, at the task's deadline, when nobody has looked at it for its `presence`, when the lease is lost and at shutdown; its `reason` says which. */
   readonly signal: AbortSignal;
   /** A log whose lines have the task's id. */
   readonly log: Logger;

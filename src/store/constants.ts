@@ -25,11 +25,13 @@ export const SHARED = {
   maxSamples: 360,
   /** The message on the channel of a queue's work if a waiting request gets the work as well, see standby.ts. */
   passedOn: "p",
-  /** Who asked for the cancel of a running task: its caller, or its deadline. */
+  /** Why a running task is canceled: its caller asked for it, its deadline has passed, or nobody has looked at it. */
   cancelByCaller: "1",
   cancelByDeadline: "d",
-  /** The error code of a task that was canceled by its deadline. */
+  cancelByAbsence: "a",
+  /** The error codes of tasks that were canceled by their deadline, or because nobody looked at them. */
   deadlinePassed: "deadline-passed",
+  abandoned: "abandoned",
   /** The numbers of tasks over which the error of the mean service time as a forecast is measured. */
   forecastBlocks: [SHORTEST_BLOCK, 4 * SHORTEST_BLOCK, 16 * SHORTEST_BLOCK, 64 * SHORTEST_BLOCK],
   shortestForecastBlock: SHORTEST_BLOCK,

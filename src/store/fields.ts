@@ -67,7 +67,11 @@ export const TASK_FIELDS = {
     "of a dead task, the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence",
   ],
   deadline: ["D", "deadline, ms"],
-  cancel: ["k", "of a running task whose cancel is requested: who asked, SHARED.cancelByCaller or cancelByDeadline"],
+  presenceMs: ["Q", "after how long without a look it is canceled, ms; until when that is: its score in deadlines"],
+  cancel: [
+    "k",
+    "of a running task whose cancel is requested: why, SHARED.cancelByCaller, cancelByDeadline or cancelByAbsence",
+  ],
   result: ["R", "its result, see result.ts, when short: the first 64 bytes"],
   result2: ["R2", "the next 64, and so on"],
   result3: ["R3", ""],
@@ -75,7 +79,7 @@ export const TASK_FIELDS = {
   ended: ["e", "ended, ms"],
   expires: ["x", "expiry of the result, ms"],
   deleted: ["g", "1 if the result was deleted"],
-  errorCode: ["y", "error code of a failed task; SHARED.deadlinePassed for a task that its deadline canceled"],
+  errorCode: ["y", "error code of a failed task; SHARED.deadlinePassed or abandoned for a task that time canceled"],
   errors: ["E", "last errors, JSON array, newest first, truncated"],
   past: ["P", "the attempts that did not end it, newest first, see lua/past.lua; default none"],
 } as const;

@@ -34,7 +34,11 @@ export const KEYS = {
     "list",
     "how it stood and what happened to it in the latest intervals of 10 s, newest first: see verbs/history.lua; capped, PX",
   ],
-  deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
+  deadlines: [
+    "c:<queue>",
+    "zset",
+    "tasks with a deadline or presence that have not ended: score = when the first of both passes, ms",
+  ],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
   workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],
   slots: ["k:<queue>", "hash", "their slots: worker → slots"],
@@ -83,7 +87,7 @@ export const KEYS = {
   work: [
     "n:<queue>",
     "channel",
-    '"there is work" (empty), or "cancel <id>" or "deadline <id>" for the worker that runs it',
+    '"there is work" (empty), or "cancel <id>", "deadline <id>" or "abandoned <id>" for the worker that runs it',
   ],
   wake: [
     "wk:<queue>",

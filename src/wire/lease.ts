@@ -28,7 +28,10 @@ export type Lease = Document<typeof lease>;
 export const renewal = z.object({
   id: text,
   cancelRequested: flag,
-  reason: z.enum(["canceled", "deadline"]).nullable().describe("Why the worker is asked to stop; null if it is not."),
+  reason: z
+    .enum(["canceled", "deadline", "abandoned"])
+    .nullable()
+    .describe("Why the worker is asked to stop; null if it is not."),
   leaseSeconds: z.number(),
 });
 export type Renewal = Document<typeof renewal>;

@@ -1,4 +1,4 @@
-import { LONGEST_DELAY_S, PRIORITY } from "../task.ts";
+import { LONGEST_DELAY_S, PRESENCE_S, PRIORITY } from "../task.ts";
 import { flag, oneParameter, type Parameter, text, valid, whole, wrongParameter } from "./parameter.ts";
 import { urgencyOf } from "./priority.ts";
 
@@ -20,11 +20,16 @@ interface Option<T> {
 
 const option = <T>(of: Option<T>): Option<T> => of;
 
-/** Seconds in each unit of Cancel-After. */
+/** Seconds in each unit of Cancel-After and presence. */
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 /** The shortest deadline, seconds: the store checks about once a second. */
 const MIN_DEADLINE_S = 1;
 const DEADLINE = `${MIN_DEADLINE_S} to ${LONGEST_DELAY_S} seconds`;
+const PRESENCE = `${PRESENCE_S.least} to ${PRESENCE_S.most} seconds, such as 30, 30s, 5m or 1h`;
+const readPresence = (given: string) => millisecondsOf(spanOf(given), PRESENCE_S.least, PRESENCE_S.most);
+/** The sooner of two times, each null for none. */
+const sooner = (first: number | null, second: number | null): number | null =>
+  Math.min(first ?? Number.POSITIVE_INFINITY, second ?? Number.POSITIVE_INFINITY);
 
 /**
  * The options of a submission: everything about an option is defined here. If a task has a field of the same name
@@ -66,7 +71,7 @@ const OPTIONS = {
   }),
   deadlineMs: option<number | null>({
     default: null,
-    both: (first, second) => Math.min(first ?? Number.POSITIVE_INFINITY, second ?? Number.POSITIVE_INFINITY),
+    both: sooner,
     forms: [
       {
         ...{ in: "query", line: "number", name: "deadline" },
@@ -81,10 +86,28 @@ const OPTIONS = {
         description: "The same as `deadline`: `90`, `90s`, `5m` or `1h`. If both are given, the earlier one counts.",
         schema: { type: "string" },
         expected: `${DEADLINE}, such as 90, 90s, 5m or 1h`,
-        read(given) {
-          const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(given.trim()) ?? [];
-          return millisecondsOf(Number(amount) * (UNITS[unit] ?? Number.NaN), MIN_DEADLINE_S);
-        },
+        read: (given) => millisecondsOf(spanOf(given), MIN_DEADLINE_S),
+      },
+    ],
+  }),
+  presenceMs: option<number | null>({
+    default: null,
+    both: sooner,
+    forms: [
+      {
+        ...{ in: "query", line: "string", name: "presence" },
+        description:
+          "Cancel the task when nobody has looked at it for so long: `30`, `30s`, `5m` or `1h`; 5 s to 1 h. By default that of its handler, if it has one.",
+        schema: { type: "string" },
+        expected: PRESENCE,
+        read: readPresence,
+      },
+      {
+        ...{ in: "header", name: "Presence" },
+        description: "The same as `presence`. If both are given, the shorter counts.",
+        schema: { type: "string" },
+        expected: PRESENCE,
+        read: readPresence,
       },
     ],
   }),
@@ -184,8 +207,14 @@ function possible(options: SubmitOptions): SubmitOptions {
 /** Seconds of a decimal number. */
 const secondsOf = (given: string): number => (/^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN);
 
-const millisecondsOf = (seconds: number, min: number): number | undefined =>
-  seconds >= min && seconds <= LONGEST_DELAY_S ? Math.round(seconds * 1000) : undefined;
+/** Seconds of a decimal number with a unit. */
+function spanOf(given: string): number {
+  const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(given.trim()) ?? [];
+  return Number(amount) * (UNITS[unit] ?? Number.NaN);
+}
+
+const millisecondsOf = (seconds: number, min: number, max: number = LONGEST_DELAY_S): number | undefined =>
+  seconds >= min && seconds <= max ? Math.round(seconds * 1000) : undefined;
 
 const RFC3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;

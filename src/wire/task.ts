@@ -80,6 +80,9 @@ export const task = z.object({
   finishedAt: time.nullable(),
   expiresAt: time.nullable(),
   deadlineAt: time.nullable().describe("When the task is canceled unless it has ended."),
+  presentUntil: time
+    .nullable()
+    .describe("When the task is canceled unless somebody looks at it before, or it ends; null without `presence`."),
   held: flag.describe(
     "The line key of the task is at its limit: the task cannot start before another with the same key has ended.",
   ),

@@ -11,7 +11,7 @@ import type { Attempt } from "./attempt/attempt.ts";
 const LOOK_MS = 300;
 
 /** Why the handler is to stop, by the verdict of a renewal. */
-const CAUSES = { cancel: "canceled", deadline: "deadline", stale: "lease-lost" } as const;
+const CAUSES = { cancel: "canceled", deadline: "deadline", abandoned: "abandoned", stale: "lease-lost" } as const;
 
 /** Renews the leases of a worker process, each after a third of its length, with one timer for all. */
 export class LeaseRenewer implements Role {

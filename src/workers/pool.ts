@@ -126,7 +126,7 @@ export class Pool implements Role, Slots {
   #notice(partition: number, bytes: Buffer | null): void {
     const [word, id] = bytes?.toString().split(" ") ?? [];
     if (word === "cancel") this.#renewer.abort("canceled", id);
-    else if (word === "deadline") this.#renewer.abort("deadline", id);
+    else if (word === "deadline" || word === "abandoned") this.#renewer.abort(word, id);
     else {
       this.news[partition] = true;
       for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);

@@ -20,8 +20,8 @@ const POINTERS_MS = 30_000;
 const SAMPLE_LATE_MS = 50;
 
 /**
- * Runs `engine.maintenance.tick` in every partition, which cancels tasks past their deadline, lets due ones join the line, and returns
- * those of lost workers to it. Also samples the histories of queues and checks the pointers of keyed queues. Every process runs a ticker.
+ * Runs `engine.maintenance.tick` in every partition, which cancels tasks past their deadline or that nobody looks at, lets due ones join
+ * the line, and returns those of lost workers to it. Also samples the histories of queues and checks the pointers of keyed queues. Every process runs a ticker.
  */
 export class Ticker implements Role {
   readonly #engine: Engine;
@@ -108,10 +108,10 @@ export class Ticker implements Role {
   }
 
   #tell({ late, lost }: Ticked): void {
-    for (const { queue, id, verdict } of late) {
-      const line = { requestId: id, queue };
-      if (verdict === "canceled") this.#log.info(line, "the deadline of the task has passed; it is canceled");
-      else this.#log.info(line, "the deadline of the running task has passed; its handler is asked to stop");
+    for (const { queue, id, verdict, reason } of late) {
+      const why = reason === "deadline" ? "the deadline of the task has passed" : "nobody looks at the task any more";
+      const what = verdict === "canceled" ? "it is canceled" : "its handler is asked to stop";
+      this.#log.info({ requestId: id, queue }, `${why}; ${what}`);
     }
     for (const { queue, id, worker, losses, fate } of lost) {
       const line = { requestId: id, queue, worker, losses };

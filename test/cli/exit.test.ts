@@ -52,6 +52,8 @@ describe("the exit code and message of an error", () => {
     }
     const late = taskError(problemOf("canceled", 410, { reason: "deadline" }));
     expect(failureOf(late)).to.deep.equal({ exitCode: 3, message: "A title: its deadline has passed" });
+    const left = taskError(problemOf("canceled", 410, { reason: "abandoned" }));
+    expect(failureOf(left)).to.deep.equal({ exitCode: 3, message: "A title: nobody looked at it" });
   });
 
   it("repeat nothing, and say what to do", () => {

@@ -83,12 +83,14 @@ describe("paihao in a script", function () {
       }
     });
 
-    it("passes on priority, delay and deadline", async () => {
-      await paihao(["submit", "gated", "1", "--id", "later", "--delay", "1h", "--deadline", "2h", "--priority", "0"]);
+    it("passes on priority, delay, deadline and presence", async () => {
+      const times = ["--delay", "1h", "--deadline", "2h", "--presence", "30m"];
+      await paihao(["submit", "gated", "1", "--id", "later", ...times, "--priority", "0"]);
       const { json } = await server.send("/v1/requests/later/status");
       expect(json.state).to.equal("scheduled");
       expect(json.eta.seconds).to.be.within(3500, 3600);
       expect(Date.parse(json.deadlineAt) - Date.parse(json.createdAt)).to.equal(7_200_000);
+      expect(Date.parse(json.presentUntil) - Date.parse(json.createdAt)).to.equal(1_800_000);
     });
 
     it("prints one line per change on stderr with --watch, and only the result on stdout", async () => {

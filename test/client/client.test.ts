@@ -28,6 +28,13 @@ describe("the client", () => {
     expect(await client.result(task.id)).to.deep.equal(await client.result(task));
   });
 
+  it("submits a task with a presence, which it is told", async () => {
+    const { id } = await client.submit("greet", { name: "Ada" }, { delay: "1h", presence: "30m" });
+    const { createdAt, presentUntil } = await client.status(id);
+    expect(Date.parse(presentUntil ?? "") - Date.parse(createdAt)).to.equal(1_800_000);
+    await client.cancel(id);
+  });
+
   it("runs a task and reports its place, its progress and its end", async () => {
     const [first, second] = [closedGate(), closedGate()];
     const blocking = client.run("gated", first.input);

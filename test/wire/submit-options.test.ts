@@ -25,6 +25,7 @@ describe("the options of a submission", () => {
       priority: 3,
       delayMs: 0,
       deadlineMs: null,
+      presenceMs: null,
       maxIndex: null,
       dryRun: false,
       webhook: null,
@@ -88,6 +89,19 @@ describe("the options of a submission", () => {
     }
     expect(() => within("10s", "delay=20")).to.throw(ProblemError, /^deadline: expected a later time/);
     expect(refused("deadline=5&deadline=5")).to.equal("deadline");
+  });
+
+  it("accept a presence as a time with a unit, or seconds, in the query or a Presence header; the shorter counts", () => {
+    const both = (header: string, query = "") =>
+      readSubmitOptions(new URLSearchParams(query), { presence: header }, NOW).presenceMs;
+    expect(["5", "30s", "1.5m", "1h"].map((value) => read(`presence=${value}`).presenceMs)).to.deep.equal([
+      ...[5000, 30_000, 90_000, 3_600_000],
+    ]);
+    expect([both("30s"), both("30s", "presence=5"), both("5", "presence=30s")]).to.deep.equal([30_000, 5000, 5000]);
+    for (const value of ["", "0", "-1", "4.999", "3601", "2h", "30ms", "1d", "1e1", "٣٠", "30 s"]) {
+      expect(refused(`presence=${encodeURIComponent(value)}`), value).to.equal("presence");
+      expect(() => both(value), value).to.throw(ProblemError, /^Presence: expected 5 to 3600 seconds/);
+    }
   });
 
   it("accept only exact whole numbers and booleans", () => {

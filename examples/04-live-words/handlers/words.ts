@@ -12,6 +12,8 @@ const tale = (about: string) =>
 export const words = defineHandler({
   queue: "words",
   concurrency: 1,
+  // Whoever has closed the page does not keep others waiting.
+  presence: "30s",
   input: z.strictObject({ about: z.string().min(1).max(200) }),
   async run({ about }, task) {
     const text = tale(about);

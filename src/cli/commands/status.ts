@@ -39,6 +39,7 @@ function statusLines(status: Status, lastError: string | null): string[] {
     ["finished", timeText(status.finishedAt)],
     ["result until", status.state === "succeeded" ? status.expiresAt : null],
     ["deadline", status.finishedAt === null ? status.deadlineAt : null],
+    ["kept until", status.presentUntil ?? null],
     ["actions", status.actions?.join(", ") || null],
   ]);
 }

@@ -31,6 +31,7 @@ export function submitCommand(): Command {
     .option("--priority <n>", "0, the most urgent, to 7 (default: 3)", wholeWithin(PRIORITY.most, PRIORITY.least))
     .option("--delay <time>", "start it no sooner than after this time", readDuration)
     .option("--deadline <time>", "cancel it if it has not ended after this time", readDuration)
+    .option("--presence <time>", "cancel it when nobody has looked at it for this time: 5s to 1h", readDuration)
     .option("--query <name=value>", "parameter for the handler; may be repeated", addParameter)
     .option("--type <type>", "media type of an input that is not JSON, e.g. image/png")
     .action(clientAction(run));

@@ -7,7 +7,7 @@ import type { Failure } from "./fail.ts";
 import { catalogueResult, problemResult } from "./problem.ts";
 
 /** Why a handler was asked to stop. */
-export type AbortCause = "timeout" | "canceled" | "deadline" | "lease-lost" | "shutdown";
+export type AbortCause = "timeout" | "canceled" | "deadline" | "abandoned" | "lease-lost" | "shutdown";
 
 /** The record of a thrown value. */
 export interface ErrorRecord {

@@ -19,6 +19,7 @@ export function batchedVerbs(scripts: Scripts, keys: Keys, homes: Homes, metrics
   };
   const isUnknown = (verdict: string) => verdict === "unknown";
   return {
+    attend: batched(scripts.attend, isUnknown),
     begin: batched(scripts.begin),
     cancel: batched(scripts.cancel, isUnknown),
     lose: batched((tag, items: readonly (Lease & TickQueue)[]) => scripts.lose(tag, items, DEAD_CAP)),

@@ -5,10 +5,12 @@ import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../../sto
 import { isOutcome, type Result, type State, type TaskAction } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { Batch } from "../calls/batch.ts";
+import type { BatchedVerbs } from "../calls/batched-verbs.ts";
 import { estimate } from "../estimates/estimate.ts";
 import { LARGE_DEFAULTS, type LargeValues } from "../large-values/large-values.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { OtherPartitions } from "../partitions/other-partitions.ts";
+import { isLookDue, keptUntil } from "./presence.ts";
 
 /** A snapshot of a task and its place in line. Times are ms of Redis's clock; null if not reached yet. */
 export interface Inspection {
@@ -40,6 +42,10 @@ export interface Inspection {
   readonly dueMs: number | null;
   /** When it is canceled unless it has ended. */
   readonly deadlineMs: number | null;
+  /** After how long without a look it is canceled. */
+  readonly presenceMs: number | null;
+  /** When it is canceled unless somebody looks at it before, or it ends; null once it has ended. */
+  readonly presentUntilMs: number | null;
   /** Whether it waits for its line key: it has not started, and as many other tasks hold the key as may. */
   readonly held: boolean;
   /** The task whose input was submitted again as this one. */
@@ -51,8 +57,8 @@ export interface Inspection {
   /** Finished, and the result was deleted. */
   readonly deleted: boolean;
   readonly errorCode: string | null;
-  /** Canceled by its deadline. */
-  readonly pastDeadline: boolean;
+  /** What has canceled it, if that was no caller: its deadline, or that nobody looked at it. */
+  readonly canceledBy: "deadline" | "abandoned" | null;
   readonly caller: string | null;
   /** Only if requested and available. */
   readonly result: Result | null;
@@ -72,7 +78,7 @@ export type TaskEnd = Pick<
   | "expiresMs"
   | "expired"
   | "deleted"
-  | "pastDeadline"
+  | "canceledBy"
   | "result"
 >;
 
@@ -95,6 +101,8 @@ export interface InspectOptions {
    * yes.
    */
   allowed?(task: Inspection): boolean;
+  /** Whether this is a look that keeps a task with a presence. Default: no. */
+  attends?(task: Inspection): boolean;
   /** A longer result is not read, and is null. Default: no limit. */
   readonly maxBytes?: number;
   /** Read only the beginning of a long result, and the rest on demand: see {@link Result.rest}. Default: no. */
@@ -103,7 +111,12 @@ export interface InspectOptions {
   readonly listen?: boolean;
 }
 
-/** How often a task is read again if its result was replaced in the meantime. */
+const CANCELED_BY: Readonly<Record<string, Inspection["canceledBy"]>> = {
+  [SHARED.deadlinePassed]: "deadline",
+  [SHARED.abandoned]: "abandoned",
+};
+
+/** How often a task is read again if it has changed in the meantime. */
 const LOOKS = 3;
 
 /** The dependencies of an inspector. */
@@ -113,20 +126,23 @@ export interface InspectorParts {
   readonly homes: Homes;
   readonly others: OtherPartitions;
   readonly values: LargeValues;
+  readonly batched: Pick<BatchedVerbs, "attend">;
 }
 
 /** Reads tasks. Reads of one turn of the event loop are sent together. */
 export class Inspector {
   readonly #homes: Homes;
   readonly #values: LargeValues;
+  readonly #attend: BatchedVerbs["attend"];
   readonly #looks: Batch<Look, PlacedTask>;
   /** Looks that add this process to the listeners of a task. */
   readonly #watches: Batch<Look, PlacedTask>;
 
   /** @param process what records call this process */
-  constructor({ scripts, keys, homes, others, values }: InspectorParts, process: string) {
+  constructor({ scripts, keys, homes, others, values, batched }: InspectorParts, process: string) {
     this.#homes = homes;
     this.#values = values;
+    this.#attend = batched.attend;
     this.#looks = batchOf(others, (partition, items) => scripts.inspect(keys.tag(partition), items));
     this.#watches = batchOf(others, (partition, items) => scripts.watch(keys.tag(partition), process, items));
   }
@@ -142,6 +158,13 @@ export class Inspector {
       if (!row || !snapshot || home === null) return null;
       const { resultBytes } = row;
       const without = view(id, row, index, snapshot, nowMs);
+      if (isLookDue(without, nowMs) && options.attends?.(without)) {
+        // What cannot be stored now will be by the next look; the task was read all the same.
+        const verdict = await this.#attend(without).catch(() => null);
+        if (verdict === "kept") return { ...without, presentUntilMs: keptUntil(without, nowMs) };
+        // It has ended in the meantime.
+        if (verdict !== null && looks < LOOKS) continue;
+      }
       if (resultBytes === 0 || resultBytes > (options.maxBytes ?? resultBytes)) return without;
       if (options.allowed && !options.allowed(without)) return without;
       if (options.inPieces && row.state === "succeeded" && resultBytes > LARGE_DEFAULTS.pieceBytes) {
@@ -221,13 +244,15 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
     expiresMs: row.expiresMs,
     dueMs,
     deadlineMs: row.deadlineMs,
+    presenceMs: row.presenceMs,
+    presentUntilMs: terminal ? null : row.presentUntilMs,
     held: row.held,
     original: row.original,
     again: row.again,
     expired: terminal && !row.deleted && row.expiresMs !== null && row.expiresMs <= nowMs,
     deleted: row.deleted,
     errorCode: row.errorCode,
-    pastDeadline: state === "canceled" && row.errorCode === SHARED.deadlinePassed,
+    canceledBy: state === "canceled" ? (CANCELED_BY[row.errorCode ?? ""] ?? null) : null,
     caller: row.caller || null,
     result: row.result && decodeResult(row.result),
     errors: row.errors,

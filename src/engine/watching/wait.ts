@@ -61,7 +61,8 @@ export class Wait {
       if (this.#end) return { end: this.#endOf(this.#end) };
       if (look || this.#changed) {
         this.#changed = false;
-        const seen = await this.#inspector.inspect(this.#task.id, { result: true, inPieces: true });
+        const attends = () => !this.#left;
+        const seen = await this.#inspector.inspect(this.#task.id, { result: true, inPieces: true, attends });
         if (seen && isOutcome(seen.state)) return { end: seen };
         if (seen === null || deadlineMs <= Date.now() || this.#left) return { end: null, seen };
       }
@@ -86,8 +87,8 @@ export class Wait {
   #endOf({ result, finishedMs, ...end }: NoticedEnd): TaskEnd {
     const { id, queue } = this.#task;
     const stored = result && decodeResult(result);
-    // The notice of an end by deadline carries no facts, so such an end never gets here.
-    const never = { expired: false, deleted: false, pastDeadline: false };
+    // The notice of a cancel by time carries no facts, so such an end never gets here.
+    const never = { expired: false, deleted: false, canceledBy: null };
     return { id, queue, ...end, ...never, nowMs: finishedMs, finishedMs, result: stored };
   }
 }

@@ -1,6 +1,7 @@
 import { Loop } from "../../loop.ts";
 import type { Engine } from "../engine.ts";
 import type { Inspection } from "../reading/inspect.ts";
+import { isLookDue, keptUntil } from "../reading/presence.ts";
 import type { Listening } from "./notices.ts";
 import { versionOf } from "./version.ts";
 
@@ -39,7 +40,11 @@ interface WatchedTask {
   /** Which of the passes reads it even without a notice. */
   readonly pass: number;
   readonly listeners: Set<WatchListener>;
+  /** Those whose watch is a look that keeps a task with a presence. */
+  readonly keepers: Set<WatchListener>;
   latest: Inspection | null;
+  /** When it was read, on the clock of `performance.now()`. */
+  latestAt: number;
   /** The number of the read that it came from. */
   latestLook: number;
   version: string;
@@ -53,7 +58,7 @@ interface WatchedTask {
 
 /** The part of an engine that watching needs. */
 interface WatchedEngine extends Pick<Engine, "notices"> {
-  readonly tasks: Pick<Engine["tasks"], "inspect">;
+  readonly tasks: Pick<Engine["tasks"], "inspect" | "attend">;
   readonly queues: Pick<Engine["queues"], "figures">;
 }
 
@@ -94,11 +99,13 @@ export class Watchers {
 
   /**
    * Begins to watch a task: the listener is called for every change after `first`, perhaps twice for one.
+   * @param keeps whether the watch is a look that keeps a task with a presence, for as long as it lasts
    * @throws ProblemError store-unavailable
    */
-  async watch(id: string, listener: WatchListener): Promise<Watch> {
+  async watch(id: string, listener: WatchListener, keeps = false): Promise<Watch> {
     const entry = this.#entries.get(id) ?? this.#open(id);
     entry.listeners.add(listener);
+    if (keeps) entry.keepers.add(listener);
     const stop = () => this.#leave(entry, listener);
     try {
       // Listen first, then read: otherwise a change could be missed in between.
@@ -134,7 +141,9 @@ export class Watchers {
       id,
       pass: this.#opened % WATCH_DEFAULTS.fullEvery,
       listeners: new Set(),
+      keepers: new Set(),
       latest: null,
+      latestAt: 0,
       latestLook: 0,
       version: "",
       due: false,
@@ -150,6 +159,7 @@ export class Watchers {
   }
 
   #leave(entry: WatchedTask, listener: WatchListener): void {
+    entry.keepers.delete(listener);
     if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
     this.#entries.delete(entry.id);
     entry.listening.stop();
@@ -192,6 +202,7 @@ export class Watchers {
     // Concurrent reads may return in another order.
     if (seen && look < entry.latestLook) return;
     entry.latestLook = look;
+    entry.latestAt = performance.now();
     const version = seen ? versionOf(seen) : "";
     const isFirst = latest === null;
     if (version === entry.version) {
@@ -215,17 +226,33 @@ export class Watchers {
   async #pass(): Promise<number> {
     this.#passes += 1;
     const turn = this.#passes % WATCH_DEFAULTS.fullEvery;
+    await this.#keepWatched();
     const waiting = new Set<string>();
     for (const { latest } of this.#entries.values()) if (latest?.state === "waiting") waiting.add(latest.queue);
     const moved = await this.#movedOf([...waiting]);
     const entries = [...this.#entries.values()].filter(
       ({ latest, due, pass }) => due || pass === turn || (latest?.state === "waiting" && moved.has(latest.queue)),
     );
-    const { slice } = WATCH_DEFAULTS;
-    for (let n = 0; n < entries.length; n += slice) {
-      await Promise.all(entries.slice(n, n + slice).map((entry) => this.#look(entry, true)));
-    }
+    await inSlices(entries, (entry) => this.#look(entry, true));
     return this.#passMs;
+  }
+
+  /** Keeps the tasks with a presence that somebody watches. What fails is repeated in the next pass. */
+  async #keepWatched(): Promise<void> {
+    const absent = [...this.#entries.values()].filter(
+      ({ keepers, latest, latestAt }) =>
+        keepers.size > 0 && latest !== null && isLookDue(latest, nowOf(latest, latestAt)),
+    );
+    await inSlices(absent, (entry) => this.#keep(entry).catch(this.#onError));
+  }
+
+  async #keep(entry: WatchedTask): Promise<void> {
+    const { latest, latestAt } = entry;
+    if (latest === null) return;
+    const verdict = await this.#engine.tasks.attend(latest);
+    // It has changed since it was read last.
+    if (verdict !== "kept" || entry.latest !== latest) entry.due = true;
+    else entry.latest = { ...latest, presentUntilMs: keptUntil(latest, nowOf(latest, latestAt)) };
   }
 
   /** The queues whose figures differ from the last pass: only there can anyone have moved up. */
@@ -241,4 +268,12 @@ export class Watchers {
     this.#figures = figures;
     return moved;
   }
+}
+
+/** The time by the clock of the store, ms, from the last reading of a task. */
+const nowOf = ({ nowMs }: Inspection, atMs: number): number => nowMs + performance.now() - atMs;
+
+async function inSlices(entries: readonly WatchedTask[], act: (entry: WatchedTask) => Promise<void>): Promise<void> {
+  const { slice } = WATCH_DEFAULTS;
+  for (let n = 0; n < entries.length; n += slice) await Promise.all(entries.slice(n, n + slice).map(act));
 }

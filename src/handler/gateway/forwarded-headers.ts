@@ -2,7 +2,7 @@ import { isHopByHop, namedByConnection } from "../result-headers.ts";
 
 /** Headers of this message and of this server, which a gateway replaces or keeps to itself. */
 const OWN = new Set([
-  ...["host", "content-length", "expect", "prefer", "priority", "cancel-after", "x-request-id"],
+  ...["host", "content-length", "expect", "prefer", "priority", "cancel-after", "presence", "x-request-id"],
   // The trace context, which is checked, kept with the task, and sent as that of the attempt.
   ...["traceparent", "tracestate"],
 ]);

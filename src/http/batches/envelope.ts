@@ -13,7 +13,7 @@ export interface Envelope {
 const MEMBERS = ["id", "input", ...Object.keys(LINE_MEMBERS)];
 
 /**
- * Reads `{ "id"?, "input", "priority"?, "delay"?, "deadline"? }`. Unknown members are refused, since a misspelt one would be ignored.
+ * Reads `{ "id"?, "input", "priority"?, "delay"?, "deadline"?, "presence"? }`. Unknown members are refused, since a misspelt one would be ignored.
  * @param defaults the options of the batch
  * @throws ProblemError malformed-json, invalid-input of a number too large, or invalid-parameter that names the member
  */

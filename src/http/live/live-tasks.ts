@@ -2,9 +2,10 @@ import type { Context } from "koa";
 import { ByteBudget } from "../../engine/large-values/byte-budget.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
-import type { Watchers } from "../../engine/watching/watchers.ts";
+import type { Watch, Watchers, WatchListener } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../server/response.ts";
+import { accessOf, keepsPresent } from "../task/access.ts";
 import { EventStreams } from "./event-streams.ts";
 import type { FollowedTask, OutputSource } from "./output-pump.ts";
 import { type OutputReader, OutputReaders } from "./output-readers.ts";
@@ -39,8 +40,7 @@ export class LiveTasks {
    */
   async followEvents(ctx: Context, task: FollowedTask, known: string): Promise<void> {
     const events = this.#eventsOf(ctx, task, known);
-    const watching = this.#watchers.watch(task.id, (seen) => events.tell(seen));
-    const watched = await watching.catch((error: unknown) => {
+    const watched = await this.#watch(ctx, task, (seen) => events.tell(seen)).catch((error: unknown) => {
       events.stop();
       throw error;
     });
@@ -61,16 +61,14 @@ export class LiveTasks {
       closed = true;
       stop?.();
     });
-    this.#watchers
-      .watch(task.id, (seen) => events.tell(seen))
-      .then(
-        (watched) => {
-          stop = watched.stop;
-          if (closed) stop();
-          else events.begin(watched.first);
-        },
-        (error: unknown) => events.fail(error),
-      );
+    this.#watch(ctx, task, (seen) => events.tell(seen)).then(
+      (watched) => {
+        stop = watched.stop;
+        if (closed) stop();
+        else events.begin(watched.first);
+      },
+      (error: unknown) => events.fail(error),
+    );
   }
 
   /**
@@ -81,7 +79,7 @@ export class LiveTasks {
   async followOutput(ctx: Context, task: FollowedTask, from: number): Promise<OutputReader | undefined> {
     let reader: OutputReader | undefined;
     let early: Inspection | null | undefined;
-    const watched = await this.#watchers.watch(task.id, (seen) => {
+    const watched = await this.#watch(ctx, task, (seen) => {
       if (reader) reader.tell(seen);
       else early = seen;
     });
@@ -102,5 +100,9 @@ export class LiveTasks {
   #eventsOf(ctx: Context, task: FollowedTask, known: string): TaskEvents {
     // Only the caller's state, not the whole request, since a stream may be open for hours.
     return new TaskEvents({ ctx: { state: ctx.state }, api: this.#api, source: this.#source, task, known });
+  }
+
+  #watch(ctx: Context, task: FollowedTask, listener: WatchListener): Promise<Watch> {
+    return this.#watchers.watch(task.id, listener, keepsPresent(accessOf(ctx), task));
   }
 }

@@ -5,6 +5,8 @@ import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
+import { accessOf, keepsPresent } from "../task/access.ts";
+import type { FollowedTask } from "./output-pump.ts";
 
 /**
  * What ends the wait of each caller, by the signal that ends all waits, so that a signal has one listener however many callers
@@ -56,7 +58,7 @@ function callersUntil(closing: AbortSignal): ChurnMap<() => void, true> {
 
 /** The condition and time limit of a long poll. */
 interface LongPoll {
-  readonly id: string;
+  readonly task: FollowedTask;
   readonly ms: number;
   /** Whether the caller can be answered; null: the task is unknown, or was deleted. */
   ready(seen: Inspection | null): boolean;
@@ -66,15 +68,21 @@ interface LongPoll {
  * Waits until the task is ready, the time is up, or the caller must be answered.
  * @throws ProblemError store-unavailable, rate-limited where this caller has too many streams and long polls open
  */
-export async function longPoll(ctx: Context, api: Api, watchers: Watchers, { id, ms, ready }: LongPoll): Promise<void> {
+export async function longPoll(
+  ctx: Context,
+  api: Api,
+  watchers: Watchers,
+  { task, ms, ready }: LongPoll,
+): Promise<void> {
   api.streams.add(ctx);
   let release: () => void = () => undefined;
   const over = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const watched = await watchers.watch(id, (seen) => {
+  const listener = (seen: Inspection | null) => {
     if (ready(seen)) release();
-  });
+  };
+  const watched = await watchers.watch(task.id, listener, keepsPresent(accessOf(ctx), task));
   const timer = setTimeout(release, ms);
   whenGone(ctx, api, release);
   if (ready(watched.first)) release();

@@ -3,7 +3,7 @@ import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
 
 /** A followed task. Its creation time tells it from a later task with the same id. */
-export type FollowedTask = Pick<Inspection, "id" | "createdMs">;
+export type FollowedTask = Pick<Inspection, "id" | "caller" | "createdMs">;
 
 /** A page of up to this many characters is sent without asking for room: the number of connections limits how much these hold. */
 const SHORT_PAGE = 64 * 1024;

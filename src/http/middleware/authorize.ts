@@ -3,6 +3,7 @@ import { ProblemError } from "../../errors.ts";
 import { type Route, routeOf } from "../routes.ts";
 import { type Access, accessOf, hasScope, type ShownLink } from "../task/access.ts";
 import type { Check } from "./checks.ts";
+import { fromOwnPage } from "./identify.ts";
 
 /** Maximum length of the query of a request, in encoded characters. */
 const QUERY_LIMIT = 8192;
@@ -35,7 +36,7 @@ function check(ctx: Context): void {
 /** The refusal if the key of a request lacks these scopes; else undefined. */
 function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): ProblemError | undefined {
   if (hasScope(access, scopes)) return undefined;
-  if (access.key !== "valid" || typeof scopes === "string") return unauthenticated(access, fromBrowser(ctx));
+  if (access.key !== "valid" || typeof scopes === "string") return unauthenticated(access, fromOwnPage(ctx));
   return forbidden(scopes);
 }
 
@@ -54,11 +55,6 @@ function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "
 
 /** Makes a browser ask for a key (RFC 7617 §2). Not sent to API clients. */
 const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
-
-/** Whether a script of our pages sent the request: the dashboard asks for a key itself. */
-function fromBrowser(ctx: Context): boolean {
-  return ctx.get("X-Requested-With") === "paihao-dashboard";
-}
 
 /** Names no error if no key was sent (RFC 6750 §3). */
 function unauthenticated({ key }: Access, browser: boolean): ProblemError {

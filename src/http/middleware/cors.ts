@@ -13,6 +13,7 @@ const EXPOSED = [
   "X-Task-State",
   "X-Queue-Index",
   "X-Queue-ETA",
+  "Presence",
   "Idempotent-Replayed",
   "ETag",
   "Vary",

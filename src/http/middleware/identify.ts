@@ -25,7 +25,8 @@ function passwordOf(header: string): string | undefined {
 export function identify({ keyRing, signer }: { keyRing?: KeyRing; signer?: LinkSigner }): Middleware {
   const open = openAccess(signer);
   return (ctx, next) => {
-    ctx.state.access = keyRing ? shown(ctx, keyRing, signer) : open;
+    const access = keyRing ? shown(ctx, keyRing, signer) : open;
+    ctx.state.access = fromOwnPage(ctx) ? { ...access, dashboard: true } : access;
     return next();
   };
 }
@@ -41,5 +42,10 @@ function shown(ctx: Context, keyRing: KeyRing, signer: LinkSigner | undefined): 
  * that changes something needs a header that our own script sends and pages of other sites cannot (Fetch standard, preflight).
  */
 function mayBeBrowser(ctx: Context): boolean {
-  return ctx.get("X-Requested-With") === "paihao-dashboard" || !hasEffects(ctx);
+  return fromOwnPage(ctx) || !hasEffects(ctx);
+}
+
+/** Whether the script of a page of ours has sent the request: the dashboard always says so, the page of a task where it changes something. */
+export function fromOwnPage(ctx: Context): boolean {
+  return ctx.headers["x-requested-with"] === "paihao-dashboard";
 }

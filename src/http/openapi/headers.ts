@@ -34,6 +34,10 @@ export const headers = {
     type: "string",
     pattern: "^[0-9]+(\\.[0-9]+)?$",
   }),
+  Presence: header("After how many seconds without a look the task is canceled; absent if it is kept all the same.", {
+    type: "string",
+    pattern: "^[0-9]+(\\.[0-9]+)?$",
+  }),
   ETag: header("The version of the response. On a result: the value that the handler set, if any."),
   Expires: header("When the result expires, or what the handler set."),
   "Cache-Control": header("How long the result may be cached, or what the handler set."),

@@ -7,7 +7,7 @@ import type { Response, Responses, Schema } from "./types.ts";
 /** Headers about a task that has not ended. */
 export const PENDING_HEADERS: readonly HeaderName[] = [
   ...(["Location", "Operation-Location", "Link", "Retry-After"] as const),
-  ...(["X-Task-State", "X-Queue-Index", "X-Queue-ETA"] as const),
+  ...(["X-Task-State", "X-Queue-Index", "X-Queue-ETA", "Presence"] as const),
 ];
 
 /** Headers that come with the problems of a code. */

@@ -104,8 +104,9 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   canceled: {
     meaning:
-      "The task was canceled, by a caller or, with `reason` `deadline`, because it had not ended by its deadline. It has no result.",
-    action: "To run it after all, submit it again under another id; after a deadline, with a later one.",
+      "The task was canceled: by a caller; with `reason` `deadline`, because it had not ended by its deadline; or with `abandoned`, because nobody had looked at it for as long as its presence. It has no result.",
+    action:
+      "To run it after all, submit it again under another id: after a deadline with a later one, after `abandoned` with a longer presence or none.",
     example: { ...TASK, state: "canceled", finishedAt: "2026-03-01T12:00:00.000Z" },
   },
   expired: {

@@ -21,11 +21,12 @@ const NO_KEYS: ReturnType<typeof lineKeysOf> = {};
 export function assembleSubmission(
   ctx: Context,
   api: Api,
-  { id, identity, trace, original, handler, options, checked }: SubmissionParts,
+  { id, identity, trace, original, handler, options: given, checked }: SubmissionParts,
 ): Submission {
-  const { queue, fair, keyed } = handler;
+  const { queue, fair, keyed, presenceMs } = handler;
   const { input, mediaType, value } = checked;
   const caller = callerOf(ctx);
+  const options = presenceMs === undefined || given.presenceMs !== null ? given : { ...given, presenceMs };
   const derivable = { id, queue, query: options.query, mediaType, caller };
   const { share, key } = fair || keyed ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
   return { id, queue, input, mediaType, identity, caller, options, share, key, trace, original };

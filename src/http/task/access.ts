@@ -12,6 +12,8 @@ export interface Access {
   readonly scopes: ReadonlySet<Scope>;
   /** `none` was sent, or an `invalid` one; `off`: this server has no keys, and everyone may do everything. */
   readonly key: "off" | "none" | "invalid" | "valid";
+  /** Whether the dashboard has sent the request: an operator looks. */
+  readonly dashboard?: boolean;
   /** Signs the links in responses, so that they work without a key; undefined if that is off. */
   readonly signer: LinkSigner | undefined;
   /** The signed link of the request, which opens only the task that it was signed for. */
@@ -72,6 +74,12 @@ export function maySee(access: Access, task: OwnedTask): boolean {
 /** Whether they may see a task without a link to it. */
 export function mayRead(access: Access, task: Pick<Inspection, "caller">): boolean {
   return access.scopes.has("read") || isOwn(access, task);
+}
+
+/** Whether their looks keep a task with a presence: those of its caller, and of whoever has a link to it; not those of operators. */
+export function keepsPresent(access: Access, task: OwnedTask): boolean {
+  if (access.dashboard) return false;
+  return access.key === "off" || isOwn(access, task) || (access.link?.opens(task) ?? false);
 }
 
 /** Whether they may cancel a task, or delete its result. */

@@ -4,7 +4,7 @@ import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
-import { accessOf, maySee } from "./access.ts";
+import { accessOf, keepsPresent, maySee } from "./access.ts";
 import { WITH_PROBLEM } from "./documents/monitor-document.ts";
 import { unknownTask } from "./reply.ts";
 
@@ -23,7 +23,8 @@ export async function findTask(
   // Otherwise the time of a refusal would reveal whether there is a result, and its size.
   const allowed = (task: Inspection) => maySee(access, task);
   const isAllowed = isId(id) || (access.scopes.has("read") && isFollower(id));
-  const seen = isAllowed ? await api.engine.tasks.inspect(id, { ...look, allowed }) : null;
+  const attends = (task: Inspection) => keepsPresent(access, task);
+  const seen = isAllowed ? await api.engine.tasks.inspect(id, { ...look, allowed, attends }) : null;
   // With an invalid link, existing and unknown tasks get the same response.
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   return seen;

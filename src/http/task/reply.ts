@@ -2,6 +2,7 @@ import type { Context } from "koa";
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
+import { longestPauseS } from "../../engine/reading/presence.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
@@ -26,6 +27,8 @@ export interface PendingTask {
   readonly index: number | null;
   readonly eta: Eta | null;
   readonly retryAfterS: number;
+  /** After how long without a look it is canceled. */
+  readonly presenceMs: number | null;
 }
 
 /** A task that was read, as a pending one. */
@@ -39,18 +42,19 @@ export function storedTask({ id, queue, caller, options }: Submission, verdict: 
   const { createdMs, index, snapshot, state, turn = null } = verdict;
   const nowMs = Date.now();
   const eta = estimate(snapshot, { state: state ?? "waiting", index, dueMs: nowMs + options.delayMs, turn }, nowMs);
-  return pending({ id, caller, createdMs, queue, index, snapshot }, state ?? "waiting", eta, null);
+  const { presenceMs } = options;
+  return pending({ id, caller, createdMs, queue, index, snapshot, presenceMs }, state ?? "waiting", eta, null);
 }
 
 function pending(
-  task: Pick<Inspection, "id" | "caller" | "createdMs" | "queue" | "index" | "snapshot">,
+  task: Pick<Inspection, "id" | "caller" | "createdMs" | "queue" | "index" | "snapshot" | "presenceMs">,
   state: State,
   eta: Eta | null,
   runningForMs: number | null,
 ): PendingTask {
-  const { id, caller, createdMs, queue, index, snapshot } = task;
-  const retryAfterS = pendingRetryAfterS(eta, snapshot, runningForMs);
-  return { id, caller, createdMs, queue, state, index, eta, retryAfterS };
+  const { id, caller, createdMs, queue, index, snapshot, presenceMs } = task;
+  const retryAfterS = Math.min(pendingRetryAfterS(eta, snapshot, runningForMs), longestPauseS(presenceMs));
+  return { id, caller, createdMs, queue, state, index, eta, retryAfterS, presenceMs };
 }
 
 /**
@@ -65,7 +69,11 @@ function pendingMembers({ id, queue, state, index, eta }: PendingTask, at: TaskP
 }
 
 /** Adds the headers about a pending task, for gateways that replace bodies. */
-function addPendingHeaders(ctx: Context, { state, index, eta, retryAfterS }: PendingTask, at: TaskPaths): void {
+function addPendingHeaders(
+  ctx: Context,
+  { state, index, eta, retryAfterS, presenceMs }: PendingTask,
+  at: TaskPaths,
+): void {
   const response = responseOf(ctx);
   response.addHeader("Location", at.result);
   response.addHeader("Operation-Location", absolute(ctx, at.monitor));
@@ -78,6 +86,7 @@ function addPendingHeaders(ctx: Context, { state, index, eta, retryAfterS }: Pen
   response.addHeader("Cache-Control", "no-store");
   if (index !== null) response.addHeader("X-Queue-Index", String(index));
   if (eta !== null) response.addHeader("X-Queue-ETA", String(eta.seconds));
+  if (presenceMs !== null) response.addHeader("Presence", String(presenceMs / 1000));
 }
 
 /** Adds the headers about a pending task to the response. */
@@ -139,7 +148,7 @@ export function outcomeProblem(seen: TaskEnd): ReplyProblem | null {
   const task = { id, queue, state };
   const finishedAt = timestamp(seen.finishedMs);
   if (state === "canceled") {
-    const reason = seen.pastDeadline ? { reason: "deadline" } : {};
+    const reason = seen.canceledBy === null ? {} : { reason: seen.canceledBy };
     return catalogueProblem("canceled", { ...task, finishedAt, ...reason });
   }
   if (seen.deleted) return catalogueProblem("deleted", { ...task, finishedAt });

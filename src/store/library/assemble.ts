@@ -10,7 +10,7 @@ import * as VERBS from "../verbs/verbs.ts";
 export const MODULES = [
   ...["number", "call", "run", "input", "result", "answers", "past", "notices"],
   ...["rate", "forecast", "service", "snapshot", "keyed", "fair"],
-  ...["follow", "settle", "lease", "completion", "reservation"],
+  ...["due", "follow", "settle", "lease", "completion", "reservation"],
   ...["breaker", "filter", "allowed", "look", "grace", "setback", "submission"],
 ] as const;
 

@@ -4,6 +4,8 @@
 --
 -- If the clock jumps forward, or the machine was suspended, leases end before their time although ticks go on. Each process compares
 -- the clock with its own, which does not jump, and the leases that were held before a jump begin anew after it.
+--
+-- Nobody can look at a task in a gap or in a jump either: a presence that ends in it, or soon after, goes on for a while after it.
 local Grace = {}
 
 local whole = Number.whole
@@ -21,14 +23,14 @@ local MIN_BACK_MS = 1000
 --   expected  the earliest time that the clock can show, by that of the process; nil if it has not seen the clock before
 --   from, to  a jump that the process has noticed since its last tick, ms; nil if none
 --   paused    the pause that the process has planned since its last tick, ms; 0 for the usual one
--- Returns {ended_by, next, jumped_from, jumped_to, back}: until when leases must have ended to count as lost now, and when that changes;
--- the times before and after the last jump forward of the clock, nil if there was none, all ms; and when it was last set back: see
--- Setback.read.
+-- Returns {ended_by, next, jumped_from, jumped_to, gap_from, gap_to, back}: until when leases must have ended to count as lost now, and
+-- when that changes; the times before and after the last jump forward of the clock, and of the last gap, nil if there was none, all ms; and
+-- when it was last set back: see Setback.read.
 function Grace.note_tick(call, expected, from, to, paused)
   local key, now = K.ticked(call), call.now
   if from then redis.call('HSET', key, 'from', whole(from), 'to', whole(to)) end
-  local last_at, held, over, graces, jumped_from, jumped_to, back =
-    unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to', 'back'))
+  local last_at, held, over, graces, jumped_from, jumped_to, gap_from, gap_to, back =
+    unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to', 'gap from', 'gap to', 'back'))
   local at = tonumber(last_at or now)
   held, graces = tonumber(held or 0), tonumber(graces or 0)
   -- If the clock was set back, a grace lasts no longer than a new one would.
@@ -41,7 +43,8 @@ function Grace.note_tick(call, expected, from, to, paused)
   elseif is_gap and graces < MAX_GRACES then
     -- A grace that the gap interrupted goes on for the same leases.
     if over <= at then held = at end
-    over, graces = now + GRACE_MS, graces + 1
+    over, graces, gap_from, gap_to = now + GRACE_MS, graces + 1, at, now
+    redis.call('HSET', key, 'gap from', whole(at), 'gap to', call.now_text)
   elseif is_gap then
     over, graces = 0, 0
   elseif gap >= NOTE_MS then
@@ -57,6 +60,7 @@ function Grace.note_tick(call, expected, from, to, paused)
   local ended_by = math.min(now, expected or at)
   local grace = { ended_by = ended_by, next = ended_by, back = back }
   grace.jumped_from, grace.jumped_to = tonumber(jumped_from), tonumber(jumped_to)
+  grace.gap_from, grace.gap_to = tonumber(gap_from), tonumber(gap_to)
   if now < over then grace.ended_by, grace.next = math.min(held, ended_by), over end
   return grace
 end
@@ -70,6 +74,22 @@ function Grace.begun_anew(call, grace, ended, lease)
   if not to or to > call.now or ended <= from then return nil end
   if ended > to and ended - lease > from then return nil end
   return to + math.max(lease, ended - from)
+end
+
+local function later_after(call, from, to, ended, presence)
+  -- A later time is from before the clock was set back.
+  if not to or to > call.now or ended <= from then return nil end
+  local later = to + math.floor(presence / 2)
+  return ended < later and later or nil
+end
+
+-- When a presence ends that a gap or a jump has cut short, ms; nil if none has. Half of it is enough for all who look as often as
+-- Retry-After says, which is every third.
+--   ended     when it ended by the clock
+--   presence  how long a task may go without a look, ms
+function Grace.absent_later(call, grace, ended, presence)
+  return later_after(call, grace.gap_from, grace.gap_to, ended, presence)
+    or later_after(call, grace.jumped_from, grace.jumped_to, ended, presence)
 end
 
 return Grace

@@ -1,9 +1,9 @@
--- When the clock is set back, everything due after a span of time would wait for as long as the clock was ahead. Ticks bring leases and
--- tasks that wait for another attempt forward, a few in each call. Scheduled tasks and deadlines, which callers have set by the clock, stay
--- at their times.
+-- When the clock is set back, everything due after a span of time would wait for as long as the clock was ahead. Ticks bring leases, tasks
+-- that wait for another attempt and presences forward, a few in each call. Scheduled tasks and deadlines, which callers have set by the
+-- clock, stay at their times.
 --
--- Fields of K.ticked: 'back' is "from to", what the clock said before and after, ms; and 'back <queue>' is "to leases scheduled": the
--- set-back handled so far, and the cursors in both indexes, "-" at the end.
+-- Fields of K.ticked: 'back' is "from to", what the clock said before and after, ms; and 'back <queue>' is "to leases scheduled
+-- deadlines": the set-back handled so far, and the cursors in the indexes, "-" at the end.
 local Setback = {}
 
 local whole = Number.whole
@@ -43,22 +43,31 @@ local function due_retry(call, id)
   return redis.call('HGET', K.task(call, id), F.state) == S.retrying and call.now or nil
 end
 
+local function due_absent(call, id)
+  local presence = redis.call('HGET', K.task(call, id), F.presenceMs)
+  return presence and call.now + tonumber(presence) or nil
+end
+
 -- Brings forward entries of a queue, as many as the count or a few more. Returns how many it has examined, and whether that was all.
 function Setback.pass(call, setback, queue, count)
   local ticked, progress = K.ticked(call), 'back ' .. queue
-  local of, leases, scheduled = string.match(redis.call('HGET', ticked, progress) or '', '^(%d+) (%S+) (%S+)$')
-  if of ~= setback.to then leases, scheduled = '0', '0' end
-  if leases == '-' and scheduled == '-' then return 0, true end
+  -- An older release knows nothing of presences.
+  local of, leases, scheduled, deadlines =
+    string.match(redis.call('HGET', ticked, progress) or '', '^(%d+) (%S+) (%S+) ?(%S*)$')
+  if of ~= setback.to then leases, scheduled, deadlines = '0', '0', '0' end
+  if deadlines == '' then deadlines = '0' end
+  if leases == '-' and scheduled == '-' and deadlines == '-' then return 0, true end
   local usual = tonumber(redis.call('HGET', ticked, 'lease ' .. queue) or UNKNOWN_LEASE_MS)
   -- It may have been renewed since.
   local function due_lease(_, id)
     return call.now + math.max(usual, tonumber(redis.call('HGET', K.task(call, id), F.lease) or 0))
   end
-  local seen, more
+  local seen, more, absent
   leases, seen = bring_forward(call, setback, K.leases(call, queue), leases, count, due_lease)
   scheduled, more = bring_forward(call, setback, K.scheduled(call, queue), scheduled, count - seen, due_retry)
-  redis.call('HSET', ticked, progress, setback.to .. ' ' .. leases .. ' ' .. scheduled)
-  return seen + more, leases == '-' and scheduled == '-'
+  deadlines, absent = bring_forward(call, setback, K.deadlines(call, queue), deadlines, count - seen - more, due_absent)
+  redis.call('HSET', ticked, progress, setback.to .. ' ' .. leases .. ' ' .. scheduled .. ' ' .. deadlines)
+  return seen + more + absent, leases == '-' and scheduled == '-' and deadlines == '-'
 end
 
 return Setback

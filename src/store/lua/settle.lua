@@ -32,14 +32,15 @@ end
 --   result  the stored form of its answer, or nil for none
 function Settle.finish(call, id, state, stay, result)
   local key = K.task(call, id)
-  local webhook, undo, run, output, deadline, cancel, queue, of_key =
-    unpack(redis.call('HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.cancel, F.queue, F.key))
+  local webhook, undo, run, output, deadline, presence, cancel, queue, of_key = unpack(redis.call(
+    'HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.presenceMs, F.cancel, F.queue, F.key
+  ))
   Result.mark_ended(call, id, key, state, stay, result)
   if of_key then Keyed.leave(call, queue, id, of_key) end
-  local is_late = state == S.canceled and cancel == C.cancelByDeadline
-  if deadline then redis.call('ZREM', K.deadlines(call, queue), id) end
+  local code = state == S.canceled and Due.code(cancel)
+  Due.leave(call, queue, id, deadline, presence)
   Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
-  if is_late then redis.call('HSET', key, F.errorCode, C.deadlinePassed) end
+  if code then redis.call('HSET', key, F.errorCode, code) end
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
   -- A run says that a worker has had the task, so its work is undone. A task that never began has nothing to undo.
   if undo and run then Follow.undo_work(call, id) end
@@ -47,17 +48,17 @@ function Settle.finish(call, id, state, stay, result)
   Settle.leave_steps(call, queue, id, stay)
   if output then keep_output(call, id, state, stay) end
   if webhook then Follow.tell_webhook(call, id, state, webhook) end
-  Notices.ended(call, id, state, not is_late and call.now_text or nil, stay.expires, result)
+  Notices.ended(call, id, state, not code and call.now_text or nil, stay.expires, result)
 end
 
 -- Ends a task as dead: failed, with its input kept so that it can be run again. Beyond cap, the oldest are deleted.
 function Settle.bury(call, queue, id, result, stay, cap)
   local key, dead = K.task(call, id), K.dead(call, queue)
-  local webhook, undo, output, deadline, of_key =
-    unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.key))
+  local webhook, undo, output, deadline, presence, of_key =
+    unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.presenceMs, F.key))
   Result.mark_ended(call, id, key, S.failed, stay, result)
   if of_key then Keyed.free(call, queue, id, of_key) end
-  if deadline then redis.call('ZREM', K.deadlines(call, queue), id) end
+  Due.leave(call, queue, id, deadline, presence)
   Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(call, id), stay.keep)
@@ -80,7 +81,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
 end
 
 -- Cancels a task that has not ended: at once, or, while it runs, by a flag of which its worker is notified. The first reason stays.
---   by  C.cancelByCaller or C.cancelByDeadline
+--   by  why: C.cancelByCaller, C.cancelByDeadline or C.cancelByAbsence
 -- Returns "canceled" or "requested".
 function Settle.cancel(call, id, state, queue, by, stay)
   local key = K.task(call, id)
@@ -88,7 +89,7 @@ function Settle.cancel(call, id, state, queue, by, stay)
   if state == S.running then
     local first = redis.call('HGET', key, F.cancel)
     redis.call('HSET', key, F.extra, '1')
-    Notices.work(call, queue, (first == C.cancelByDeadline and 'deadline ' or 'cancel ') .. id)
+    Notices.work(call, queue, Due.reason(first, 'cancel') .. ' ' .. id)
     Notices.change(call, id, N.cancelRequested)
     return 'requested'
   end

@@ -102,7 +102,10 @@ function Submission.store(call, batch, group, n, key, listener, share, before, a
   if group.options == Submission.no_options and (digest ~= '' or trace ~= '' or arrival) then
     last = put(fields, last, F.extra, (digest ~= '' or trace ~= '') and '1' or arrival)
   end
-  if group.deadline then redis.call('ZADD', K.deadlines(call, group.queue), whole(call.now + group.deadline), id) end
+  local presence = group.options.presenceMs
+  if group.deadline or presence then
+    Due.enter(call, group.queue, id, group.deadline and call.now + group.deadline, presence)
+  end
   redis.call('HSET', key, unpack(fields, 1, last))
 end
 

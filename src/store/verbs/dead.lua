@@ -20,7 +20,7 @@ end
 
 -- Removes the fields of the record that only ended tasks have.
 local function revive(call, id, key)
-  redis.call('HDEL', key, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.deadline)
+  redis.call('HDEL', key, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.deadline, F.presenceMs)
   redis.call('HSET', key, F.state, S.waiting)
   redis.call('PERSIST', key)
   redis.call('PERSIST', K.input(call, id))
@@ -75,8 +75,8 @@ local function retry(call, args, at, woken)
 end
 
 -- Runs dead tasks again: each goes to the end of its class (in a fair or keyed line also of its key), with all its attempts and without its
--- deadline. The task that would undo its work is removed if it has not begun: the steps return to the task, which goes on after them. Returns
--- a verdict of each: "waiting", "unknown", or why it cannot be run again: see allowed.lua.
+-- deadline and presence. The task that would undo its work is removed if it has not begun: the steps return to the task, which goes on
+-- after them. Returns a verdict of each: "waiting", "unknown", or why it cannot be run again: see allowed.lua.
 register('retry', {}, function(keys, args)
   local call, woken = Call.new(keys), {}
   local verdicts = Call.each(call, args, Layout.retry, retry, woken)

@@ -14,7 +14,7 @@ export function grouped<T>(items: readonly T[], head: Names<T>, own: Names<T>): 
     if (first === undefined || !haveSame(head, first, one)) {
       groups += 1;
       first = one;
-      for (const name of head) args.push(one[name] as Argument);
+      for (const name of head) args.push((one[name] ?? "") as Argument);
       length = args.push(0) - 1;
     }
     args[length] = Number(args[length]) + 1;

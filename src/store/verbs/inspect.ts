@@ -29,6 +29,10 @@ export interface TaskRow {
   readonly score: string;
   readonly dueMs: number | null;
   readonly deadlineMs: number | null;
+  /** After how long without a look it is canceled. */
+  readonly presenceMs: number | null;
+  /** When it is canceled unless somebody looks at it before; only of one with a presence that has not ended. */
+  readonly presentUntilMs: number | null;
   /** Whether it waits for its line key: as many others hold the key as may. */
   readonly held: boolean;
   /** The task whose input was submitted again as this one. */
@@ -67,7 +71,18 @@ const TASK = ["facts", "progress", "caller", "result", "errors", "run"] as const
 /** The words of its facts, in the order of look.lua. Those of the turn in a keyed line follow. */
 const FACTS = [
   ...(["queue", "state", "allowed", "created", "ended", "expires", "lost", "cancel", "deleted", "errorCode"] as const),
-  ...(["index", "score", "due", "revision", "deadline", "held", "original", "again"] as const),
+  ...([
+    "index",
+    "score",
+    "due",
+    "revision",
+    "deadline",
+    "held",
+    "original",
+    "again",
+    "presence",
+    "presentUntil",
+  ] as const),
 ] as const;
 const LAYOUT = { item: LOOK, answer: ANSWER, task: TASK };
 
@@ -140,6 +155,8 @@ function taskRow(reply: BytesReply): TaskRow | null {
     score: text(of.score),
     dueMs: optional(of.due),
     deadlineMs: optional(of.deadline),
+    presenceMs: optional(of.presence),
+    presentUntilMs: optional(of.presentUntil),
     held: text(of.held) === "1",
     original: text(of.original) || null,
     again: text(of.again) || null,

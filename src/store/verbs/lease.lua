@@ -10,7 +10,7 @@ local function begin(call, args, at)
   local state, run, cancel, unbegun = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.unbegun))
   local held_under, _, attempts, place, of_worker = Run.parts(run)
   if state ~= S.running or held_under ~= fence then return 'stale' end
-  if cancel then return cancel == C.cancelByDeadline and 'deadline' or 'cancel' end
+  if cancel then return Due.reason(cancel, 'cancel') end
   local apart = args[at + BEGUN.apart] == '1'
   if apart then redis.call('HSET', key, F.apart, fence, F.extra, '1') end
   if unbegun then
@@ -25,8 +25,8 @@ local function begin(call, args, at)
 end
 
 -- Records that handlers begin, for tasks that have lost a worker before, if the worker said at the reservation that it would report this.
--- An earlier loss does not count, nor one of a handler in a child process (`apart`), see Lease.lose. Returns a verdict for each: "ok", "cancel" or "deadline" (it must not begin: the task
--- must be given up), "stale" (it no longer belongs to the worker).
+-- An earlier loss does not count, nor one of a handler in a child process (`apart`), see Lease.lose. Returns a verdict for each: "ok",
+-- "cancel", "deadline" or "abandoned" (it must not begin: the task must be given up), "stale" (it no longer belongs to the worker).
 register('begin', { 'allow-oom' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.begin, begin)
 end)
@@ -37,11 +37,11 @@ local function renew(call, args, at)
   if state ~= RUNNING or not run or string.find(run, args[at + RENEWAL.fence] .. ' ', 1, true) ~= 1 then return 'stale' end
   if args[at + RENEWAL.asTaken] == '1' then lease = taken_for or lease end
   redis.call('ZADD', K.leases(call, args[at + RENEWAL.queue]), whole(call.now + tonumber(lease)), id)
-  return (cancel == C.cancelByDeadline and 'deadline ' or cancel and 'cancel ' or 'ok ') .. lease
+  return (cancel and Due.reason(cancel, 'cancel') or 'ok') .. ' ' .. lease
 end
 
--- Prolongs leases. Returns a verdict of each: "ok", "cancel" or "deadline" (prolonged, but the task must be given up, because of a caller
--- or its deadline) with a space and the lease, ms; "stale" (it no longer belongs to the worker).
+-- Prolongs leases. Returns a verdict of each: "ok", "cancel", "deadline" or "abandoned" (prolonged, but the task must be given up:
+-- a caller, its deadline, or that nobody has looked at it) with a space and the lease, ms; "stale" (it no longer belongs to the worker).
 register('renew', { 'allow-oom' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.renew, renew)
 end)

@@ -21,7 +21,7 @@ export interface BegunLease extends TimedLease {
 }
 
 /** Whether a handler may begin, see lease.lua. */
-export type BeginVerdict = "ok" | "cancel" | "deadline" | "stale";
+export type BeginVerdict = "ok" | "cancel" | "deadline" | "abandoned" | "stale";
 
 /** A lease to prolong. */
 export interface Renewal extends TimedLease {
@@ -31,7 +31,7 @@ export interface Renewal extends TimedLease {
 
 /** The verdict, see lease.lua. */
 export interface Renewed {
-  readonly verdict: "ok" | "cancel" | "deadline" | "stale";
+  readonly verdict: BeginVerdict;
   /** From now; 0 if stale. */
   readonly leaseMs: number;
 }

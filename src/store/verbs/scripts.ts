@@ -9,6 +9,7 @@ import { Script, storeError } from "./script.ts";
 import * as VERBS from "./verbs.ts";
 
 export type * from "./answers.ts";
+export type * from "./attend.ts";
 export type * from "./breaker.ts";
 export type * from "./cancel.ts";
 export type * from "./complete.ts";

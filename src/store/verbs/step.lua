@@ -10,7 +10,8 @@ local PAGE = 200
 
 -- The verbs: "read", "begin" (a step that can be undone), "keep", "undone". Returns the verdict "ok"; when reading, also the cursor of the
 -- next page ("0" after the last), and the page: names and steps alternating; "stale" if the task no longer belongs to the worker;
--- "canceled" or "deadline" if a step must not begin because a cancel was requested; "many" or "large" when there is no room for the step.
+-- "canceled", "deadline" or "abandoned" if a step must not begin because a cancel was requested; "many" or "large" when there is no room for
+-- the step.
 register('step', { 'allow-oom' }, function(keys, args)
   local call = Call.untimed(keys)
   local id, verb, name = args[ARGS.id], args[ARGS.verb], args[ARGS.name]
@@ -29,7 +30,7 @@ register('step', { 'allow-oom' }, function(keys, args)
     if known then redis.call('HSET', steps, name, (string.gsub(known, '^(%d+)%a? ', '%1u ', 1))) end
     return { [ANSWER.verdict] = 'ok' }
   end
-  if verb == 'begin' and cancel then return { [ANSWER.verdict] = cancel == C.cancelByDeadline and 'deadline' or 'canceled' } end
+  if verb == 'begin' and cancel then return { [ANSWER.verdict] = Due.reason(cancel, 'canceled') } end
   if not known and redis.call('HLEN', steps) >= tonumber(args[ARGS.max]) then return { [ANSWER.verdict] = 'many' } end
 
   local undoable = verb == 'begin' or args[ARGS.undo] == '1'

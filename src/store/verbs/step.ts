@@ -13,7 +13,7 @@ export interface StoredStep {
   readonly undo: "none" | "due" | "done";
 }
 /** The verdict on the begin or the value of a step, see step.lua. */
-export type StepVerdict = "ok" | "stale" | "canceled" | "deadline" | "many" | "large";
+export type StepVerdict = "ok" | "stale" | "canceled" | "deadline" | "abandoned" | "many" | "large";
 /** Maximum number of steps of a task, and of bytes in all. */
 interface StepRoom {
   readonly max: number;

@@ -30,7 +30,7 @@ local function read_group(args, at)
     end
     group.options, group.class, group.delay = options, tonumber(options.priority) or C.defaultPriority, tonumber(options.delayMs) or 0
     group.max, group.deadline = tonumber(options.maxIndex), tonumber(options.deadlineMs)
-    group.alone = options.dryRun or group.max or group.delay > 0 or options.webhook or group.deadline
+    group.alone = options.dryRun or group.max or group.delay > 0 or options.webhook or group.deadline or options.presenceMs
     at = at + OPTIONS.width
   end
   group.ids, group.inputs = at, at + count

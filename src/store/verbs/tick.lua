@@ -1,5 +1,5 @@
--- Applies the passage of time to queues: cancels tasks past their deadline, lets due tasks join the line, returns tasks of lost workers to
--- it, deletes old dead letters. Any number of processes may call it at any time.
+-- Applies the passage of time to queues: cancels tasks past their deadline or that nobody looks at, lets due tasks join the line, returns tasks
+-- of lost workers to it, deletes old dead letters. Any number of processes may call it at any time.
 
 local ARGS, QUEUE, ANSWER = Layout.tick.args, Layout.tick.item, Layout.tick.answer
 local LOST, LATE = Layout.tick.lost, Layout.tick.late
@@ -25,7 +25,20 @@ local function due_in(pass, key, score)
   return ids, scores
 end
 
--- Cancels the tasks whose deadline has passed. Returns whether the queue has tasks with deadlines: most have none.
+-- Why time cancels a task that has an entry at a time that has passed; nil if it does not.
+local function cause_of(call, pass, queue, id, at, state, deadline, presence)
+  -- The entry of a task that has left the store must not cancel a later task with the same id.
+  if Allowed.ending(call, state) ~= 'cancel' then return nil end
+  if deadline and tonumber(deadline) <= call.now then return C.cancelByDeadline end
+  if not presence then return nil end
+  local later = Grace.absent_later(call, pass.grace, at, tonumber(presence))
+  if not later then return C.cancelByAbsence end
+  redis.call('ZADD', K.deadlines(call, queue), whole(later), id)
+  return nil
+end
+
+-- Cancels the tasks whose deadline has passed, and those at which nobody has looked for as long as their presence. Returns whether the
+-- queue has tasks with either: most have none.
 local function pass_deadlines(call, pass, args, at)
   local queue = args[at + QUEUE.queue]
   local deadlines = K.deadlines(call, queue)
@@ -33,14 +46,16 @@ local function pass_deadlines(call, pass, args, at)
   if not first then return false end
   if first > call.now then return true end
   local stay = Result.stay(call, args[at + QUEUE.keepMs], args[at + QUEUE.tombstoneMs])
-  for _, id in ipairs(due_in(pass, deadlines, call.now_text)) do
+  local due, times = due_in(pass, deadlines, call.now_text)
+  for n, id in ipairs(due) do
     redis.call('ZREM', deadlines, id)
-    local state, deadline = unpack(redis.call('HMGET', K.task(call, id), F.state, F.deadline))
-    local pending = state == S.waiting or state == S.scheduled or state == S.retrying or state == S.running
-    -- The entry of a task that has left the store must not cancel a later task with the same id.
-    if pending and deadline and tonumber(deadline) <= call.now then
-      local verdict = Settle.cancel(call, id, state, queue, C.cancelByDeadline, stay)
-      pass.late[#pass.late + 1] = { [LATE.queue] = queue, [LATE.id] = id, [LATE.verdict] = verdict }
+    local state, deadline, presence = unpack(redis.call('HMGET', K.task(call, id), F.state, F.deadline, F.presenceMs))
+    local cause = cause_of(call, pass, queue, id, times[n], state, deadline, presence)
+    if cause then
+      local verdict = Settle.cancel(call, id, state, queue, cause, stay)
+      pass.late[#pass.late + 1] = {
+        [LATE.queue] = queue, [LATE.id] = id, [LATE.verdict] = verdict, [LATE.reason] = Due.reason(cause),
+      }
     end
   end
   return true
@@ -167,8 +182,8 @@ local function queues_to_pass(call, args, setback)
 end
 
 -- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for none; 0 when the limit was reached);
--- for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each whose deadline has
--- passed the verdict ("requested": it is running, its worker is notified); the time of the clock, ms; 1 if any lease is held, else
+-- for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each that time cancels
+-- the verdict ("requested": it is running, its worker is notified) and the reason; the time of the clock, ms; 1 if any lease is held, else
 -- 0; and the queues in which tasks wait. The limit is of tasks in one call, over all queues, and of those that are brought forward.
 register('tick', { 'allow-oom' }, function(keys, args)
   local call, limit, cap = Call.new(keys), tonumber(args[ARGS.limit]), tonumber(args[ARGS.deadCap])

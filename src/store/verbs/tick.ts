@@ -21,11 +21,13 @@ export interface LostTask {
   readonly fate: "waiting" | "released" | "dead" | "canceled";
 }
 
-/** A task whose deadline has passed: out of the line, or, while it runs, asked to stop. */
+/** A task that time cancels: out of the line, or, while it runs, asked to stop. */
 interface LateTask {
   readonly queue: string;
   readonly id: string;
   readonly verdict: "canceled" | "requested";
+  /** Its deadline has passed, or nobody has looked at it. */
+  readonly reason: "deadline" | "abandoned";
 }
 
 /** A jump of the store's clock: its times before and after, ms. */
@@ -74,7 +76,7 @@ const ARGS = names<TickArguments>("limit", "deadCap", "expectedMs", "fromMs", "t
 const QUEUE = names<TickQueue>("queue", "maxLost", "keepMs", "tombstoneMs", "deadMs", "problem");
 const ANSWER = ["promoted", "nextMs", "lost", "late", "nowMs", "held", "waiting"] as const;
 const LOST = names<LostTask>("queue", "id", "worker", "losses", "fate");
-const LATE = names<LateTask>("queue", "id", "verdict");
+const LATE = names<LateTask>("queue", "id", "verdict", "reason");
 
 /** Applies the passage of time to queues. */
 export const tick = verb(
@@ -102,8 +104,13 @@ export const tick = verb(
 );
 
 function lateTask(reply: Reply): LateTask {
-  const { queue, id, verdict } = named(LATE, reply);
-  return { queue: text(queue), id: text(id), verdict: text(verdict) as LateTask["verdict"] };
+  const { queue, id, verdict, reason } = named(LATE, reply);
+  return {
+    queue: text(queue),
+    id: text(id),
+    verdict: text(verdict) as LateTask["verdict"],
+    reason: text(reason) as LateTask["reason"],
+  };
 }
 
 function lostTask(reply: Reply): LostTask {

@@ -88,8 +88,8 @@ end
 -- The checks: each takes the partition's prefix `of` and the queue of an index, and an id; returns whether all agrees.
 
 local function check_task(call, heal, _, _, id)
-  local queue, state, run, priority, deadline, cancel, share, of_key = unpack(redis.call(
-    'HMGET', K.task(call, id), F.queue, F.state, F.run, F.priority, F.deadline, F.cancel, F.share, F.key
+  local queue, state, run, priority, deadline, presence, cancel, share, of_key = unpack(redis.call(
+    'HMGET', K.task(call, id), F.queue, F.state, F.run, F.priority, F.deadline, F.presenceMs, F.cancel, F.share, F.key
   ))
   if not queue or not state then return true end
   local home, agrees, class = HOME[state], true, tonumber(priority or C.defaultPriority)
@@ -108,10 +108,10 @@ local function check_task(call, heal, _, _, id)
       if heal then redis.call('ZREM', key, id) end
     end
   end
-  -- For a running task with a requested cancel, the deadline may already have been handled.
-  if home and deadline and not cancel and not redis.call('ZSCORE', K.deadlines(call, queue), id) then
+  -- For a running task with a requested cancel, it may already have been handled.
+  if home and (deadline or presence) and not cancel and not redis.call('ZSCORE', K.deadlines(call, queue), id) then
     agrees = false
-    if heal then redis.call('ZADD', K.deadlines(call, queue), deadline, id) end
+    if heal then Due.enter(call, queue, id, deadline, presence) end
   end
   return agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key, run))
 end

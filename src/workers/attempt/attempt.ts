@@ -116,7 +116,7 @@ export class Attempt implements TaskActions {
         begin: async (name, undo) => {
           const begin = () => (undo ? engine.steps.begin(lease, name, maxResultBytes) : this.#stillHeld());
           const verdict = await retryCall(begin, away);
-          if (verdict === "canceled" || verdict === "deadline") this.abort(verdict);
+          if (verdict === "canceled" || verdict === "deadline" || verdict === "abandoned") this.abort(verdict);
           return verdict;
         },
         keep: (name, value, undo) =>
@@ -212,7 +212,7 @@ export class Attempt implements TaskActions {
     });
     if (verdict === "stale") this.abort("lease-lost");
     else if (verdict === "cancel") this.abort("canceled");
-    else if (verdict === "deadline") this.abort("deadline");
+    else if (verdict === "deadline" || verdict === "abandoned") this.abort(verdict);
     else if (verdict === "ok") {
       this.leaseMs = this.settings.leaseMs;
       this.renewedAt = Math.max(this.renewedAt, askedAt);

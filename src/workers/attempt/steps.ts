@@ -100,7 +100,7 @@ export class Steps {
 
   #heed(name: string, verdict: StepVerdict): void {
     if (verdict === "stale") throw new LeaseLost(this.#parts.id);
-    if (verdict === "canceled" || verdict === "deadline") throw new TaskAborted(verdict);
+    if (verdict === "canceled" || verdict === "deadline" || verdict === "abandoned") throw new TaskAborted(verdict);
     if (verdict === "many")
       throw new PermanentError(`there is no room for step ${shown(name)}: the task has too many steps`);
     if (verdict === "large") {

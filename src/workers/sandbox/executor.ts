@@ -15,6 +15,7 @@ const GRACE_MS: Readonly<Record<AbortCause, number>> = {
   timeout: 2000,
   canceled: 2000,
   deadline: 2000,
+  abandoned: 2000,
   "lease-lost": 2000,
   shutdown: 500,
 };

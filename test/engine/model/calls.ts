@@ -41,13 +41,13 @@ export type Op =
     }
   | { op: LeaseOp; leases: readonly number[] }
   | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
-  | { op: "cancel" | "retry"; ids: readonly number[] }
+  | { op: "cancel" | "retry" | "attend"; ids: readonly number[] }
   | { op: "retryAll" | "deleteDead" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
   | { op: "step"; lease: number; verb: "begin" | "keep" | "undone"; name: number; undo: boolean }
   | { op: "write"; lease: number; values: number; all: boolean }
   | { op: "tick"; afterGap: boolean }
-  | { op: "elapse" | "expire" | "late"; ids: readonly number[]; when: number }
+  | { op: "elapse" | "expire" | "late" | "absent"; ids: readonly number[]; when: number }
   | { op: "entomb"; id: number }
   | { op: "page"; queue: number; index: Index; limit: number };
 
@@ -64,6 +64,7 @@ export interface SubmitOp {
   readonly dryRun: boolean;
   readonly webhook: boolean;
   readonly dated: boolean;
+  readonly present: boolean;
   readonly key: number;
   readonly share: number;
   /** Null for that of the queue. */
@@ -91,6 +92,7 @@ const submission: fc.Arbitrary<SubmitOp> = fc.record({
   dryRun: rarely(false, fc.constant(true)),
   webhook: rarely(false, fc.constant(true)),
   dated: fc.boolean(),
+  present: fc.boolean(),
   key: fc.nat({ max: KEYS.length - 1 }),
   share: fc.nat({ max: SHARES.length - 1 }),
   concurrency: fc.constantFrom(null, null, ...LIMITS),
@@ -153,7 +155,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
         leases: few(lease),
       }),
     },
-    { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("cancel", "cancel", "retry"), ids: few(id) }) },
+    { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("cancel", "cancel", "retry", "attend"), ids: few(id) }) },
     { weight: 3, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "retryAll", "deleteDead", "span"), queue }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant("pause"), queue, paused: rarely(false, fc.constant(true)) }) },
     {
@@ -178,7 +180,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     {
       weight: 5,
       arbitrary: fc.record({
-        ...{ op: fc.constantFrom("elapse", "elapse", "late", "late", "expire"), ids: few(id) },
+        ...{ op: fc.constantFrom("elapse", "elapse", "late", "late", "absent", "absent", "expire"), ids: few(id) },
         when: fc.integer({ min: LONG_AGO, max: 3 }),
       }),
     },

@@ -83,7 +83,9 @@ export class Checker {
       ...{ errors: task.state === "failed" ? task.errors : [] },
     });
     expect(seen?.held, `held: ${id}`).to.equal(this.#model.isHeld(task));
-    expect(seen?.deadlineMs !== null, `deadline of ${id}`).to.equal(task.dated);
+    expect(seen?.deadlineMs !== null, `deadline of ${id}`).to.equal(task.deadline !== null);
+    expect(seen?.presenceMs !== null, `presence of ${id}`).to.equal(task.present);
+    expect(seen?.presentUntilMs !== null, `presence of ${id} to come`).to.equal(task.present && task.ends !== null);
     expect(seen?.result?.body.toString() ?? null, `result of ${id}`).to.equal(task.result);
     expect(seen?.progress?.message ?? null, `progress of ${id}`).to.equal(task.progress);
     expect(seen?.snapshot, `line of ${id}`).to.include({
@@ -139,7 +141,7 @@ export class Checker {
         .sort(),
     );
     expect(stored.indexes.dead.length / 2, `dead of ${name}`).to.be.at.most(MODEL_DEAD_CAP);
-    const dated = [...this.#model.tasks.values()].filter((task) => task.queue === name && task.deadline !== null);
+    const dated = [...this.#model.tasks.values()].filter((task) => task.queue === name && task.ends !== null);
     expect(names(stored.deadlines).sort(), `deadlines of ${name}`).to.deep.equal(dated.map(({ id }) => id).sort());
     const queue = this.#model.queue(name);
     const { hlc = 0, fence = 0, lost = 0, dead = 0, paused = 0, healed = 0 } = numbers(stored.fields);

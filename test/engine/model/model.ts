@@ -220,7 +220,15 @@ export class Model extends ModelTransitions {
     task.class = task.priority;
     Object.assign(task, { state: "waiting", place: this.join(task), attempts: 0, lost: 0, unbegun: 0, errors: [] });
     task.restarts += 1;
-    Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false, dated: false });
+    Object.assign(task, {
+      errorCode: null,
+      result: null,
+      kept: null,
+      died: null,
+      expired: false,
+      deadline: null,
+      present: false,
+    });
     task.output ??= [];
     // What it has done and has not been undone stays its own: it has begun.
     if (!stands) Object.assign(task, { begun: false, fence: null });
@@ -270,7 +278,7 @@ export class Model extends ModelTransitions {
     first: readonly string[],
     firstLate: readonly string[],
   ): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[]; late: LateVerdict[] } {
-    const late = [...new Set([...firstLate, ...this.queues.keys()])].flatMap((queue) => this.#passDeadlines(queue));
+    const late = [...new Set([...firstLate, ...this.queues.keys()])].flatMap((queue) => this.#passEnds(queue, lostBy));
     let promoted = 0;
     const lost: { id: string; losses: number; fate: LoseVerdict }[] = [];
     for (const queue of new Set([...first, ...this.queues.keys()])) {
@@ -289,16 +297,26 @@ export class Model extends ModelTransitions {
     return { promoted, lost, late };
   }
 
-  /** What has not ended by its deadline is canceled, as by a caller. */
-  #passDeadlines(queue: string): LateVerdict[] {
-    const due = [...this.tasks.values()].filter(
-      (t) => t.queue === queue && t.deadline !== null && t.deadline < Infinity,
-    );
+  /** A look keeps a task until its deadline at the latest. */
+  attend(id: string): void {
+    const task = this.tasks.get(id);
+    if (task?.present && task.ends !== null) task.ends = task.deadline ?? Infinity;
+  }
+
+  /** What has not ended by its deadline is canceled, as by a caller, and so is what nobody has looked at; but not after a gap. */
+  #passEnds(queue: string, lostBy: number): LateVerdict[] {
+    const due = [...this.tasks.values()].filter((t) => t.queue === queue && t.ends !== null && t.ends < Infinity);
     return due
-      .sort((a, b) => (a.deadline ?? 0) - (b.deadline ?? 0) || byId(a, b))
-      .map((task) => {
-        Object.assign(task, { deadline: null, late: !task.cancelRequested, cancelRequested: true });
-        return { id: task.id, verdict: task.state === "running" ? "requested" : this.cancelAtOnce(task) };
+      .sort((a, b) => (a.ends ?? 0) - (b.ends ?? 0) || byId(a, b))
+      .flatMap((task) => {
+        const reason = task.deadline !== null && task.deadline < Infinity ? "deadline" : "abandoned";
+        if (reason === "abandoned" && (task.ends ?? 0) >= lostBy) {
+          task.ends = Infinity;
+          return [];
+        }
+        const late = task.cancelRequested ? task.late : reason;
+        Object.assign(task, { ends: null, late, cancelRequested: true });
+        return { id: task.id, verdict: task.state === "running" ? "requested" : this.cancelAtOnce(task), reason };
       });
   }
 

@@ -105,6 +105,12 @@ export async function play(world: World, call: Op): Promise<void> {
       expect(verdicts).to.deep.equal(call.ids.map((n) => model.retry(idOf(n))));
       return;
     }
+    case "attend":
+      for (const n of call.ids) {
+        await engine.tasks.inspect(idOf(n), { result: false, attends: () => true });
+        model.attend(idOf(n));
+      }
+      return;
     case "retryAll": {
       const dead = (await allPages(engine, "dead", queueOf(call.queue), 2)).map((place) => place.id);
       const retried = await engine.deadLetters.retryAll(queueOf(call.queue));
@@ -159,18 +165,19 @@ export async function play(world: World, call: Op): Promise<void> {
         ticked.late.map((task) => task.queue),
       );
       expect(
-        ticked.late.map(({ id: of, verdict }) => ({ id: of, verdict })),
+        ticked.late.map(({ id: of, verdict, reason }) => ({ id: of, verdict, reason })),
         "late",
       ).to.deep.equal(expected.late);
       expect(ticked.promoted, "promoted").to.equal(expected.promoted);
       const lost = ticked.lost.map(({ id: of, losses, fate }) => ({ id: of, losses, fate }));
       expect(lost, "losses").to.deep.equal(expected.lost);
-      const isTimed = (t: ModelTask) => t.deadline !== null || ["scheduled", "retrying", "running"].includes(t.state);
+      const isTimed = (t: ModelTask) => t.ends !== null || ["scheduled", "retrying", "running"].includes(t.state);
       expect(ticked.nextMs !== null, "something is due").to.equal([...model.tasks.values()].some(isTimed));
       return;
     }
     case "elapse":
     case "late":
+    case "absent":
       for (const n of call.ids) await world.time[call.op](idOf(n), call.when);
       return;
     case "expire":
@@ -217,6 +224,7 @@ function givenOf({ model }: World, s: Partial<SubmitOp>) {
     ...{ mediaType: MEDIA_TYPES[s.media ?? 0] ?? "", caller: s.caller === true ? "bob" : null },
     ...{ priority: s.priority ?? 3, delayMs: s.delayed === true ? HOUR_MS : 0 },
     ...{ maxIndex: s.maxIndex ?? null, dryRun: s.dryRun ?? false, deadlineMs: s.dated ? 2 * HOUR_MS : null },
+    presenceMs: s.present ? HOUR_MS : null,
     webhook: s.webhook === true ? "https://example.com/hook" : null,
   };
 }
@@ -246,6 +254,7 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
       concurrency: limitOf(world, s),
       webhook: s.webhook,
       dated: s.dated,
+      present: s.present,
     });
   });
   expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);

@@ -16,7 +16,7 @@ export function playStep(task: ModelTask, { verb, name, value, undo }: StepCall)
     if (step) task.steps.set(name, { ...step, undo: "done" });
     return "ok";
   }
-  if (verb === "begin" && task.cancelRequested) return task.late ? "deadline" : "canceled";
+  if (verb === "begin" && task.cancelRequested) return task.late ?? "canceled";
   const undoable = verb === "begin" || undo;
   task.undoable ||= undoable;
   task.steps.set(name, {

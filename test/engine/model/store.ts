@@ -30,7 +30,7 @@ export interface StoredQueue {
   readonly startable: readonly string[];
   /** Of a fair line, "class key" → "charge place id". */
   readonly shares: Readonly<Record<string, string>>;
-  /** [id, score, …] of the tasks with a deadline to come. */
+  /** [id, score, …] of the tasks that time will cancel. */
   readonly deadlines: readonly string[];
 }
 
@@ -168,9 +168,17 @@ export class TimeTravel {
   /** The deadline of a task that has not ended passed `when`. */
   async late(id: string, when: number): Promise<void> {
     const task = this.#model.tasks.get(id);
-    if (!task || task.deadline === null) return;
-    task.deadline = when;
+    if (!task || task.deadline === null || task.ends === null) return;
+    Object.assign(task, { deadline: when, ends: when });
     await this.#redis.hset(this.#key("task", id), TASK_FIELDS.deadline[0], when);
+    await this.#redis.zadd(this.#key("deadlines", task.queue), "XX", when, id);
+  }
+
+  /** The presence of a task that has not ended ended `when`. */
+  async absent(id: string, when: number): Promise<void> {
+    const task = this.#model.tasks.get(id);
+    if (!task?.present || task.ends === null) return;
+    task.ends = when;
     await this.#redis.zadd(this.#key("deadlines", task.queue), "XX", when, id);
   }
 
@@ -206,6 +214,7 @@ export class TimeTravel {
     // A time to come is one of a clock that was set back since, and no gap.
     const at = gap ? LONG_AGO + 1 : Number.MAX_SAFE_INTEGER;
     await this.#redis.hset(this.#key("ticked"), { at, held: 0, until: 0, graces: 0 });
+    await this.#redis.hdel(this.#key("ticked"), "gap from", "gap to");
     return gap ? at + 1 : Infinity;
   }
 

@@ -40,12 +40,14 @@ export interface ModelTask {
   /** How often it was released before its handler began, since its last loss. */
   unbegun: number;
   cancelRequested: boolean;
-  /** When its deadline passes; Infinity for two hours from now, anything else is past; null without one, or when it has passed. */
+  /** When time cancels it unless somebody looks at it before; Infinity for a time to come, anything else is past; null for never. */
+  ends: number | null;
+  /** When its deadline passes; Infinity for two hours from now, anything else is past; null without one. */
   deadline: number | null;
-  /** Its deadline has it canceled, or asked for that while it ran. */
-  late: boolean;
-  /** It has a deadline, be it past. */
-  dated: boolean;
+  /** Why time has canceled it, or asked for that while it ran. */
+  late: "deadline" | "abandoned" | null;
+  /** It is canceled when nobody has looked at it for an hour. */
+  present: boolean;
   progress: string | null;
   /** In the order in which they were begun. */
   readonly steps: Map<string, ModelStep>;
@@ -118,6 +120,7 @@ export interface ModelSubmission {
   readonly dryRun: boolean;
   readonly webhook: boolean;
   readonly dated: boolean;
+  readonly present: boolean;
   readonly key?: string | null | undefined;
   readonly share: ModelShare | null;
 }
@@ -147,8 +150,8 @@ export const LONG_AGO = 1;
 /** What is given of a task when it is submitted. */
 export type NewTask = Pick<
   ModelTask,
-  "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook" | "dated" | "share"
-> & { readonly key?: string | null | undefined };
+  "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook" | "present" | "share"
+> & { readonly dated: boolean; readonly key?: string | null | undefined };
 
 /** A task that has just been submitted. */
 export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "undoable">): ModelTask {
@@ -157,7 +160,12 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
     ...{ input: s.input, mediaType: s.mediaType },
     ...{ key: s.key ?? null, holds: false },
     ...{ share: s.share, before: null, arrival: 0 },
-    ...{ dated: s.dated, deadline: s.dated ? Infinity : null, late: false },
+    ...{
+      present: s.present,
+      deadline: s.dated ? Infinity : null,
+      ends: s.dated || s.present ? Infinity : null,
+      late: null,
+    },
     ...{
       webhook: s.webhook,
       ...begin,
@@ -187,12 +195,11 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
 /** Redis orders entries of the same score so. */
 export const byId = (a: ModelTask, b: ModelTask): number => (a.id < b.id ? -1 : 1);
 
-/** What became of a task whose deadline has passed. */
-export type LateVerdict = { id: string; verdict: CancelVerdict };
+/** What became of a task that time cancels. */
+export type LateVerdict = { id: string; verdict: CancelVerdict; reason: ModelTask["late"] };
 
 /** Whether a running task may go on. */
-export type RenewVerdict = "ok" | "cancel" | "deadline" | "stale";
+export type RenewVerdict = "ok" | "cancel" | "deadline" | "abandoned" | "stale";
 
 /** Why a running task is to stop. */
-export const stopOf = ({ cancelRequested, late }: ModelTask) =>
-  cancelRequested ? (late ? "deadline" : "cancel") : undefined;
+export const stopOf = ({ cancelRequested, late }: ModelTask) => (cancelRequested ? (late ?? "cancel") : undefined);

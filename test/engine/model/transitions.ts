@@ -4,6 +4,8 @@ import { ModelTasks } from "./tasks.ts";
 
 /** Most errors that are kept of a task. */
 const MAX_ERRORS = 5;
+/** The error codes of tasks that time has canceled. */
+const LATE_CODES = { deadline: "deadline-passed", abandoned: "abandoned" } as const;
 
 /** What becomes of the tasks of the model when a verb, or time, changes them: they join the line, lose a worker, end, are undone. */
 export class ModelTransitions extends ModelTasks {
@@ -88,9 +90,9 @@ export class ModelTransitions extends ModelTasks {
     result: string | null = null,
   ): "canceled" {
     task.holds = false;
-    Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null, deadline: null });
+    Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null, ends: null });
     if (state === "canceled") task.output = null;
-    if (state === "canceled" && task.late) task.errorCode = "deadline-passed";
+    if (state === "canceled" && task.late) task.errorCode = LATE_CODES[task.late];
     if (state !== "succeeded") this.undo(task);
     if (state !== "succeeded" || !task.undoable) {
       task.inputKept = false;
@@ -104,7 +106,7 @@ export class ModelTransitions extends ModelTasks {
   protected bury(task: ModelTask, result: string): void {
     task.holds = false;
     // When exactly is the store's clock's to say: until it is asked, after all others.
-    Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null, deadline: null });
+    Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null, ends: null });
     task.undoneBy = this.undo(task);
     if (task.webhook) this.told.push({ id: task.id, state: "failed" });
     this.queue(task.queue).deaths += 1;
@@ -123,7 +125,18 @@ export class ModelTransitions extends ModelTasks {
     const id = this.tasks.has(plain) ? `${plain}:${task.fence}` : plain;
     const { caller, input, mediaType } = task;
     const undoing = this.fresh(
-      { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false, dated: false, share: null },
+      {
+        id,
+        queue: UNDO_QUEUE,
+        caller,
+        priority: 3,
+        input,
+        mediaType,
+        webhook: false,
+        dated: false,
+        present: false,
+        share: null,
+      },
       "waiting",
     );
     for (const [name, step] of task.steps) undoing.steps.set(name, step);

@@ -126,6 +126,14 @@ const CASES: readonly Case[] = [
     replies: ["handed-back", "handed-back"],
   },
   {
+    ...{ script: "attend", when: "of a task with a presence" },
+    given: async (scene) => {
+      await scene.t.submit({ id: "a", presenceMs: 30_000 });
+    },
+    call: ({ scripts, tag }) => scripts.attend(tag, [{ id: "a", queue: "jobs", presenceMs: 30_000, deadlineMs: null }]),
+    replies: [["kept"], ["kept"]],
+  },
+  {
     ...{ script: "renew", when: "of a lease that is held" },
     given: (scene) => scene.running(),
     call: async ({ scripts, tag, lease }) => (await scripts.renew(tag, [{ ...lease, leaseMs: 60_000 }]))[0]?.verdict,

@@ -111,7 +111,8 @@ describe("a watcher whose store's clock is set back", () => {
       const seen = await engine.tasks.inspect(id, wanted);
       return seen && { ...seen, nowMs: seen.nowMs - back };
     };
-    const parts = { tasks: { inspect }, notices: engine.notices, queues: engine.queues };
+    const tasks = { inspect, attend: engine.tasks.attend.bind(engine.tasks) };
+    const parts = { tasks, notices: engine.notices, queues: engine.queues };
     const watchers = new Watchers(parts, { passMs: 20 });
     await t.submit({ id: "a" });
     let told: (state: string | undefined) => void = () => undefined;

@@ -78,8 +78,8 @@ describe("notices", () => {
     await worker.engine.leases.complete(await leased(), resultOf("done"), worker.settings);
     const { end } = await waited;
     const seen = await api.look("a");
-    const { id, queue, state, attempts, finishedMs, expiresMs, expired, deleted, pastDeadline, result } = seen;
-    const told = { id, queue, state, attempts, finishedMs, expiresMs, expired, deleted, pastDeadline, result };
+    const { id, queue, state, attempts, finishedMs, expiresMs, expired, deleted, canceledBy, result } = seen;
+    const told = { id, queue, state, attempts, finishedMs, expiresMs, expired, deleted, canceledBy, result };
     expect(end).to.deep.equal({ ...told, nowMs: finishedMs });
     expect(result?.body.toString()).to.equal("done");
     expect(looks).to.deep.equal(["a"]);

@@ -36,6 +36,7 @@ describe("watching tasks", () => {
           looks.push(id);
           return t.engine.tasks.inspect(id, wanted);
         },
+        attend: (task) => t.engine.tasks.attend(task),
       },
       notices,
       queues: { figures: (names) => t.engine.queues.figures(names) },
@@ -128,7 +129,7 @@ describe("watching tasks", () => {
     expect((await watch(watchers, "nobody", () => undefined)).first).to.equal(null);
     const broken = new Watchers({
       ...engine,
-      tasks: { inspect: () => Promise.reject(new Error("away")) },
+      tasks: { ...engine.tasks, inspect: () => Promise.reject(new Error("away")) },
     });
     const failed = await broken.watch("a", () => undefined).catch((error: Error) => error.message);
     expect(failed).to.equal("away");

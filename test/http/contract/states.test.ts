@@ -14,6 +14,7 @@ const MEMBERS = [
     "finishedAt",
     "expiresAt",
     "deadlineAt",
+    "presentUntil",
     "held",
     "original",
     "again",

@@ -97,6 +97,15 @@ describe("a gateway to an existing HTTP API", () => {
     expect(requests.map((request) => request.headers["cancel-after"])).to.deep.equal([undefined]);
   });
 
+  it("takes a Presence, which is not forwarded; a query of that name is the API's", async () => {
+    const headers = { Presence: "30m", Prefer: "respond-async" };
+    const accepted = await server.send("/v1/gateway/legacy/present?presence=no", { headers });
+    expect(accepted.headers).to.include({ presence: "1800" });
+    await server.until(String(accepted.headers["x-request-id"]), "succeeded");
+    const [request] = arrived.filter(({ url }) => url === "/base/present?presence=no");
+    expect(request?.headers).not.to.have.property("presence");
+  });
+
   it("reports that the API cannot be reached", async () => {
     const answer = await server.send("/v1/gateway/down/x");
     expect(answer.status).to.equal(502);

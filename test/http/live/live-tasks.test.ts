@@ -22,8 +22,8 @@ describe("the live answers", () => {
     const api = { engine, stopping: new AbortController().signal } as unknown as Api;
     const live = new LiveTasks(api, new Watchers(engine));
     const ctx = { state: {}, res: { destroyed: true } } as unknown as Context;
-    await live.followEvents(ctx, { id: "gone", createdMs: 1 }, "");
-    await live.followOutput(ctx, { id: "gone", createdMs: 1 }, 0);
+    await live.followEvents(ctx, { id: "gone", caller: null, createdMs: 1 }, "");
+    await live.followOutput(ctx, { id: "gone", caller: null, createdMs: 1 }, 0);
     expect(listening.size).to.equal(0);
   });
 });

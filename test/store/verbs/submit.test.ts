@@ -13,7 +13,14 @@ const LONG = "x".repeat(200);
 const OWN: readonly Given[] = [
   ...[{ caller: "ann" }, { priority: 0 }, { priority: 7, caller: "ann", mediaType: "text/plain", query: '{"a":"b"}' }],
   ...[{ delayMs: 60_000 }, { maxIndex: 2 }, { dryRun: true }, { webhook: "https://example.com/" }, { undo: true }],
-  ...[{ deadlineMs: 60_000 }, { limit: 4 }, { queue: "others" }, { input: "2" }, { trace: "00-1-2-01" }],
+  ...[
+    { deadlineMs: 60_000 },
+    { presenceMs: 30_000 },
+    { limit: 4 },
+    { queue: "others" },
+    { input: "2" },
+    { trace: "00-1-2-01" },
+  ],
   ...[
     { input: LONG, digest: "d".repeat(32) },
     { input: LONG + LONG, digest: "e".repeat(32) },

@@ -193,6 +193,7 @@ function Page({ first }) {
           <div><dt>Task</dt><dd class="id">${task.id}</dd></div>
           ${time("Submitted", task.createdAt)}
           ${!hasEnded(task.state) && time("Deadline", task.deadlineAt)}
+          ${task.presentUntil && html`<div><dt>Kept</dt><dd>as long as somebody looks at it, such as on this page</dd></div>`}
           ${time("Ended", task.finishedAt)}
           ${isKept && time("Result kept until", task.expiresAt)}
         </dl>

@@ -153,7 +153,7 @@ async function renew(ctx: Context, api: Api): Promise<void> {
 }
 
 /** Why a worker is asked to stop, in the words of `task.signal`. */
-const CANCEL_REASONS = { ok: null, cancel: "canceled", deadline: "deadline" } as const;
+const CANCEL_REASONS = { ok: null, cancel: "canceled", deadline: "deadline", abandoned: "abandoned" } as const;
 
 /** Renews a lease, by default by its original length. */
 async function prolong({ engine }: Api, lease: HeldLease, seconds: number | undefined) {

@@ -179,7 +179,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
   if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
   if (wait === undefined) {
-    const seen = api.engine.tasks.inspect(id, { result: true, inPieces: true });
+    const seen = api.engine.tasks.inspect(id, { result: true, inPieces: true, attends: () => true });
     return seen.then((task) =>
       task && isOutcome(task.state) ? replyEnd(ctx, asked, task) : replyPendingTask(ctx, asked, verdict, task),
     );
@@ -206,7 +206,7 @@ async function replyEvents(
   const seen = verdict.verdict === "new" ? null : await observe(ctx, api, id);
   const task = seen ? pendingTask(seen) : storedTask(submission, verdict);
   pendingHeaders(ctx, task);
-  live.beginEvents(ctx, { id, createdMs: task.createdMs });
+  live.beginEvents(ctx, task);
 }
 
 /** Answers once the task has ended or the wait is over. */
@@ -261,7 +261,7 @@ async function replyUpdated(
   const updated = await api.engine.tasks.update(submission, settings, revision);
   if (updated === "changed")
     throw preconditionFailed(submission.id, "If-Match: the input has been replaced in the meantime.");
-  const seen = await api.engine.tasks.inspect(submission.id, { result: true, inPieces: true });
+  const seen = await api.engine.tasks.inspect(submission.id, { result: true, inPieces: true, attends: () => true });
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun or ended: its input cannot be replaced.");
   if (events) {

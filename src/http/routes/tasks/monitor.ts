@@ -89,8 +89,9 @@ async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }
 /** Waits until the task has ended, at most for as long as a synchronous request may. */
 async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
   const isDone = (seen: Inspection | null) => seen === null || isOutcome(seen.state);
-  if (isDone(await observe(ctx, api, id))) return;
-  await longPoll(ctx, api, watchers, { id, ms: api.syncLimitMs, ready: isDone });
+  const task = await observe(ctx, api, id);
+  if (isDone(task)) return;
+  await longPoll(ctx, api, watchers, { task, ms: api.syncLimitMs, ready: isDone });
 }
 
 /**
@@ -103,8 +104,9 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
   const ms = Math.min(wait * 1000, api.syncLimitMs);
   if (condition === "" || isAny(condition) || waitAsSent === undefined || ms <= 0) return;
   const isNew = (seen: Inspection | null) => seen === null || !namesVersion(condition, versionTag(seen));
-  if (isNew(await observe(ctx, api, id))) return;
-  await longPoll(ctx, api, watchers, { id, ms, ready: isNew });
+  const task = await observe(ctx, api, id);
+  if (isNew(task)) return;
+  await longPoll(ctx, api, watchers, { task, ms, ready: isNew });
   ctx.set("Preference-Applied", waitAsSent);
 }
 

@@ -56,6 +56,7 @@ export function monitorDocument(
     finishedAt: timestamp(seen.finishedMs),
     expiresAt: state === "canceled" ? null : timestamp(seen.expiresMs),
     deadlineAt: timestamp(seen.deadlineMs),
+    presentUntil: timestamp(seen.presentUntilMs),
     held: seen.held,
     original: seen.original,
     again: seen.again,
@@ -75,8 +76,14 @@ function progressOf(seen: Inspection): Progress | null {
 
 /** Why a task failed or was canceled: a code and a sentence. */
 export function errorOf(seen: Inspection): TaskError | null {
-  if (seen.pastDeadline) {
+  if (seen.canceledBy === "deadline") {
     return { code: SHARED.deadlinePassed, message: "The task was canceled, since it had not ended by its deadline." };
+  }
+  if (seen.canceledBy === "abandoned") {
+    return {
+      code: SHARED.abandoned,
+      message: "Nobody looked at the task for as long as its presence, so it was canceled.",
+    };
   }
   if (seen.state === "canceled") return { code: "canceled", message: "The task was canceled." };
   if (seen.state !== "failed") return null;

@@ -13,6 +13,7 @@ const MEMBERS = [
     "finishedAt",
     "expiresAt",
     "deadlineAt",
+    "presentUntil",
     "held",
     "original",
     "again",

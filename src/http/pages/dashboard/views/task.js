@@ -142,6 +142,7 @@ function facts({ task, caller, key, priority, query }) {
       ${fact("Priority", `${priority}${priority === 3 ? " (default)" : ""}`)}
       ${fact("Attempt", `${task.attempt} of ${task.maxAttempts}`)}
       ${fact("Deadline", time(task.deadlineAt))}
+      ${fact("Kept without a look until", time(task.presentUntil))}
       ${fact("Result kept until", ENDED.includes(task.state) ? time(task.expiresAt) : null)}
       ${fact("Query", query && Object.keys(query).length > 0 ? html`<code>${JSON.stringify(query)}</code>` : null)}
       ${fact("Run again from", task.original && taskLink(task.original))}

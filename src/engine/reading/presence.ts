@@ -1,0 +1,32 @@
+import type { TaskRow } from "../../store/verbs/scripts.ts";
+import { isOutcome } from "../../task.ts";
+
+type Present = Pick<TaskRow, "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs">;
+
+/** Into how many parts a presence is divided: in each, one look is stored at most, and callers are told to look once. */
+const PARTS = 3;
+
+/**
+ * Whether a look at a task has to be stored, so that it is not canceled.
+ * @param nowMs by the clock of the store
+ */
+export function isLookDue(task: Present, nowMs: number): boolean {
+  const { presenceMs, presentUntilMs, deadlineMs } = task;
+  if (presenceMs === null || task.cancelRequested || isOutcome(task.state)) return false;
+  // Without an entry in the store no look would ever count again.
+  if (presentUntilMs === null) return true;
+  if (presentUntilMs === deadlineMs) return false;
+  const leftMs = presentUntilMs - nowMs;
+  // More is left than there can be if the clock was set back.
+  return leftMs <= presenceMs * (1 - 1 / PARTS) || leftMs > presenceMs;
+}
+
+/** Until when a look keeps a task, ms. */
+export function keptUntil({ presenceMs, deadlineMs }: Present, nowMs: number): number {
+  return Math.min(nowMs + (presenceMs ?? 0), deadlineMs ?? Number.POSITIVE_INFINITY);
+}
+
+/** How long a caller may wait until the next look, so that the task is kept, seconds; infinity without a presence. */
+export function longestPauseS(presenceMs: number | null): number {
+  return presenceMs === null ? Number.POSITIVE_INFINITY : Math.floor(presenceMs / PARTS / 1000);
+}

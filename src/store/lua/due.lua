@@ -1,0 +1,33 @@
+-- Which tasks time cancels: those past their deadline, and those with a presence at which nobody has looked for that long. Both have one
+-- entry in K.deadlines, at the sooner of the two times, which a look moves.
+local Due = {}
+
+local whole = Number.whole
+-- What is said of a cancel by time: to workers and callers, and as the error code of the task.
+local REASONS = { [C.cancelByDeadline] = 'deadline', [C.cancelByAbsence] = 'abandoned' }
+local CODES = { [C.cancelByDeadline] = C.deadlinePassed, [C.cancelByAbsence] = C.abandoned }
+
+-- by: why it is canceled, see SHARED.cancelByCaller. Returns "deadline", "abandoned", or for a caller the other word.
+function Due.reason(by, otherwise)
+  return REASONS[by] or otherwise
+end
+
+-- The error code of a canceled task; nil if a caller canceled it.
+function Due.code(by)
+  return CODES[by]
+end
+
+-- Enters a task that has one of both, or moves it.
+--   deadline  ms, nil or false for none; presence: after how long without a look it is canceled, the same
+function Due.enter(call, queue, id, deadline, presence)
+  local at = presence and call.now + tonumber(presence)
+  if deadline and not (at and at < tonumber(deadline)) then at = tonumber(deadline) end
+  redis.call('ZADD', K.deadlines(call, queue), whole(at), id)
+end
+
+-- Removes a task that has ended.
+function Due.leave(call, queue, id, deadline, presence)
+  if deadline or presence then redis.call('ZREM', K.deadlines(call, queue), id) end
+end
+
+return Due

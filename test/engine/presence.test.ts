@@ -1,0 +1,210 @@
+import { expect } from "chai";
+import { Watchers } from "../../src/engine/watching/watchers.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
+import { TASK } from "../helpers/store/stored.ts";
+import { eventually } from "../shared/eventually.ts";
+
+const SPAN_MS = 30_000;
+const HOUR_MS = 3_600_000;
+
+describe("presence", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ settings: { attempts: 2 } });
+  });
+  afterEach(() => t.close());
+
+  const tick = async () =>
+    (await t.engine.maintenance.tick(0)).late.map(({ id, verdict, reason }) => `${id} ${verdict} ${reason}`).sort();
+  /** Until when a task is kept, by the store; null if nothing cancels it. */
+  const until = async (id: string) => {
+    const score = await t.redis.zscore(t.key("deadlines"), id);
+    return score === null ? null : Number(score);
+  };
+  /** As if its presence had ended at this time. */
+  const absent = (id: string, at: number | string = 1) => t.redis.zadd(t.key("deadlines"), "XX", at, id);
+  /** A look that counts. */
+  const attend = (id: string) => t.engine.tasks.inspect(id, { result: false, attends: () => true });
+  const take = async (id: string) => {
+    const [task] = await t.reserve(1);
+    expect(task?.id).to.equal(id);
+    return { queue: "jobs", id, fence: task?.fence ?? "" };
+  };
+  const now = async () => (await t.look("a")).nowMs;
+
+  it("cancels what nobody looks at, waiting, scheduled or retrying, and whoever stands behind moves up", async () => {
+    await t.submit({ id: "retrying", presenceMs: SPAN_MS });
+    await t.engine.leases.fail(await take("retrying"), failureOf("retry", HOUR_MS), t.settings);
+    await t.submit({ id: "waiting", presenceMs: SPAN_MS });
+    await t.submit({ id: "scheduled", presenceMs: SPAN_MS, delayMs: HOUR_MS });
+    await t.submit({ id: "behind" });
+    expect(await tick(), "their time has not come").to.deep.equal([]);
+    for (const id of ["retrying", "waiting", "scheduled"]) await absent(id);
+    const all = ["retrying", "scheduled", "waiting"];
+    expect(await tick()).to.deep.equal(all.map((id) => `${id} canceled abandoned`));
+    for (const id of all) {
+      expect(await t.look(id)).to.include({ state: "canceled", errorCode: "abandoned", canceledBy: "abandoned" });
+      expect(await t.look(id)).to.include({ presenceMs: SPAN_MS, presentUntilMs: null, index: null });
+    }
+    expect(await t.look("behind")).to.include({ index: 0, presenceMs: null, presentUntilMs: null });
+    expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
+  });
+
+  it("has a running task asked to stop, and whatever its worker reports, it is canceled", async () => {
+    const ends = {
+      completed: (lease: Awaited<ReturnType<typeof take>>) =>
+        t.engine.leases.complete(lease, resultOf("x"), t.settings),
+      failed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.fail(lease, failureOf("retry"), t.settings),
+      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.release(lease, t.settings),
+      lost: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.lose(lease, t.settings),
+    };
+    for (const [id, end] of Object.entries(ends)) {
+      await t.submit({ id, presenceMs: SPAN_MS });
+      const lease = await take(id);
+      await absent(id);
+      expect(await tick()).to.deep.equal([`${id} requested abandoned`]);
+      expect(await t.engine.leases.renew(lease, 60_000)).to.equal("abandoned");
+      await attend(id);
+      expect(await t.look(id), "a look is too late now").to.include({ state: "running", cancelRequested: true });
+      expect(await until(id)).to.equal(null);
+      expect(await end(lease)).to.equal("canceled");
+      expect(await t.look(id)).to.include({ state: "canceled", errorCode: "abandoned" });
+    }
+  });
+
+  it("is kept by looks, of which one in each third of it is stored", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS });
+    const first = await until("a");
+    expect((await attend("a"))?.presentUntilMs, "just submitted").to.equal(first);
+    const due = (await now()) + (SPAN_MS * 2) / 3 - 1;
+    await absent("a", due);
+    const kept = (await attend("a"))?.presentUntilMs ?? 0;
+    expect(kept).to.be.above(due);
+    expect(await until("a")).to.be.within(kept, kept + 1000);
+    const stored = await until("a");
+    await attend("a");
+    expect(await until("a")).to.equal(stored);
+  });
+
+  it("is not kept by looks that do not count", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS });
+    await absent("a");
+    await t.look("a");
+    await t.engine.tasks.inspect("a", { result: false, attends: () => false });
+    expect(await tick()).to.deep.equal(["a canceled abandoned"]);
+  });
+
+  it("is kept by a look at the very end of it, and canceled once: whichever comes first decides", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS });
+    await absent("a", await now());
+    expect((await attend("a"))?.state).to.equal("waiting");
+    expect(await tick()).to.deep.equal([]);
+    const ids = Array.from({ length: 30 }, (_, n) => `r${n}`);
+    for (const id of ids) await t.submit({ id, presenceMs: SPAN_MS });
+    for (const id of ids) await absent(id);
+    const [canceled, ...seen] = await Promise.all([tick(), ...ids.map(attend)]);
+    for (const [n, id] of ids.entries()) {
+      const { state } = await t.look(id);
+      expect(state === "canceled", id).to.equal(canceled.includes(`${id} canceled abandoned`));
+      if (seen[n]?.presentUntilMs) expect(state, `${id} was told that it is kept`).to.equal("waiting");
+    }
+  });
+
+  it("shares its entry with a deadline: the sooner counts, and no look passes the deadline", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS, deadlineMs: 2 * SPAN_MS });
+    const { deadlineMs, createdMs } = await t.look("a");
+    expect(await until("a")).to.equal(createdMs + SPAN_MS);
+    await t.submit({ id: "b", presenceMs: 2 * SPAN_MS, deadlineMs: SPAN_MS });
+    expect(await until("b")).to.equal((await t.look("b")).deadlineMs);
+    await t.redis.hset(t.key("task", "a"), TASK.deadline, (deadlineMs ?? 0) - SPAN_MS - 1000);
+    await absent("a");
+    await attend("a");
+    expect(await until("a")).to.equal((await t.look("a")).deadlineMs);
+    await t.redis.hset(t.key("task", "a"), TASK.deadline, 1);
+    await absent("a");
+    expect(await tick()).to.deep.equal(["a canceled deadline"]);
+  });
+
+  it("ends with its task, and is dropped by a retry", async () => {
+    for (const id of ["done", "dead", "canceled"]) await t.submit({ id, presenceMs: SPAN_MS });
+    await t.engine.leases.complete(await take("done"), resultOf("x"), t.settings);
+    await t.engine.tasks.cancel("canceled", "jobs");
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await t.engine.leases.fail(await take("dead"), failureOf("retry"), t.settings);
+      await t.engine.maintenance.tick(0);
+    }
+    for (const id of ["done", "dead", "canceled"]) {
+      expect(await until(id), id).to.equal(null);
+      await attend(id);
+      expect(await until(id), `${id}, after a look`).to.equal(null);
+    }
+    expect((await t.look("canceled")).canceledBy).to.equal(null);
+    await t.engine.tasks.retry("dead");
+    expect(await t.look("dead")).to.include({ state: "waiting", presenceMs: null, presentUntilMs: null });
+  });
+
+  it("of an earlier task with the same id cancels no later one", async () => {
+    await t.submit({ id: "a" });
+    await t.redis.zadd(t.key("deadlines"), 1, "a");
+    expect(await tick()).to.deep.equal([]);
+    expect((await t.look("a")).state).to.equal("waiting");
+  });
+
+  it("goes on for half of its time after a gap in which nobody could look, but not if it had ended before", async () => {
+    for (const id of ["a", "before", "soon", "later"]) await t.submit({ id, presenceMs: SPAN_MS });
+    const at = (await now()) - 60_000;
+    await t.redis.hset(t.key("ticked"), { at, held: 0, until: 0, graces: 0 });
+    await absent("a", at + 1);
+    await absent("before", at);
+    expect(await tick()).to.deep.equal(["before canceled abandoned"]);
+    const kept = (await until("a")) ?? 0;
+    expect(kept).to.be.within((await now()) + SPAN_MS / 2 - 5000, (await now()) + SPAN_MS / 2);
+    expect(await tick()).to.deep.equal([]);
+    await t.redis.hset(t.key("ticked"), { "gap from": 1, "gap to": 2 });
+    await absent("a", 3 + SPAN_MS / 2);
+    expect(await tick(), "nobody came back").to.deep.equal(["a canceled abandoned"]);
+  });
+
+  it("is brought forward if the clock was set back, and stays with its deadline", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS });
+    await t.submit({ id: "b", deadlineMs: 2 * HOUR_MS });
+    await t.engine.maintenance.tick(0);
+    const ahead = (await now()) + HOUR_MS;
+    await absent("a", ahead + SPAN_MS);
+    const ofB = await until("b");
+    await t.redis.hset(t.key("ticked"), "at", ahead);
+    await t.engine.maintenance.tick(0);
+    expect(await until("a")).to.be.within((await now()) + SPAN_MS - 5000, (await now()) + SPAN_MS);
+    expect(await until("b")).to.equal(ofB);
+    await absent("a", ahead + SPAN_MS);
+    await attend("a");
+    expect(await until("a"), "also by a look").to.be.at.most((await now()) + SPAN_MS);
+  });
+
+  it("is entered again by a look, or a check of the index, if its entry was lost", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS });
+    await t.redis.del(t.key("deadlines"));
+    await attend("a");
+    expect(await until("a")).to.be.at.most((await now()) + SPAN_MS);
+    await t.redis.del(t.key("deadlines"));
+    const check = (heal: boolean) => t.scripts.verify(t.keys.tag(0), { ids: ["a"], heal });
+    expect(await check(true)).to.deep.equal(["a"]);
+    expect(await check(false)).to.deep.equal([]);
+    expect(await until("a")).to.be.at.most((await now()) + SPAN_MS);
+  });
+
+  it("is kept by those who watch, as long as they do, and not by operators", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS });
+    const watchers = new Watchers(t.engine, { passMs: 20 });
+    const due = (await now()) + SPAN_MS / 2;
+    await absent("a", due);
+    const operator = await watchers.watch("a", () => undefined);
+    expect(await until("a")).to.equal(due);
+    const caller = await watchers.watch("a", () => undefined, true);
+    await eventually(async () => ((await until("a")) ?? 0) > due);
+    caller.stop();
+    await absent("a");
+    expect(await tick()).to.deep.equal(["a canceled abandoned"]);
+    operator.stop();
+  });
+});
