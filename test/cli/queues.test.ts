@@ -109,7 +109,7 @@ describe("paihao and the queues", function () {
     expect(await retryOf(keyOf("admin"))).to.deep.equal(["", ""]);
     expect(await retryOf(keyOf("viewer")), "who may not").to.deep.equal(["no", "no"]);
     expect((await paihao("get one", keyOf("viewer"))).stderr).not.to.contain("run it again");
-    expect((await paihao("status one")).stdout).to.match(/^actions +delete, retry$/m);
+    expect((await paihao("status one")).stdout).to.match(/^actions +delete, retry, again$/m);
     expect(await paihao("dead retry default one")).to.include({ code: 3, stdout: "" });
     const some = await paihao("dead retry failing nobody one");
     expect(some).to.include({ code: 3, stdout: "one\n" });

@@ -113,7 +113,10 @@ describe("the actions that a task's document offers", () => {
   const REQUESTS = {
     "cancel delete": ["DELETE", ""],
     retry: ["POST", "/retry"],
-    replace: ["PUT", ""],
+    replace: ["PUT", "", { n: 2 }],
+    move: ["PATCH", "", { priority: 7 }],
+    place: ["PATCH", "", { place: "last" }],
+    again: ["POST", "/again?dryRun=true", { n: 2 }],
   } as const;
 
   /** What of a task an action changes; undefined once it is deleted. */
@@ -133,12 +136,13 @@ describe("the actions that a task's document offers", () => {
     const action = names.split(" ").find((name) => offered.includes(name));
 
     const before = await shown(id);
-    const [method, end] = REQUESTS[names];
-    const body = method === "PUT" ? { n: 2 } : undefined;
+    const [method, end, body] = REQUESTS[names] as readonly [string, string, unknown?];
     const at = method === "PUT" ? `/v1/queues/${queue}/requests/${id}` : request(id) + end;
     const answer = await send(method, at, body);
     const after = await shown(id);
-    const isChanged = JSON.stringify(before) !== JSON.stringify(after) || (method === "PUT" && answer.status === 200);
+    // What these do is not shown, or only tried.
+    const isDone = body !== undefined && answer.status === 200;
+    const isChanged = JSON.stringify(before) !== JSON.stringify(after) || isDone;
     const told = `${action ?? "nothing"} offered, ${answer.status}, ${isChanged ? "changed" : "as before"}: ${answer.text}`;
     const what = `${state}, ${caller}, ${method}${end}: ${told}`;
     if (action) expect([REFUSALS.includes(answer.status), isChanged], what).to.deep.equal([false, true]);
@@ -173,16 +177,16 @@ describe("the actions that a task's document offers", () => {
       await remove(id);
       return actions.join(" ");
     };
-    expect(await offered("waiting", "plain", "ann")).to.equal("cancel replace");
-    expect(await offered("waiting")).to.equal("cancel");
-    expect(await offered("waiting", "api", "ann")).to.equal("cancel");
-    expect(await offered("retried", "undoable", "ann")).to.equal("cancel");
-    expect(await offered("stopping")).to.equal("");
-    expect(await offered("dead")).to.equal("delete retry");
-    expect(await offered("dead", "plain", "ann")).to.equal("delete");
-    expect(await offered("dead", "undoable")).to.equal("delete retry");
-    expect(await offered("undone", "undoable")).to.equal("delete");
-    expect(await offered("given up")).to.equal("delete");
-    expect(await offered("canceled")).to.equal("");
+    expect(await offered("waiting", "plain", "ann")).to.equal("cancel replace move again");
+    expect(await offered("waiting")).to.equal("cancel move place again");
+    expect(await offered("waiting", "api", "ann")).to.equal("cancel move");
+    expect(await offered("retried", "undoable", "ann")).to.equal("cancel move again");
+    expect(await offered("stopping")).to.equal("again");
+    expect(await offered("dead")).to.equal("delete retry again");
+    expect(await offered("dead", "plain", "ann")).to.equal("delete again");
+    expect(await offered("dead", "undoable")).to.equal("delete retry again");
+    expect(await offered("undone", "undoable")).to.equal("delete again");
+    expect(await offered("given up")).to.equal("delete again");
+    expect(await offered("canceled")).to.equal("again");
   });
 });

@@ -14,7 +14,7 @@ import { responseOf } from "../../server/response.ts";
 import { conflict } from "../../submission/refusal.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
-import { findTask } from "../../task/find.ts";
+import { observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { storedInput } from "../../task/stored-input.ts";
 import { optionsOf, postAndAnswer } from "./submit.ts";
@@ -29,7 +29,7 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
   const given = optionsOf(ctx);
   const id = currentId();
   if (id === original) throw conflict(id, "The new task needs an id of its own.");
-  const task = await findTask(ctx, api, original, { result: false });
+  const task = await observe(ctx, api, original);
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
   const handler = inputHandlerOf(api, task.queue);
   const { checked, options } = isEmpty(ctx.req)
