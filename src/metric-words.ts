@@ -6,7 +6,7 @@ export const SUBMISSION_VERDICTS = [
   "elsewhere",
   "foreign",
   "full",
-  "untold",
+  "webhooks-full",
   "long",
   "dry",
   "not-durable",

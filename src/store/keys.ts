@@ -65,7 +65,7 @@ export const KEYS = {
   ],
   allocation: ["i:<id>", "string", "an id allocated for a future task: JSON of queue and caller; PX"],
   allocated: ["h:<queue>", "zset", "the allocated ids of a queue: score = when they expire, ms"],
-  moved: [
+  pointers: [
     "moved",
     "zset",
     "the pointers: ids whose tasks are in another partition, see verbs/pointer.lua: score = when each is checked, ms",

@@ -144,29 +144,29 @@ export class Submitter {
       share.nths.push(nth);
     }
     const ends = new Array<PromiseSettledResult<SubmissionVerdict>>(items.length);
-    const moved: number[] = [];
+    const pointed: number[] = [];
     const submitted = shares.map(async ({ items, nths }, partition) => {
       for (const [i, end] of (await batch.addAll(partition, items)).entries()) {
         const nth = at(nths, i);
         ends[nth] = end;
-        if (end.status === "fulfilled" && end.value.verdict === "moved") moved.push(nth);
+        if (end.status === "fulfilled" && end.value.verdict === "pointer") pointed.push(nth);
       }
     });
     await Promise.all(submitted);
-    const found = await Promise.allSettled(moved.map((nth) => this.#submitMoved(at(items, nth))));
-    for (const [i, end] of found.entries()) ends[at(moved, i)] = end;
+    const found = await Promise.allSettled(pointed.map((nth) => this.#submitAtHome(at(items, nth))));
+    for (const [i, end] of found.entries()) ends[at(pointed, i)] = end;
     return ends;
   }
 
   async #submitUnkeyed(item: Item): Promise<SubmissionVerdict> {
     const verdict = await this.#submitTo(this.#keys.partitionOf(item.id), item);
-    return verdict.verdict === "moved" ? await this.#submitMoved(item) : verdict;
+    return verdict.verdict === "pointer" ? await this.#submitAtHome(item) : verdict;
   }
 
   /** The task was submitted when its queue was keyed. */
-  async #submitMoved(item: Item): Promise<SubmissionVerdict> {
+  async #submitAtHome(item: Item): Promise<SubmissionVerdict> {
     const found = await this.#submitTo(await this.#parts.homes.find(item.id), item);
-    if (found.verdict === "moved") throw new ProblemError("store-unavailable");
+    if (found.verdict === "pointer") throw new ProblemError("store-unavailable");
     return found;
   }
 
@@ -255,8 +255,8 @@ export class Submitter {
       const { verdict, durable } = submitted;
       alike += 1;
       if (items[i + 1]?.queue !== item.queue || all[i + 1]?.verdict !== verdict) {
-        if (verdict !== "moved") metrics.submissions.count(item.queue, verdict, alike);
-        if (verdict !== "moved" && !durable) metrics.submissions.count(item.queue, "not-durable", alike);
+        if (verdict !== "pointer") metrics.submissions.count(item.queue, verdict, alike);
+        if (verdict !== "pointer" && !durable) metrics.submissions.count(item.queue, "not-durable", alike);
         alike = 0;
       }
       if (verdict === "new") accepted(item, submitted);
@@ -265,7 +265,7 @@ export class Submitter {
 }
 
 /** Nothing was stored, and no task exists. */
-const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>(["full", "untold", "long"]);
+const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>(["full", "webhooks-full", "long"]);
 
 /** The score after all tasks of the same class. */
 const endOfClass = (item: SubmitItem): string => String((item.options.priority + 1) * SHARED.classSpan);

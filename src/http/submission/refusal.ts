@@ -32,7 +32,7 @@ export function refusalOf(
         extensions: { queue, waiting: snapshot.waiting, scheduled: snapshot.scheduled },
         retryAfterS: fullRetryAfterS(snapshot),
       });
-    case "untold":
+    case "webhooks-full":
       return new ProblemError(
         "queue-full",
         "Too many webhook deliveries are waiting. A submission without a webhook would be accepted.",

@@ -119,7 +119,7 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
   local options = group.options
   local is_callers = (caller or '') == (options.caller or '')
   -- The task is in another partition.
-  if not state and queue == group.queue and is_callers then return 'moved    ' end
+  if not state and queue == group.queue and is_callers then return 'pointer    ' end
   local verdict = 'conflict'
   if not is_callers then
     verdict = 'foreign'
@@ -183,7 +183,7 @@ local function submit_one(call, batch, group, state, n)
   local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(call, queue), id)
   local others = state.handed - (was_handed and 1 or 0)
   if state.waiting + state.scheduled + others >= group.limit then return 'full   ' end
-  if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'untold   ' end
+  if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'webhooks-full   ' end
   if group.max and index > group.max and group.delay == 0 then return 'long  ' .. index .. ' ' .. told end
 
   if limit ~= state.limit then align_limit(call, queue, state, limit) end

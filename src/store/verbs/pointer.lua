@@ -7,17 +7,17 @@ local POINTER, CHECKED, DUE = POINT.item, REPOINT.item, REPOINT.due
 
 local function point(call, args, at, check)
   local id, queue, caller, home = args[at + POINTER.id], args[at + POINTER.queue], args[at + POINTER.caller], args[at + POINTER.home]
-  local key, moved = K.task(call, id), K.moved(call)
+  local key, pointers = K.task(call, id), K.pointers(call)
   local known_queue, known_home = unpack(redis.call('HMGET', key, F.queue, F.home))
   if not known_queue then
     redis.call('HSET', key, F.queue, queue, F.home, home)
     if caller ~= '' then redis.call('HSET', key, F.caller, caller) end
-    redis.call('ZADD', moved, whole(check), id)
+    redis.call('ZADD', pointers, whole(check), id)
     return 'new ' .. whole(check)
   end
   if known_queue ~= queue or known_home ~= home then return 'taken' end
   -- With another score, so that the first caller does not delete it now.
-  redis.call('ZADD', moved, whole(math.max(check, 1 + (redis.call('ZSCORE', moved, id) or 0))), id)
+  redis.call('ZADD', pointers, whole(math.max(check, 1 + (redis.call('ZSCORE', pointers, id) or 0))), id)
   return 'noted'
 end
 
@@ -31,13 +31,13 @@ end)
 -- If the score has changed in the meantime, the id is in use again, or another caller checks it.
 local function note_check(call, args, at)
   local id, next_check = args[at + CHECKED.id], args[at + CHECKED.nextMs]
-  local moved, key = K.moved(call), K.task(call, id)
-  if redis.call('ZSCORE', moved, id) ~= args[at + CHECKED.score] then return end
+  local pointers, key = K.pointers(call), K.task(call, id)
+  if redis.call('ZSCORE', pointers, id) ~= args[at + CHECKED.score] then return end
   if next_check == '' then
-    redis.call('ZREM', moved, id)
+    redis.call('ZREM', pointers, id)
     if redis.call('HEXISTS', key, F.home) == 1 then redis.call('UNLINK', key) end
   else
-    redis.call('ZADD', moved, whole(call.now + tonumber(next_check)), id)
+    redis.call('ZADD', pointers, whole(call.now + tonumber(next_check)), id)
   end
 end
 
@@ -48,8 +48,8 @@ register('repoint', { 'allow-oom' }, function(keys, args)
 
   local due, claimed = {}, whole(call.now + tonumber(args[ARGS.claimMs]))
   local limit = tonumber(args[ARGS.limit])
-  for n, id in ipairs(redis.call('ZRANGEBYSCORE', K.moved(call), '-inf', call.now_text, 'LIMIT', 0, limit)) do
-    redis.call('ZADD', K.moved(call), claimed, id)
+  for n, id in ipairs(redis.call('ZRANGEBYSCORE', K.pointers(call), '-inf', call.now_text, 'LIMIT', 0, limit)) do
+    redis.call('ZADD', K.pointers(call), claimed, id)
     due[n] = { [DUE.id] = id, [DUE.score] = claimed, [DUE.home] = redis.call('HGET', K.task(call, id), F.home) or '' }
   end
   return due

@@ -130,8 +130,8 @@ end
 -- Returns the snapshot of each queue as it is afterwards; and in one string a line of text for each task, "verdict state index score created"
 -- and of a new one in a keyed line its turn (see keyed.lua), nothing for what there is not; or "+n" for n more tasks like the one before, each
 -- with the next index and score. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another queue),
--- "moved" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "untold" (it has a webhook, and as many deliveries wait
--- as tasks may), "long" (index above most), "dry".
+-- "pointer" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook, and as many
+-- deliveries wait as tasks may), "long" (index above most), "dry".
 register('submit', {}, function(keys, args)
   local call = Call.new(keys)
   local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil }

@@ -41,10 +41,10 @@ export type SubmitVerdict =
   | "replay"
   | "conflict"
   | "elsewhere"
-  | "moved"
+  | "pointer"
   | "foreign"
   | "full"
-  | "untold"
+  | "webhooks-full"
   | "long"
   | "dry";
 

@@ -48,7 +48,7 @@ describe("a keyed queue over several partitions", () => {
   /** Ids of which each partition is that of some. */
   const ids = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
   const pointers = async () => {
-    const counts = await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(storedKey(tag, "moved"))));
+    const counts = await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(storedKey(tag, "pointers"))));
     return counts.reduce((sum, count) => sum + count, 0);
   };
 
@@ -169,7 +169,7 @@ describe("a keyed queue over several partitions", () => {
     await t.redis.zrem(storedKey(t.keys.tag(home), "keyLine", "jobs =k"), gone);
     const due = async () => {
       for (const [partition, tag] of t.keys.tags.entries()) {
-        for (const id of all) await t.redis.zadd(storedKey(tag, "moved"), "XX", 1, id);
+        for (const id of all) await t.redis.zadd(storedKey(tag, "pointers"), "XX", 1, id);
         await t.engine.maintenance.checkPointers(partition);
       }
     };

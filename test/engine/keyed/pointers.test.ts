@@ -34,14 +34,14 @@ describe("the pointers to the tasks of a keyed queue", () => {
   afterEach(() => t.close());
 
   const pointers = async () => {
-    const found = await Promise.all(t.keys.tags.map((tag) => t.redis.zrange(storedKey(tag, "moved"), "0", "-1")));
+    const found = await Promise.all(t.keys.tags.map((tag) => t.redis.zrange(storedKey(tag, "pointers"), "0", "-1")));
     return found.flat();
   };
   /** The time comes at which each of them is first looked at. */
   const passTime = async () => {
     for (const tag of t.keys.tags) {
-      const ids = await t.redis.zrange(storedKey(tag, "moved"), "0", "-1");
-      if (ids.length > 0) await t.redis.zadd(storedKey(tag, "moved"), ...ids.flatMap((id) => [1, id]));
+      const ids = await t.redis.zrange(storedKey(tag, "pointers"), "0", "-1");
+      if (ids.length > 0) await t.redis.zadd(storedKey(tag, "pointers"), ...ids.flatMap((id) => [1, id]));
     }
   };
   const check = async () => {
@@ -88,7 +88,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
     const before = Date.now();
     await check();
     for (const tag of t.keys.tags) {
-      const scores = (await t.redis.zrange(storedKey(tag, "moved"), "0", "-1", "WITHSCORES")).filter(
+      const scores = (await t.redis.zrange(storedKey(tag, "pointers"), "0", "-1", "WITHSCORES")).filter(
         (_, n) => n % 2 === 1,
       );
       for (const at of scores) expect(Number(at) - before).to.be.within(dayMs - BUSY_MS, dayMs + BUSY_MS);

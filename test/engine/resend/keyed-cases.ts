@@ -121,7 +121,7 @@ export const KEYED_CASES: readonly (Resent & { readonly script: string; readonly
     ...{ script: "repoint", when: "from a task that has gone" },
     given: async ({ scripts, tag, t }) => {
       await scripts.point(tag, [POINTER], 60_000);
-      await t.redis.zadd(storedKey(tag, "moved"), "7", "a");
+      await t.redis.zadd(storedKey(tag, "pointers"), "7", "a");
     },
     call: ({ scripts, tag }) => scripts.repoint(tag, [{ id: "a", score: "7", nextMs: null }]),
     replies: [[], []],
