@@ -121,8 +121,7 @@ export class Children implements Executor {
   #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
       const otherwise = otherwiseOf(attempt);
-      const { unbegun } = attempt.task;
-      const hasty = unbegun > 0 || (otherwise === "beside others" && this.#waiting.length >= MAX_WAITING);
+      const hasty = otherwise === "beside others" && (attempt.task.unbegun > 0 || this.#waiting.length >= MAX_WAITING);
       let patience: NodeJS.Timeout | undefined;
       const done = (location: Location | HandlerEnd) => {
         clearTimeout(patience);
