@@ -1,4 +1,6 @@
 export {
+  type BatchHandlerOptions,
+  type BatchOptions,
   defineHandler,
   type FairOptions,
   type Handler,

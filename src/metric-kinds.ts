@@ -73,3 +73,16 @@ export class Durations<Labels extends readonly string[]> {
     this.#children.of(...labels).observe(ms / 1000);
   }
 }
+
+/** Numbers of things, by queue. */
+export class Sizes {
+  readonly #histogram: Histogram;
+
+  constructor(registry: Registry, name: string, help: string, buckets: number[]) {
+    this.#histogram = new Histogram({ name, help, labelNames: ["queue"], buckets, registers: [registry] });
+  }
+
+  observe(size: number, queue: string): void {
+    this.#histogram.observe({ queue }, size);
+  }
+}

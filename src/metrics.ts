@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { LongestBlock } from "./longest-block.ts";
-import { Durations, WordCounter } from "./metric-kinds.ts";
+import { Durations, Sizes, WordCounter } from "./metric-kinds.ts";
 import {
   ATTEMPT_ENDINGS,
   ATTEMPT_ENDS,
@@ -74,6 +74,9 @@ const REQUEST_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75
 /** For handlers, which may take minutes. */
 const ATTEMPT_BUCKETS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
+/** For calls with up to 500 tasks. */
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 500];
+
 /**
  * Node's metrics of the process: memory, event loop, garbage collection. One registry for all servers of the process, since its
  * observers cannot be stopped.
@@ -103,6 +106,12 @@ export class Metrics {
     "How long handlers ran in this process, by how they ended",
     ["queue", "end"],
     ATTEMPT_BUCKETS_S,
+  );
+  readonly batches = new Sizes(
+    this.registry,
+    "paihao_batch_tasks",
+    "How many tasks each call of a handler with batch got in this process",
+    BATCH_BUCKETS,
   );
   readonly requests = new Durations<[method: string, route: string, status: string]>(
     this.registry,

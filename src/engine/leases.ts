@@ -98,9 +98,13 @@ export class Leases {
     return this.#parts.batched.progress({ id, fence, progress: `${percent} ${message}` });
   }
 
-  /** Stores the result of an attempt. Idempotent. @throws ProblemError store-unavailable */
-  complete(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
-    return this.#parts.completions.add(lease, result, settings);
+  /**
+   * Stores the result of an attempt. Idempotent.
+   * @param sampled whether its service time counts in the statistics of the queue
+   * @throws ProblemError store-unavailable
+   */
+  complete(lease: Lease, result: Answer, settings: QueueSettings, sampled = true): Promise<CompleteVerdict> {
+    return this.#parts.completions.add(lease, result, settings, sampled);
   }
 
   /** Ends an attempt that did not succeed. Idempotent. @throws ProblemError store-unavailable */

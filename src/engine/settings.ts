@@ -14,7 +14,7 @@ type Defaults = Pick<
 /** The settings of a queue: from its handler, otherwise from the environment. */
 export interface QueueSettings
   extends Readonly<Defaults>,
-    Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs"> {
+    Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs" | "batch"> {
   readonly maxLost: number;
   /** Whether it has a circuit breaker, as gateways have. */
   readonly hasBreaker: boolean;
@@ -49,6 +49,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     // The server's own tasks are never given up because of lost workers.
     maxLost: isInternalQueue(handler.queue) ? UNLIMITED : (handler.maxLost ?? HANDLER_DEFAULTS.maxLost),
     rate: handler.rate,
+    batch: handler.batch,
     hasBreaker: isGateway(handler),
     targetWaitMs: handler.targetWaitMs,
     keyedConcurrency: handler.keyed?.concurrency,

@@ -1,10 +1,24 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hint } from "../nearest.ts";
+import { isGiveUp, isRetryLater } from "./intents.ts";
 import { isInternalQueue, RESERVED_PREFIX } from "./internal-queues.ts";
-import { type HandlerOptions, type HandlerResult, OPTIONS, type ReadOptions } from "./options.ts";
+import {
+  type BatchHandlerOptions,
+  type HandlerOptions,
+  type HandlerResult,
+  OPTIONS,
+  type ReadOptions,
+} from "./options.ts";
 import type { TaskContext } from "./task-context.ts";
 
-export type { FairOptions, HandlerOptions, HandlerResult, KeyedOptions } from "./options.ts";
+export type {
+  BatchHandlerOptions,
+  BatchOptions,
+  FairOptions,
+  HandlerOptions,
+  HandlerResult,
+  KeyedOptions,
+} from "./options.ts";
 
 /** Marks handlers across copies of this module, since a handler file may load another copy than the server. */
 const HANDLER = Symbol.for("paihao.handler");
@@ -20,7 +34,10 @@ export interface Handler<I = unknown, R = HandlerResult, Q extends string = stri
   /** Never set: tells the compiler what `paihao/client` sends and receives. */
   readonly types?: { readonly input: In; readonly result: R };
   readonly schema: StandardSchemaV1<unknown, I> | undefined;
+  /** Of a handler with `batch`: a call for one task alone. */
   run(input: I, task: TaskContext): Promise<R> | R;
+  /** Only of a handler with `batch`: what `run` of its options returns, which need not be an array. */
+  runBatch?(inputs: readonly unknown[], tasks: readonly TaskContext[]): unknown;
 }
 
 const internal = new WeakSet<object>();
@@ -38,6 +55,13 @@ export function defineInternalHandler<I>(options: HandlerOptions<I>): Handler<I>
  */
 export function defineHandler<I = unknown, R = HandlerResult, Q extends string = string, In = I>(
   options: HandlerOptions<I, R, Q, In>,
+): Handler<I, R, Q, In>;
+/** The same with `batch`: `run` gets arrays and returns one. Callers send one input and get one result, as ever. */
+export function defineHandler<I = unknown, R = HandlerResult, Q extends string = string, In = I>(
+  options: BatchHandlerOptions<I, R, Q, In>,
+): Handler<I, Exclude<R, Error>, Q, In>;
+export function defineHandler<I, R, Q extends string, In>(
+  options: HandlerOptions<I, R, Q, In> | BatchHandlerOptions<I, R, Q, In>,
 ): Handler<I, R, Q, In> {
   const { queue } = options;
   const error = (fault: string) => new TypeError(`handler of queue ${JSON.stringify(queue)}: ${fault}`);
@@ -56,14 +80,21 @@ export function defineHandler<I = unknown, R = HandlerResult, Q extends string =
   refuseMisspelt(options, Object.keys(OPTIONS));
   const handler: Record<PropertyKey, unknown> = { [HANDLER]: true };
   for (const [name, { as, read, members }] of Object.entries(OPTIONS)) {
-    const given: unknown = options[name as keyof typeof OPTIONS];
+    const given: unknown = Reflect.get(options, name);
     if (typeof given === "object" && given !== null && members.length > 0) refuseMisspelt(given, members, `${name}.`);
     // Each option refuses values that `HandlerOptions` does not allow.
     handler[as] = read(given as never, (value, expected, member = "") => wrong(`${name}${member}`, value, expected));
   }
   if (isInternalQueue(queue) && !internal.has(options))
     throw wrong("queue", queue, `a name that does not start with "${RESERVED_PREFIX}"`);
-  handler.run = (input: I, task: TaskContext) => options.run(input, task);
+  if (options.batch === undefined) handler.run = (input: I, task: TaskContext) => options.run(input, task);
+  else {
+    if (handler.isolate !== undefined)
+      throw error("isolate cannot be combined with batch: a thread runs one task at a time");
+    const runBatch = (inputs: I[], tasks: TaskContext[]) => options.run(inputs, tasks);
+    handler.runBatch = runBatch;
+    handler.run = async (input: I, task: TaskContext) => resultOf(answersOf(await runBatch([input], [task]), 1)[0]);
+  }
   // It has every member, since `ReadOptions` follows from the same table.
   return handler as unknown as Handler<I, R, Q, In>;
 }
@@ -71,4 +102,26 @@ export function defineHandler<I = unknown, R = HandlerResult, Q extends string =
 /** Whether a value was made by {@link defineHandler}, of this copy of the module or another. */
 export function isHandler(value: unknown): value is Handler {
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[HANDLER] === true;
+}
+
+/**
+ * What a handler with `batch` returned, an answer for each of its tasks.
+ * @throws TypeError if there are not as many
+ */
+export function answersOf(returned: unknown, tasks: number): readonly unknown[] {
+  if (Array.isArray(returned) && returned.length === tasks) return returned;
+  const given = Array.isArray(returned) ? `an array of ${returned.length}` : typeof returned;
+  throw new TypeError(
+    `a handler with batch returns an array with a result for each of its tasks: expected ${tasks}, got ${given}`,
+  );
+}
+
+/**
+ * The result of one task of a batch.
+ * @throws the answer if it says that the task has failed: an error, or an intent of any copy of this module
+ */
+export async function resultOf(answer: unknown): Promise<unknown> {
+  const awaited = await answer;
+  if (awaited instanceof Error || isGiveUp(awaited) || isRetryLater(awaited)) throw awaited;
+  return awaited;
 }

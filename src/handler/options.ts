@@ -29,6 +29,14 @@ export interface KeyedOptions<I = unknown> {
   concurrency?: number;
 }
 
+/** How tasks are put together for one call, see {@link BatchHandlerOptions.batch}. */
+export interface BatchOptions {
+  /** Most tasks of one call: 2 to 500. */
+  max: number;
+  /** How long a call waits for more tasks, from when its first task was taken; default 0: it takes what is there. */
+  wait?: Duration;
+}
+
 /** The options of {@link defineHandler}. Only `queue` and `run` are required. */
 export interface HandlerOptions<I, R = HandlerResult, Q extends string = string, In = I> {
   /** Name of the queue: `a–z 0–9 . _ -`, 1–64 characters. */
@@ -78,9 +86,23 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    * files.
    */
   isolate?: boolean | { memoryMb: number };
+  /** With it, `run` gets several tasks: see {@link BatchHandlerOptions}. */
+  batch?: undefined;
   run(input: I, task: TaskContext): Promise<R> | R;
   /** How to undo what the task did if it fails, is canceled, or its result is deleted. */
   undo?: Undos<I>;
+}
+
+/** The options of a handler that gets many tasks in one call, for a GPU or an API that takes many at once. */
+export interface BatchHandlerOptions<I, R = HandlerResult, Q extends string = string, In = I>
+  extends Omit<HandlerOptions<I, R, Q, In>, "batch" | "isolate" | "run"> {
+  /** A slot then runs up to `max` tasks in one call; `concurrency` is how many such calls run at once. */
+  batch: BatchOptions;
+  /**
+   * Gets the inputs and their tasks, in the same order, and returns as many results. An `Error` in place of a result, also one made by
+   * `giveUp` or `retryLater`, is how that task ends; what `run` throws ends all of them.
+   */
+  run(inputs: I[], tasks: TaskContext[]): Promise<readonly R[]> | readonly R[];
 }
 
 /** Defaults of options that have no setting. */
@@ -94,13 +116,17 @@ export const HANDLER_DEFAULTS = {
 /** Makes the error for the value of an option, or of one of its members. */
 type Refuse = (value: unknown, expected: string, member?: string) => TypeError;
 
-type Options = HandlerOptions<unknown>;
+type Options = Omit<HandlerOptions<unknown>, "batch"> & Partial<Pick<BatchHandlerOptions<unknown>, "batch">>;
 
 /** The store remembers at most this many starts of a queue. */
 const MAX_RATE = 10_000;
 
 /** The maximum of tasks with one line key that run at once. */
 const MAX_OF_A_KEY = 10_000;
+
+/** Most tasks of one call, and the longest time for which it waits for more: a task that waits holds a lease. */
+export const MOST_OF_A_BATCH = 500;
+const LONGEST_BATCH_WAIT_MS = 60_000;
 
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 
@@ -140,6 +166,7 @@ export const OPTIONS = {
   keyed: option("keyed", "none", readKeyed, ["by", "concurrency"]),
   presence: option("presenceMs", "none", duration(PRESENCE_S.least * 1000, PRESENCE_S.most * 1000)),
   targetWait: option("targetWaitMs", "none", duration()),
+  batch: option("batch", "none", readBatch, ["max", "wait"]),
   isolate: option("isolate", "false", readIsolate, ["memoryMb"]),
   // The names in it are those of steps.
   undo: option("undo", "none", readUndo),
@@ -203,6 +230,18 @@ function readKeyed(given: Options["keyed"], refuse: Refuse): Required<KeyedOptio
   if (given === undefined) return undefined;
   if (typeof given?.by !== "function") throw refuse(given, "{ by: (input, task) => key or null, concurrency?: 1 }");
   return { by: given.by, concurrency: count(1, MAX_OF_A_KEY)(given.concurrency, refuse, ".concurrency") ?? 1 };
+}
+
+/** Undefined: each call gets one task. */
+function readBatch(
+  given: Options["batch"],
+  refuse: Refuse,
+): { readonly max: number; readonly waitMs: number } | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== "object" || given === null) throw refuse(given, '{ max: 32, wait?: "50ms" }');
+  const max = count(2, MOST_OF_A_BATCH)(given.max, refuse, ".max");
+  if (max === undefined) throw refuse(given.max, `a whole number from 2 to ${MOST_OF_A_BATCH}`, ".max");
+  return { max, waitMs: duration(0, LONGEST_BATCH_WAIT_MS)(given.wait, refuse, ".wait") ?? 0 };
 }
 
 function readIsolate(given: Options["isolate"], refuse: Refuse) {

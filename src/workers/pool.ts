@@ -3,12 +3,14 @@ import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
+import { MOST_OF_A_BATCH } from "../handler/options.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
 import type { Standby } from "../store/standby.ts";
 import type { Reserved } from "../store/verbs/scripts.ts";
 import type { ClaimSlot } from "./attempt/attempt.ts";
+import { BatchCall } from "./batch-call.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import type { Occupancy } from "./occupancy.ts";
 import type { Runner } from "./runner.ts";
@@ -25,29 +27,38 @@ const LANES = 2;
 /** When a suspect without a child process is reserved again, ms: at the earliest, and after the previous suspect. */
 const PUT_OFF_MS = { min: 500, each: 10 } as const;
 
-/** The slots of one queue in one worker process: reserves as many tasks as it has free slots, and runs them. */
+/**
+ * The slots of one queue in one worker process: reserves as many tasks as it has free slots, and runs them. A slot has one task, or one call
+ * with several if the handler has `batch`.
+ */
 export class Pool implements Role, Slots {
   readonly queue: string;
   readonly slots: number;
+  readonly capacity: number;
   readonly left: number[] = [];
   readonly news: boolean[] = [];
   readonly #handler: Handler;
   readonly #settings: QueueSettings;
   readonly #engine: Engine;
   readonly #runner: Runner;
+  readonly #executors: Executors;
   readonly #renewer: LeaseRenewer;
   readonly #occupancy: Occupancy;
   readonly #log: Logger;
   /** Runs suspects outside of this process; undefined if they run in it. */
   readonly #suspects: Children | undefined;
   readonly #takers: readonly Taker[];
+  /** Most tasks of a slot. */
+  readonly #perSlot: number;
+  /** The call that tasks may join, or the last one. */
+  #call: BatchCall | undefined;
   /** Running handlers. */
   #busy = 0;
   /** Abandoned handlers, which continue after their signal. */
   #overdue = 0;
-  /** Tasks whose handlers run, or whose ends are being reported to the store. */
+  /** Running handlers, and those of whose tasks some end is being reported to the store. */
   #inHand = 0;
-  /** Slots claimed for tasks that were requested. */
+  /** Tasks that were requested. */
   #claimed = 0;
   /** When the last postponed suspect is due, monotonic ms. */
   #putOffUntil = 0;
@@ -71,18 +82,22 @@ export class Pool implements Role, Slots {
     const settings = parts.engine.queues.settings(handler.queue);
     this.queue = handler.queue;
     this.slots = settings.concurrency;
+    this.#perSlot = settings.batch?.max ?? 1;
+    this.capacity = this.slots * this.#perSlot;
     this.#handler = handler;
     this.#settings = settings;
     this.#engine = parts.engine;
     this.#runner = parts.runner;
+    this.#executors = parts.executors;
     this.#renewer = parts.renewer;
     this.#occupancy = parts.occupancy;
     this.#occupancy.onRelease(() => this.#wake());
     this.#log = parts.log.child({ queue: handler.queue });
     this.#suspects = parts.executors.suspectsOf(handler.queue);
     const suspectLease = this.#suspects && suspectLeaseMs(settings);
-    const lanes = this.slots < MANY_SLOTS ? 1 : LANES;
-    const max = lanes === 1 ? this.slots : Math.floor(this.slots / (lanes + 1));
+    const lanes = this.slots < MANY_SLOTS || settings.batch ? 1 : LANES;
+    const all = settings.batch ? Math.min(this.capacity, MOST_OF_A_BATCH) : this.slots;
+    const max = lanes === 1 ? all : Math.floor(this.slots / (lanes + 1));
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       const { engine } = parts;
       // The first lane requests any number of tasks, the others only enough for a full request.
@@ -111,6 +126,7 @@ export class Pool implements Role, Slots {
     this.#stopped = true;
     this.#deafen();
     await Promise.all(this.#takers.map((taker) => taker.stop()));
+    this.#call?.close();
     this.#close();
   }
 
@@ -150,8 +166,21 @@ export class Pool implements Role, Slots {
    */
   get free(): number {
     if (this.#occupancy.claimed) return 0;
+    return Math.max(0, this.#freeSlots * this.#perSlot + this.#room - this.#claimed);
+  }
+
+  get idle(): number {
+    return Math.floor(Math.max(0, this.free - this.#room) / this.#perSlot);
+  }
+
+  get #freeSlots(): number {
     const kept = Math.max(0, this.#overdue - this.slots);
-    return Math.max(0, Math.min(this.slots - this.#busy - kept, 2 * this.slots - this.#inHand) - this.#claimed);
+    return Math.max(0, Math.min(this.slots - this.#busy - kept, 2 * this.slots - this.#inHand));
+  }
+
+  /** How many tasks may join the current call. */
+  get #room(): number {
+    return this.#call?.room ?? 0;
   }
 
   claim(count: number): void {
@@ -166,6 +195,7 @@ export class Pool implements Role, Slots {
 
   run(task: Reserved, takenAt: number): void {
     if (task.lost > 0 && this.#suspects) return this.#runSuspect(task, takenAt, this.#suspects);
+    if (this.#settings.batch) return this.#runInBatch(task, takenAt, this.#settings.batch);
     this.#began();
     let free = false;
     const settled = (goingOn?: Promise<unknown>) => {
@@ -176,13 +206,42 @@ export class Pool implements Role, Slots {
     this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled, over: this.#told });
   }
 
+  /** Without child processes a suspect has a call, and so a slot, of its own. */
+  #runInBatch(task: Reserved, takenAt: number, { max, waitMs }: NonNullable<QueueSettings["batch"]>): void {
+    const alone = task.lost > 0;
+    if (alone && this.#freeSlots < 1) return this.#putOff(task);
+    const call = alone
+      ? this.#newCall(takenAt, 1, 0)
+      : this.#room > 0
+        ? this.#call
+        : this.#newCall(takenAt, max, waitMs);
+    if (call === undefined) return this.handBack(task);
+    if (!alone) this.#call = call;
+    const seat = call.join();
+    this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled: seat.settled, over: seat.over, seat });
+  }
+
+  #newCall(takenAt: number, max: number, waitMs: number): BatchCall {
+    this.#began();
+    return new BatchCall(takenAt, {
+      max,
+      waitMs,
+      execute: (attempts) => {
+        this.#engine.metrics.batches.observe(attempts.length, this.queue);
+        return this.#executors.executeBatch(attempts, this.#handler);
+      },
+      onSettled: (goingOn) => this.#freed(goingOn),
+      onOver: this.#told,
+    });
+  }
+
   /** A suspect has a slot only while its handler runs: others use it while it waits for a process. */
   #runSuspect(task: Reserved, takenAt: number, suspects: Children): void {
     if (!suspects.admits(task, this.#settings)) return this.#putOff(task);
     let slot: "none" | "held" | "free" = "none";
     let alone = false;
     const claimSlot: ClaimSlot = (how) => {
-      if (this.free < 1 || (how === "alone" && !this.#occupancy.claim())) return false;
+      if (this.idle < 1 || (how === "alone" && !this.#occupancy.claim())) return false;
       alone = how === "alone";
       this.#began();
       slot = "held";

@@ -17,6 +17,7 @@ import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
 import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";
+import type { Seat } from "./batch-call.ts";
 import { reportToBreaker } from "./breaker-report.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import { started } from "./sandbox/executor.ts";
@@ -55,6 +56,8 @@ export interface Run {
   readonly over: () => void;
   /** Claims a slot when the handler can begin, if one is free; if left out, the run already has one. */
   readonly claimSlot?: ClaimSlot;
+  /** Its place in a call with other tasks; if left out, the handler is called for it alone. */
+  readonly seat?: Seat;
 }
 
 /** Runs attempts: calls the handler, and stores how it ended. */
@@ -84,7 +87,7 @@ export class Runner {
     const attempt = new Attempt(task, timed, { engine, log, limits, takenAt, claimSlot, trace });
     renewer.hold(attempt);
     try {
-      const end = this.#execute(attempt, handler);
+      const end = this.#execute(attempt, handler, run.seat);
       if (end instanceof Promise) {
         end
           .then((ended) => this.#ended(attempt, handler, ended, run))
@@ -95,9 +98,9 @@ export class Runner {
     }
   }
 
-  #execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd> {
+  #execute(attempt: Attempt, handler: Handler, seat: Seat | undefined): HandlerEnd | Promise<HandlerEnd> {
     const { task } = attempt;
-    const execute = () => this.#parts.executors.of(task, handler.queue).execute(attempt, handler);
+    const execute = () => (seat ?? this.#parts.executors.of(task, handler.queue)).execute(attempt, handler);
     // Most inputs came with the task.
     return task.input === null ? withoutInput(attempt).then((hindered) => hindered ?? execute()) : execute();
   }
@@ -179,7 +182,7 @@ export class Runner {
     const { lease, settings } = attempt;
     if (ending === "release") return engine.leases.release(lease, settings);
     if (ending === "lose") return engine.leases.lose(lease, settings);
-    if ("result" in ending) return engine.leases.complete(lease, ending.result, settings);
+    if ("result" in ending) return engine.leases.complete(lease, ending.result, settings, attempt.sampled);
     if (isUndoHandler(handler)) {
       const isLast = ending.failure.kind === "give-up" || attempt.task.attempt >= settings.attempts;
       if (isLast) return this.#giveUpUndoing(attempt, handler, ending.failure);

@@ -31,13 +31,15 @@ const RETRY_MS = 500;
 /** The slots that takers fill. */
 export interface Slots {
   readonly queue: string;
-  /** The total. */
-  readonly slots: number;
-  /** How many are neither busy nor claimed for a pending request. */
+  /** How many tasks can run at once. */
+  readonly capacity: number;
+  /** How many more tasks can be requested now. */
   readonly free: number;
-  /** Claims slots for requested tasks. */
+  /** How many slots have no task at all, and are not needed for requested ones. */
+  readonly idle: number;
+  /** Claims room for requested tasks. */
   claim(count: number): void;
-  /** Releases claimed slots. */
+  /** Releases what was claimed. */
   release(count: number): void;
   /** How many tasks each partition had left after its last reply. */
   readonly left: number[];
@@ -170,9 +172,9 @@ export class Taker implements Role {
     return performance.now() - (this.#askedAt[partition] ?? Number.NEGATIVE_INFINITY) >= ASK_AGAIN_MS;
   }
 
-  /** Whether the next request can wait in the store. */
+  /** Whether the next request can wait in the store. Not for a call that others may join: it would begin before the request is answered. */
   #canWait(): boolean {
-    return this.#lineEmpty && this.#standby?.usable === true && this.#parts.slots.free > 0;
+    return this.#lineEmpty && this.#standby?.usable === true && this.#parts.slots.idle > 0;
   }
 
   /** @returns ms until the next round if it is sooner than usual */
@@ -211,7 +213,7 @@ export class Taker implements Role {
    */
   async #takeFrom(partition: number, waits: boolean): Promise<number> {
     const { engine, slots } = this.#parts;
-    const max = engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : slots.slots;
+    const max = engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : slots.capacity;
     let total = 0;
     for (let asked = this.#ask(partition, waits); ; ) {
       const { reserved, takenAt, claimed, waited } = await asked;

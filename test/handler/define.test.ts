@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { z } from "zod";
 import { defineHandler, type HandlerOptions, isHandler } from "../../src/handler/define.ts";
+import { defineGateway } from "../../src/handler/gateway/gateway.ts";
 import { consumesType, inputJsonSchema } from "../../src/handler/input.ts";
+import { giveUp } from "../../src/handler/intents.ts";
 import { OPTIONS } from "../../src/handler/options.ts";
 import { undoOf } from "../../src/handler/undos.ts";
 import { taskContext } from "../handlers/context.ts";
@@ -139,6 +141,47 @@ describe("a handler", () => {
     }
     expect(consumesType(define({ consumes: ["*/*"] }), "text/plain")).to.equal(true);
     expect(consumesType(define({}), "application/json")).to.equal(true);
+  });
+
+  it("may take many tasks in one call, and refuses anything else", async () => {
+    const many = (batch: unknown, more: object = {}) =>
+      defineHandler({ queue: "q", batch: batch as { max: number }, run: (inputs) => inputs, ...more });
+    expect(define({}).batch).to.equal(undefined);
+    expect(many({ max: 32, wait: "50ms" }).batch).to.deep.equal({ max: 32, waitMs: 50 });
+    expect(many({ max: 2 }).batch).to.deep.equal({ max: 2, waitMs: 0 });
+    for (const wrong of [
+      true,
+      {},
+      { max: 1 },
+      { max: 501 },
+      { max: 2.5 },
+      { max: 2, wait: "2m" },
+      { max: 2, wait: "soon" },
+    ])
+      expect(() => many(wrong)).to.throw(TypeError, /: batch/);
+    expect(() => many({ max: 2, waits: "1s" })).to.throw(TypeError, /batch\.waits.*wait/);
+    expect(() => many({ max: 2 }, { isolate: true })).to.throw(TypeError, /isolate cannot be combined with batch/);
+    const gateway = { queue: "q", target: "http://127.0.0.1:1", batch: { max: 2 } };
+    expect(() => defineGateway(gateway)).to.throw(TypeError, /batch/);
+  });
+
+  it("types a handler with batch by one input and one result", async () => {
+    const doubling = defineHandler({
+      queue: "doubling",
+      input: z.object({ word: z.string() }),
+      batch: { max: 8 },
+      run: (inputs, tasks) =>
+        inputs.map(({ word }, n) => (word === "" ? giveUp({ title: tasks[n]?.id ?? "" }) : { twice: word + word })),
+    });
+    type Types = NonNullable<typeof doubling.types>;
+    const input: Types["input"] = { word: "a" };
+    const result: Types["result"] = { twice: "aa" };
+    // @ts-expect-error callers send one input, not several
+    const wrong: Types["input"] = [input];
+    // @ts-expect-error an error is how a task ends, not its result
+    const failure: Types["result"] = new Error();
+    expect(await doubling.run(input, taskContext().task)).to.deep.equal(result);
+    expect([wrong, failure]).to.have.lengthOf(2);
   });
 
   it("may be keyed by a function, and refuses anything else", () => {

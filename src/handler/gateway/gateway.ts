@@ -75,6 +75,11 @@ export function defineGateway(options: GatewayOptions): Gateway {
       `gateway of queue ${JSON.stringify(queue)}: methods is ${JSON.stringify(methods)}, expected some of ${GATEWAY_METHODS.join(", ")}`,
     );
   }
+  if ("batch" in options) {
+    throw new TypeError(
+      `gateway of queue ${JSON.stringify(queue)}: batch is not for gateways, which send one request at a time`,
+    );
+  }
   const gateway = {
     methods,
     ...(options.forward !== undefined && {

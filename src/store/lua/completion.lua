@@ -39,8 +39,9 @@ end
 -- Ends one task. Returns its verdict: see complete.lua.
 --   ends    what has ended of its queue in this call: see Completion.complete
 --   stay    see Result.stay
+--   timed   whether its service time counts
 --   teller  see Notices.ended
-local function complete_one(call, ends, id, fence, result, stay, teller)
+local function complete_one(call, ends, id, fence, result, stay, timed, teller)
   local key = task_key(call, id)
   local state, run, extra, listeners = unpack(redis.call('HMGET', key, STATE, RUN, EXTRA, LISTENERS))
   if not state then return 'unknown' end
@@ -68,10 +69,13 @@ local function complete_one(call, ends, id, fence, result, stay, teller)
     -- Nothing of it is rare but its key.
     if extra then Keyed.free(call, ends.queue, id, extra) end
   end
-  local nth, time = #times + 1, call.now - begun
-  -- The clock may have been set back in between.
-  times[nth] = time > 0 and time or 0
-  ends.outcomes[nth] = call.now_text .. ' ' .. id
+  if timed then
+    local time = call.now - begun
+    -- The clock may have been set back in between.
+    times[#times + 1] = time > 0 and time or 0
+  end
+  local outcomes = ends.outcomes
+  outcomes[#outcomes + 1] = call.now_text .. ' ' .. id
   if not listeners then return 'done' end
   local told = Notices.ended(call, id, SUCCEEDED, call.now_text, stay.expires, result, listeners, teller, run)
   return told and 'done:' .. told .. ':' .. call.now_text or 'done'
@@ -89,8 +93,9 @@ function Completion.complete(call, args, at, asked, lane)
   for _ = 1, groups do
     local queue, tasks = args[at + GROUP.queue], tonumber(args[at + GROUP.tasks])
     local stay = Result.stay(call, args[at + GROUP.keepMs], args[at + GROUP.tombstoneMs])
+    local timed = args[at + GROUP.untimed] == ''
     at = at + GROUP.width
-    -- The ends of a queue: the ids; for successes the service times, and their entries for Settle.note_finished; and how many were
+    -- The ends of a queue: the ids; for successes the service times that count, and their entries for Settle.note_finished; and how many were
     -- canceled.
     local ends = queues[queue]
     if not ends then
@@ -100,7 +105,7 @@ function Completion.complete(call, args, at, asked, lane)
     end
     for _ = 1, tasks do
       nth = nth + 1
-      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + RESULT], stay, teller)
+      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + RESULT], stay, timed, teller)
       at = at + WIDTH
     end
   end

@@ -8,6 +8,8 @@ import type { Retention } from "./settle.ts";
 /** A task that has succeeded, with its encoded result. */
 export interface Completion extends Lease, Retention {
   readonly result: string | Buffer;
+  /** 1 if its service time does not count in the statistics of the queue, as of all tasks of a batch but one. */
+  readonly untimed?: 1 | undefined;
 }
 
 /** The verdict, see complete.lua. */
@@ -28,7 +30,7 @@ export interface Completed {
   readonly own: readonly OwnEnd[];
 }
 
-const GROUP = names<Completion>("queue", "keepMs", "tombstoneMs");
+const GROUP = names<Completion>("queue", "keepMs", "tombstoneMs", "untimed");
 const TASK = names<Completion>("id", "fence", "result");
 
 /**

@@ -48,6 +48,8 @@ export class Attempt implements TaskActions {
   readonly claimSlot: ClaimSlot | undefined;
   /** Undefined if it is not traced. */
   readonly trace: AttemptTrace | undefined;
+  /** Whether its service time counts in the statistics: of a batch, that of one task does. */
+  sampled = true;
   readonly #parts: Pick<AttemptParts, "engine" | "log" | "limits">;
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;

@@ -1,8 +1,10 @@
+import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
 import type { Reserved } from "../../store/verbs/scripts.ts";
+import type { Attempt } from "../attempt/attempt.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
 import { InProcess, type InProcessParts } from "./in-process.ts";
@@ -20,7 +22,7 @@ export interface ExecutorsOptions extends InProcessParts {
  * Decides where each attempt runs: in this process, in a thread if its handler sets `isolate`, apart from others if the task is a suspect.
  */
 export class Executors {
-  readonly #inProcess: Executor;
+  readonly #inProcess: InProcess;
   readonly #threads = new Map<string, Executor>();
   readonly #children: Children | undefined;
 
@@ -46,6 +48,11 @@ export class Executors {
   of(task: Reserved, queue: string): Executor {
     const suspects = task.lost > 0 ? this.suspectsOf(queue) : undefined;
     return suspects ?? this.#usual(task, queue);
+  }
+
+  /** Runs tasks of one queue in one call; returns the end of each. */
+  executeBatch(attempts: readonly Attempt[], handler: Handler): Promise<HandlerEnd>[] {
+    return this.#inProcess.executeBatch(attempts, handler);
   }
 
   /** Where tasks run that are not suspect. */

@@ -1,9 +1,11 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
+import { type Logger, runInScope } from "../../log.ts";
+import type { InSpan } from "../../telemetry/spans.ts";
 import type { Attempt } from "../attempt/attempt.ts";
-import { Context, type HandlerLimits } from "../attempt/task-context.ts";
+import { Context, type HandlerLimits, type TaskActions } from "../attempt/task-context.ts";
 import { awaitEnd, type Executor, type Leave } from "./executor.ts";
-import { perform } from "./perform.ts";
+import { perform, performBatch } from "./perform.ts";
 
 /** What {@link InProcess} needs. */
 export interface InProcessParts {
@@ -27,7 +29,33 @@ export class InProcess implements Executor {
     const context = new Context(attempt.facts, attempt, handler, limits);
     attempt.begin();
     const end = perform(handler, attempt.input, context, limits.maxResultBytes);
-    if (!(end instanceof Promise)) return end;
+    return end instanceof Promise ? this.#awaitEnd(attempt, end) : end;
+  }
+
+  /** Runs a handler with `batch` on several tasks in one call; returns the end of each. */
+  executeBatch(attempts: readonly Attempt[], handler: Handler): Promise<HandlerEnd>[] {
+    const { limits } = this.#parts;
+    const members = attempts.map((attempt) => {
+      attempt.begin();
+      const actions = new BatchMemberActions(attempt);
+      return { input: attempt.input, context: new Context(attempt.facts, actions, handler, limits) };
+    });
+    // What the handler logs of its own belongs to none of the tasks.
+    const ends = runInScope({ requestId: undefined }, () => performBatch(handler, members, limits.maxResultBytes)).then(
+      (all) => {
+        noteSample(attempts, all);
+        return all;
+      },
+    );
+    return attempts.map((attempt, n) =>
+      this.#awaitEnd(
+        attempt,
+        ends.then((all) => all[n] ?? { kind: "overdue" }),
+      ),
+    );
+  }
+
+  #awaitEnd(attempt: Attempt, end: Promise<HandlerEnd>): Promise<HandlerEnd> {
     return awaitEnd(attempt, end, (leave) => this.#onOverdue(attempt, end, leave));
   }
 
@@ -52,4 +80,47 @@ export class InProcess implements Executor {
 /** Whether a handler may continue while its task runs elsewhere; the handler of a canceled task may not. */
 function mayBeLeft({ aborted, settings }: Attempt): boolean {
   return aborted === "lease-lost" || (!settings.exclusive && (aborted === "timeout" || aborted === "shutdown"));
+}
+
+/**
+ * A batch has one service time, not one of each task: that of the success that was taken last, which has waited least for others to join.
+ */
+function noteSample(attempts: readonly Attempt[], ends: readonly HandlerEnd[]): void {
+  const last = ends.findLastIndex(({ kind }) => kind === "result");
+  for (const [n, attempt] of attempts.entries()) attempt.sampled = n === last;
+}
+
+/** What a handler can do with one task of a batch: its log lines have the id, which no scope gives them. */
+class BatchMemberActions implements TaskActions {
+  readonly #attempt: Attempt;
+  #log: Logger | undefined;
+
+  constructor(attempt: Attempt) {
+    this.#attempt = attempt;
+  }
+
+  get signal() {
+    return this.#attempt.signal;
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#attempt.log.child({ requestId: this.#attempt.task.id });
+    return this.#log;
+  }
+
+  get reporter() {
+    return this.#attempt.reporter;
+  }
+
+  get steps() {
+    return this.#attempt.steps;
+  }
+
+  get output() {
+    return this.#attempt.output;
+  }
+
+  get inSpan(): InSpan | undefined {
+    return this.#attempt.inSpan;
+  }
 }

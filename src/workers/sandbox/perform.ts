@@ -1,5 +1,5 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
-import type { Handler } from "../../handler/define.ts";
+import { answersOf, type Handler, resultOf } from "../../handler/define.ts";
 import { notedTarget } from "../../handler/gateway/target-state.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../attempt/task-context.ts";
@@ -27,6 +27,50 @@ export function perform(
     return { kind: "result", result: toAnswer(answer, maxResultBytes) };
   } catch (thrown) {
     return awaited(Promise.reject(thrown), task, maxResultBytes);
+  }
+}
+
+/** One of the tasks that a handler with `batch` gets in one call. */
+export interface BatchMember {
+  readonly input: Input;
+  readonly context: Context;
+}
+
+/**
+ * Runs a handler with `batch` on several inputs; returns the end of each. What it throws, or an answer that is not an array with a result
+ * for each, ends all of them; an input that the schema refuses ends only its own task, and is not passed. Never rejects.
+ */
+export async function performBatch(
+  handler: Handler,
+  members: readonly BatchMember[],
+  maxResultBytes: number,
+): Promise<HandlerEnd[]> {
+  const read = await Promise.allSettled(members.map(async ({ input }) => readInput(handler, input)));
+  const inputs = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const tasks = members.flatMap(({ context }, n) => (read[n]?.status === "fulfilled" ? [context] : []));
+  const answers = await answersTo(handler, inputs, tasks);
+  let called = 0;
+  const ends = members.map(({ context }, n) => {
+    const one = read[n];
+    if (one?.status === "rejected") return awaited(Promise.reject(one.reason), context, maxResultBytes);
+    const answer = "thrown" in answers ? Promise.reject(answers.thrown) : resultOf(answers.given[called]);
+    called += 1;
+    return awaited(answer, context, maxResultBytes);
+  });
+  return await Promise.all(ends);
+}
+
+/** What the handler returned for each task, or what it threw. */
+async function answersTo(
+  handler: Handler,
+  inputs: readonly unknown[],
+  tasks: readonly Context[],
+): Promise<{ readonly given: readonly unknown[] } | { readonly thrown: unknown }> {
+  if (inputs.length === 0) return { given: [] };
+  try {
+    return { given: answersOf(await handler.runBatch?.(inputs, tasks), inputs.length) };
+  } catch (thrown) {
+    return { thrown };
   }
 }
 

@@ -1,0 +1,136 @@
+import type { HandlerEnd } from "../engine/attempt/attempt-end.ts";
+import type { Attempt } from "./attempt/attempt.ts";
+
+/** The dependencies of {@link BatchCall}. */
+export interface BatchCallParts {
+  /** Most tasks. */
+  readonly max: number;
+  /** How long it waits for more tasks, ms. */
+  readonly waitMs: number;
+  /** Runs the handler; returns the end of each task. */
+  execute(attempts: readonly Attempt[]): Promise<HandlerEnd>[];
+  /** Called when every task has ended or is abandoned; with a promise of its end, if the handler goes on. */
+  onSettled(goingOn?: Promise<unknown>): void;
+  /** Called when every end is stored, or need not be. */
+  onOver(): void;
+}
+
+/** A task that waits for the call. */
+interface Joined {
+  readonly attempt: Attempt;
+  resolve(end: HandlerEnd | Promise<HandlerEnd>): void;
+}
+
+/** The place of one task in a call. */
+export interface Seat {
+  /** Runs the attempt with the others. */
+  execute(attempt: Attempt): Promise<HandlerEnd>;
+  /** It has ended, perhaps before it could run; with a promise of the handler's end if it is abandoned. */
+  settled(goingOn?: Promise<unknown>): void;
+  /** Its end is stored, or need not be. */
+  over(): void;
+}
+
+/**
+ * One call of a handler with several tasks, in one slot. Tasks join until it is full or has waited long enough; it begins when the inputs
+ * of all of them have been read.
+ */
+export class BatchCall {
+  readonly #parts: BatchCallParts;
+  readonly #joined: Joined[] = [];
+  #seats = 0;
+  /** Seats whose tasks have neither joined nor ended. */
+  #reading = 0;
+  #unsettled = 0;
+  #unstored = 0;
+  #closed = false;
+  #begun = false;
+  #goingOn: Promise<unknown> | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  /** @param takenAt when the first task was taken, monotonic ms */
+  constructor(takenAt: number, parts: BatchCallParts) {
+    this.#parts = parts;
+    const leftMs = takenAt + parts.waitMs - performance.now();
+    if (leftMs > 0) this.#timer = setTimeout(() => this.close(), leftMs);
+    // The tasks that were taken together still join.
+    else queueMicrotask(() => this.close());
+  }
+
+  /** How many more tasks may join. */
+  get room(): number {
+    return this.#closed ? 0 : this.#parts.max - this.#seats;
+  }
+
+  /** The place of another task; there must be room. */
+  join(): Seat {
+    this.#seats += 1;
+    this.#reading += 1;
+    this.#unsettled += 1;
+    this.#unstored += 1;
+    let [reads, ended] = [true, false];
+    const read = () => {
+      if (reads) this.#reading -= 1;
+      reads = false;
+    };
+    if (this.room === 0) this.close();
+    return {
+      execute: (attempt) =>
+        new Promise((resolve) => {
+          const joined = { attempt, resolve };
+          this.#joined.push(joined);
+          read();
+          attempt.whenAborted(() => this.#leave(joined));
+          this.#beginIfReady();
+        }),
+      settled: (goingOn) => {
+        if (ended) return;
+        ended = true;
+        this.#unsettled -= 1;
+        this.#goingOn = goingOn ?? this.#goingOn;
+        read();
+        this.#beginIfReady();
+        this.#endIfSettled();
+      },
+      over: () => {
+        this.#unstored -= 1;
+        this.#endIfStored();
+      },
+    };
+  }
+
+  /** No more tasks join. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#beginIfReady();
+    this.#endIfSettled();
+    this.#endIfStored();
+  }
+
+  /** A task is asked to stop before the handler began. */
+  #leave(joined: Joined): void {
+    if (this.#begun) return;
+    const at = this.#joined.indexOf(joined);
+    if (at < 0) return;
+    this.#joined.splice(at, 1);
+    joined.resolve({ kind: "overdue" });
+  }
+
+  #beginIfReady(): void {
+    if (!this.#closed || this.#begun || this.#reading > 0) return;
+    this.#begun = true;
+    if (this.#joined.length === 0) return;
+    const ends = this.#parts.execute(this.#joined.map(({ attempt }) => attempt));
+    for (const [n, { resolve }] of this.#joined.entries()) resolve(ends[n] ?? { kind: "overdue" });
+  }
+
+  #endIfSettled(): void {
+    if (this.#closed && this.#unsettled === 0) this.#parts.onSettled(this.#goingOn);
+  }
+
+  #endIfStored(): void {
+    if (this.#closed && this.#unstored === 0) this.#parts.onOver();
+  }
+}
