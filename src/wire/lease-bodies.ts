@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { durationWithin, parseDuration } from "../config/duration.ts";
 import { isContentType } from "../handler/result-headers.ts";
 import { LONGEST_DELAY_S } from "../task.ts";
 
@@ -6,6 +7,9 @@ import { LONGEST_DELAY_S } from "../task.ts";
 
 /** A fence as leases carry it: a number up to 2^53, or its digits. */
 const fence = z.union([z.int().min(1), z.string().regex(/^\d{1,16}$/)]).transform(String);
+
+/** The leases of the tasks that are there run meanwhile. */
+const LONGEST_FILL_MS = 60_000;
 
 /** A request for leases. */
 export const takeBody = z.strictObject({
@@ -18,6 +22,14 @@ export const takeBody = z.strictObject({
   count: z.int().min(1).max(100).default(1),
   /** Length of the lease, seconds; default: that of the queue. */
   lease: z.number().min(1).max(86_400).optional(),
+  /** How long to wait for more tasks, up to `count`, once there is one: a duration, such as "50ms". */
+  fill: z
+    .string()
+    .max(20)
+    .refine((text) => (parseDuration(text) ?? LONGEST_FILL_MS + 1) <= LONGEST_FILL_MS, {
+      error: `expected ${durationWithin(0, LONGEST_FILL_MS)}`,
+    })
+    .optional(),
 });
 
 /** Renews a lease, by its original length or the given number of seconds. */

@@ -3,6 +3,7 @@ import type { AboutWorker } from "../engine/monitoring/workers.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
+import type { SlotBatch } from "../store/verbs/scripts.ts";
 
 /** How often a worker sends a heartbeat, and how long one is valid, ms: while it has work, and while it has none. */
 const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;
@@ -22,12 +23,14 @@ export class Heartbeat implements Role {
       worker,
       about,
       slots,
+      batches,
       isIdle,
       onBeat,
     }: {
       worker: string;
       about: AboutWorker;
       slots: ReadonlyMap<string, number>;
+      batches: ReadonlyMap<string, SlotBatch>;
       isIdle(): boolean;
       onBeat(sinceLossMs: number): void;
     },
@@ -43,7 +46,7 @@ export class Heartbeat implements Role {
         const idle = isIdle();
         const { ttlMs, intervalMs } = idle ? IDLE_HEARTBEAT : HEARTBEAT;
         try {
-          onBeat(await engine.workers.heartbeat(worker, ttlMs, slots, { about, again }));
+          onBeat(await engine.workers.heartbeat(worker, ttlMs, slots, { about, again, batches }));
           again = true;
         } catch (error) {
           again = false;

@@ -5,6 +5,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
+import type { SlotBatch } from "../store/verbs/scripts.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { packageVersion } from "../version.ts";
 import type { Attempt } from "./attempt/attempt.ts";
@@ -82,6 +83,8 @@ export class Worker implements Role {
     const own = [...handlers.values()].filter(({ queue }) => engine.queues.settings(queue).concurrency > 0);
     this.#pools = own.map((handler) => new Pool(this.id, handler, parts));
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
+    const batches = new Map<string, SlotBatch>();
+    for (const { queue, batch } of own) if (batch) batches.set(queue, batch);
     let sinceLossMs = 0;
     const isIdle = () => this.#renewer.size === 0 && sinceLossMs >= LATELY_MS;
     const onBeat = (ms: number) => {
@@ -92,7 +95,7 @@ export class Worker implements Role {
       ...({ kind: "process", host: hostname(), pid: process.pid, role: options.role ?? "all" } as const),
       ...{ version: packageVersion(), startedMs: Math.round(performance.timeOrigin) },
     };
-    this.#heartbeat = new Heartbeat(engine, { worker: this.id, about, slots, isIdle, onBeat }, log);
+    this.#heartbeat = new Heartbeat(engine, { worker: this.id, about, slots, batches, isIdle, onBeat }, log);
   }
 
   async start(): Promise<void> {

@@ -2,6 +2,7 @@ import type { KeyTurn, QueueSnapshot } from "../../store/verbs/scripts.ts";
 import type { State } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { type Forecast, forecastTurnovers } from "./forecast.ts";
+import { turnoversBefore } from "./turnovers.ts";
 
 /** Shorter times are given to the millisecond, longer ones to a tenth of a second, which is at most a hundredth of them. */
 const FINE_BELOW_MS = 10_000;
@@ -14,7 +15,8 @@ function seconds(ms: number): number {
 
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
- * have become free; forecast.ts computes when. Null if unknown: the queue is paused or its circuit breaker open, there is no live worker, or no history yet. In a
+ * have become free, or fewer if a slot takes several tasks (turnovers.ts); forecast.ts computes when. Null if unknown: the queue is paused
+ * or its circuit breaker open, there is no live worker, or no history yet. In a
  * keyed line only tasks that may start count; a task that waits for its key starts when those of its key before it have ended.
  */
 export function estimate(
@@ -35,20 +37,20 @@ export function estimate(
     return { seconds: due, low: due, high: seconds(dueInMs + waitMs), basis: "schedule", samples };
   }
   if (task.index === null || snapshot.paused || snapshot.breakerOpen || slots === 0) return null;
-  const turnovers = (task.turn?.before ?? task.index) + snapshot.running - slots + 1;
+  const { turnovers, agesMs, unsureMs, perhapsNow } = turnoversBefore(snapshot, task.turn?.before ?? task.index);
   const ends = task.turn?.ends ?? 0;
   if (turnovers <= 0 && ends === 0) return { seconds: 0, low: 0, high: 0, basis: "idle", samples };
-  const { meanMs, variance, misses, slowMeanMs, slowMisses, agesMs } = snapshot;
+  const { meanMs, variance, misses, slowMeanMs, slowMisses } = snapshot;
   if (meanMs === null || variance === null || samples === 0) return null;
   const service = { meanMs, variance, samples, misses, slowMeanMs, slowMisses };
   const forecasts: Forecast[] = [];
-  if (turnovers > 0) forecasts.push(forecastTurnovers({ turnovers, slots, agesMs, ...service }));
+  if (turnovers > 0) forecasts.push(forecastTurnovers({ turnovers, slots, agesMs, unsureMs, ...service }));
   // The tasks of its key that go first, as if each ended with its first attempt; how long the current ones have been running is unknown.
   const atOnce = Math.min(task.turn?.limit ?? slots, slots);
   if (ends > 0) forecasts.push(forecastTurnovers({ turnovers: ends, slots: atOnce, agesMs: [], ...service }));
   return {
     seconds: seconds(Math.max(...forecasts.map(({ middleMs }) => middleMs))),
-    low: seconds(Math.max(...forecasts.map(({ lowMs }) => lowMs))),
+    low: perhapsNow && ends === 0 ? 0 : seconds(Math.max(...forecasts.map(({ lowMs }) => lowMs))),
     high: seconds(Math.max(...forecasts.map(({ highMs }) => highMs))),
     basis: "history",
     samples,

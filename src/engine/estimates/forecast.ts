@@ -7,6 +7,8 @@ export interface Busy {
   readonly slots: number;
   /** How long some of the running tasks have been running; may be empty. */
   readonly agesMs: readonly number[];
+  /** How far off these may be, ms: a standard deviation; default 0. */
+  readonly unsureMs?: number;
   /** Of the service times: exponentially weighted mean and variance, and how many there were, from 1. */
   readonly meanMs: number;
   readonly variance: number;
@@ -58,7 +60,7 @@ export function forecastTurnovers(busy: Busy): Forecast {
   const service = serviceOf(busy, mean.meanMs);
   const chain = inOrder(busy, service) ?? together(busy, service);
   const missed = (turnovers / slots) ** 2 * WORST_TIME * mean.error;
-  return gamma(chain.middleMs, Math.sqrt(chain.variance + missed));
+  return gamma(chain.middleMs, Math.sqrt(chain.variance + missed + (busy.unsureMs ?? 0) ** 2));
 }
 
 /** Corrected mean and variance of the service times. */

@@ -4,7 +4,7 @@ import type { QueueRow } from "../../store/verbs/scripts.ts";
 type QueueFacts = Pick<QueueRow, "acceptedLastMinute"> & {
   readonly snapshot: Pick<
     QueueRow["snapshot"],
-    "waiting" | "startable" | "running" | "paused" | "breakerOpen" | "meanMs" | "samples"
+    "waiting" | "startable" | "running" | "paused" | "breakerOpen" | "meanMs" | "samples" | "batch"
   >;
 };
 
@@ -18,14 +18,14 @@ const HEADROOM = 1.1;
 /**
  * How many slots would start a newcomer within `targetWaitMs`, and keep up with what arrives; at least 1. With c busy slots one
  * becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this is solved for c.
- * The present number of slots does not matter, so that the answer is the same while an autoscaler is still starting workers. Null
+ * Slots that take several tasks are full then. The present number of slots does not matter, so that the answer is the same while an autoscaler is still starting workers. Null
  * if unknown: the queue is paused, its circuit breaker is open, or it has work but no history.
  */
 export function slotsWanted(
   { snapshot, acceptedLastMinute }: QueueFacts,
   targetWaitMs: number | undefined,
 ): number | null {
-  const { waiting, startable = waiting, running, paused, breakerOpen, meanMs, samples } = snapshot;
+  const { waiting, startable = waiting, running, paused, breakerOpen, meanMs, samples, batch } = snapshot;
   if (targetWaitMs === undefined || paused || breakerOpen) return null;
   // Tasks that wait for their keys need no slots.
   const work = startable + running;
@@ -33,8 +33,9 @@ export function slotsWanted(
     // A free slot starts the first task at once, however long it takes.
     return work === 0 ? 1 : null;
   }
-  const forWork = work === 0 ? 1 : ((work + 1) * meanMs) / (meanMs + targetWaitMs);
+  const perSlot = batch?.max ?? 1;
+  const forWork = work === 0 ? 1 : ((work / perSlot + 1) * meanMs) / (meanMs + targetWaitMs);
   const unheld = work === 0 ? 1 : work / (waiting + running);
-  const forArrivals = (acceptedLastMinute / MINUTE_MS) * meanMs * unheld * HEADROOM;
+  const forArrivals = (acceptedLastMinute / MINUTE_MS / perSlot) * meanMs * unheld * HEADROOM;
   return Math.max(1, Math.ceil(Math.max(forWork, forArrivals) - NEGLIGIBLE));
 }

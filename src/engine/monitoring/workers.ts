@@ -1,6 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
 import { runOf, workerEnd } from "../../store/run.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { Scripts, SlotBatch } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 import { pageOf } from "../reading/page.ts";
 
@@ -50,19 +50,28 @@ export class Workers {
    * Reports to every partition that a worker is alive, with its slots for each queue, since estimates and lost workers are kept in each;
    * what it reports about itself goes only to the first. Returns the ms since a task of these queues last lost its worker, or infinity.
    * @param ttlMs how long this is valid; 0 removes the worker
+   * @param options.batches of queues whose slots have one call with several tasks
    * @param options.again every partition has received the same before
    */
   async heartbeat(
     worker: string,
     ttlMs: number,
     slots: ReadonlyMap<string, number>,
-    { about, again = false }: { readonly about?: AboutWorker; readonly again?: boolean } = {},
+    {
+      about,
+      again = false,
+      batches,
+    }: {
+      readonly about?: AboutWorker;
+      readonly again?: boolean;
+      readonly batches?: ReadonlyMap<string, SlotBatch> | undefined;
+    } = {},
   ): Promise<number> {
     const { scripts, keys } = this.#parts;
     const text = about === undefined ? "" : JSON.stringify(about);
     const sinceLossMs = await Promise.all(
       keys.tags.map((tag, partition) =>
-        scripts.heartbeat(tag, worker, ttlMs, slots, partition === 0 ? text : "", again),
+        scripts.heartbeat(tag, worker, ttlMs, slots, partition === 0 ? text : "", again, batches),
       ),
     );
     return Math.min(...sinceLossMs);

@@ -25,6 +25,8 @@ export interface TakeRequest {
   readonly reservation: string;
   readonly count: number;
   readonly leaseMs: number;
+  /** Once there are tasks, how long to wait for more, up to `count`, ms; default 0. At most half a lease is waited. */
+  readonly fillMs?: number;
 }
 
 /** A reserved task with its input. */
@@ -51,7 +53,12 @@ export async function takeOrWait(
   signal: AbortSignal,
 ): Promise<Taken> {
   const { keys, pubsub } = engine;
-  const take = new Take(engine, request);
+  const takes = [new Take(engine, request)];
+  const got: Reserved[] = [];
+  const handBack = async () => {
+    await Promise.all(takes.map((take) => take.handBack()));
+  };
+  let untilMs = deadlineMs;
   const idle = new Sleep();
   let announced = false;
   const onNotice = () => {
@@ -64,18 +71,44 @@ export async function takeOrWait(
   try {
     for (;;) {
       announced = false;
-      const { tasks, pauseMs, again } = await take.look();
-      const left = deadlineMs - Date.now();
-      if (tasks.length > 0) return { tasks: await withInputs(engine, request, tasks), handBack: () => take.handBack() };
+      const take = takes.at(-1);
+      if (!take) throw new PaihaoError("internal", "a request for work has no part");
+      const { tasks, pauseMs, again } = await look(take, got.length > 0);
+      got.push(...tasks);
       // The request is a repetition that had got nothing before: it may take tasks that have arrived since.
       if (again) continue;
-      if (left <= 0 || signal.aborted) return { tasks: [], handBack: async () => undefined };
+      const missing = request.count - got.length;
+      if (tasks.length > 0 && got.length === tasks.length) {
+        untilMs = Date.now() + Math.min(request.fillMs ?? 0, request.leaseMs / 2);
+      }
+      const left = untilMs - Date.now();
+      const full = got.length > 0 && (missing <= 0 || left <= 0);
+      if (full || signal.aborted || left <= 0) {
+        const none = { tasks: [], handBack: async () => undefined };
+        return got.length === 0 ? none : { tasks: await withInputs(engine, request, got), handBack };
+      }
+      if (tasks.length > 0) {
+        // What a request has got is settled; a repetition asks for its further parts in the same order.
+        const reservation = `${request.reservation}+${takes.length}`;
+        takes.push(new Take(engine, { ...request, reservation, count: missing }));
+        continue;
+      }
       if (announced) continue;
       await idle.for(Math.min(left, pauseMs > 0 ? pauseMs : LOOK_MS), signal);
     }
   } finally {
-    take.closeSilent();
+    for (const take of takes) take.closeSilent();
     for (const listened of listening) void listened.then((stop) => stop());
+  }
+}
+
+/** Polls; a request that has tasks already gets these, even if the store goes away. */
+async function look(take: Take, hasTasks: boolean): Promise<Look> {
+  try {
+    return await take.look();
+  } catch (error) {
+    if (!hasTasks || !isAway(error)) throw error;
+    return { tasks: [], pauseMs: 0, again: false };
   }
 }
 

@@ -1,6 +1,7 @@
 -- The figures of a queue that an estimate needs: see verbs/snapshot.ts.
 --   mean, deviation  of the service time, µs; "" if there is none yet
 --   forecast   see forecast.lua
+--   slots      followed by "max wait" if a slot has one call with several tasks, see Q.batch
 --   ages       for how many ms some of the running tasks have been running; only read while every slot is busy
 --   startable  how many may start; left out for a queue that is not keyed
 local Snapshot = {}
@@ -12,7 +13,7 @@ local MAX_AGES = 16
 -- Reads its fields of the queue's hash, followed by further ones; the last of its own is the limit of a keyed queue.
 function Snapshot.read(call, queue, ...)
   return redis.call(
-    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.breaker, Q.keyed, ...
+    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.breaker, Q.batch, Q.keyed, ...
   )
 end
 
@@ -27,7 +28,7 @@ end
 
 -- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
-  local paused, workers, slots, live_until, service, forecast, breaker = unpack(q, 1, 7)
+  local paused, workers, slots, live_until, service, forecast, breaker, batch = unpack(q, 1, 8)
   local mean, deviation, samples = '', '', 0
   if service then
     local variance
@@ -47,7 +48,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   snapshot[SNAPSHOT.scheduled] = scheduled
   snapshot[SNAPSHOT.running] = running
   snapshot[SNAPSHOT.workers] = live and workers or '0'
-  snapshot[SNAPSHOT.slots] = live and slots or '0'
+  snapshot[SNAPSHOT.slots] = live and slots and batch and slots .. ' ' .. batch or live and slots or '0'
   snapshot[SNAPSHOT.mean] = mean
   snapshot[SNAPSHOT.deviation] = deviation
   snapshot[SNAPSHOT.samples] = samples
@@ -60,7 +61,7 @@ end
 function Snapshot.of(call, queue)
   local q = Snapshot.read(call, queue)
   local waiting, scheduled = redis.call('ZCARD', K.waiting(call, queue)), redis.call('ZCARD', K.scheduled(call, queue))
-  local keyed = q[8]
+  local keyed = q[9]
   return Snapshot.with(call, queue, q, waiting, scheduled, keyed and redis.call('ZCARD', K.startable(call, queue)) or nil)
 end
 

@@ -2,6 +2,12 @@ import { named } from "./codec.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { BytesReply, Reply } from "./script.ts";
 
+/** How many tasks one call of a handler gets at most, and for how long it waits for more. */
+export interface SlotBatch {
+  readonly max: number;
+  readonly waitMs: number;
+}
+
 /** The figures of a queue at one instant, as returned by lua/snapshot.lua. */
 export interface QueueSnapshot {
   readonly queue: string;
@@ -16,6 +22,8 @@ export interface QueueSnapshot {
   readonly workers: number;
   /** Slots of all live workers. */
   readonly slots: number;
+  /** If a slot has one call with several tasks; left out if it has one task. */
+  readonly batch?: SlotBatch;
   /** Exponentially weighted mean of the service time, ms; null before the first sample. */
   readonly meanMs: number | null;
   /** Its variance, ms²; null before the first sample. */
@@ -58,6 +66,8 @@ export const SNAPSHOT = [...QUEUE, ...COUNTS, ...TIMES] as const;
 export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot {
   const of = named<(typeof SNAPSHOT)[number], Reply | BytesReply>(SNAPSHOT, reply);
   const [slowMean, ...misses] = text(of.forecast).split(" ");
+  const slots = text(of.slots);
+  const batchAt = slots.indexOf(" ");
   const snapshot: QueueSnapshot = {
     queue: text(of.queue),
     waiting: number(of.waiting),
@@ -66,7 +76,7 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
     paused: text(of.paused) === "1",
     breakerOpen: text(of.breakerOpen) === "1",
     workers: number(of.workers),
-    slots: number(of.slots),
+    slots: Number.parseInt(slots, 10),
     meanMs: milliseconds(of.mean),
     variance: squareOf(milliseconds(of.deviation)),
     samples: number(of.samples),
@@ -75,7 +85,18 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
     slowMisses: misses.flatMap((miss, i) => (i % 2 === 1 ? Number(miss) : [])),
     agesMs: list(of.ages).map(number),
   };
-  return of.startable === undefined ? snapshot : { ...snapshot, startable: number(of.startable) };
+  if (of.startable === undefined && batchAt < 0) return snapshot;
+  return {
+    ...snapshot,
+    ...(of.startable !== undefined && { startable: number(of.startable) }),
+    ...(batchAt >= 0 && { batch: batchOf(slots.slice(batchAt + 1)) }),
+  };
+}
+
+/** Reads "max wait". */
+function batchOf(words: string): SlotBatch {
+  const [max, waitMs] = words.split(" ");
+  return { max: Math.max(1, Number(max)), waitMs: Number(waitMs) };
 }
 
 /** µs as ms; null for "". */

@@ -44,7 +44,7 @@ end
 -- What is known of a queue, and what this call has added to it.
 local function read_state(call, queue)
   local figures = Snapshot.read(call, queue, Q.hlc, Q.handedUntil, Rate.field(call, R.accepted))
-  local keyed, hlc, handed_until = figures[8], figures[9], figures[10]
+  local keyed, hlc, handed_until = figures[9], figures[10], figures[11]
   local handed = 0
   -- Ids that were handed out for tasks to come: they count as if they had.
   if handed_until and tonumber(handed_until) > call.now then
@@ -116,7 +116,7 @@ end
 -- Writes what the call has changed of a queue, and tells workers of it.
 local function write_state(call, queue, state)
   if state.entries then Submission.join_line(call, queue, state) end
-  local accepted = Rate.added(call, state.figures[11], state.accepted)
+  local accepted = Rate.added(call, state.figures[12], state.accepted)
   redis.call('HSET', K.queue(call, queue), Q.hlc, whole(state.hlc), Rate.field(call, R.accepted), accepted)
   -- Whoever has free slots has emptied the line: only its first tasks are news.
   local waiting, joined = state.waiting, state.joined

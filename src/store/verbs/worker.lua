@@ -42,7 +42,7 @@ end
 
 -- Returns when a task of the queue last lost its worker, ms; nil if none has.
 local function beat(call, args, at, worker)
-  local queue, slots = args[at + HEARTBEAT.item.queue], args[at + HEARTBEAT.item.slots]
+  local queue, slots, batch = args[at + HEARTBEAT.item.queue], args[at + HEARTBEAT.item.slots], args[at + HEARTBEAT.item.batch]
   local ttl, again = tonumber(args[HEARTBEAT.args.ttlMs]), args[HEARTBEAT.args.again] == '1'
   local live, slots_of, counters = K.workers(call, queue), K.slots(call, queue), K.queue(call, queue)
   local all_slots, lost_at, known_workers, known_until =
@@ -64,6 +64,7 @@ local function beat(call, args, at, worker)
     if known ~= slots then redis.call('HSET', slots_of, worker, slots) end
     workers = workers + redis.call('ZADD', live, whole(call.now + ttl), worker)
     total = total + tonumber(slots) - tonumber(known or 0)
+    if batch == '' then redis.call('HDEL', counters, Q.batch) else redis.call('HSET', counters, Q.batch, batch) end
   end
   local until_text = whole(live_until(call, live))
   redis.call('HSET', counters, Q.workers, workers, Q.slots, whole(math.max(0, total)), Q.liveUntil, until_text)

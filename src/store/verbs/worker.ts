@@ -1,6 +1,7 @@
 import { counted, named, names, verb, written } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
 import { BATCH_LIMIT } from "./script.ts";
+import type { SlotBatch } from "./snapshot.ts";
 
 /** Short, so that the other partitions get the heartbeat in time while a cluster is changing. */
 const PATIENCE_MS = 500;
@@ -31,13 +32,13 @@ interface WorkerAbout {
 }
 
 const HEARTBEAT = names<Heartbeat>("worker", "ttlMs", "about", "again");
-const QUEUE = names<Pick<WorkerSlots, "queue" | "slots">>("queue", "slots");
+const QUEUE = names<Pick<WorkerSlots, "queue" | "slots"> & { readonly batch: string }>("queue", "slots", "batch");
 const ANSWER = ["nowMs", "slots", "abouts"] as const;
 const SLOTS = names<WorkerSlots>("queue", "worker", "slots");
 const ABOUT = names<WorkerAbout>("worker", "about", "leftMs");
 
 /**
- * Reports that a worker is alive, with its slots for each queue; with `ttlMs` 0, that it leaves. Returns the time since a task of
+ * Reports that a worker is alive, with its slots for each queue, and for those whose slots have several tasks, how many; with `ttlMs` 0, that it leaves. Returns the time since a task of
  * these queues last lost its worker, ms; infinity if none has.
  */
 export const heartbeat = verb(
@@ -50,9 +51,13 @@ export const heartbeat = verb(
       slots: ReadonlyMap<string, number>,
       about: string,
       again: boolean,
+      batches: ReadonlyMap<string, SlotBatch> = new Map(),
     ): Promise<number> => {
       let sinceLossMs = Number.POSITIVE_INFINITY;
-      const all = [...slots].map(([queue, some]) => ({ queue, slots: some }));
+      const all = [...slots].map(([queue, some]) => {
+        const batch = batches.get(queue);
+        return { queue, slots: some, batch: batch ? `${batch.max} ${batch.waitMs}` : "" };
+      });
       const args = written(HEARTBEAT, { worker, ttlMs, about, again });
       // In batches: one script over a thousand queues would block Redis.
       for (let i = 0; i < all.length; i += BATCH_LIMIT) {

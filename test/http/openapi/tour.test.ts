@@ -288,6 +288,10 @@ describe("answers to workers over HTTP, compared with the description", () => {
     const take = async () => (await send("/v1/queues/checked/leases", 200, { worker: "w" })).json.items[0];
     await send("/v1/queues/checked/leases", 204, {}, { Prefer: "wait=0" });
     await send("/v1/queues/checked/leases", 400, { count: 0 });
+    await send("/v1/queues/checked/leases", 400, { count: 64, fill: "2m" });
+    // A worker that fills its requests has one slot for the tasks of each.
+    await send("/v1/queues/checked/leases", 204, { worker: "filler", count: 64, fill: "10ms" }, { Prefer: "wait=0" });
+    expect((await server.send("/v1/queues/checked")).json.slots).to.equal(2);
     await send("/v1/queues/nowhere/leases", 404, {});
     for (const width of [1, 2]) await server.enqueue("checked", { width });
     const done = await take();

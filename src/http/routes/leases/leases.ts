@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import type { z } from "zod";
+import { parseDuration } from "../../../config/duration.ts";
 import { answerOf, sizeError } from "../../../engine/attempt/answer.ts";
 import { failureOf } from "../../../engine/attempt/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../../engine/reservation/take.ts";
@@ -62,11 +63,16 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   if (waitMs > 0) api.streams.add(ctx);
   const worker = asked.worker ?? callerOf(ctx) ?? "remote";
   const signal = untilGone(ctx, api);
+  const fillMs = parseDuration(asked.fill ?? 0) ?? 0;
+  // A worker that fills its requests runs the tasks of each in one call.
+  const batch = settings.batch ?? (fillMs > 0 ? { max: asked.count, waitMs: fillMs } : undefined);
+  const slots = new Map([[queue, Math.ceil(asked.count / (batch?.max ?? 1))]]);
+  const batches = batch && new Map([[queue, batch]]);
   // Only estimates depend on it, so a partition that is unavailable must not fail the request.
   const heard = engine.workers
-    .heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]), { about: { kind: "remote" } })
+    .heartbeat(worker, waitMs + WORKER_TTL_MS, slots, { about: { kind: "remote" }, batches })
     .catch(() => undefined);
-  const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs };
+  const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs, fillMs };
   const { tasks, handBack } = await takeOrWait(engine, request, Date.now() + waitMs, signal);
   await heard;
   ctx.set("Cache-Control", "no-store");
@@ -186,7 +192,10 @@ async function complete(ctx: Context, api: Api): Promise<void> {
   const { result: json, body, ...given } = asked;
   const result = answerOf(body === undefined ? json : Buffer.from(body, "base64"), given);
   checkLength(api, result);
-  const verdict = await api.engine.leases.complete(lease, result, api.engine.queues.settings(lease.queue));
+  const settings = api.engine.queues.settings(lease.queue);
+  // Which tasks a worker has run together is not known here: on average one of each call is timed.
+  const timed = Math.random() * (settings.batch?.max ?? 1) < 1;
+  const verdict = await api.engine.leases.complete(lease, result, settings, timed);
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
   ctx.body = { id: lease.id, verdict };
 }

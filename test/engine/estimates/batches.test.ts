@@ -1,0 +1,90 @@
+import { expect } from "chai";
+import { estimate } from "../../../src/engine/estimates/estimate.ts";
+import { slotsWanted } from "../../../src/engine/estimates/slots-wanted.ts";
+import { turnoversBefore } from "../../../src/engine/estimates/turnovers.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import { simulateBatchLine } from "../../../testbed/batch-line-simulation.ts";
+import { ARRIVALS, WORKLOADS, type WorkloadName } from "../../../testbed/line-simulation.ts";
+import { openEngine } from "../../helpers/engine.ts";
+
+const times = (count: number, ms: number) => Array.from({ length: count }, () => ms);
+
+describe("an estimate for slots that run several tasks in one call", () => {
+  const batch = { max: 4, waitMs: 50 };
+  const full = { running: 8, slots: 2, agesMs: [...times(4, 900), ...times(4, 200)], batch };
+
+  it("counts the calls ahead, not the tasks", () => {
+    const turnovers = [0, 3, 4, 7, 8].map((before) => turnoversBefore(full, before).turnovers);
+    expect(turnovers).to.deep.equal([1, 1, 2, 2, 3]);
+    expect(turnoversBefore(full, 5).agesMs).to.deep.equal([900, 200]);
+  });
+
+  it("counts a call that is not full as one", () => {
+    const partly = { ...full, running: 3, agesMs: [900, 200, 200] };
+    expect(turnoversBefore(partly, 0).turnovers).to.equal(1);
+    expect(turnoversBefore({ ...partly, running: 2, agesMs: [200, 200] }, 0).turnovers).to.equal(0);
+  });
+
+  it("knows that a newcomer may join a call that waits for more", () => {
+    const waits = { ...full, running: 6, agesMs: [...times(4, 900), 30, 10] };
+    expect(turnoversBefore(waits, 0)).to.include({ turnovers: 0, perhapsNow: true });
+    const waited = { ...waits, agesMs: [...times(4, 900), 60, 55] };
+    expect(turnoversBefore(waited, 0)).to.include({ turnovers: 1, perhapsNow: false });
+  });
+
+  it("is about as far off as calls are ahead", () => {
+    const snapshot: QueueSnapshot = {
+      ...{ queue: "jobs", waiting: 90, scheduled: 0, paused: false, resting: false, workers: 1 },
+      ...{ meanMs: 1000, variance: 100, samples: 500, misses: [], slowMeanMs: null, slowMisses: [] },
+      ...full,
+    };
+    expect(estimate(snapshot, { state: "waiting", index: 79 }, 0)?.seconds).to.be.within(9, 11);
+  });
+
+  it("asks for as many slots as full calls need", () => {
+    const snapshot = { waiting: 320, running: 0, paused: false, resting: false, meanMs: 1000, samples: 9 };
+    const wanted = (of: object) => slotsWanted({ snapshot: { ...snapshot, ...of }, acceptedLastMinute: 0 }, 1000);
+    expect(wanted({})).to.equal(161);
+    expect(wanted({ batch: { max: 32, waitMs: 0 } })).to.equal(6);
+  });
+
+  it("is told by the store what the workers have reported, until one reports otherwise", async () => {
+    const t = await openEngine();
+    try {
+      const slots = new Map([["jobs", 2]]);
+      const seen = async () => (await t.engine.queues.figures(["jobs"]))[0]?.snapshot;
+      await t.engine.workers.heartbeat("w1", 60_000, slots, { batches: new Map([["jobs", batch]]) });
+      expect(await seen()).to.deep.include({ slots: 2, batch });
+      await t.engine.workers.heartbeat("w2", 60_000, slots);
+      expect(await seen())
+        .to.include({ slots: 4 })
+        .and.not.have.property("batch");
+    } finally {
+      await t.close();
+    }
+  });
+
+  describe("of a simulated line", function () {
+    this.timeout(120_000);
+
+    for (const name of Object.keys(WORKLOADS) as WorkloadName[]) {
+      it(`covers the start of about 80 of 100 newcomers: ${name}`, () => {
+        let [within, all] = [0, 0];
+        for (const arrivals of ARRIVALS) {
+          for (const [slots, waitMs] of [
+            [1, 50],
+            [4, 0],
+          ] as const) {
+            const line = { arrivals, slots, batch: { max: 16, waitMs }, tasks: 400 * 16, seed: 1 };
+            for (const { eta, waitedMs } of simulateBatchLine({ ...line, workload: WORKLOADS[name] })) {
+              all += 1;
+              if (waitedMs >= eta.low * 1000 - 1 && waitedMs <= eta.high * 1000 + 1) within += 1;
+            }
+          }
+        }
+        expect(all).to.be.above(1000);
+        expect(within / all).to.be.within(0.7, 0.9);
+      });
+    }
+  });
+});

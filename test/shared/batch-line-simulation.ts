@@ -1,0 +1,106 @@
+import { estimate } from "../../src/engine/estimates/estimate.ts";
+import type { QueueSnapshot } from "../../src/store/verbs/scripts.ts";
+import type { Eta } from "../../src/wire/task.ts";
+import { type Arrivals, MEAN, ServiceStatistics, type Workload } from "./line-simulation.ts";
+import { randomOf } from "./random.ts";
+
+/** Callers are told whole milliseconds: with work of about a second that does not matter. */
+const MS = 100;
+/** As many ages as the store tells. */
+const MOST_AGES = 16;
+
+/** What a newcomer was told, and how long it waited. */
+export interface BatchLook {
+  readonly eta: Eta;
+  readonly waitedMs: number;
+}
+
+interface Line {
+  readonly workload: Workload;
+  readonly arrivals: Arrivals;
+  readonly slots: number;
+  readonly batch: { readonly max: number; readonly waitMs: number };
+  readonly tasks: number;
+  readonly seed: number;
+}
+
+interface Call {
+  readonly taken: number[];
+  /** When it begins at the latest; when it ends, once it has begun. */
+  beginsAt: number;
+  endsAt: number | undefined;
+}
+
+/**
+ * Simulates a line whose slots run several tasks in one call: a call begins when it is full or has waited long enough, and takes as long as the
+ * workload says, whatever its size. What is told to newcomers that may wait comes from the figures that the store would have.
+ */
+export function simulateBatchLine(line: Line): BatchLook[] {
+  const { workload, arrivals, slots, batch, tasks, seed } = line;
+  const random = randomOf(seed);
+  const statistics = new ServiceStatistics();
+  const looks: BatchLook[] = [];
+  const waiting: { readonly arrived: number; readonly eta: Eta | null }[] = [];
+  let calls: Call[] = [];
+  let [now, arrived, nextArrival, begun] = [0, 0, 0, 0];
+
+  const gathering = () => calls.find(({ endsAt, taken }) => endsAt === undefined && taken.length < batch.max);
+  const begin = (call: Call) => {
+    begun += 1;
+    call.endsAt = now + Math.max(1, MS * workload(begun, random));
+  };
+  const start = ({ arrived: at, eta }: { arrived: number; eta: Eta | null }) => {
+    if (eta?.basis === "history") looks.push({ eta, waitedMs: now - at });
+    let call = gathering();
+    if (!call) {
+      call = { taken: [], beginsAt: now + batch.waitMs, endsAt: undefined };
+      calls.push(call);
+    }
+    call.taken.push(now);
+  };
+  const takeAll = () => {
+    while (waiting.length > 0 && (calls.length < slots || gathering())) {
+      const next = waiting.shift();
+      if (next) start(next);
+      for (const call of calls) if (call.endsAt === undefined && call.taken.length === batch.max) begin(call);
+    }
+    for (const call of calls) if (call.endsAt === undefined && call.beginsAt <= now) begin(call);
+  };
+  const lookNow = (): Eta | null => {
+    const { mean, variance, samples, misses, slowMean, slowMisses } = statistics;
+    const taken = calls.flatMap((call) => call.taken);
+    const some = taken.map((at) => ({ age: now - at, by: random() })).sort((a, b) => a.by - b.by);
+    const snapshot: QueueSnapshot = {
+      ...{ queue: "many", waiting: waiting.length, scheduled: 0, running: taken.length, paused: false, resting: false },
+      ...{ workers: 1, slots, batch, meanMs: mean, variance, samples, misses: [...misses] },
+      ...{ slowMeanMs: slowMean, slowMisses: [...slowMisses] },
+      agesMs: taken.length < slots ? [] : some.slice(0, MOST_AGES).map(({ age }) => age),
+    };
+    return estimate(snapshot, { state: "waiting", index: waiting.length }, 0);
+  };
+  // As the slots would be busy if every call were full.
+  const perTask = (MS * MEAN) / slots / batch.max;
+  const pause = () => {
+    if (arrivals === "steady") return (-Math.log(1 - random()) * perTask) / 0.95;
+    const [together, load] = arrivals === "burst" ? [40 * batch.max, 1.3] : [3 * batch.max, 2 * random()];
+    return arrived % together === 0 ? together * perTask * load : 0;
+  };
+
+  for (;;) {
+    const due = Math.min(...calls.map(({ endsAt, beginsAt }) => endsAt ?? beginsAt));
+    const arrival = arrived < tasks ? nextArrival : Number.POSITIVE_INFINITY;
+    now = Math.min(due, arrival);
+    if (!Number.isFinite(now)) return looks;
+    if (arrival <= due) {
+      arrived += 1;
+      const eta = random() < 0.3 ? lookNow() : null;
+      waiting.push({ arrived: now, eta });
+      nextArrival = now + pause();
+    } else {
+      for (const { taken, endsAt } of calls)
+        if (endsAt !== undefined && endsAt <= now) statistics.add(now - (taken.at(-1) ?? now));
+      calls = calls.filter(({ endsAt }) => endsAt === undefined || endsAt > now);
+    }
+    takeAll();
+  }
+}
