@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { runUnderNode } from "../test/shared/node-release.ts";
 import { accept } from "./accept.ts";
 import { anatomy } from "./anatomy.ts";
+import { batch } from "./batch.ts";
 import { cluster } from "./cluster.ts";
 import { depth } from "./depth.ts";
 import { drone } from "./drone.ts";
@@ -29,7 +30,7 @@ import { syncLoad } from "./sync-load.ts";
 import { tracing } from "./tracing.ts";
 
 const BENCHES: readonly Bench[] = [
-  ...[accept, run, submit, depth, memory, sustained, spike, drone, sync, syncLoad, pickup],
+  ...[accept, run, submit, depth, memory, sustained, spike, drone, sync, syncLoad, pickup, batch],
   ...[scale, cluster, idle, estimates, recovery, anatomy, scripts, output, levels, tracing],
 ];
 

@@ -1,5 +1,5 @@
 import type { Engine } from "../../src/engine/engine.ts";
-import type { Handler } from "../../src/handler/define.ts";
+import type { Handler, HandlerOptions } from "../../src/handler/define.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Connection } from "../../src/store/connection.ts";
 
@@ -21,7 +21,8 @@ export interface BuiltEngine {
 export interface BenchHandler {
   readonly queue: string;
   readonly concurrency: number;
-  run(): unknown;
+  readonly batch?: { readonly max: number; readonly wait: string };
+  run(input: unknown): unknown;
 }
 
 /** Creates an engine on a store, as server.ts does. */
@@ -57,7 +58,9 @@ export async function openBuiltEngine(
   const log = createLog("warn");
   const redis = await connect(url, "bench", log);
   const subscriber = await connect(url, "bench-pubsub", log, { subscriber: true });
-  const handlers = new Map(wanted.map((handler) => [handler.queue, defineHandler(handler)]));
+  const handlers = new Map(
+    wanted.map((handler) => [handler.queue, defineHandler(handler as object as HandlerOptions<unknown>)]),
+  );
   const settings = new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)]));
   const keys = new Keys(prefix, partitions);
   const engine = new Engine({

@@ -108,7 +108,10 @@ export const QUEUE_FIELDS = {
   ],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],
-  batch: ["batch", 'if a slot has one call with several tasks: "max wait", how many at most, and for how long it waits for more, ms'],
+  batch: [
+    "batch",
+    'if a slot has one call with several tasks: "max wait", how many at most, and for how long it waits for more, ms',
+  ],
   liveUntil: ["liveUntil", "when the last of these heartbeats ends, ms"],
   lost: ["lost", "workers lost while they ran a task"],
   lostAt: ["lostAt", "when the last one was lost, ms"],

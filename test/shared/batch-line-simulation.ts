@@ -71,7 +71,14 @@ export function simulateBatchLine(line: Line): BatchLook[] {
     const taken = calls.flatMap((call) => call.taken);
     const some = taken.map((at) => ({ age: now - at, by: random() })).sort((a, b) => a.by - b.by);
     const snapshot: QueueSnapshot = {
-      ...{ queue: "many", waiting: waiting.length, scheduled: 0, running: taken.length, paused: false, resting: false },
+      ...{
+        queue: "many",
+        waiting: waiting.length,
+        scheduled: 0,
+        running: taken.length,
+        paused: false,
+        breakerOpen: false,
+      },
       ...{ workers: 1, slots, batch, meanMs: mean, variance, samples, misses: [...misses] },
       ...{ slowMeanMs: slowMean, slowMisses: [...slowMisses] },
       agesMs: taken.length < slots ? [] : some.slice(0, MOST_AGES).map(({ age }) => age),

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { defineHandler } from "../../src/handler/define.ts";
 import { giveUp, retryLater } from "../../src/handler/intents.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
-import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { firing, openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { eventually } from "../shared/eventually.ts";
 
 /** Longer than any test waits: a call that begins earlier is full, or its worker stops. */
 const LONG = "60s";

@@ -10,7 +10,7 @@ export interface Turnovers {
   readonly perhapsNow: boolean;
 }
 
-/** By this share of the time over which its tasks were taken, the begin of a call is uncertain: as measured (testbed/batch-line-simulation.ts). */
+/** By this share of the time over which its tasks were taken, the begin of a call is uncertain: as measured (test/shared/batch-line-simulation.ts). */
 const UNSURE = 0.8;
 
 type Line = Pick<QueueSnapshot, "running" | "slots" | "agesMs" | "batch">;
@@ -28,7 +28,7 @@ export function turnoversBefore(line: Line, before: number): Turnovers {
   const count = before > 0 ? Math.min(running, slots) : calls.count;
   const free = (slots - count) * batch.max + room;
   const turnovers = before < free ? 0 : Math.floor((before - free) / batch.max) + 1;
-  const perhapsNow = before === 0 && running < slots * batch.max && agesMs.some((age) => age < batch.waitMs);
+  const perhapsNow = running + before < slots * batch.max && agesMs.some((age) => age < batch.waitMs);
   return { turnovers, agesMs: calls.agesMs, unsureMs: calls.unsureMs, perhapsNow };
 }
 

@@ -72,7 +72,7 @@ export async function takeOrWait(
     for (;;) {
       announced = false;
       const take = takes.at(-1);
-      if (!take) throw new PaihaoError("internal", "a request for work has no part");
+      if (!take) throw new ProblemError("internal", "a request for work has no part");
       const { tasks, pauseMs, again } = await look(take, got.length > 0);
       got.push(...tasks);
       // The request is a repetition that had got nothing before: it may take tasks that have arrived since.
@@ -103,7 +103,7 @@ export async function takeOrWait(
 }
 
 /** Polls; a request that has tasks already gets these, even if the store goes away. */
-async function look(take: Take, hasTasks: boolean): Promise<Look> {
+async function look(take: Take, hasTasks: boolean): Promise<Poll> {
   try {
     return await take.look();
   } catch (error) {

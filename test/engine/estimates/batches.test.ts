@@ -3,9 +3,9 @@ import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../src/engine/estimates/slots-wanted.ts";
 import { turnoversBefore } from "../../../src/engine/estimates/turnovers.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
-import { simulateBatchLine } from "../../../testbed/batch-line-simulation.ts";
-import { ARRIVALS, WORKLOADS, type WorkloadName } from "../../../testbed/line-simulation.ts";
 import { openEngine } from "../../helpers/engine.ts";
+import { simulateBatchLine } from "../../shared/batch-line-simulation.ts";
+import { ARRIVALS, WORKLOADS, type WorkloadName } from "../../shared/line-simulation.ts";
 
 const times = (count: number, ms: number) => Array.from({ length: count }, () => ms);
 
@@ -34,7 +34,7 @@ describe("an estimate for slots that run several tasks in one call", () => {
 
   it("is about as far off as calls are ahead", () => {
     const snapshot: QueueSnapshot = {
-      ...{ queue: "jobs", waiting: 90, scheduled: 0, paused: false, resting: false, workers: 1 },
+      ...{ queue: "jobs", waiting: 90, scheduled: 0, paused: false, breakerOpen: false, workers: 1 },
       ...{ meanMs: 1000, variance: 100, samples: 500, misses: [], slowMeanMs: null, slowMisses: [] },
       ...full,
     };
@@ -42,7 +42,7 @@ describe("an estimate for slots that run several tasks in one call", () => {
   });
 
   it("asks for as many slots as full calls need", () => {
-    const snapshot = { waiting: 320, running: 0, paused: false, resting: false, meanMs: 1000, samples: 9 };
+    const snapshot = { waiting: 320, running: 0, paused: false, breakerOpen: false, meanMs: 1000, samples: 9 };
     const wanted = (of: object) => slotsWanted({ snapshot: { ...snapshot, ...of }, acceptedLastMinute: 0 }, 1000);
     expect(wanted({})).to.equal(161);
     expect(wanted({ batch: { max: 32, waitMs: 0 } })).to.equal(6);

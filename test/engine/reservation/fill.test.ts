@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type TakeRequest, takeOrWait } from "../../../src/engine/reservation/take.ts";
-import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const never = new AbortController().signal;
 /** Longer than any test waits: an answer that comes earlier is full. */
