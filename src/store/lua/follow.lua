@@ -2,15 +2,11 @@
 -- colon, which a caller's id cannot have.
 local Follow = {}
 
-local whole = Number.whole
-
 local function enqueue(call, id, queue, fields)
-  local key, counters = K.task(call, id), K.queue(call, queue)
+  local key = K.task(call, id)
   if redis.call('EXISTS', key) == 1 then return end
-  local hlc = Call.next_hlc(call, tonumber(redis.call('HGET', counters, Q.hlc) or 0))
-  redis.call('HSET', counters, Q.hlc, whole(hlc))
   redis.call('HSET', key, F.queue, queue, F.state, S.waiting, F.created, call.now_text, F.extra, '1', unpack(fields))
-  redis.call('ZADD', K.waiting(call, queue), whole(C.defaultPriority * C.classSpan + hlc), id)
+  Line.put(call, queue, id, C.defaultPriority, Line.next_arrival(call, queue))
   Notices.work(call, queue)
 end
 

@@ -15,8 +15,7 @@ end
 local function put_back(call, queue, id, key, fence, attempts, place, of_key)
   redis.call('HDEL', key, F.progress, F.unbegun, F.apart)
   redis.call('HSET', key, F.state, S.waiting, F.run, Run.handed_back(fence, attempts))
-  redis.call('ZADD', K.waiting(call, queue), place, id)
-  Keyed.join(call, queue, id, of_key, place)
+  Line.put_back(call, queue, id, place, of_key)
   Notices.change(call, id, S.waiting)
 end
 

@@ -1,6 +1,5 @@
 -- Dead tasks: runs them again, or deletes them.
 
-local whole = Number.whole
 local RETRY, DELETE = Layout.retry.item, Layout.deleteDead.args
 
 local function take_back(call, id, undo)
@@ -31,20 +30,6 @@ local function revive(call, id, key)
   Result.drop(call, id, key)
 end
 
-local function join_line(call, id, queue, priority, share, of_key)
-  local last, limit = unpack(redis.call('HMGET', K.queue(call, queue), Q.hlc, Q.keyed))
-  local hlc, class = Call.next_hlc(call, tonumber(last or 0)), tonumber(priority or C.defaultPriority)
-  Keyed.limit(call, queue, limit)
-  redis.call('HSET', K.queue(call, queue), Q.hlc, whole(hlc))
-  local score = whole(class * C.classSpan + hlc)
-  if share then
-    score = Fair.rejoin(call, queue, id, class, share)
-  else
-    redis.call('ZADD', K.waiting(call, queue), score, id)
-  end
-  Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
-end
-
 -- woken: the queues whose workers must be notified.
 local function retry(call, args, at, woken)
   local id, word = args[at + RETRY.id], args[at + RETRY.call]
@@ -67,7 +52,7 @@ local function retry(call, args, at, woken)
   end
   revive(call, id, key)
   redis.call('ZREM', K.dead(call, queue), id)
-  join_line(call, id, queue, priority, share, of_key)
+  Line.join(call, queue, id, tonumber(priority or C.defaultPriority), Line.next_arrival(call, queue), share, of_key)
   Notices.change(call, id, S.waiting)
   woken[queue] = true
   Answers.note(key, answers, A.retry .. word, 'waiting')

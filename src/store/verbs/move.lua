@@ -12,13 +12,7 @@ local function to_class(call, queue, id, share, of_key, class)
   -- It refunds the class that the record names.
   if is_shared then Fair.leave(call, queue, id) end
   redis.call('HSET', key, F.priority, class)
-  if is_shared then
-    score = Fair.rejoin(call, queue, id, class, share)
-  else
-    score = whole(class * CLASS + score % CLASS)
-    redis.call('ZADD', line, score, id)
-  end
-  Keyed.join(call, queue, id, of_key, score)
+  Keyed.join(call, queue, id, of_key, Line.put(call, queue, id, class, score % CLASS, is_shared and share))
 end
 
 -- The start of the line: in a class of its own before all others, also before those of more urgent tasks to come. It keeps its arrival, which
@@ -33,12 +27,10 @@ end
 
 -- The end of the line: as if it arrived now, in the class of the last task.
 local function to_end(call, queue, id, edge)
-  local line, counters = K.waiting(call, queue), K.queue(call, queue)
+  local line = K.waiting(call, queue)
   local last = tonumber(redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2])
   local class = math.floor(math.max(last, edge or last) / CLASS)
-  local hlc = Call.next_hlc(call, tonumber(redis.call('HGET', counters, Q.hlc) or 0))
-  redis.call('HSET', counters, Q.hlc, whole(hlc))
-  redis.call('ZADD', line, whole(class * CLASS + hlc), id)
+  Line.put(call, queue, id, class, Line.next_arrival(call, queue))
 end
 
 -- Another time: it leaves the line until then.

@@ -63,27 +63,17 @@ end
 
 -- A due task joins the line. Returns the last place in line.
 local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, hlc)
-  local _, _, _, score = Run.readable_parts(call, run, place)
-  -- A scheduled task joins at the end of its class; a retrying one keeps its old place, except a webhook, so that a receiver that hangs
-  -- does not repeatedly come before those that answer.
-  if state == S.scheduled or queue == C.webhookQueue then
-    hlc = Call.next_hlc(call, hlc)
-    score = whole(math.floor(tonumber(place or score) / C.classSpan) * C.classSpan + hlc)
-  end
-  -- In a fair line a scheduled task joins at the end of its key.
+  local _, _, _, old_place = Run.readable_parts(call, run, place)
   local share = state == S.scheduled and Fair.is_fair(place) and redis.call('HGET', key, F.share)
   if place then redis.call('HDEL', key, F.place) end
   redis.call('HSET', key, F.state, S.waiting)
-  if share then
-    score = Fair.rejoin(call, queue, id, math.floor(place / C.classSpan), share)
-  else
-    redis.call('ZADD', K.waiting(call, queue), score, id)
-  end
-  if state == S.scheduled then
-    Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
+  -- A webhook does not keep its old place, so that a receiver that hangs does not repeatedly come before those that answer.
+  if state == S.scheduled or queue == C.webhookQueue then
+    hlc = Call.next_hlc(call, hlc)
+    Line.join(call, queue, id, math.floor(tonumber(place or old_place) / C.classSpan), hlc, share, of_key)
   else
     if of_key then Keyed.keep(call, queue, id, of_key) end
-    Keyed.join(call, queue, id, of_key, score, true)
+    Line.put_back(call, queue, id, old_place, of_key, true)
   end
   Notices.change(call, id, S.waiting, listeners)
   return hlc

@@ -8,20 +8,6 @@ local ARGS = Layout.verify.args
 local HOME = { [S.waiting] = P.waiting, [S.scheduled] = P.scheduled, [S.retrying] = P.scheduled, [S.running] = P.leases }
 local INDEXES = { P.waiting, P.scheduled, P.leases, P.dead }
 
--- Puts a task into the line from which it is missing: its place is lost with its entry, so it joins at the end.
-local function enter_line(call, id, queue, class, share, of_key)
-  local counters = K.queue(call, queue)
-  local hlc = Call.next_hlc(call, tonumber(redis.call('HGET', counters, Q.hlc) or 0))
-  redis.call('HSET', counters, Q.hlc, whole(hlc))
-  local score = whole(class * C.classSpan + hlc)
-  if share then
-    score = Fair.rejoin(call, queue, id, class, share)
-  else
-    redis.call('ZADD', K.waiting(call, queue), score, id)
-  end
-  Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
-end
-
 -- Puts a task into another index from which it is missing, due now: a lease is reclaimed, and a task of unknown time does not wait longer.
 local function enter_index(call, id, queue, class, state, run)
   if state == S.running then
@@ -99,7 +85,8 @@ local function check_task(call, heal, _, _, id)
     if index == home and not there then
       agrees = false
       if heal and state == S.waiting then
-        enter_line(call, id, queue, class, share, of_key)
+        -- Its place is lost with its entry.
+        Line.join(call, queue, id, class, Line.next_arrival(call, queue), share, of_key)
       elseif heal then
         enter_index(call, id, queue, class, state, run)
       end

@@ -1,0 +1,35 @@
+-- How a stored task gets into the line of its queue. New tasks: see submission.lua.
+local Line = {}
+
+local whole = Number.whole
+
+-- The arrival of a task that joins now.
+function Line.next_arrival(call, queue)
+  local counters = K.queue(call, queue)
+  local hlc = Call.next_hlc(call, tonumber(redis.call('HGET', counters, Q.hlc) or 0))
+  redis.call('HSET', counters, Q.hlc, whole(hlc))
+  return hlc
+end
+
+-- Puts a task into a class by its arrival; in a fair line (share) at the end of its line key. Returns its score.
+function Line.put(call, queue, id, class, hlc, share)
+  if share then return Fair.rejoin(call, queue, id, class, share) end
+  local score = whole(class * C.classSpan + hlc)
+  redis.call('ZADD', K.waiting(call, queue), score, id)
+  return score
+end
+
+-- A task joins the end of its class, in a fair or keyed line also of its line key.
+function Line.join(call, queue, id, class, hlc, share, of_key)
+  local score = Line.put(call, queue, id, class, hlc, share)
+  Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
+end
+
+-- A task returns to its old place.
+--   holds  see Keyed.join
+function Line.put_back(call, queue, id, place, of_key, holds)
+  redis.call('ZADD', K.waiting(call, queue), place, id)
+  Keyed.join(call, queue, id, of_key, place, holds)
+end
+
+return Line
