@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Completion, Reserved, Scripts, SubmitItem } from "../src/store/verbs/scripts.ts";
+import type { Completion, ReservedTask, Scripts, SubmitItem } from "../src/store/verbs/scripts.ts";
 import { submitItemOf } from "../test/shared/submission.ts";
 import type { Bench, BenchOptions, Figure, Target } from "./harness/bench.ts";
 import { built } from "./harness/built.ts";
@@ -116,13 +116,19 @@ async function measure(store: BenchStore, options: BenchOptions) {
 
 interface OurScripts {
   readonly calls: Scripts;
-  readonly completion: (task: Reserved) => Completion;
+  readonly completion: (task: ReservedTask) => Completion;
 }
 
 async function openScripts(store: BenchStore): Promise<OurScripts> {
   const { scriptsOf } = await built<typeof import("../src/store/verbs/scripts.ts")>("store/verbs/scripts.js");
   const { encodeResult } = await built<typeof import("../src/store/result.ts")>("store/result.js");
-  const completion = ({ id, fence }: Reserved) => ({ queue: QUEUE, id, fence, result: encodeResult(RESULT), ...KEPT });
+  const completion = ({ id, fence }: ReservedTask) => ({
+    queue: QUEUE,
+    id,
+    fence,
+    result: encodeResult(RESULT),
+    ...KEPT,
+  });
   return { calls: scriptsOf(store.redis), completion };
 }
 

@@ -15,7 +15,7 @@ export interface KeyFile {
   readonly faults: readonly string[];
 }
 
-interface Line {
+interface KeyFileLine {
   readonly number: number;
   /** Its offset in the file, bytes. */
   readonly offset: number;
@@ -85,7 +85,7 @@ function contentOf(file: number): string {
 }
 
 /** The lines that are not empty or comments. */
-function linesOf(content: string): Line[] {
+function linesOf(content: string): KeyFileLine[] {
   let offset = 0;
   const lines = content.split("\n").map((text, index) => {
     const line = { number: index + 1, offset, text };

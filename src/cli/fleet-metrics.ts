@@ -9,7 +9,7 @@ const READ_MS = 6000;
 type Cause = "ended" | "silent";
 
 /** A member, as far as its metrics are concerned. */
-export interface Measured {
+export interface MemberMetrics {
   readonly name: string;
   /** The latest metrics of its process; none if it has no process, or none were read. */
   readonly metrics: readonly ReadMetric[];
@@ -58,14 +58,14 @@ export class FleetMetrics {
   }
 
   /** The metrics of the fleet as text. Members that do not report in time contribute only their last counters. */
-  async exposition(members: readonly Measured[]): Promise<string> {
+  async exposition(members: readonly MemberMetrics[]): Promise<string> {
     const answered = await Promise.all(members.map((member) => this.#answers(member)));
     const own = await this.registry.getMetricsAsJSON();
     const read = members.map(({ metrics }, i) => (answered[i] ? metrics : countersOf(metrics)));
     return AggregatorRegistry.aggregate([this.#ended, ...read, own]).metrics();
   }
 
-  async #answers(member: Measured): Promise<boolean> {
+  async #answers(member: MemberMetrics): Promise<boolean> {
     try {
       await withTimeout(this.#readMs, member.readMetrics(), () => new Error("no answer in time"));
       return true;

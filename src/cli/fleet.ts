@@ -18,14 +18,14 @@ import {
   type SettingsMessage,
   type StartMessage,
 } from "./fleet-messages.ts";
-import { FleetMetrics, type Measured } from "./fleet-metrics.ts";
+import { FleetMetrics, type MemberMetrics } from "./fleet-metrics.ts";
 
 /** Pauses before a member that died is started again; once it has lived for `healthyMs`, the first pause applies again. */
 const RESTART = { baseMs: 250, maxMs: 10_000, healthyMs: 30_000 } as const;
 /** A member that has not exited this long after its drain timeout is killed. A worker may need 10 s for its tasks to settle. */
 const GRACE_MS = 15_000;
 
-type Outcome = Exclude<StartMessage, { listens: true }>;
+type StartEnd = Exclude<StartMessage, { listens: true }>;
 
 /**
  * A member whose event loop has stood still for this long is killed and replaced; later if its leases are longer, since a handler may count
@@ -104,7 +104,7 @@ interface FleetParts {
 }
 
 /** One process of the fleet, and its replacements when it dies. */
-class Member implements Measured {
+class Member implements MemberMetrics {
   readonly name: string;
   readonly #settings: Settings;
   readonly #parts: FleetParts;
@@ -140,7 +140,7 @@ class Member implements Measured {
     const exited = once(forked, "exit");
     const answer = await Promise.race([
       this.#instruct(forked),
-      exited.then((): Outcome => ({ refusal: `its process ${this.name} ended before it was ready` })),
+      exited.then((): StartEnd => ({ refusal: `its process ${this.name} ended before it was ready` })),
     ]);
     if (!("ready" in answer)) {
       await exited;
@@ -154,7 +154,7 @@ class Member implements Measured {
   }
 
   /** Sends it its settings, and waits for what becomes of it. */
-  async #instruct(forked: Worker): Promise<Outcome> {
+  async #instruct(forked: Worker): Promise<StartEnd> {
     // A message that arrives before it listens is lost.
     await once(forked, "message");
     // It has missed the message to stop, if that was sent in the meantime.

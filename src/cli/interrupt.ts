@@ -2,7 +2,7 @@ import { CommandError, EXIT } from "./exit.ts";
 import { durationText } from "./terminal/words.ts";
 
 /** What a command waits for, and for how long. */
-export interface Waiting {
+export interface Interruption {
   /** Fires with a CommandError as its reason. */
   readonly signal: AbortSignal;
   /** Stops listening for Ctrl-C and the time limit. */
@@ -13,7 +13,7 @@ export interface Waiting {
  * A signal that fires at the first Ctrl-C, or when the time is up. A second Ctrl-C ends the process at once.
  * @param goOn the hint to print then: how the person can go on
  */
-export function waitFor(goOn: () => string, timeoutMs?: number): Waiting {
+export function waitFor(goOn: () => string, timeoutMs?: number): Interruption {
   const controller = new AbortController();
   const stop = (code: typeof EXIT.interrupted | typeof EXIT.timeout, why: string) =>
     controller.abort(new CommandError(code, `${why}; ${goOn()}`));

@@ -33,7 +33,7 @@ export async function printResult(
 }
 
 /** The result; read whole before anything is printed. */
-interface Collected {
+interface CollectedResult {
   readonly type: string | null;
   readonly bytes: Buffer;
 }
@@ -41,9 +41,9 @@ interface Collected {
 async function collect(
   task: NamedTask,
   { json, signal }: { json: boolean; signal: AbortSignal | undefined },
-): Promise<Collected> {
+): Promise<CollectedResult> {
   const { connection, path, query, name } = task;
-  let answer: Collected | { problem: Problem } | { pending: string };
+  let answer: CollectedResult | { problem: Problem } | { pending: string };
   try {
     // Does not throw here: an error would count as an answer that broke off.
     answer = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {

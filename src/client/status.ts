@@ -6,21 +6,21 @@ type In<State extends Task["state"], Known extends Partial<Task>> = Omit<Task, "
   Readonly<{ state: State; status: State } & Known>;
 
 /** It has not ended. */
-interface NotEnded {
+interface PendingTask {
   finishedAt: null;
   error: null;
 }
 
 /** It is in line. */
-type WaitingStatus = In<"waiting", NotEnded & { index: number; ahead: number; progress: null }>;
+type WaitingStatus = In<"waiting", PendingTask & { index: number; ahead: number; progress: null }>;
 
 /** It is not due yet: it has a delay, or waits for its next attempt. */
-type DelayedStatus = In<"scheduled" | "retrying", NotEnded & { index: null; ahead: null; progress: null }>;
+type DelayedStatus = In<"scheduled" | "retrying", PendingTask & { index: null; ahead: null; progress: null }>;
 
 /** A worker has it. */
-type RunningStatus = In<"running", NotEnded & { index: 0; ahead: 0; startedAt: string }>;
+type RunningStatus = In<"running", PendingTask & { index: 0; ahead: 0; startedAt: string }>;
 
-interface Ended {
+interface EndedTask {
   index: null;
   ahead: null;
   eta: null;
@@ -28,14 +28,14 @@ interface Ended {
 }
 
 /** It has a result. */
-export interface SucceededStatus<R = unknown> extends In<"succeeded", Ended & { progress: Progress; error: null }> {
+export interface SucceededStatus<R = unknown> extends In<"succeeded", EndedTask & { progress: Progress; error: null }> {
   /** If it is JSON below 20 kB, and the status came from {@link PaihaoClient.watch}; `result()` gets it in any case. */
   readonly result?: R;
 }
 
 /** It has no result: `error` says why in a sentence; `problem` is what `result()` throws. */
 export interface UnsuccessfulStatus
-  extends In<"failed" | "canceled", Ended & { progress: null; error: NonNullable<Task["error"]> }> {
+  extends In<"failed" | "canceled", EndedTask & { progress: null; error: NonNullable<Task["error"]> }> {
   readonly problem?: Problem;
 }
 

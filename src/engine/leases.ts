@@ -8,7 +8,7 @@ import type {
   Lease,
   LoseVerdict,
   ReleaseVerdict,
-  Renewed,
+  RenewalAnswer,
   RequestCopy,
   Reservation,
   ReservedPart,
@@ -80,7 +80,7 @@ export class Leases {
   }
 
   /** Renews a lease; "cancel", "deadline" and "abandoned" ask the worker to stop, "stale" means that the lease is lost. */
-  async renew(lease: Lease, leaseMs: number): Promise<Renewed["verdict"]> {
+  async renew(lease: Lease, leaseMs: number): Promise<RenewalAnswer["verdict"]> {
     const { batched, breakers } = this.#parts;
     const { verdict } = await batched.renew({ ...lease, leaseMs });
     if (breakers.isProbe(lease)) await breakers.renewed(lease, leaseMs);
@@ -88,7 +88,7 @@ export class Leases {
   }
 
   /** The same, by the length that was requested over HTTP, else the queue's lease; returns that length. */
-  renewAsTaken(lease: Lease): Promise<Renewed> {
+  renewAsTaken(lease: Lease): Promise<RenewalAnswer> {
     const { leaseMs } = this.#parts.settings(lease.queue);
     return this.#parts.batched.renew({ ...lease, leaseMs, asTaken: true });
   }

@@ -6,7 +6,7 @@ import type {
   CancelVerdict,
   Move,
   MoveVerdict,
-  Reserved,
+  ReservedTask,
   RetryVerdict,
   Scripts,
   TaskRecord,
@@ -119,7 +119,7 @@ export class Tasks {
   }
 
   /** The input of a task, which was read with it if it is short; null if it is no longer in the store. @throws ProblemError store-unavailable */
-  async inputOf({ id, input, inputBytes }: Pick<Reserved, "id" | "input" | "inputBytes">): Promise<Buffer | null> {
+  async inputOf({ id, input, inputBytes }: Pick<ReservedTask, "id" | "input" | "inputBytes">): Promise<Buffer | null> {
     if (input) return input;
     const { values, homes } = this.#parts;
     const read = (partition: number) => values.read("input", id, inputBytes, partition);
@@ -127,7 +127,11 @@ export class Tasks {
   }
 
   /** The same, but the rest of a long input is read only as it is taken. */
-  async inputInPieces({ id, input, inputBytes }: Pick<Reserved, "id" | "input" | "inputBytes">): Promise<Body | null> {
+  async inputInPieces({
+    id,
+    input,
+    inputBytes,
+  }: Pick<ReservedTask, "id" | "input" | "inputBytes">): Promise<Body | null> {
     if (input) return { body: input };
     const { values, homes } = this.#parts;
     const begin = (partition: number) => values.begin("input", id, inputBytes, partition);

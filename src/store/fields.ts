@@ -36,9 +36,9 @@ export const TASK_FIELDS = {
     "n",
     "fence of the reservation whose handler has not begun yet; its worker will report the begin, and until then no loss counts",
   ],
-  unbegunReleases: [
+  uncountedLosses: [
     "N",
-    "how often its worker died since its last loss while its handler had not begun, or ran in a child process; default 0",
+    "how often its worker died since its last loss without that counting as one: its handler had not begun, or ran in a child process; default 0",
   ],
   apart: ["C", "fence of the run whose handler began in a child process of its own"],
   progress: ["p", "progress: percent, a space, message"],

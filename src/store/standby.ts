@@ -49,7 +49,7 @@ interface Client {
 }
 
 /** A connection on which requests wait. */
-interface Own {
+interface OwnConnection {
   readonly redis: Redis;
   readonly client: Client;
 }
@@ -62,7 +62,7 @@ async function clientOf(redis: Redis): Promise<Client> {
 }
 
 /** @throws Error if it cannot be opened, or may not be used */
-async function openOwn(parts: StandbyParts, commands: Redis): Promise<Own> {
+async function openOwn(parts: StandbyParts, commands: Redis): Promise<OwnConnection> {
   const redis = await parts.connect();
   try {
     if (isCluster(redis)) throw new Error("the store is a cluster");
@@ -104,7 +104,7 @@ export class Standby {
   #reopening: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(queue: string, parts: StandbyParts & { readonly commands: Redis }, own: Own) {
+  constructor(queue: string, parts: StandbyParts & { readonly commands: Redis }, own: OwnConnection) {
     this.#queue = queue;
     this.#parts = parts;
     this.#tag = parts.keys.tag(0);
@@ -114,7 +114,7 @@ export class Standby {
     this.#reserve = this.#use(own);
   }
 
-  #use({ redis, client }: Own): Scripts["reserve"] {
+  #use({ redis, client }: OwnConnection): Scripts["reserve"] {
     this.#own = redis;
     this.#client = client;
     this.#lastClient = client;

@@ -16,7 +16,7 @@ export interface BatchCallParts {
 }
 
 /** A task that waits for the call. */
-interface Joined {
+interface BatchSeat {
   readonly attempt: Attempt;
   resolve(end: HandlerEnd | Promise<HandlerEnd>): void;
 }
@@ -37,7 +37,7 @@ export interface Seat {
  */
 export class BatchCall {
   readonly #parts: BatchCallParts;
-  readonly #joined: Joined[] = [];
+  readonly #joined: BatchSeat[] = [];
   #seats = 0;
   /** Seats whose tasks have neither joined nor ended. */
   #reading = 0;
@@ -110,7 +110,7 @@ export class BatchCall {
   }
 
   /** A task is asked to stop before the handler began. */
-  #leave(joined: Joined): void {
+  #leave(joined: BatchSeat): void {
     if (this.#begun) return;
     const at = this.#joined.indexOf(joined);
     if (at < 0) return;

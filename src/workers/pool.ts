@@ -8,7 +8,7 @@ import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
 import type { Standby } from "../store/standby.ts";
-import type { Reserved } from "../store/verbs/scripts.ts";
+import type { ReservedTask } from "../store/verbs/scripts.ts";
 import type { ClaimSlot } from "./attempt/attempt.ts";
 import { BatchCall } from "./batch-call.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
@@ -193,7 +193,7 @@ export class Pool implements Role, Slots {
     if (count > 0 && this.#suspects?.waited) queueMicrotask(() => this.#suspects?.slotFreed());
   }
 
-  run(task: Reserved, takenAt: number): void {
+  run(task: ReservedTask, takenAt: number): void {
     if (task.lost > 0 && this.#suspects) return this.#runSuspect(task, takenAt, this.#suspects);
     if (this.#settings.batch) return this.#runInBatch(task, takenAt, this.#settings.batch);
     this.#began();
@@ -207,7 +207,7 @@ export class Pool implements Role, Slots {
   }
 
   /** Without child processes a suspect has a call, and so a slot, of its own. */
-  #runInBatch(task: Reserved, takenAt: number, { max, waitMs }: NonNullable<QueueSettings["batch"]>): void {
+  #runInBatch(task: ReservedTask, takenAt: number, { max, waitMs }: NonNullable<QueueSettings["batch"]>): void {
     const alone = task.lost > 0;
     if (alone && this.#freeSlots < 1) return this.#putOff(task);
     const call = alone
@@ -236,7 +236,7 @@ export class Pool implements Role, Slots {
   }
 
   /** A suspect has a slot only while its handler runs: others use it while it waits for a process. */
-  #runSuspect(task: Reserved, takenAt: number, suspects: Children): void {
+  #runSuspect(task: ReservedTask, takenAt: number, suspects: Children): void {
     if (!suspects.admits(task, this.#settings)) return this.#putOff(task);
     let slot: "none" | "held" | "free" = "none";
     let alone = false;
@@ -301,7 +301,7 @@ export class Pool implements Role, Slots {
   };
 
   /** Enough suspects wait here: this one returns to its place a little later, so that the line moves on. */
-  #putOff({ id, fence, attempt }: Reserved): void {
+  #putOff({ id, fence, attempt }: ReservedTask): void {
     const now = performance.now();
     this.#putOffUntil = Math.max(now + PUT_OFF_MS.min, this.#putOffUntil + PUT_OFF_MS.each);
     const later = { kind: "later", afterMs: Math.round(this.#putOffUntil - now), message: "" } as const;
@@ -315,7 +315,7 @@ export class Pool implements Role, Slots {
     this.#wake();
   }
 
-  handBack(task: Reserved): void {
+  handBack(task: ReservedTask): void {
     const lease = { queue: this.queue, id: task.id, fence: task.fence };
     this.#engine.leases.release(lease, this.#settings).catch((error: unknown) => {
       this.#log.warn(

@@ -12,7 +12,7 @@ import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
-import type { Reserved, StoredStep } from "../store/verbs/scripts.ts";
+import type { ReservedTask, StoredStep } from "../store/verbs/scripts.ts";
 import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
 import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
@@ -30,7 +30,7 @@ import { isUndoHandler, type UndoHandler } from "./undo.ts";
 type Report = Exclude<AttemptEnd, "nothing">;
 
 /** How an attempt ended, and, for the queue of a gateway, what it has shown about the target. */
-interface Ended {
+interface AttemptReport {
   readonly ending: Report;
   readonly target: TargetState | undefined;
 }
@@ -72,7 +72,7 @@ export class Runner {
    * Runs a reserved task until it is over for this worker. Never throws. A handler that returns synchronously has ended when this
    * returns: a promise for each step of an attempt would cost more than the rest of a short task.
    */
-  run(task: Reserved, handler: Handler, settings: QueueSettings, run: Run): void {
+  run(task: ReservedTask, handler: Handler, settings: QueueSettings, run: Run): void {
     const { tracing } = this.#parts;
     const { queue, attempts: maxAttempts } = settings;
     const trace = tracing?.attempt({ ...task, queue, maxAttempts });
@@ -80,7 +80,13 @@ export class Runner {
     withRequestId(task.id, trace ? () => trace.run(begin) : begin);
   }
 
-  #begin(task: Reserved, handler: Handler, settings: QueueSettings, run: Run, trace: AttemptTrace | undefined): void {
+  #begin(
+    task: ReservedTask,
+    handler: Handler,
+    settings: QueueSettings,
+    run: Run,
+    trace: AttemptTrace | undefined,
+  ): void {
     const { engine, renewer, log, limits } = this.#parts;
     const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
     const { takenAt, claimSlot } = run;
@@ -148,7 +154,7 @@ export class Runner {
   }
 
   /** Stores the end of the attempt, retrying until it succeeds or no longer matters; then calls back. */
-  #tell(attempt: Attempt, handler: Handler, { ending, target }: Ended, over: () => void): void {
+  #tell(attempt: Attempt, handler: Handler, { ending, target }: AttemptReport, over: () => void): void {
     const { hasBreaker } = attempt.settings;
     const sayOfGateway = async () => {
       const goesBack = await reportToBreaker(this.#parts.engine, attempt, target);

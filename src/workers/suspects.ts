@@ -1,5 +1,5 @@
 import type { QueueSettings } from "../engine/settings.ts";
-import type { Reserved } from "../store/verbs/scripts.ts";
+import type { ReservedTask } from "../store/verbs/scripts.ts";
 
 /** Maximum lease of a suspect whose handler has not begun, ms: short, so that another worker gets it soon if this one dies. */
 const WAITING_LEASE_MS = 1500;
@@ -17,7 +17,7 @@ const SPARE_LOSSES = 2;
  * that killed it, and many are lost at once, so they should not wait for processes to start. A suspect that does kill its process
  * takes others with it at most twice: after its second loss it never runs beside others.
  */
-export function mayRunBesideOthers({ lost }: Reserved, { maxLost }: QueueSettings): boolean {
+export function mayRunBesideOthers({ lost }: ReservedTask, { maxLost }: QueueSettings): boolean {
   return lost === 1 && maxLost - lost >= SPARE_LOSSES;
 }
 
@@ -25,6 +25,6 @@ export function mayRunBesideOthers({ lost }: Reserved, { maxLost }: QueueSetting
  * Whether a suspect may run in its worker if nothing else runs there and no child process is free: a worker has died while it
  * waited for one, so workers may live for less time than a child process takes to start, and it would wait forever.
  */
-export function mayRunAlone({ unbegun }: Reserved): boolean {
-  return unbegun > 0;
+export function mayRunAlone({ uncountedLosses }: ReservedTask): boolean {
+  return uncountedLosses > 0;
 }

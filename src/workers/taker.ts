@@ -5,7 +5,7 @@ import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { Standby } from "../store/standby.ts";
-import type { Reservation, Reserved, ReservedPart } from "../store/verbs/scripts.ts";
+import type { Reservation, ReservedPart, ReservedTask } from "../store/verbs/scripts.ts";
 
 /** How often a taker polls while there is work that it could not take, or while its requests cannot wait in the store, ms. */
 const POLL_MS = 2000;
@@ -45,9 +45,9 @@ export interface Slots {
   readonly left: number[];
   /** Which partitions have sent a notice since they were last asked. */
   readonly news: boolean[];
-  run(task: Reserved, takenAt: number): void;
+  run(task: ReservedTask, takenAt: number): void;
   /** Hands back a task for which there is no slot any more. */
-  handBack(task: Reserved): void;
+  handBack(task: ReservedTask): void;
 }
 
 /** The dependencies of a taker. */
@@ -75,7 +75,7 @@ interface Open {
 }
 
 /** A reply, and how many slots were claimed for it. */
-interface Answered {
+interface TakenReply {
   readonly reserved: ReservedPart;
   readonly takenAt: number;
   readonly claimed: number;
@@ -244,7 +244,7 @@ export class Taker implements Role {
     }
   }
 
-  async #ask(partition: number, waits: boolean): Promise<Answered> {
+  async #ask(partition: number, waits: boolean): Promise<TakenReply> {
     const { engine, slots, max } = this.#parts;
     this.#requests += 1;
     // It only needs to be unique within a lane, since workers have unique ids.

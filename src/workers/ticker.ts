@@ -1,6 +1,6 @@
 import { varied } from "../backoff.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Ticked } from "../engine/maintenance/tick.ts";
+import type { TickReport } from "../engine/maintenance/tick.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
@@ -96,7 +96,7 @@ export class Ticker implements Role {
   }
 
   /** Undefined if it fails. */
-  async #tick(partition: number, pausedMs: number): Promise<Ticked | undefined> {
+  async #tick(partition: number, pausedMs: number): Promise<TickReport | undefined> {
     try {
       const ticked = await this.#engine.maintenance.tick(partition, pausedMs);
       this.#tell(ticked);
@@ -107,7 +107,7 @@ export class Ticker implements Role {
     }
   }
 
-  #tell({ late, lost }: Ticked): void {
+  #tell({ late, lost }: TickReport): void {
     for (const { queue, id, verdict, reason } of late) {
       const why = reason === "deadline" ? "the deadline of the task has passed" : "nobody looks at the task any more";
       const what = verdict === "canceled" ? "it is canceled" : "its handler is asked to stop";

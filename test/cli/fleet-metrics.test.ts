@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { FleetMetrics, type Measured } from "../../src/cli/fleet-metrics.ts";
+import { FleetMetrics, type MemberMetrics } from "../../src/cli/fleet-metrics.ts";
 import { Metrics } from "../../src/metrics.ts";
 
 /** A process of a fleet. */
-class Member implements Measured {
+class Member implements MemberMetrics {
   readonly name: string;
   readonly own = new Metrics("1.2.3");
-  metrics: Measured["metrics"] = [];
+  metrics: MemberMetrics["metrics"] = [];
   isSilent = false;
 
   constructor(name: string) {

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
 import { STATE_LETTERS } from "../../src/store/letters.ts";
-import type { Reserved } from "../../src/store/verbs/scripts.ts";
+import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { QUEUE, TASK } from "../helpers/store/stored.ts";
 import { eventually } from "../shared/eventually.ts";
 
-const lease = (task: Reserved) => ({ queue: "jobs", id: task.id, fence: task.fence });
+const lease = (task: ReservedTask) => ({ queue: "jobs", id: task.id, fence: task.fence });
 
 describe("the life of a task", () => {
   let t: TestEngine;

@@ -10,7 +10,7 @@ import { QUEUE_COLUMNS } from "../terminal/queue-text.ts";
 import { Screen } from "../terminal/screen.ts";
 import { canDraw } from "../terminal/size.ts";
 import { printTable } from "../terminal/table.ts";
-import { type Look, lastOffset, pageOf, topLines } from "../terminal/top-view.ts";
+import { lastOffset, pageOf, type TopFigures, topLines } from "../terminal/top-view.ts";
 import { DURATION_HELP, readTimeout } from "../values.ts";
 
 const SHORTEST_MS = 100;
@@ -52,12 +52,12 @@ async function run(options: TopOptions): Promise<ExitCode> {
   return live(connection, options.interval, first);
 }
 
-async function look(connection: Connection): Promise<Look> {
+async function look(connection: Connection): Promise<TopFigures> {
   const { items } = await ask<Queues>(connection, "/v1/queues");
   return { time: new Date().toISOString(), items };
 }
 
-async function live(connection: Connection, intervalMs: number, first: Look): Promise<ExitCode> {
+async function live(connection: Connection, intervalMs: number, first: TopFigures): Promise<ExitCode> {
   const screen = new Screen(process.stdout);
   let seen = first;
   let problem = "";

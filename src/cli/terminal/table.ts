@@ -30,7 +30,7 @@ export function printTable<Row>(columns: readonly Column<Row>[], rows: readonly 
 }
 
 /** A column as it is shown. */
-interface Shown {
+interface ShownColumn {
   readonly title: string;
   readonly cells: readonly string[];
   readonly atRight: boolean;
@@ -55,7 +55,7 @@ export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly 
   }
 }
 
-function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: boolean): Shown {
+function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: boolean): ShownColumn {
   const title = (isShort && column.short) || column.title;
   const values = rows.map((row) => column.value(row));
   const cells = values.map((value) => plain(String(value ?? NOTHING)));
@@ -69,7 +69,7 @@ function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: bo
 }
 
 /** @param spare the room beyond the minimum widths; the first columns get it first */
-function linesOf(columns: readonly Shown[], spare: number): string[] {
+function linesOf(columns: readonly ShownColumn[], spare: number): string[] {
   let left = Math.max(0, spare);
   const widths = columns.map(({ min, width }) => {
     const more = Math.min(left, width - min);

@@ -6,13 +6,13 @@ import { cut } from "./width.ts";
 import { count } from "./words.ts";
 
 /** All queues at one time. */
-export interface Look {
+export interface TopFigures {
   /** RFC 3339. */
   readonly time: string;
   readonly items: readonly Queue[];
 }
 
-interface View extends Look {
+interface View extends TopFigures {
   readonly url: string;
   /** Why there are no newer figures; "" if there is no problem. */
   readonly problem: string;
@@ -29,7 +29,7 @@ export function pageOf({ rows }: { readonly rows: number }): number {
 }
 
 /** The largest offset: the last queue is then at the bottom. */
-export function lastOffset({ items }: Look, size: { readonly rows: number }): number {
+export function lastOffset({ items }: TopFigures, size: { readonly rows: number }): number {
   return Math.max(0, items.length - pageOf(size));
 }
 

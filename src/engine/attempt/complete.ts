@@ -1,7 +1,7 @@
 import type { Metrics } from "../../metrics.ts";
 import type { Keys } from "../../store/keys.ts";
 import { encodeResult } from "../../store/result.ts";
-import type { Completed, CompleteVerdict, Completion, Lease, Scripts } from "../../store/verbs/scripts.ts";
+import type { CompleteVerdict, Completion, CompletionAnswer, Lease, Scripts } from "../../store/verbs/scripts.ts";
 import type { Answer } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge, LARGE_DEFAULTS } from "../large-values/large-values.ts";
@@ -48,7 +48,7 @@ export class Completions {
   }
 
   /** Counts the ends, and notifies listeners in this process. */
-  #note(items: readonly Completion[], { verdicts, own }: Completed): void {
+  #note(items: readonly Completion[], { verdicts, own }: CompletionAnswer): void {
     const { metrics, notices } = this.#parts;
     metrics.countEndings(items, verdicts);
     for (const { nth, attempts, finishedMs } of own) {
@@ -79,7 +79,10 @@ export class Completions {
   }
 
   /** Lets a call to a partition carry the completions that have not been sent, see {@link Batch.escort}. */
-  escort<T extends Completed>(partition: number, call: (completions: readonly Completion[]) => Promise<T>): Promise<T> {
+  escort<T extends CompletionAnswer>(
+    partition: number,
+    call: (completions: readonly Completion[]) => Promise<T>,
+  ): Promise<T> {
     return this.#batch.escort(partition, call, (items, reply) => this.#note(items, reply));
   }
 }

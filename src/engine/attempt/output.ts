@@ -6,7 +6,7 @@ import {
   type OutputPart,
   type OutputPlace,
   type Scripts,
-  type Written,
+  type WriteAnswer,
 } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 import { newCall } from "../calls/new-call.ts";
@@ -21,7 +21,7 @@ const READ_PATIENCE_MS = 10_000;
 export class Outputs {
   readonly #homes: Homes;
   readonly #budget = new ByteBudget(READ_BYTES);
-  readonly #writes: Batch<OutputItem, Written>;
+  readonly #writes: Batch<OutputItem, WriteAnswer>;
   readonly #reads: Batch<OutputPlace, OutputPart>;
 
   constructor(scripts: Scripts, keys: Keys, homes: Homes) {
@@ -48,7 +48,7 @@ export class Outputs {
     { id, fence }: Lease,
     values: readonly string[],
     options: { readonly maxBytes: number; readonly all?: boolean; readonly call?: string },
-  ): Promise<Written> {
+  ): Promise<WriteAnswer> {
     const { maxBytes, all = false, call = newCall() } = options;
     const item = { id, fence, call, maxBytes, all, values };
     return this.#homes.at(

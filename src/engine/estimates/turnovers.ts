@@ -13,13 +13,13 @@ export interface Turnovers {
 /** By this share of the time over which its tasks were taken, the begin of a call is uncertain: as measured (test/shared/batch-line-simulation.ts). */
 const UNSURE = 0.8;
 
-type Line = Pick<QueueSnapshot, "running" | "slots" | "agesMs" | "batch">;
+type LineFigures = Pick<QueueSnapshot, "running" | "slots" | "agesMs" | "batch">;
 
 /**
  * What a task with so many before it in line waits for; 0 turnovers or fewer: it starts at once. Where a slot has one call with several
  * tasks, the task waits for calls, not for the tasks in them, and it may also join a call that still waits for more.
  */
-export function turnoversBefore(line: Line, before: number): Turnovers {
+export function turnoversBefore(line: LineFigures, before: number): Turnovers {
   const { running, slots, agesMs, batch } = line;
   if (!batch) return { turnovers: before + running - slots + 1, agesMs, unsureMs: 0, perhapsNow: false };
   const calls = callsOf(line, batch);
@@ -53,7 +53,7 @@ interface Group {
  * The store knows tasks, not calls. Those of one call were taken within its wait and are at most so many; and each call begins with the last
  * task that joined it. The oldest come first, since a slot takes no others before its call is full or has waited.
  */
-function callsOf({ running, slots, agesMs }: Line, { max, waitMs }: SlotBatch): Calls {
+function callsOf({ running, slots, agesMs }: LineFigures, { max, waitMs }: SlotBatch): Calls {
   if (agesMs.length === 0) return { count: Math.min(running, slots), room: 0, agesMs, unsureMs: 0 };
   const groups: Group[] = [];
   const known = agesMs.length / running;

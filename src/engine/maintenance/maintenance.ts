@@ -1,7 +1,7 @@
 import type { Metrics } from "../../metrics.ts";
 import type { Histories } from "../monitoring/history.ts";
 import type { Homes } from "../partitions/homes.ts";
-import type { Tick, Ticked } from "./tick.ts";
+import type { Tick, TickReport } from "./tick.ts";
 
 /** Called when something in a partition will be due in `delayMs`: a task, its deadline, a lease. */
 type DueListener = (partition: number, delayMs: number) => void;
@@ -52,7 +52,7 @@ export class Maintenance {
    * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
    * @throws ProblemError store-unavailable
    */
-  async tick(partition: number, pausedMs?: number): Promise<Ticked> {
+  async tick(partition: number, pausedMs?: number): Promise<TickReport> {
     const { tick, metrics } = this.#parts;
     const ticked = await tick.run(partition, pausedMs);
     for (const queue of ticked.waiting)

@@ -1,7 +1,7 @@
 import type { Keys } from "../../store/keys.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { encodeResult } from "../../store/result.ts";
-import type { OwnQueue, RegisteredQueue, Ticked as Report, Scripts, TickQueue } from "../../store/verbs/scripts.ts";
+import type { OwnQueue, RegisteredQueue, Scripts, TickAnswer, TickQueue } from "../../store/verbs/scripts.ts";
 import { BATCH_LIMIT } from "../../store/verbs/scripts.ts";
 import { catalogueResult } from "../attempt/problem.ts";
 import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
@@ -15,7 +15,7 @@ const REGISTER_MS = 30_000;
 const DELETE_AFTER_MS = 86_400_000;
 
 /** The result of a tick in a partition. */
-export interface Ticked extends Report {
+export interface TickReport extends TickAnswer {
   /** The shortest lease of its queues, ms; infinity if it has none. */
   readonly shortestLeaseMs: number;
 }
@@ -64,7 +64,7 @@ export class Tick {
    * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
    * @throws ProblemError store-unavailable
    */
-  async run(partition: number, pausedMs = 0): Promise<Ticked> {
+  async run(partition: number, pausedMs = 0): Promise<TickReport> {
     try {
       const ticked = await this.#run(partition, pausedMs);
       this.#refusals.delete(partition);
@@ -77,9 +77,9 @@ export class Tick {
     }
   }
 
-  async #run(partition: number, pausedMs: number): Promise<Ticked> {
+  async #run(partition: number, pausedMs: number): Promise<TickReport> {
     const queues = [...this.#own, ...(await this.#othersOf(partition))];
-    const ticks: Report[] = [];
+    const ticks: TickAnswer[] = [];
     for (let i = 0; i < queues.length; i += TICK_QUEUES) {
       const some = queues.slice(i, i + TICK_QUEUES);
       ticks.push(await this.#tick(partition, some, pausedMs));
@@ -96,7 +96,7 @@ export class Tick {
     };
   }
 
-  async #tick(partition: number, queues: readonly TickQueue[], pausedMs: number): Promise<Report> {
+  async #tick(partition: number, queues: readonly TickQueue[], pausedMs: number): Promise<TickAnswer> {
     const clock = this.#clocks[partition];
     const sentMs = performance.now();
     const reading = clock?.at(sentMs);

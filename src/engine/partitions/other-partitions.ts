@@ -1,6 +1,12 @@
 import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import { type Counted, placesOf, type Question, type QueueSnapshot, type Scripts } from "../../store/verbs/scripts.ts";
+import {
+  type CountAnswer,
+  placesOf,
+  type Question,
+  type QueueSnapshot,
+  type Scripts,
+} from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 
 /** The place of a task within its own partition. */
@@ -31,7 +37,7 @@ interface Group {
  */
 export class OtherPartitions {
   readonly #keys: Keys;
-  readonly #questions: Batch<Question, Counted>;
+  readonly #questions: Batch<Question, CountAnswer>;
 
   constructor(scripts: Scripts, keys: Keys) {
     this.#keys = keys;
@@ -53,7 +59,7 @@ export class OtherPartitions {
       }
       if (score !== "") group.scores.push(score);
     }
-    let counted: ReadonlyMap<string, Counted>;
+    let counted: ReadonlyMap<string, CountAnswer>;
     try {
       counted = await this.#ask(home, groups);
     } catch (error) {
@@ -83,7 +89,10 @@ export class OtherPartitions {
   }
 
   /** The sums over the other partitions, by queue. */
-  async #ask(home: number, groups: ReadonlyMap<string, Pick<Group, "scores">>): Promise<ReadonlyMap<string, Counted>> {
+  async #ask(
+    home: number,
+    groups: ReadonlyMap<string, Pick<Group, "scores">>,
+  ): Promise<ReadonlyMap<string, CountAnswer>> {
     const queues = [...groups].map(([queue, { scores }]) => ({ queue, places: placesOf(scores) }));
     const others = this.#keys.tags.flatMap((_, partition) => (partition === home ? [] : [partition]));
     const answers = await Promise.all(
@@ -96,7 +105,7 @@ export class OtherPartitions {
   }
 }
 
-function sumOf(all: readonly Counted[]): Counted {
+function sumOf(all: readonly CountAnswer[]): CountAnswer {
   const sum = { waiting: 0, scheduled: 0, running: 0, breakerOpen: false, before: [] as number[] };
   for (const { waiting, scheduled, running, breakerOpen, before } of all) {
     sum.waiting += waiting;
@@ -108,7 +117,7 @@ function sumOf(all: readonly Counted[]): Counted {
   return sum;
 }
 
-function withCounts(snapshot: QueueSnapshot, others: Counted | undefined): QueueSnapshot {
+function withCounts(snapshot: QueueSnapshot, others: CountAnswer | undefined): QueueSnapshot {
   if (!others) return snapshot;
   return {
     ...snapshot,

@@ -1,7 +1,7 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { decodeResult, hasHead } from "../../store/result.ts";
-import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../../store/verbs/scripts.ts";
+import type { InspectAnswer, InspectItem, QueueSnapshot, Scripts, TaskRow } from "../../store/verbs/scripts.ts";
 import { isOutcome, type Result, type State, type TaskAction } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { Batch } from "../calls/batch.ts";
@@ -134,9 +134,9 @@ export class Inspector {
   readonly #homes: Homes;
   readonly #values: LargeValues;
   readonly #attend: BatchedVerbs["attend"];
-  readonly #looks: Batch<Look, PlacedTask>;
+  readonly #looks: Batch<InspectItem, PlacedTask>;
   /** Looks that add this process to the listeners of a task. */
-  readonly #watches: Batch<Look, PlacedTask>;
+  readonly #watches: Batch<InspectItem, PlacedTask>;
 
   /** @param process what records call this process */
   constructor({ scripts, keys, homes, others, values, batched }: InspectorParts, process: string) {
@@ -184,7 +184,7 @@ export class Inspector {
     return begun && hasHead(begun.start) ? { ...decodeResult(begun.start), rest: begun.rest } : null;
   }
 
-  async #look(batch: Batch<Look, PlacedTask>, look: Look): Promise<PlacedTask> {
+  async #look(batch: Batch<InspectItem, PlacedTask>, look: InspectItem): Promise<PlacedTask> {
     const partition = this.#homes.of(look.id);
     const placed = await batch.add(partition, look);
     if (placed.row) return placed;
@@ -198,8 +198,8 @@ export class Inspector {
 
 function batchOf(
   others: OtherPartitions,
-  look: (partition: number, items: readonly Look[]) => Promise<Inspected>,
-): Batch<Look, PlacedTask> {
+  look: (partition: number, items: readonly InspectItem[]) => Promise<InspectAnswer>,
+): Batch<InspectItem, PlacedTask> {
   return new Batch({
     send: async (partition, items) => {
       const { nowMs, snapshots, tasks, homes } = await look(partition, items);

@@ -1,7 +1,7 @@
 import type { TaskRow } from "../../store/verbs/scripts.ts";
 import { isOutcome } from "../../task.ts";
 
-type Present = Pick<TaskRow, "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs">;
+type PresenceFacts = Pick<TaskRow, "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs">;
 
 /** Into how many parts a presence is divided: in each, one look is stored at most, and callers are told to look once. */
 const PARTS = 3;
@@ -10,7 +10,7 @@ const PARTS = 3;
  * Whether a look at a task has to be stored, so that it is not canceled.
  * @param nowMs by the clock of the store
  */
-export function isLookDue(task: Present, nowMs: number): boolean {
+export function isLookDue(task: PresenceFacts, nowMs: number): boolean {
   const { presenceMs, presentUntilMs, deadlineMs } = task;
   if (presenceMs === null || task.cancelRequested || isOutcome(task.state)) return false;
   // Without an entry in the store no look would ever count again.
@@ -22,7 +22,7 @@ export function isLookDue(task: Present, nowMs: number): boolean {
 }
 
 /** Until when a look keeps a task, ms. */
-export function keptUntil({ presenceMs, deadlineMs }: Present, nowMs: number): number {
+export function keptUntil({ presenceMs, deadlineMs }: PresenceFacts, nowMs: number): number {
   return Math.min(nowMs + (presenceMs ?? 0), deadlineMs ?? Number.POSITIVE_INFINITY);
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../backoff.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Part, Reserved } from "../../store/verbs/scripts.ts";
+import type { Part, ReservedTask } from "../../store/verbs/scripts.ts";
 import { failureOf, INPUT_GONE, INPUT_UNREAD } from "../attempt/attempt-end.ts";
 import { newCall } from "../calls/new-call.ts";
 import type { Engine } from "../engine.ts";
@@ -30,12 +30,12 @@ export interface TakeRequest {
 }
 
 /** A reserved task with its input. */
-export interface WithInput extends Reserved {
+export interface WithInput extends ReservedTask {
   readonly input: Buffer;
 }
 
 /** The tasks reserved for a worker. */
-export interface Taken {
+export interface TakeAnswer {
   readonly tasks: readonly WithInput[];
   /** Hands all tasks back, since the worker has gone. What cannot be handed back now is retried in the background. */
   handBack(): Promise<void>;
@@ -51,10 +51,10 @@ export async function takeOrWait(
   request: TakeRequest,
   deadlineMs: number,
   signal: AbortSignal,
-): Promise<Taken> {
+): Promise<TakeAnswer> {
   const { keys, pubsub } = engine;
   const takes = [new Take(engine, request)];
-  const got: Reserved[] = [];
+  const got: ReservedTask[] = [];
   const handBack = async () => {
     await Promise.all(takes.map((take) => take.handBack()));
   };
@@ -113,7 +113,11 @@ async function look(take: Take, hasTasks: boolean): Promise<Poll> {
 }
 
 /** Reads long inputs. A task whose input cannot be read is postponed; a task whose input is gone fails. */
-async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonly Reserved[]): Promise<WithInput[]> {
+async function withInputs(
+  engine: Engine,
+  { queue }: TakeRequest,
+  tasks: readonly ReservedTask[],
+): Promise<WithInput[]> {
   const read = tasks.map(async (task): Promise<WithInput[]> => {
     const input = await engine.tasks.inputOf(task).catch(() => undefined);
     if (input) return [{ ...task, input }];
@@ -130,12 +134,12 @@ async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonl
 /** The tasks of one partition in one poll. */
 interface PolledPart extends Part {
   readonly partition: number;
-  readonly tasks: readonly Reserved[];
+  readonly tasks: readonly ReservedTask[];
 }
 
 /** The result of polling all partitions once. */
 interface Poll {
-  readonly tasks: readonly Reserved[];
+  readonly tasks: readonly ReservedTask[];
   /** For how long the rate allows no more starts, ms. */
   readonly pauseMs: number;
   /** Nothing was given because an earlier copy of the request had got nothing: poll again. */

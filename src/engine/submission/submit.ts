@@ -6,8 +6,8 @@ import type {
   KeyTurn,
   QueueSnapshot,
   Scripts,
+  SubmitAnswer,
   SubmitItem,
-  Submitted,
   SubmitVerdict,
 } from "../../store/verbs/scripts.ts";
 import type { State } from "../../task.ts";
@@ -272,7 +272,7 @@ const endOfClass = (item: SubmitItem): string => String((item.options.priority +
 
 /** The places within a partition, for counting in the others. */
 function placesOf(
-  verdicts: readonly Submitted[],
+  verdicts: readonly SubmitAnswer[],
   items: readonly SubmitItem[],
   snapshotAt: (i: number) => QueueSnapshot,
 ): LocalPlace[] {
@@ -287,7 +287,7 @@ function placesOf(
  * The score that gives a task its place among those of other partitions. A task that was not stored would be the last of its class, except
  * in a fair line.
  */
-function scoreOf({ verdict, score }: Submitted, item: SubmitItem): string {
+function scoreOf({ verdict, score }: SubmitAnswer, item: SubmitItem): string {
   return (verdict === "dry" || verdict === "long") && score === "" ? endOfClass(item) : String(score);
 }
 

@@ -9,7 +9,7 @@ import type { PubSub } from "../../store/pubsub.ts";
 export type NoticeListener = (notice: Notice | null) => void;
 
 /** A subscription to the notices of a task. */
-export interface Listening {
+export interface Subscription {
   /** Resolves once notices arrive; null if they already do. */
   readonly ready: Promise<void> | null;
   /** Ends it; idempotent. */
@@ -38,7 +38,7 @@ export class Notices {
   }
 
   /** Listens to an existing or future task. The caller must see to it that the record names this process. */
-  listen(id: string, listener: NoticeListener): Listening {
+  listen(id: string, listener: NoticeListener): Subscription {
     const partition = this.#keys.partitionOf(id);
     const opening = this.#opened(partition);
     const others = [...this.#keyed].flatMap((other) => (other === partition ? [] : (this.#opened(other) ?? [])));

@@ -1,7 +1,7 @@
 import { Loop } from "../../loop.ts";
 import type { OutputPart } from "../../store/verbs/scripts.ts";
 import type { Engine } from "../engine.ts";
-import type { Listening } from "./notices.ts";
+import type { Subscription } from "./notices.ts";
 
 /** Consecutive values of an output. */
 export interface OutputPage {
@@ -16,7 +16,7 @@ export interface OutputPage {
 }
 
 /** A follower's subscription to an output. */
-export interface Following {
+export interface FeedSubscription {
   readonly feed: OutputFeed;
   /** Ends it; idempotent. */
   stop(): void;
@@ -66,7 +66,7 @@ export class OutputFeeds {
   }
 
   /** Begins to follow the output of a task; `wake` is called when there may be more. */
-  follow(id: string, wake: () => void): Following {
+  follow(id: string, wake: () => void): FeedSubscription {
     const feed = this.#feeds.get(id) ?? this.#open(id);
     feed.followers.add(wake);
     return {
@@ -123,7 +123,7 @@ export class OutputFeeds {
 export class OutputFeed {
   /** Called when there may be more. */
   readonly followers = new Set<() => void>();
-  listening: Listening | undefined;
+  listening: Subscription | undefined;
   readonly #read: (from: number) => Promise<OutputPart>;
   readonly #keep: (length: number) => void;
   readonly #reading = new Map<number, Promise<OutputPage>>();

@@ -2,20 +2,20 @@ import type { NoticedEnd } from "../../store/notice.ts";
 import { decodeResult } from "../../store/result.ts";
 import { isOutcome } from "../../task.ts";
 import type { Inspection, Inspector, TaskEnd } from "../reading/inspect.ts";
-import type { Listening, Notices } from "./notices.ts";
+import type { Notices, Subscription } from "./notices.ts";
 import { Sleep } from "./sleep.ts";
 
 /** How often a wait polls, ms, since a notice may be lost. */
 const LOOK_MS = 2000;
 
 /** The result of a wait: the end of the task, or else the task as last read; null if it is unknown. */
-export type Waited = { readonly end: TaskEnd } | { readonly end: null; readonly seen: Inspection | null };
+export type WaitEnd = { readonly end: TaskEnd } | { readonly end: null; readonly seen: Inspection | null };
 
 /** One caller's wait for one task. */
 export class Wait {
   readonly #task: { readonly id: string; readonly queue: string };
   readonly #inspector: Inspector;
-  readonly #listening: Listening;
+  readonly #listening: Subscription;
   /** The end, once a notice has reported it. */
   #end: NoticedEnd | undefined;
   /** A notice without the end has arrived: the task must be read. */
@@ -42,7 +42,7 @@ export class Wait {
    * @param isNew it was submitted after this wait began, so there is nothing to read yet
    * @throws ProblemError store-unavailable
    */
-  outcome(deadlineMs: number, isNew: boolean): Promise<Waited> {
+  outcome(deadlineMs: number, isNew: boolean): Promise<WaitEnd> {
     const { ready } = this.#listening;
     if (!isNew || ready !== null) return this.#look(deadlineMs, ready);
     // The next notice of a new task is nearly always its end: one promise for that, instead of those of the loop.
@@ -54,7 +54,7 @@ export class Wait {
   }
 
   /** Reads the task, now and whenever it has changed, until it is terminal or the caller need not wait any longer. */
-  async #look(deadlineMs: number, ready: Promise<void> | null): Promise<Waited> {
+  async #look(deadlineMs: number, ready: Promise<void> | null): Promise<WaitEnd> {
     // Listen first, then read: otherwise the end could be missed in between.
     if (ready !== null) await ready;
     for (let look = true; ; ) {

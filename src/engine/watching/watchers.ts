@@ -2,7 +2,7 @@ import { Loop } from "../../loop.ts";
 import type { Engine } from "../engine.ts";
 import type { Inspection } from "../reading/inspect.ts";
 import { isLookDue, keptUntil } from "../reading/presence.ts";
-import type { Listening } from "./notices.ts";
+import type { Subscription } from "./notices.ts";
 import { versionOf } from "./version.ts";
 
 /** Called with the new state of a task; null if it no longer exists. If it throws, the other listeners are still called. */
@@ -53,7 +53,7 @@ interface WatchedTask {
   looking: boolean;
   /** Its record names this process, as far as is known. */
   listed: boolean;
-  readonly listening: Listening;
+  readonly listening: Subscription;
 }
 
 /** The part of an engine that watching needs. */

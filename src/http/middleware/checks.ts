@@ -4,7 +4,7 @@ import type { Context, Middleware } from "koa";
 export type Check = (ctx: Context) => boolean;
 
 /** Why a request does not reach its route: it is refused, or already answered. */
-type Stopped = { readonly refusal: unknown } | "answered";
+type CheckEnd = { readonly refusal: unknown } | "answered";
 
 /**
  * Runs checks in order, in one middleware: a middleware for each would cost more than most checks. The decision is only
@@ -16,19 +16,19 @@ export function decide(all: readonly Check[]): Middleware {
     try {
       for (const check of all) {
         if (!check(ctx)) continue;
-        ctx.state.stopped = "answered" satisfies Stopped;
+        ctx.state.stopped = "answered" satisfies CheckEnd;
         break;
       }
     } catch (refusal) {
-      ctx.state.stopped = { refusal } satisfies Stopped;
+      ctx.state.stopped = { refusal } satisfies CheckEnd;
     }
     return next();
   };
 }
 
 /** What the checks have decided; undefined if the request may reach its route. */
-export function stoppedBy(ctx: Pick<Context, "state">): Stopped | undefined {
-  return ctx.state.stopped as Stopped | undefined;
+export function stoppedBy(ctx: Pick<Context, "state">): CheckEnd | undefined {
+  return ctx.state.stopped as CheckEnd | undefined;
 }
 
 /** Lets only requests pass that no check has refused or answered. */

@@ -50,8 +50,8 @@ function Lease.ends(args, at, of, cap)
   }
 end
 
--- So often in a row the worker of a task may die while its handler runs in a child process; after that it counts as a loss.
-local MAX_UNPROVEN = 3
+-- After so many uncounted losses in a row, the death of a worker counts even if the handler runs in a child process.
+local MAX_UNCOUNTED = 3
 
 -- A running task has lost its worker. Losses are counted apart from attempts; one too many ends the task. A loss is a process that died
 -- while the handler ran in it: if the worker has not reported the begin yet, nothing is counted; nor if the worker died while the handler
@@ -62,11 +62,11 @@ local MAX_UNPROVEN = 3
 function Lease.lose(call, queue, id, ends, reported)
   local key = K.task(call, id)
   local cancel, run, lost, unbegun, restarts, noted, of_key, apart, releases = unpack(redis.call(
-    'HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key, F.apart, F.unbegunReleases
+    'HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key, F.apart, F.uncountedLosses
   ))
   local fence, _, attempts, place = Run.readable_parts(call, run, noted)
   local losses, begun = tonumber(lost or 0), not (unbegun and unbegun == fence)
-  local counts = begun and (reported or apart ~= fence or tonumber(releases or 0) >= MAX_UNPROVEN)
+  local counts = begun and (reported or apart ~= fence or tonumber(releases or 0) >= MAX_UNCOUNTED)
   redis.call('ZREM', K.leases(call, queue), id)
   if begun then
     redis.call('HSET', key, F.restarts, (restarts or 0) + 1)
@@ -77,10 +77,10 @@ function Lease.lose(call, queue, id, ends, reported)
   if counts then
     losses = losses + 1
     redis.call('HSET', key, F.lost, whole(losses), F.extra, '1')
-    redis.call('HDEL', key, F.unbegunReleases)
+    redis.call('HDEL', key, F.uncountedLosses)
     Rate.count(call, queue, Q.lost, 1)
   else
-    redis.call('HINCRBY', key, F.unbegunReleases, 1)
+    redis.call('HINCRBY', key, F.uncountedLosses, 1)
     redis.call('HSET', key, F.extra, '1')
   end
   if cancel then

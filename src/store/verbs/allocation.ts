@@ -13,7 +13,7 @@ interface Allocation {
 }
 
 /** The verdict, see allocation.lua. */
-interface Allocated {
+interface AllocationAnswer {
   readonly verdict: "kept" | "taken" | "full";
   /** The counts of the queue in this partition if it is full; else 0. */
   readonly waiting: number;
@@ -27,9 +27,13 @@ const ANSWER = ["verdict", "waiting", "scheduled"] as const;
 export const allocate = verb(
   { args: ALLOCATION, answer: ANSWER },
   (script) =>
-    async (tag: string, of: Allocation): Promise<Allocated> => {
+    async (tag: string, of: Allocation): Promise<AllocationAnswer> => {
       const { verdict, waiting, scheduled } = named(ANSWER, await script.text(tag, written(ALLOCATION, of)));
-      return { verdict: text(verdict) as Allocated["verdict"], waiting: number(waiting), scheduled: number(scheduled) };
+      return {
+        verdict: text(verdict) as AllocationAnswer["verdict"],
+        waiting: number(waiting),
+        scheduled: number(scheduled),
+      };
     },
 );
 

@@ -25,7 +25,7 @@ interface OwnEnd {
 }
 
 /** The verdicts of completions. */
-export interface Completed {
+export interface CompletionAnswer {
   readonly verdicts: readonly CompleteVerdict[];
   readonly own: readonly OwnEnd[];
 }
@@ -40,7 +40,7 @@ const TASK = names<Completion>("id", "fence", "result");
 export const complete = verb(
   { args: ["process", "groups"], group: [...GROUP, "tasks"], task: TASK },
   (script) =>
-    async (tag: string, items: readonly Completion[], process = ""): Promise<Completed> =>
+    async (tag: string, items: readonly Completion[], process = ""): Promise<CompletionAnswer> =>
       completed(text(await script.text(tag, completeArguments(process, items)))),
 );
 
@@ -51,7 +51,7 @@ export const completeArguments = (process: string, items: readonly Completion[])
 ];
 
 /** Parses the reply of complete.lua. */
-export function completed(reply: string): Completed {
+export function completed(reply: string): CompletionAnswer {
   if (reply === "") return { verdicts: [], own: [] };
   const own: OwnEnd[] = [];
   const verdicts = reply.split(" ").map((word, nth) => {

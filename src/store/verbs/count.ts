@@ -17,7 +17,7 @@ export interface Places {
 }
 
 /** The reply. */
-export interface Counted {
+export interface CountAnswer {
   /** How many tasks come before each place. */
   readonly before: readonly number[];
   readonly waiting: number;
@@ -39,7 +39,7 @@ const QUESTION = names<SentQuestion>("queue", "equals", "places");
 export const count = verb(
   { item: QUESTION },
   (script) =>
-    async (tag: string, questions: readonly Question[]): Promise<Counted[]> => {
+    async (tag: string, questions: readonly Question[]): Promise<CountAnswer[]> => {
       const args = questions.flatMap((q) => written(QUESTION, { ...q, places: q.places.text }));
       return list(await script.text(tag, [questions.length, ...args], PATIENCE_MS)).map((reply) => {
         const [waiting, scheduled, running, breakerOpen, ...before] = text(reply).split(" ");

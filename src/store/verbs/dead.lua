@@ -19,7 +19,7 @@ end
 
 -- Removes the fields of the record that only ended tasks have.
 local function revive(call, id, key)
-  redis.call('HDEL', key, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.deadline, F.presenceMs)
+  redis.call('HDEL', key, F.lost, F.uncountedLosses, F.ended, F.expires, F.errorCode, F.errors, F.deadline, F.presenceMs)
   redis.call('HSET', key, F.state, S.waiting)
   redis.call('PERSIST', key)
   redis.call('PERSIST', K.input(call, id))

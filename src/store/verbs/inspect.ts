@@ -50,7 +50,7 @@ export interface TaskRow {
 }
 
 /** Tasks and the figures of their queues, all at the same instant. */
-export interface Inspected {
+export interface InspectAnswer {
   readonly nowMs: number;
   readonly snapshots: readonly QueueSnapshot[];
   readonly tasks: readonly (TaskRow | null)[];
@@ -59,13 +59,13 @@ export interface Inspected {
 }
 
 /** A task to read. */
-export interface Look {
+export interface InspectItem {
   readonly id: string;
   /** Whether to include the result if it has ended. */
   readonly result: boolean;
 }
 
-const LOOK = names<Look>("id", "result");
+const LOOK = names<InspectItem>("id", "result");
 const ANSWER = ["nowMs", "snapshots", "tasks"] as const;
 const TASK = ["facts", "progress", "caller", "result", "errors", "run"] as const;
 /** The words of its facts, in the order of look.lua. Those of the turn in a keyed line follow. */
@@ -90,7 +90,7 @@ const LAYOUT = { item: LOOK, answer: ANSWER, task: TASK };
 export const inspect = verb(
   LAYOUT,
   (script) =>
-    async (tag: string, looks: readonly Look[]): Promise<Inspected> =>
+    async (tag: string, looks: readonly InspectItem[]): Promise<InspectAnswer> =>
       inspected(await script.bytes(tag, counted(LOOK, looks))),
 );
 
@@ -98,7 +98,7 @@ export const inspect = verb(
 export const watch = verb(
   { args: ["process"], ...LAYOUT },
   (script) =>
-    async (tag: string, process: string, looks: readonly Look[]): Promise<Inspected> =>
+    async (tag: string, process: string, looks: readonly InspectItem[]): Promise<InspectAnswer> =>
       inspected(await script.bytes(tag, [process, ...counted(LOOK, looks)])),
 );
 
@@ -113,16 +113,16 @@ export const lifetimes = verb(
       }),
 );
 
-function inspected(reply: BytesReply): Inspected {
+function inspected(reply: BytesReply): InspectAnswer {
   const { nowMs, snapshots, tasks } = named(ANSWER, reply);
   const rows = list(tasks).map(taskRow);
   const homes = rows.includes(null) ? homesOf(list(tasks)) : NO_HOMES;
   return { nowMs: number(nowMs), snapshots: list(snapshots).map(snapshotOf), tasks: rows, homes };
 }
 
-const NO_HOMES: Inspected["homes"] = new Map();
+const NO_HOMES: InspectAnswer["homes"] = new Map();
 
-function homesOf(tasks: readonly BytesReply[]): Inspected["homes"] {
+function homesOf(tasks: readonly BytesReply[]): InspectAnswer["homes"] {
   const told = tasks.map((reply) => (Array.isArray(reply) ? "" : text(reply)));
   return new Map([...told.entries()].flatMap(([n, home]) => (home === "" ? [] : [[n, Number(home)] as const])));
 }

@@ -17,7 +17,7 @@ local function begin(call, args, at)
     local late = whole(call.now - Run.time_of_fence(fence))
     redis.call('HDEL', key, F.unbegun)
     -- In a child process it may still lose its worker without a loss being counted, but not forever.
-    if not apart then redis.call('HDEL', key, F.unbegunReleases) end
+    if not apart then redis.call('HDEL', key, F.uncountedLosses) end
     redis.call('HSET', key, F.run, Run.text(fence, late, attempts, place, of_worker))
   end
   redis.call('ZADD', K.leases(call, args[at + BEGUN.queue]), whole(call.now + tonumber(args[at + BEGUN.leaseMs])), id)

@@ -30,7 +30,7 @@ export interface Renewal extends TimedLease {
 }
 
 /** The verdict, see lease.lua. */
-export interface Renewed {
+export interface RenewalAnswer {
   readonly verdict: BeginVerdict;
   /** From now; 0 if stale. */
   readonly leaseMs: number;
@@ -61,10 +61,10 @@ export const begin = verb(
 export const renew = verb(
   { item: RENEWAL },
   (script) =>
-    async (tag: string, leases: readonly Renewal[]): Promise<Renewed[]> =>
+    async (tag: string, leases: readonly Renewal[]): Promise<RenewalAnswer[]> =>
       (await each(script, tag, RENEWAL, leases)).map((answer) => {
         const [verdict, leaseMs = 0] = answer.split(" ");
-        return { verdict: verdict as Renewed["verdict"], leaseMs: Number(leaseMs) };
+        return { verdict: verdict as RenewalAnswer["verdict"], leaseMs: Number(leaseMs) };
       }),
 );
 

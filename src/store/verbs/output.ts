@@ -39,7 +39,7 @@ export interface OutputItem extends Pick<Lease, "id" | "fence">, Call {
 }
 
 /** How many of the values were stored, from the first on; or "stale" if the task no longer belongs to the worker. */
-export type Written = number | "stale";
+export type WriteAnswer = number | "stale";
 
 /** The progress of a running task. */
 export interface ProgressReport {
@@ -71,7 +71,7 @@ export const output = verb(
 export const write = verb(
   { item: OUTPUT },
   (script) =>
-    async (tag: string, items: readonly OutputItem[]): Promise<Written[]> => {
+    async (tag: string, items: readonly OutputItem[]): Promise<WriteAnswer[]> => {
       const args = items.flatMap(({ values, ...item }) => [
         ...written(OUTPUT, { ...item, values: values.length }),
         ...values,

@@ -15,7 +15,7 @@ export interface Pointer {
 }
 
 /** The verdict, see pointer.lua, and whether it has the requested durability. */
-export interface Pointed {
+export interface PointerAnswer {
   readonly verdict: "new" | "noted" | "taken";
   /** The score of a new pointer, by which it can be deleted. */
   readonly score: string | undefined;
@@ -44,12 +44,12 @@ const DUE = ["id", "score", "home"] as const;
 export const point = verb(
   { args: ["checkMs"], item: POINTER },
   (script, confirmation) =>
-    async (tag: string, items: readonly Pointer[], checkMs: number): Promise<Pointed[]> => {
+    async (tag: string, items: readonly Pointer[], checkMs: number): Promise<PointerAnswer[]> => {
       const { reply, node } = await script.served(tag, [checkMs, ...counted(POINTER, items)]);
       const durable = await confirmation.confirm(node);
       return list(reply).map((answer) => {
         const [verdict, score] = text(answer).split(" ");
-        return { verdict: verdict as Pointed["verdict"], score, durable };
+        return { verdict: verdict as PointerAnswer["verdict"], score, durable };
       });
     },
 );

@@ -46,13 +46,13 @@ local function write(request, field, value)
   writes[length + 1], writes[length + 2] = field, value
 end
 
--- Hands out a task: "id fence attempt lost created" and its input join the list in the answer; "lost" is "lost/unbegun" if it was reserved
--- that often since its last loss without its handler having begun. If it has rare members, the first string ends in " +" and they follow,
+-- Hands out a task: "id fence attempt lost created" and its input join the list in the answer; "lost" is followed by "/" and
+-- its uncounted losses if it has any. If it has rare members, the first string ends in " +" and they follow,
 -- "" for each that it does not have.
 local function hand(call, request, id, fence, attempts, lost, created, input, media, query, caller, trace)
   if lost and request.suspect_lease then
-    local unbegun = redis.call('HGET', K.task(call, id), F.unbegunReleases)
-    if unbegun then lost = lost .. '/' .. unbegun end
+    local uncounted = redis.call('HGET', K.task(call, id), F.uncountedLosses)
+    if uncounted then lost = lost .. '/' .. uncounted end
   end
   local tasks, told, more = request.tasks, request.told, media or query or caller or trace
   tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. (more and ' +' or '')

@@ -1,5 +1,5 @@
 import { named, names, verb, written } from "./codec.ts";
-import { type Completed, type Completion, completeArguments, completed } from "./complete.ts";
+import { type Completion, type CompletionAnswer, completeArguments, completed } from "./complete.ts";
 import { list, number, text } from "./reply.ts";
 import { BATCH_LIMIT, type BytesReply } from "./script.ts";
 import type { Retention } from "./settle.ts";
@@ -36,13 +36,13 @@ export interface Reservation {
 }
 
 /** A task that a worker has taken. */
-export interface Reserved {
+export interface ReservedTask {
   readonly id: string;
   readonly fence: string;
   readonly attempt: number;
   readonly lost: number;
-  /** How often it was reserved since its last loss without its handler beginning. */
-  readonly unbegun: number;
+  /** How often its worker died since its last loss, before its handler began or while that ran in a child process. */
+  readonly uncountedLosses: number;
   readonly createdMs: number;
   /** Null if it is long: it is read separately, see `inputOf` of the engine. */
   readonly input: Buffer | null;
@@ -65,8 +65,8 @@ export interface Part {
 }
 
 /** The reply of reserve.lua, with the results of the completions sent with it. */
-export interface ReservedPart extends Completed {
-  readonly tasks: readonly Reserved[];
+export interface ReservedPart extends CompletionAnswer {
+  readonly tasks: readonly ReservedTask[];
   /** Null while the queue is paused. */
   readonly waiting: number | null;
   /** How long the rate allows no more starts. */
@@ -89,7 +89,7 @@ interface SentRequest extends Pick<Reservation, "queue" | "worker" | "reservatio
   /** 0 if the worker does not report that handlers begin. */
   readonly suspectLeaseMs: number;
 }
-type Returned = Pick<Reservation, "queue" | "worker" | "reservation" | "leaseMs"> &
+type ReturnedReservation = Pick<Reservation, "queue" | "worker" | "reservation" | "leaseMs"> &
   Pick<RequestCopy, "holder" | "generation"> &
   Retention;
 
@@ -100,7 +100,7 @@ const REQUEST = names<SentRequest>(
 const ANSWER = ["tasks", "waiting", "pauseMs", "verdicts", "part"] as const;
 /** Members that follow a task that has any of them. */
 const RARE = ["mediaType", "query", "caller", "trace"] as const;
-const RETURNED = names<Returned>(
+const RETURNED = names<ReturnedReservation>(
   ...(["queue", "worker", "reservation", "holder", "generation", "leaseMs", "keepMs", "tombstoneMs"] as const),
 );
 
@@ -147,11 +147,11 @@ export const unreserve = verb(
 );
 
 /** Reads the tasks in the answer of reserve.lua: for each its facts and its input, and four more members if the facts say so. */
-function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
-  const tasks: Reserved[] = [];
+function reservedTasks(reply: readonly BytesReply[]): ReservedTask[] {
+  const tasks: ReservedTask[] = [];
   for (let at = 0; at < reply.length; at += 2) {
     const [id = "", fence = "", attempt, losses = "", created, more] = text(reply[at]).split(" ");
-    const [lost, unbegun = 0] = losses.split("/");
+    const [lost, uncountedLosses = 0] = losses.split("/");
     let [mediaType, query, caller, trace] = ["", "", "", ""];
     const input = reply[at + 1];
     if (more !== undefined) {
@@ -163,7 +163,7 @@ function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
       fence,
       attempt: Number(attempt),
       lost: Number(lost),
-      unbegun: Number(unbegun),
+      uncountedLosses: Number(uncountedLosses),
       createdMs: Number(created),
       input: Buffer.isBuffer(input) ? input : null,
       inputBytes: typeof input === "number" ? input : 0,

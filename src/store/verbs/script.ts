@@ -29,7 +29,7 @@ interface Library {
 }
 
 /** A reply, and the connection that it came from. */
-interface Served {
+interface NodeReply {
   readonly reply: Reply;
   readonly node: Redis;
 }
@@ -60,7 +60,7 @@ export class Script {
   }
 
   /** The same, with the connection that was used. @throws ProblemError, see {@link storeError} */
-  served(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Served> {
+  served(tag: string, args: readonly Argument[], patienceMs?: number): Promise<NodeReply> {
     return this.#run(tag, patienceMs, async (node) => ({
       reply: await this.#on<Reply>(node, tag, args, "utf8"),
       node,

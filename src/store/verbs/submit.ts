@@ -49,7 +49,7 @@ export type SubmitVerdict =
   | "dry";
 
 /** The reply of submit.lua for a task. */
-export interface Submitted {
+export interface SubmitAnswer {
   readonly verdict: SubmitVerdict;
   readonly state: State | null;
   readonly index: number | null;
@@ -64,7 +64,7 @@ export interface Submitted {
 /** The reply of submit.lua for all tasks. */
 interface SubmittedBatch {
   readonly snapshots: readonly QueueSnapshot[];
-  readonly verdicts: readonly Submitted[];
+  readonly verdicts: readonly SubmitAnswer[];
   /** Whether all of it has the requested durability. */
   readonly durable: boolean;
 }
@@ -150,8 +150,8 @@ const areSame = (a: SubmitItem["options"], b: SubmitItem["options"]): boolean =>
   a === b || NAMES.every((name) => a[name] === b[name]);
 
 /** Reads the lines of verdicts. */
-function submittedOf(lines: string): Submitted[] {
-  const all: Submitted[] = [];
+function submittedOf(lines: string): SubmitAnswer[] {
+  const all: SubmitAnswer[] = [];
   for (const line of lines.split("\n")) {
     if (line.startsWith("+")) repeatLast(all, Number(line));
     else all.push(submitted(line));
@@ -160,7 +160,7 @@ function submittedOf(lines: string): Submitted[] {
 }
 
 /** Adds more tasks like the last, each with the next index and score. */
-function repeatLast(all: Submitted[], times: number): void {
+function repeatLast(all: SubmitAnswer[], times: number): void {
   const last = all.at(-1);
   if (!last) return;
   const { verdict, state, index, score, createdMs, turn } = last;
@@ -169,7 +169,7 @@ function repeatLast(all: Submitted[], times: number): void {
   }
 }
 
-function submitted(snapshot: string): Submitted {
+function submitted(snapshot: string): SubmitAnswer {
   const words = snapshot.split(" ");
   const [verdict = "", state = "", index = "", score = "", created = ""] = words;
   return {

@@ -45,7 +45,7 @@ export interface ClockReading {
 }
 
 /** The result of a tick. */
-export interface Ticked {
+export interface TickAnswer {
   readonly promoted: number;
   /** Milliseconds until something is due; null when nothing is. */
   readonly nextMs: number | null;
@@ -87,7 +87,7 @@ export const tick = verb(
       queues: readonly TickQueue[],
       { limit, deadCap, pausedMs = 0 }: TickLimits,
       { expectedMs, jump }: ClockReading = { expectedMs: undefined, jump: undefined },
-    ): Promise<Ticked & { readonly nowMs: number }> => {
+    ): Promise<TickAnswer & { readonly nowMs: number }> => {
       const of = { limit, deadCap, expectedMs, fromMs: jump?.fromMs, toMs: jump?.toMs, pausedMs };
       const reply = await script.text(tag, [...written(ARGS, of), ...counted(QUEUE, queues)]);
       const { promoted, nextMs, lost, late, nowMs, held, waiting } = named(ANSWER, reply);

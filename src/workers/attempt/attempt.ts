@@ -4,7 +4,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import { messageOf, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import type { Lease, Reserved, StepVerdict, Written } from "../../store/verbs/scripts.ts";
+import type { Lease, ReservedTask, StepVerdict, WriteAnswer } from "../../store/verbs/scripts.ts";
 import type { Input } from "../../task.ts";
 import type { InSpan } from "../../telemetry/spans.ts";
 import type { AttemptTrace } from "../../telemetry/tracing.ts";
@@ -35,7 +35,7 @@ export interface AttemptParts {
 
 /** One attempt at one task: its lease, its signal, its timeout, and its connection to the store. */
 export class Attempt implements TaskActions {
-  readonly task: Reserved;
+  readonly task: ReservedTask;
   readonly settings: QueueSettings;
   readonly lease: Lease;
   /** The length of its lease, ms. */
@@ -63,7 +63,7 @@ export class Attempt implements TaskActions {
   #steps: StepStore | undefined;
   #output: OutputStore | undefined;
 
-  constructor(task: Reserved, settings: QueueSettings, parts: AttemptParts) {
+  constructor(task: ReservedTask, settings: QueueSettings, parts: AttemptParts) {
     this.task = task;
     this.settings = settings;
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
@@ -135,7 +135,7 @@ export class Attempt implements TaskActions {
     return this.#output;
   }
 
-  async #write(values: readonly string[]): Promise<Written> {
+  async #write(values: readonly string[]): Promise<WriteAnswer> {
     const { engine, limits } = this.#parts;
     // The same in each try, so that values are stored once even if a reply is lost.
     const options = { maxBytes: limits.maxOutputBytes, call: newCall() };

@@ -1,4 +1,4 @@
-import type { Written } from "../../store/verbs/scripts.ts";
+import type { WriteAnswer } from "../../store/verbs/scripts.ts";
 import type { OutputStore, WriteVerdict } from "./output.ts";
 
 /** Maximum number of values, and approximate number of characters, in one call. */
@@ -15,12 +15,12 @@ interface PendingWrite {
  * order and a fast writer makes larger calls instead of more.
  */
 export class OutputWriter implements OutputStore {
-  readonly #send: (values: readonly string[]) => Promise<Written>;
+  readonly #send: (values: readonly string[]) => Promise<WriteAnswer>;
   #gathered: PendingWrite[] = [];
   #busy = false;
 
   /** @param send stores as many of the values as there is room for, and returns how many, see output.lua */
-  constructor(send: (values: readonly string[]) => Promise<Written>) {
+  constructor(send: (values: readonly string[]) => Promise<WriteAnswer>) {
     this.#send = send;
   }
 
@@ -54,7 +54,7 @@ export class OutputWriter implements OutputStore {
     return this.#gathered.splice(0, end < 0 ? this.#gathered.length : end);
   }
 
-  #answer(entries: readonly PendingWrite[], written: Written): void {
+  #answer(entries: readonly PendingWrite[], written: WriteAnswer): void {
     if (written === "stale") {
       for (const entry of entries) entry.resolve("stale");
       return;

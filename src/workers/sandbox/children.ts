@@ -3,7 +3,7 @@ import type { QueueSettings } from "../../engine/settings.ts";
 import { messageOf } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
-import type { Reserved } from "../../store/verbs/scripts.ts";
+import type { ReservedTask } from "../../store/verbs/scripts.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { HandlerLimits } from "../attempt/task-context.ts";
 import { mayRunAlone, mayRunBesideOthers } from "../suspects.ts";
@@ -47,7 +47,7 @@ interface ChildrenOptions {
   readonly limits: HandlerLimits;
   readonly log: Logger;
   /** Where other tasks of the queue run. */
-  usual(task: Reserved, queue: string): Executor;
+  usual(task: ReservedTask, queue: string): Executor;
 }
 
 /**
@@ -71,7 +71,7 @@ export class Children implements Executor {
   }
 
   /** Whether another suspect may wait here. */
-  admits(task: Reserved, settings: QueueSettings): boolean {
+  admits(task: ReservedTask, settings: QueueSettings): boolean {
     const max = MAX_WAITING + (mayRunBesideOthers(task, settings) ? settings.concurrency : 0);
     return this.#waiting.length < max;
   }
@@ -121,7 +121,8 @@ export class Children implements Executor {
   #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
       const otherwise = otherwiseOf(attempt);
-      const hasty = otherwise === "beside others" && (attempt.task.unbegun > 0 || this.#waiting.length >= MAX_WAITING);
+      const hasty =
+        otherwise === "beside others" && (attempt.task.uncountedLosses > 0 || this.#waiting.length >= MAX_WAITING);
       let patience: NodeJS.Timeout | undefined;
       const done = (location: Location | HandlerEnd) => {
         clearTimeout(patience);

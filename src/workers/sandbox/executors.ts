@@ -3,7 +3,7 @@ import { StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
-import type { Reserved } from "../../store/verbs/scripts.ts";
+import type { ReservedTask } from "../../store/verbs/scripts.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
@@ -30,7 +30,7 @@ export class Executors {
     const { handlers, handlersDir, limits, log } = options;
     this.#inProcess = new InProcess(options);
     if (handlersDir !== undefined) {
-      const usual = (task: Reserved, queue: string) => this.#usual(task, queue);
+      const usual = (task: ReservedTask, queue: string) => this.#usual(task, queue);
       this.#children = new Children({ handlersDir, limits, log, usual });
     }
     for (const { queue, isolate } of handlers.values()) {
@@ -45,7 +45,7 @@ export class Executors {
   }
 
   /** Where an attempt at a task is to run. */
-  of(task: Reserved, queue: string): Executor {
+  of(task: ReservedTask, queue: string): Executor {
     const suspects = task.lost > 0 ? this.suspectsOf(queue) : undefined;
     return suspects ?? this.#usual(task, queue);
   }
@@ -56,7 +56,7 @@ export class Executors {
   }
 
   /** Where tasks run that are not suspect. */
-  #usual(task: Reserved, queue: string): Executor {
+  #usual(task: ReservedTask, queue: string): Executor {
     // An undo calls the handler whose work it undoes; the id says which queue that is, see lua/follow.lua.
     const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
     return this.#threads.get(subject ?? queue) ?? this.#inProcess;

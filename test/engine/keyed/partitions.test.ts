@@ -196,7 +196,7 @@ describe("a keyed queue over several partitions", () => {
     fence: "1",
     attempt: 1,
     lost: 0,
-    unbegun: 0,
+    uncountedLosses: 0,
     createdMs: 0,
     mediaType: "",
     query: "",

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Reserved } from "../../../src/store/verbs/scripts.ts";
+import type { ReservedTask } from "../../../src/store/verbs/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
@@ -22,7 +22,7 @@ describe("leases that ended while no tick ran", () => {
   const gap = async (ms: number) => t.redis.hset(ticked(), "at", Date.now() - ms);
 
   /** A task whose lease has ended since the last tick. */
-  const lapsed = async (): Promise<Reserved> => {
+  const lapsed = async (): Promise<ReservedTask> => {
     await t.submit({ id: "a" });
     await t.engine.maintenance.tick(0);
     const [task] = await t.reserve(1, { leaseMs: 60_000 });

@@ -21,7 +21,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
     reservations += 1;
     const request = { queue: "jobs", worker: "w1", reservation: `r${reservations}`, count: 1, leaseMs: HOUR_MS };
     const reply = await t.engine.leases.reserve(0, { ...request, rate: limit, suspectLeaseMs: SUSPECT_LEASE_MS });
-    return { task: reply.tasks[0] ?? { id: "", fence: "", lost: 0, unbegun: 0 }, pauseMs: reply.pauseMs };
+    return { task: reply.tasks[0] ?? { id: "", fence: "", lost: 0, uncountedLosses: 0 }, pauseMs: reply.pauseMs };
   };
   const suspect = async () => {
     await t.submit({ id: "a" });
@@ -46,16 +46,16 @@ describe("a suspect (a task that has lost a worker before)", () => {
 
   it("counts the reservations without a begin since its last loss", async () => {
     await suspect();
-    for (const unbegun of [0, 1]) {
+    for (const uncountedLosses of [0, 1]) {
       const { task } = await take();
-      expect(task).to.include({ lost: 1, unbegun });
+      expect(task).to.include({ lost: 1, uncountedLosses });
       expect(await t.engine.leases.lose(lease(task), t.settings)).to.equal("released");
     }
     const begun = (await take()).task;
-    expect(begun).to.include({ lost: 1, unbegun: 2 });
+    expect(begun).to.include({ lost: 1, uncountedLosses: 2 });
     await t.engine.leases.begin(lease(begun), HOUR_MS);
     expect(await t.engine.leases.lose(lease(begun), t.settings)).to.equal("waiting");
-    expect((await take()).task).to.include({ lost: 2, unbegun: 0 });
+    expect((await take()).task).to.include({ lost: 2, uncountedLosses: 0 });
   });
 
   it("loses nothing with the worker of its child process, three times in a row; then that counts", async () => {
@@ -75,7 +75,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
     const { task } = await take();
     await t.engine.leases.begin(lease(task), HOUR_MS, true);
     expect(await t.engine.leases.lose(lease(task), t.settings)).to.equal("waiting");
-    expect((await take()).task).to.include({ lost: 2, unbegun: 0 });
+    expect((await take()).task).to.include({ lost: 2, uncountedLosses: 0 });
   });
 
   it("counts the loss of a worker in which it ran beside others", async () => {

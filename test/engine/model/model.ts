@@ -9,7 +9,7 @@ import type {
   StepVerdict,
   SubmitVerdict,
   UpdateVerdict,
-  Written,
+  WriteAnswer,
 } from "../../../src/store/verbs/scripts.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import { playStep, type StepCall } from "./step.ts";
@@ -183,7 +183,7 @@ export class Model extends ModelTransitions {
     if (!task) return "stale";
     const stop = stopOf(task);
     if (stop) return stop;
-    if (task.unreported) task.unbegun = 0;
+    if (task.unreported) task.uncountedLosses = 0;
     task.unreported = false;
     task.lapsed = Infinity;
     return "ok";
@@ -218,7 +218,14 @@ export class Model extends ModelTransitions {
     const stands = task.undoneBy !== null;
     if (task.undoneBy !== null && !this.takeBack(task, task.undoneBy)) return "undone";
     task.class = task.priority;
-    Object.assign(task, { state: "waiting", place: this.join(task), attempts: 0, lost: 0, unbegun: 0, errors: [] });
+    Object.assign(task, {
+      state: "waiting",
+      place: this.join(task),
+      attempts: 0,
+      lost: 0,
+      uncountedLosses: 0,
+      errors: [],
+    });
     task.restarts += 1;
     Object.assign(task, {
       errorCode: null,
@@ -248,7 +255,7 @@ export class Model extends ModelTransitions {
   }
 
   /** How many of the values are kept; those that do not fit, and all behind them, are refused. */
-  write(lease: ModelLease, values: readonly string[], all: boolean): Written {
+  write(lease: ModelLease, values: readonly string[], all: boolean): WriteAnswer {
     const task = this.#held(lease);
     if (!task?.output) return "stale";
     let bytes = task.output.reduce((sum, { json }) => sum + json.length, 0);

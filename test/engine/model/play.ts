@@ -292,15 +292,15 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);
   expect(reply.waiting).to.equal(expected.waiting);
   if (rate === undefined) expect(reply.pauseMs).to.equal(0);
-  for (const { id: taken, fence, attempt, lost, unbegun, input, mediaType, caller } of reply.tasks) {
+  for (const { id: taken, fence, attempt, lost, uncountedLosses, input, mediaType, caller } of reply.tasks) {
     const task = model.task(taken);
     expect(
-      { attempt, lost, unbegun, mediaType, caller, input: input?.toString() ?? "" },
+      { attempt, lost, uncountedLosses, mediaType, caller, input: input?.toString() ?? "" },
       `what is handed out of ${taken}`,
     ).to.deep.equal({
       attempt: task.attempts,
       lost: task.lost,
-      unbegun: call.reports && task.lost > 0 ? task.unbegun : 0,
+      uncountedLosses: call.reports && task.lost > 0 ? task.uncountedLosses : 0,
       mediaType: task.mediaType,
       caller: task.caller,
       input: task.input,

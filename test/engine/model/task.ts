@@ -38,7 +38,7 @@ export interface ModelTask {
   /** Its worker has yet to say that the handler begins: until then no loss counts. */
   unreported: boolean;
   /** How often it was released before its handler began, since its last loss. */
-  unbegun: number;
+  uncountedLosses: number;
   cancelRequested: boolean;
   /** When time cancels it unless somebody looks at it before; Infinity for a time to come, anything else is past; null for never. */
   ends: number | null;
@@ -183,7 +183,7 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
       fence: null,
       worker: "",
       unreported: false,
-      unbegun: 0,
+      uncountedLosses: 0,
       cancelRequested: false,
       answers: [],
     },

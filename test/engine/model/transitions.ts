@@ -52,14 +52,14 @@ export class ModelTransitions extends ModelTasks {
   protected loseWorker(task: ModelTask, result: string): "waiting" | "released" | "dead" | "canceled" {
     const queue = this.queue(task.queue);
     if (task.unreported) {
-      task.unbegun += 1;
+      task.uncountedLosses += 1;
       if (task.cancelRequested) return this.settle(task, "canceled");
       this.backInLine(task);
       return "released";
     }
     task.lost += 1;
     task.restarts += 1;
-    task.unbegun = 0;
+    task.uncountedLosses = 0;
     queue.losses += 1;
     if (task.cancelRequested) return this.settle(task, "canceled");
     if (task.lost <= queue.maxLost) {
