@@ -3,7 +3,7 @@ import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import { INLINE_BYTES } from "../../../src/store/fields.ts";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";
-import { stateOf } from "../../../src/store/letters.ts";
+import { RATE_LETTERS, stateOf } from "../../../src/store/letters.ts";
 import { runOf } from "../../../src/store/run.ts";
 import { isOutcome, type State, TRANSITIONS } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
@@ -14,6 +14,10 @@ import { MODEL_DEAD_CAP, type ModelTask } from "./task.ts";
 export const KEPT = { result: 3_600_000, tombstone: 86_400_000, dead: 604_800_000 } as const;
 /** A run takes less than this from when a TTL was set. */
 const RUN_MS = 120_000;
+/** For so long all events of a queue are in its rate buckets, ms. */
+const COUNTED_MS = 60_000;
+/** The buckets have their numbers above these bits of a value. */
+const BUCKET_COUNT = 2 ** 24;
 /** The index that a state stands in. */
 const HOME: Readonly<Record<State, Index | null>> = {
   ...{ waiting: "waiting", scheduled: "scheduled", retrying: "scheduled", running: "leases" },
@@ -33,6 +37,8 @@ export class Checker {
   /** The score of each place: a task that comes back to the line comes back to it. */
   readonly #scores = new Map<string, string>();
 
+  #began: number | undefined;
+
   constructor(model: Model) {
     this.#model = model;
   }
@@ -49,7 +55,12 @@ export class Checker {
       if (task) this.#checkTask(task, stored, dump, seen.get(id) ?? null);
       else checkUnknown(id, stored, seen.get(id) ?? null);
     }
-    for (const [name, queue] of dump.queues) if (name !== WEBHOOK_QUEUE) this.#checkQueue(name, queue);
+    this.#began ??= dump.now;
+    for (const [name, queue] of dump.queues) {
+      if (name === WEBHOOK_QUEUE) continue;
+      this.#checkQueue(name, queue);
+      if (dump.now < this.#began + COUNTED_MS) this.#checkCounts(name, queue);
+    }
     const told = names(dump.queues.get(WEBHOOK_QUEUE)?.indexes.waiting ?? []).map((id) =>
       id.replace(/:webhook:\d+$/, ""),
     );
@@ -153,6 +164,27 @@ export class Checker {
     expect(fence, `fence of ${name}`).to.be.at.least(before.fence);
     this.#counters.set(name, { hlc, fence });
   }
+
+  #checkCounts(name: string, stored: StoredQueue): void {
+    const { accepted, started, finished, failed } = this.#model.queue(name);
+    const running = this.#model.of(name, "running").length;
+    expect(
+      {
+        accepted: counted(stored, "accepted"),
+        // Tasks that have left their slots, or are in them now.
+        started: running + counted(stored, "finished") + counted(stored, "returned"),
+        finished: counted(stored, "finished"),
+        failed: counted(stored, "failed"),
+      },
+      `what happened in ${name}`,
+    ).to.deep.equal({ accepted, started, finished, failed });
+  }
+}
+
+/** How many events of a kind the rate buckets of a queue have. */
+function counted({ fields }: StoredQueue, kind: keyof typeof RATE_LETTERS): number {
+  const buckets = Object.entries(fields).filter(([name]) => new RegExp(`^${RATE_LETTERS[kind]}\\d$`).test(name));
+  return buckets.reduce((sum, [, value]) => sum + (Number(value) % BUCKET_COUNT), 0);
 }
 
 const names = (index: readonly string[]): string[] => index.filter((_, n) => n % 2 === 0);

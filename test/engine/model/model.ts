@@ -49,6 +49,7 @@ export class Model extends ModelTransitions {
     }
     if (s.maxIndex !== null && index > s.maxIndex && !s.delayed) return { verdict: "long", state: null, index };
     this.queue(s.queue).keyed = s.concurrency;
+    this.queue(s.queue).accepted += 1;
     const task = this.fresh(s, s.delayed ? "scheduled" : "waiting");
     return { verdict: "new", state: task.state, index: this.indexOf(task) };
   }
@@ -111,6 +112,7 @@ export class Model extends ModelTransitions {
     const ids = taken.map((task) => task.id);
     q.shares?.taken(taken, this.line(queue));
     q.starts += ids.length;
+    q.started += ids.length;
     const takings = new Map(taken.map((task) => [task.id, task.taking]));
     if (ids.length > 0) q.reservations.set(`${worker} ${lane}`, { reservation, takings });
     return { ids, waiting: this.startable(queue).length };

@@ -17,6 +17,7 @@ import {
   type SubmitOp,
   WORKERS,
 } from "./calls.ts";
+import { waitsFor, watches } from "./messages.ts";
 import type { Model } from "./model.ts";
 import { allPages } from "./pages.ts";
 import type { TimeTravel } from "./store.ts";
@@ -28,6 +29,8 @@ const HOUR_MS = 3_600_000;
 export interface World {
   readonly model: Model;
   readonly engine: Engine;
+  /** Another process, which submits and listens. */
+  readonly submitter: Engine;
   readonly time: TimeTravel;
   /** Every lease ever handed out, stale ones too: a late worker shows them all. */
   readonly leases: Lease[];
@@ -236,13 +239,17 @@ const limitOf = ({ engine }: World, s: SubmitOp): number | undefined => {
 };
 
 async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
-  const { model, engine } = world;
+  const { model, engine, submitter } = world;
   const settings = (s: SubmitOp): QueueSettings => ({
     ...engine.queues.settings(home(s)),
     maxWaiting: s.limit,
     keyedConcurrency: limitOf(world, s),
   });
-  const verdicts = await Promise.all(items.map((s) => engine.tasks.submit(made(givenOf(world, s)), settings(s))));
+  const verdicts = await Promise.all(
+    items.map((s) => submitter.tasks.submit(made(givenOf(world, s)), settings(s), waitsFor(idOf(s.id)))),
+  );
+  const watched = items.map(({ id }) => idOf(id)).filter(watches);
+  await Promise.all(watched.map((id) => submitter.tasks.inspect(id, { result: false, listen: true })));
   const expected = items.map((s) => {
     const { share = null, ...submission } = givenOf(world, s);
     return model.submit({

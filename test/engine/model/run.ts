@@ -14,6 +14,7 @@ import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { IDS, type Op, QUEUES, stepArbitrary } from "./calls.ts";
 import { Checker, KEPT, WEBHOOK_QUEUE } from "./check.ts";
+import { Messages } from "./messages.ts";
 import { Model } from "./model.ts";
 import { play, type World } from "./play.ts";
 import { dump, sendingTwice, TimeTravel } from "./store.ts";
@@ -117,9 +118,13 @@ async function runOnce(
   const scripts = cappedScripts(sendingTwice(redis, () => twice));
   const rules = rulesOf(options);
   const model = new Model(rules);
-  const engine = new Engine({ scripts, keys, pubsub, queues: new Map(rules.map(settings)), fallback: fallback() });
+  const newEngine = () =>
+    new Engine({ scripts, keys, pubsub, queues: new Map(rules.map(settings)), fallback: fallback() });
+  // As many processes: one does not publish to itself.
+  const [engine, submitter] = [newEngine(), newEngine()];
+  const messages = await Messages.open(redis, submitter);
   const world: World = {
-    ...{ model, engine, time: new TimeTravel(redis, keys, model) },
+    ...{ model, engine, submitter, time: new TimeTravel(redis, keys, model) },
     ...{ leases: [], reservations: new Map(), serial: 0 },
   };
   const checker = new Checker(model);
@@ -135,6 +140,7 @@ async function runOnce(
         ...ids.map((id) => engine.tasks.inspect(id, { result: true })),
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
+      await messages.check(model, step.call.op, instant);
       expect(healed, "verify").to.deep.equal([]);
       options.onCall?.(step.call);
     }

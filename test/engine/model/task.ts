@@ -103,6 +103,11 @@ export interface ModelQueue {
   /** Entries of the counters that only grow. */
   deaths: number;
   losses: number;
+  /** How many were accepted, have been started, have succeeded or failed, and have failed. */
+  accepted: number;
+  started: number;
+  finished: number;
+  failed: number;
 }
 
 export interface ModelSubmission {

@@ -24,6 +24,7 @@ export class ModelTasks {
           reservations: new Map(),
           deaths: 0,
           losses: 0,
+          ...{ accepted: 0, started: 0, finished: 0, failed: 0 },
         } satisfies ModelQueue,
       ]),
     );

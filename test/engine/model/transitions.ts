@@ -93,6 +93,7 @@ export class ModelTransitions extends ModelTasks {
     Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null, ends: null });
     if (state === "canceled") task.output = null;
     if (state === "canceled" && task.late) task.errorCode = LATE_CODES[task.late];
+    if (state !== "canceled") this.#count(task, state);
     if (state !== "succeeded") this.undo(task);
     if (state !== "succeeded" || !task.undoable) {
       task.inputKept = false;
@@ -110,6 +111,13 @@ export class ModelTransitions extends ModelTasks {
     task.undoneBy = this.undo(task);
     if (task.webhook) this.told.push({ id: task.id, state: "failed" });
     this.queue(task.queue).deaths += 1;
+    this.#count(task, "failed");
+  }
+
+  #count({ queue }: ModelTask, state: "succeeded" | "failed"): void {
+    const counts = this.queue(queue);
+    counts.finished += 1;
+    if (state === "failed") counts.failed += 1;
   }
 
   protected deleteTask(task: ModelTask): void {
