@@ -3,6 +3,8 @@
  * mutants -- ts [options of stryker]`: changes the product in one place after the other, and tries whether a test fails. See README.md.
  */
 import { parseArgs } from "node:util";
+import { build } from "../../scripts/build.ts";
+import { ROOT } from "../shared/root.ts";
 import { runLua } from "./lua/run.ts";
 import { drawSample, holdsSample } from "./lua/sample.ts";
 import { runTypeScript } from "./typescript.ts";
@@ -20,6 +22,8 @@ async function main(): Promise<void> {
       write: { type: "boolean", default: false },
     },
   });
+  // Handlers in tests import the package by its name.
+  if (!values.write) build(ROOT);
   if (!values.sample) {
     const which = values.survivors ? "survivors" : values.new ? "new" : "all";
     await runLua({ only: values.only, which, atATime: Number(values["at-a-time"]) });

@@ -6,8 +6,11 @@ import { ROOT } from "../../shared/root.ts";
 import { instrumented } from "./files.ts";
 import { type Reaches, Tests } from "./tests.ts";
 
-/** Where the tests of the store's Lua are. */
-const FOLDERS = ["test/engine", "test/store/verbs", "test/store/library"];
+/** Where the tests of the store's Lua are; those of the engine are the fastest, and only the others reach some of it. */
+const FOLDERS = [
+  ...["test/engine", "test/store/verbs", "test/store/library", "test/workers", "test/webhooks"],
+  ...["test/http/routes", "test/http/live"],
+];
 /** What takes long for the little Lua that it alone reaches, or ends and starts servers, by the beginnings of their paths. */
 const LEFT_OUT = [
   "test/engine/durability",
@@ -16,6 +19,19 @@ const LEFT_OUT = [
   "test/engine/maintenance/clock-jumps",
   "test/engine/opening/access",
   "test/engine/opening/data-version",
+  "test/workers/clock",
+  "test/workers/exclusive",
+  "test/workers/frozen-store",
+  "test/workers/idle",
+  "test/workers/large-inputs",
+  "test/workers/outage",
+  "test/workers/processes",
+  "test/workers/sandbox",
+  "test/workers/stuck",
+  "test/workers/undo/processes",
+  "test/http/live/event",
+  "test/http/routes/queues/orphans",
+  "test/http/routes/service",
 ];
 /** In place of the tests of the model. */
 const SHORT_MODEL = "test/mutants/lua/short-model.ts";

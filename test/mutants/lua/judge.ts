@@ -21,7 +21,7 @@ export type Kills = Map<string, Map<string, number>>;
 const FIRST = 4;
 const NEXT = 16;
 /** The tests of a mutant take no longer than this where nothing is wrong, ms: those with the most kills for their time are taken. */
-const BUDGET_MS = 10_000;
+const BUDGET_MS = 15_000;
 /** A process that has run broken code for a while is replaced. */
 const RUNS_A_PROCESS = 40;
 /** Beyond what the tests take, for all that hangs. */

@@ -77,7 +77,7 @@ function* commandChanges(source: string, node: Node): Iterable<Change> {
   if (words[0] === "ZADD") {
     const score = args.findIndex((_, n) => n >= 2 && !ZADD_OPTIONS.includes(words[n] ?? ""));
     const range = args[score]?.range;
-    if (range && args.length > score + 1) yield ["score", range, "0"];
+    if (range && args.length > score + 1 && source.slice(...range) !== "0") yield ["score", range, "0"];
   }
   const at = words[0] === "SET" ? words.findIndex((word) => SET_EXPIRIES.includes(word ?? "")) : -1;
   const [before, time] = [args[at - 1], args[at + 1]];

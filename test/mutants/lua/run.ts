@@ -24,8 +24,7 @@ export interface LuaRun {
 export async function runLua({ only = "", which = "all", atATime }: LuaRun): Promise<void> {
   const files = luaFiles();
   const { mutants, unused } = withoutEquivalents(luaMutants(files));
-  for (const { file, before } of unused)
-    process.stdout.write(`▸ no mutant belongs to this equivalent: ${file} ${before}\n`);
+  for (const name of unused) process.stdout.write(`▸ no mutant belongs to this equivalent: ${name}\n`);
   const last = lastVerdicts();
   const isChosen = {
     all: () => true,
