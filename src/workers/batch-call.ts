@@ -1,5 +1,6 @@
 import type { HandlerEnd } from "../engine/attempt/attempt-end.ts";
 import type { Attempt } from "./attempt/attempt.ts";
+import type { Place } from "./place.ts";
 
 /** The dependencies of {@link BatchCall}. */
 export interface BatchCallParts {
@@ -9,26 +10,14 @@ export interface BatchCallParts {
   readonly waitMs: number;
   /** Runs the handler; returns the end of each task. */
   execute(attempts: readonly Attempt[]): Promise<HandlerEnd>[];
-  /** Called when every task has ended or is abandoned; with a promise of its end, if the handler goes on. */
-  onSettled(goingOn?: Promise<unknown>): void;
-  /** Called when every end is stored, or need not be. */
-  onOver(): void;
+  /** Settled when every task has ended or is abandoned, and over when every end is stored. */
+  readonly slot: Place;
 }
 
 /** A task that waits for the call. */
 interface BatchSeat {
   readonly attempt: Attempt;
   resolve(end: HandlerEnd | Promise<HandlerEnd>): void;
-}
-
-/** The place of one task in a call. */
-export interface Seat {
-  /** Runs the attempt with the others. */
-  execute(attempt: Attempt): Promise<HandlerEnd>;
-  /** It has ended, perhaps before it could run; with a promise of the handler's end if it is abandoned. */
-  settled(goingOn?: Promise<unknown>): void;
-  /** Its end is stored, or need not be. */
-  over(): void;
 }
 
 /**
@@ -48,11 +37,9 @@ export class BatchCall {
   #goingOn: Promise<unknown> | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
 
-  /** @param takenAt when the first task was taken, monotonic ms */
-  constructor(takenAt: number, parts: BatchCallParts) {
+  constructor(parts: BatchCallParts) {
     this.#parts = parts;
-    const leftMs = takenAt + parts.waitMs - performance.now();
-    if (leftMs > 0) this.#timer = setTimeout(() => this.close(), leftMs);
+    if (parts.waitMs > 0) this.#timer = setTimeout(() => this.close(), parts.waitMs);
     // The tasks that were taken together still join.
     else queueMicrotask(() => this.close());
   }
@@ -63,7 +50,7 @@ export class BatchCall {
   }
 
   /** The place of another task; there must be room. */
-  join(): Seat {
+  join(): Place {
     this.#seats += 1;
     this.#reading += 1;
     this.#unsettled += 1;
@@ -127,10 +114,10 @@ export class BatchCall {
   }
 
   #endIfSettled(): void {
-    if (this.#closed && this.#unsettled === 0) this.#parts.onSettled(this.#goingOn);
+    if (this.#closed && this.#unsettled === 0) this.#parts.slot.settled(this.#goingOn);
   }
 
   #endIfStored(): void {
-    if (this.#closed && this.#unstored === 0) this.#parts.onOver();
+    if (this.#closed && this.#unstored === 0) this.#parts.slot.over();
   }
 }

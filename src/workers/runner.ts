@@ -17,9 +17,9 @@ import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
 import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";
-import type { Seat } from "./batch-call.ts";
 import { reportToBreaker } from "./breaker-report.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
+import type { Place } from "./place.ts";
 import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { errorRecord } from "./sandbox/handler-end.ts";
@@ -50,14 +50,9 @@ export interface RunnerParts {
 export interface Run {
   /** Start of its lease, monotonic ms. */
   readonly takenAt: number;
-  /** Called when the handler has ended, or, with a promise of its end, when it is abandoned; the end is not stored yet. */
-  readonly settled: (goingOn?: Promise<unknown>) => void;
-  /** Called when the attempt is over for this worker: the end is stored, or need not be. */
-  readonly over: () => void;
+  readonly place: Place;
   /** Claims a slot when the handler can begin, if one is free; if left out, the run already has one. */
   readonly claimSlot?: ClaimSlot;
-  /** Its place in a call with other tasks; if left out, the handler is called for it alone. */
-  readonly seat?: Seat;
 }
 
 /** Runs attempts: calls the handler, and stores how it ended. */
@@ -93,7 +88,7 @@ export class Runner {
     const attempt = new Attempt(task, timed, { engine, log, limits, takenAt, claimSlot, trace });
     renewer.hold(attempt);
     try {
-      const end = this.#execute(attempt, handler, run.seat);
+      const end = this.#execute(attempt, handler, run.place);
       if (end instanceof Promise) {
         end
           .then((ended) => this.#ended(attempt, handler, ended, run))
@@ -104,9 +99,10 @@ export class Runner {
     }
   }
 
-  #execute(attempt: Attempt, handler: Handler, seat: Seat | undefined): HandlerEnd | Promise<HandlerEnd> {
+  #execute(attempt: Attempt, handler: Handler, place: Place): HandlerEnd | Promise<HandlerEnd> {
     const { task } = attempt;
-    const execute = () => (seat ?? this.#parts.executors.of(task, handler.queue)).execute(attempt, handler);
+    const execute = () =>
+      place.execute?.(attempt) ?? this.#parts.executors.of(task, handler.queue).execute(attempt, handler);
     // Most inputs came with the task.
     return task.input === null ? withoutInput(attempt).then((hindered) => hindered ?? execute()) : execute();
   }
@@ -120,7 +116,7 @@ export class Runner {
     const how = aborted === undefined || (aborted === "shutdown" && end.kind === "result") ? end.kind : aborted;
     if (ranMs !== undefined) this.#parts.engine.metrics.attempts.observe(ranMs, attempt.settings.queue, how);
     trace?.ended(how, messageOfEnd(end));
-    run.settled(attempt.goingOn);
+    run.place.settled(attempt.goingOn);
     note(attempt, end);
     // Losses never end an undo: an undo that kills its own process counts as failed, so that it does not repeat forever.
     const counted = isUndoHandler(handler) ? asFailure(end) : end;
@@ -143,14 +139,14 @@ export class Runner {
       "runner: an attempt ended with an unexpected error; the task runs again when its lease ends",
     );
     attempt.end();
-    run.settled();
+    run.place.settled();
     this.#over(attempt, run);
   }
 
   #over(attempt: Attempt, run: Run): void {
     attempt.trace?.over();
     this.#parts.renewer.drop(attempt);
-    run.over();
+    run.place.over();
   }
 
   /** Stores the end of the attempt, retrying until it succeeds or no longer matters; then calls back. */

@@ -6,6 +6,7 @@ import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { Standby } from "../store/standby.ts";
 import type { Reservation, ReservedPart, ReservedTask } from "../store/verbs/scripts.ts";
+import type { Slots } from "./slots.ts";
 
 /** How often a taker polls while there is work that it could not take, or while its requests cannot wait in the store, ms. */
 const POLL_MS = 2000;
@@ -28,34 +29,16 @@ const ASK_AGAIN_MS = 1000;
 /** Pause after a partition did not answer, ms. */
 const RETRY_MS = 500;
 
-/** The slots that takers fill. */
-export interface Slots {
-  readonly queue: string;
-  /** How many tasks can run at once. */
-  readonly capacity: number;
-  /** How many more tasks can be requested now. */
-  readonly free: number;
-  /** How many slots have no task at all, and are not needed for requested ones. */
-  readonly idle: number;
-  /** Claims room for requested tasks. */
-  claim(count: number): void;
-  /** Releases what was claimed. */
-  release(count: number): void;
-  /** How many tasks each partition had left after its last reply. */
-  readonly left: number[];
-  /** Which partitions have sent a notice since they were last asked. */
-  readonly news: boolean[];
-  run(task: ReservedTask, takenAt: number): void;
-  /** Hands back a task for which there is no slot any more. */
-  handBack(task: ReservedTask): void;
-}
-
 /** The dependencies of a taker. */
 export interface TakerParts {
   readonly worker: string;
   readonly engine: Engine;
   readonly settings: QueueSettings;
   readonly slots: Slots;
+  /** How many tasks each partition had left after its last reply. */
+  readonly left: number[];
+  /** Which partitions have sent a notice since they were last asked. */
+  readonly news: boolean[];
   readonly log: Logger;
   /** The lease of a suspect until its handler begins, ms; undefined if the beginning is not reported. */
   readonly suspectLeaseMs: number | undefined;
@@ -65,6 +48,9 @@ export interface TakerParts {
   readonly min: number;
   /** Maximum number of tasks in a request. */
   readonly max: number;
+  run(task: ReservedTask, takenAt: number): void;
+  /** Returns a task for which there is no slot any more. */
+  handBack(task: ReservedTask): void;
 }
 
 /** A request whose reply has not come, although it may have reserved tasks. */
@@ -106,9 +92,9 @@ export class Taker implements Role {
 
   constructor(parts: TakerParts) {
     this.#parts = parts;
-    const { worker, lane, slots, settings, suspectLeaseMs } = parts;
-    const { leaseMs, rate } = settings;
-    const request = { queue: slots.queue, worker, lane, leaseMs, rate };
+    const { worker, lane, settings, suspectLeaseMs } = parts;
+    const { queue, leaseMs, rate } = settings;
+    const request = { queue, worker, lane, leaseMs, rate };
     this.#request = suspectLeaseMs === undefined ? request : { ...request, suspectLeaseMs };
     this.#loop = new Loop({
       intervalMs: IDLE_POLL_MS,
@@ -155,20 +141,20 @@ export class Taker implements Role {
    * without a slot are handed back.
    */
   #wants(partition: number): boolean {
-    const { slots, min, lane } = this.#parts;
+    const { slots, left, min, lane } = this.#parts;
     if (this.#stopped) return false;
     if (this.#open[partition] !== undefined) return true;
     if (slots.free < min) return false;
-    return lane === 0 ? this.#mayHaveWork(partition) : (slots.left[partition] ?? 0) >= min;
+    return lane === 0 ? this.#mayHaveWork(partition) : (left[partition] ?? 0) >= min;
   }
 
   /** False for a partition that is probably empty: with several partitions, most requests would find nothing. */
   #mayHaveWork(partition: number): boolean {
-    const { engine, settings, slots } = this.#parts;
+    const { engine, settings, left, news } = this.#parts;
     const { keys } = engine;
-    if (keys.partitions === 1 || slots.news[partition] || (slots.left[partition] ?? 0) > 0) return true;
+    if (keys.partitions === 1 || news[partition] || (left[partition] ?? 0) > 0) return true;
     // In a keyed line each end of a task may let another one start.
-    if (settings.keyedConcurrency !== undefined && partition === keys.partitionOf(slots.queue)) return true;
+    if (settings.keyedConcurrency !== undefined && partition === keys.partitionOf(settings.queue)) return true;
     return performance.now() - (this.#askedAt[partition] ?? Number.NEGATIVE_INFINITY) >= ASK_AGAIN_MS;
   }
 
@@ -203,7 +189,7 @@ export class Taker implements Role {
     if (soonest !== undefined) return soonest;
     if (this.#canWait()) return STANDBY_AFTER_MS;
     // No event says when requests can wait in the store again, so poll.
-    const polls = this.#standby?.usable === false || this.#parts.slots.left.some((left) => left > 0);
+    const polls = this.#standby?.usable === false || this.#parts.left.some((left) => left > 0);
     return polls ? varied(POLL_MS) : undefined;
   }
 
@@ -212,19 +198,19 @@ export class Taker implements Role {
    * are other partitions, at most as many tasks as there are slots.
    */
   async #takeFrom(partition: number, waits: boolean): Promise<number> {
-    const { engine, slots } = this.#parts;
+    const { engine, slots, left, run, handBack } = this.#parts;
     const max = engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : slots.capacity;
     let total = 0;
     for (let asked = this.#ask(partition, waits); ; ) {
       const { reserved, takenAt, claimed, waited } = await asked;
       const { tasks, waiting, pauseMs } = reserved;
-      slots.left[partition] = waiting ?? 0;
+      left[partition] = waiting ?? 0;
       slots.release(claimed);
       this.#lineEmpty = waiting === 0;
       if (waited && waiting !== null && waiting > 0) this.#standby?.passOn();
       // A repeated request gets the same tasks again, and a request may have waited: by now there may be too few slots for its tasks.
       const taken = tasks.slice(0, slots.free);
-      for (const task of tasks.slice(taken.length)) slots.handBack(task);
+      for (const task of tasks.slice(taken.length)) handBack(task);
       total += taken.length;
       slots.claim(taken.length);
       const wants = () => waiting !== null && waiting > 0 && this.#wants(partition) && total < max;
@@ -235,7 +221,7 @@ export class Taker implements Role {
       const next = wants() ? this.#ask(partition, false) : undefined;
       for (const task of taken) {
         slots.release(1);
-        slots.run(task, takenAt);
+        run(task, takenAt);
       }
       if (next !== undefined) asked = next;
       // Some tasks may have ended at once, so their slots can be filled in the same turn.
@@ -245,7 +231,7 @@ export class Taker implements Role {
   }
 
   async #ask(partition: number, waits: boolean): Promise<TakenReply> {
-    const { engine, slots, max } = this.#parts;
+    const { engine, slots, news, max } = this.#parts;
     this.#requests += 1;
     // It only needs to be unique within a lane, since workers have unique ids.
     const repeated = this.#open[partition];
@@ -260,7 +246,7 @@ export class Taker implements Role {
     const takenAt = performance.now();
     this.#askedAt[partition] = takenAt;
     // Before it is sent: a notice may overtake the reply.
-    slots.news[partition] = false;
+    news[partition] = false;
     const count = Math.min(slots.free, max);
     // Slots are not claimed for a request that waits: others may use them until it is answered.
     const claimed = waited ? 0 : count;

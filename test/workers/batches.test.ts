@@ -2,41 +2,10 @@ import { expect } from "chai";
 import { z } from "zod";
 import { defineHandler } from "../../src/handler/define.ts";
 import { giveUp, retryLater } from "../../src/handler/intents.ts";
-import type { TaskContext } from "../../src/handler/task-context.ts";
+import { type BatchCallSeen, batchHandler, LONG } from "../helpers/batch-handler.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { firing, openWorkshop, type Workshop } from "../helpers/workshop.ts";
 import { eventually } from "../shared/eventually.ts";
-
-/** Longer than any test waits: a call that begins earlier is full, or its worker stops. */
-const LONG = "60s";
-
-/** A call of a handler. */
-interface Call {
-  readonly inputs: readonly unknown[];
-  readonly tasks: readonly TaskContext[];
-}
-
-/** A handler that notes its calls and answers as told, by default with the inputs doubled. */
-function noting(
-  batch: { max: number; wait?: string },
-  answer: (call: Call) => unknown = ({ inputs }) => inputs.map((input) => 2 * Number(input)),
-  options: { concurrency?: number; attempts?: number; timeout?: string } = {},
-) {
-  const calls: Call[] = [];
-  const handler = defineHandler({
-    queue: "many",
-    concurrency: 1,
-    attempts: 1,
-    backoff: { base: "1ms" },
-    ...options,
-    batch,
-    run: (inputs, tasks) => {
-      calls.push({ inputs, tasks });
-      return answer({ inputs, tasks }) as unknown[];
-    },
-  });
-  return { calls, handler };
-}
 
 describe("a handler with batch", () => {
   let shop: Workshop;
@@ -47,10 +16,9 @@ describe("a handler with batch", () => {
     for (const input of inputs) ids.push(await shop.submit(input));
     return ids;
   };
-  const sizes = (calls: readonly Call[]) => calls.map(({ inputs }) => inputs.length);
 
   it("gets what is there in one call, at most max tasks, in the order of the line; each has its own result", async () => {
-    const { calls, handler } = noting({ max: 4 });
+    const { calls, handler } = batchHandler({ max: 4 });
     shop = await openWorkshop([handler]);
     const ids = await submitAll([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     await shop.worker();
@@ -65,38 +33,40 @@ describe("a handler with batch", () => {
   });
 
   it("waits for more tasks, and begins at once when it is full", async () => {
-    const { calls, handler } = noting({ max: 3, wait: LONG });
+    const { sizes, handler } = batchHandler({ max: 3, wait: LONG });
     shop = await openWorkshop([handler]);
     await shop.worker();
     const [first = ""] = await submitAll([1]);
     await shop.ended(first, "running");
     const rest = await submitAll([2, 3]);
     await Promise.all([first, ...rest].map((id) => shop.ended(id)));
-    expect(sizes(calls)).to.deep.equal([3]);
+    expect(sizes()).to.deep.equal([3]);
   });
 
   it("begins with fewer tasks when the first one has waited long enough", async () => {
-    const { calls, handler } = noting({ max: 100, wait: "30ms" });
+    const { sizes, handler } = batchHandler({ max: 100, wait: "30ms" });
     shop = await openWorkshop([handler]);
     await shop.worker();
     for (const input of [1, 2]) await shop.answer(await shop.submit(input));
-    expect(sizes(calls)).to.deep.equal([1, 1]);
+    expect(sizes()).to.deep.equal([1, 1]);
   });
 
   it("begins at once with what it has when its worker stops", async () => {
-    const { calls, handler } = noting({ max: 3, wait: LONG });
+    const { sizes, handler } = batchHandler({ max: 3, wait: LONG });
     shop = await openWorkshop([handler]);
     const worker = await shop.worker({ drainTimeoutMs: 30_000 });
     const ids = await submitAll([1, 2]);
     await Promise.all(ids.map((id) => shop.ended(id, "running")));
     await worker.stop();
-    expect(sizes(calls)).to.deep.equal([2]);
+    expect(sizes()).to.deep.equal([2]);
     for (const id of ids) expect((await shop.look(id)).state).to.equal("succeeded");
   });
 
   it("has as many calls at once as concurrency says", async () => {
     const gate = deferred();
-    const { calls, handler } = noting({ max: 2 }, ({ inputs }) => gate.promise.then(() => inputs), { concurrency: 2 });
+    const { calls, sizes, handler } = batchHandler({ max: 2 }, ({ inputs }) => gate.promise.then(() => inputs), {
+      concurrency: 2,
+    });
     shop = await openWorkshop([handler]);
     const ids = await submitAll([1, 2, 3, 4, 5, 6]);
     await shop.worker();
@@ -105,16 +75,16 @@ describe("a handler with batch", () => {
     expect((await shop.look(ids[4] ?? "")).index).to.equal(0);
     gate.resolve();
     await Promise.all(ids.map((id) => shop.ended(id)));
-    expect(sizes(calls)).to.deep.equal([2, 2, 2]);
+    expect(sizes()).to.deep.equal([2, 2, 2]);
   });
 
   it("is filled from all partitions", async () => {
-    const { calls, handler } = noting({ max: 12, wait: LONG });
+    const { sizes, handler } = batchHandler({ max: 12, wait: LONG });
     shop = await openWorkshop([handler], { env: { PARTITIONS: "3" } });
     await shop.worker();
     const ids = await submitAll(Array.from({ length: 12 }, (_, n) => n));
     expect(await Promise.all(ids.map((id) => shop.answer(id)))).to.deep.equal(ids.map((_, n) => 2 * n));
-    expect(sizes(calls)).to.deep.equal([12]);
+    expect(sizes()).to.deep.equal([12]);
   });
 
   it("ends each task as its answer says: a value, an error, an intent, a promise, nothing", async () => {
@@ -129,7 +99,7 @@ describe("a handler with batch", () => {
       Buffer.from("bytes"),
     ];
     for (const answer of answers) if (answer instanceof Promise) answer.catch(() => undefined);
-    const { handler } = noting({ max: answers.length, wait: LONG }, () => answers);
+    const { handler } = batchHandler({ max: answers.length, wait: LONG }, () => answers);
     shop = await openWorkshop([handler]);
     await shop.worker();
     const ids = await submitAll(answers.map((_, n) => n));
@@ -161,9 +131,9 @@ describe("a handler with batch", () => {
       },
       () => [1],
       () => "no array",
-      ({ inputs }: Call) => inputs,
+      ({ inputs }: BatchCallSeen) => inputs,
     ];
-    const { calls, handler } = noting({ max: 2, wait: LONG }, (call) => answers[calls.length - 1]?.(call), {
+    const { calls, handler } = batchHandler({ max: 2, wait: LONG }, (call) => answers[calls.length - 1]?.(call), {
       attempts: 9,
     });
     shop = await openWorkshop([handler]);
@@ -198,7 +168,7 @@ describe("a handler with batch", () => {
 
   it("has the signal of a canceled task fire alone; one that has not begun is left out of the call", async () => {
     const gate = deferred();
-    const { calls, handler } = noting({ max: 3, wait: LONG }, ({ inputs }) => gate.promise.then(() => inputs));
+    const { calls, handler } = batchHandler({ max: 3, wait: LONG }, ({ inputs }) => gate.promise.then(() => inputs));
     shop = await openWorkshop([handler]);
     await shop.worker();
     const [early = ""] = await submitAll([0]);
@@ -219,7 +189,7 @@ describe("a handler with batch", () => {
   });
 
   it("keeps the progress, output, steps and log lines of each task apart", async () => {
-    const { handler } = noting({ max: 2, wait: LONG }, ({ inputs, tasks }) =>
+    const { handler } = batchHandler({ max: 2, wait: LONG }, ({ inputs, tasks }) =>
       Promise.all(
         tasks.map(async (task, n) => {
           task.progress(10 * Number(inputs[n]));
@@ -238,7 +208,7 @@ describe("a handler with batch", () => {
   });
 
   it("ends all its tasks at the timeout", async () => {
-    const { handler } = noting(
+    const { handler } = batchHandler(
       { max: 2, wait: LONG },
       ({ tasks }) => Promise.all(tasks.map(({ signal }) => firing(signal))),
       { timeout: "50ms" },
@@ -249,7 +219,7 @@ describe("a handler with batch", () => {
   });
 
   it("runs a task that has lost a worker in a call of its own", async () => {
-    const { calls, handler } = noting({ max: 3, wait: "20ms" }, undefined, { concurrency: 2 });
+    const { calls, handler } = batchHandler({ max: 3, wait: "20ms" }, undefined, { concurrency: 2 });
     shop = await openWorkshop([handler]);
     const [lost = ""] = await submitAll([1]);
     const settings = shop.engine.queues.settings("many");
@@ -265,7 +235,7 @@ describe("a handler with batch", () => {
   });
 
   it("counts one service time for each call", async () => {
-    const { handler } = noting({ max: 5, wait: LONG });
+    const { handler } = batchHandler({ max: 5, wait: LONG });
     shop = await openWorkshop([handler]);
     await shop.worker();
     const ids = await submitAll([1, 2, 3, 4, 5]);

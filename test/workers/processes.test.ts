@@ -13,7 +13,7 @@ describe("worker processes", function () {
 
   beforeEach(async () => {
     // It has no worker in this process, and time passes only in the processes.
-    group = await openProcesses("workers", [fixtures.slow], { timeless: true });
+    group = await openProcesses("workers", [fixtures.slow, fixtures.crowd], { timeless: true });
     ({ shop, journal } = group);
   });
   afterEach(() => group.close());
@@ -33,6 +33,39 @@ describe("worker processes", function () {
     expect(await shop.look(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
     second.child.kill("SIGTERM");
     expect(await second.ended).to.equal(0);
+  });
+
+  it("run each task of a call alone whose worker was killed in the middle of it; each has lost one worker", async () => {
+    const first = await start("worker");
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n += 1)
+      ids.push(await shop.submit({ journal, ms: 60_000, againMs: 300 }, { queue: "crowd" }));
+    await Promise.all(ids.map(begun));
+    await start("worker");
+    first.child.kill("SIGKILL");
+    for (const id of ids) {
+      expect(await shop.answer(id)).to.include({ together: 1 });
+      expect(await shop.look(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
+    }
+    const lines = await group.lines();
+    expect(
+      lines.filter((line) => line.endsWith(`begins ${first.pid} 6`)),
+      "in the call",
+    ).to.have.length(6);
+    for (const id of ids) {
+      expect(await group.begun(id), "twice at most").to.have.length(2);
+      expect(lines.filter((line) => line.startsWith(`${id} ends`))).to.have.length(1);
+    }
+  });
+
+  it("begin a call with what it has on SIGTERM, and end it before they exit", async () => {
+    const worker = await start("worker", { DRAIN_TIMEOUT: "20s" });
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n += 1) ids.push(await shop.submit({ journal, ms: 10 }, { queue: "crowd" }));
+    await Promise.all(ids.map((id) => shop.ended(id, "running")));
+    worker.child.kill("SIGTERM");
+    expect(await worker.ended).to.equal(0);
+    for (const id of ids) expect(await shop.answer(id)).to.deep.equal({ pid: worker.pid, together: 2 });
   });
 
   const runInOrder = async (handler: unknown, { keys, each, kills }: Record<"keys" | "each" | "kills", number>) => {

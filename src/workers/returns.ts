@@ -1,0 +1,50 @@
+import { failureOf } from "../engine/attempt/attempt-end.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { QueueSettings } from "../engine/settings.ts";
+import { reasonOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import type { ReservedTask } from "../store/verbs/scripts.ts";
+
+/** When a suspect that cannot run here is reserved again, ms: at the earliest, and after the previous suspect. */
+const PUT_OFF_MS = { min: 500, each: 10 } as const;
+
+/** Returns reserved tasks of one queue that cannot run in this process now. */
+export class Returns {
+  readonly #engine: Engine;
+  readonly #settings: QueueSettings;
+  readonly #log: Logger;
+  /** When the last postponed suspect is due, monotonic ms. */
+  #putOffUntil = 0;
+
+  constructor(engine: Engine, settings: QueueSettings, log: Logger) {
+    this.#engine = engine;
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  /** There is no slot for it any more: returns it to its place at once. */
+  handBack(task: ReservedTask): void {
+    const { queue } = this.#settings;
+    this.#engine.leases.release({ queue, id: task.id, fence: task.fence }, this.#settings).catch((error: unknown) => {
+      this.#log.warn(
+        { requestId: task.id, reason: reasonOf(error) },
+        "pool: could not release a task without a slot; it waits until its lease ends",
+      );
+    });
+  }
+
+  /** Enough suspects wait here: this one returns to its place a little later, so that the line moves on. */
+  putOff({ id, fence, attempt }: ReservedTask): void {
+    const now = performance.now();
+    this.#putOffUntil = Math.max(now + PUT_OFF_MS.min, this.#putOffUntil + PUT_OFF_MS.each);
+    const later = { kind: "later", afterMs: Math.round(this.#putOffUntil - now), message: "" } as const;
+    const failure = failureOf(later, { settings: this.#settings, attempt }, 0);
+    const { queue } = this.#settings;
+    this.#engine.leases.fail({ queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
+      this.#log.warn(
+        { requestId: id, reason: reasonOf(error) },
+        "pool: could not put off a suspect; it waits until its lease ends",
+      );
+    });
+  }
+}

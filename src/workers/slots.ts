@@ -1,0 +1,128 @@
+import type { Logger } from "../log.ts";
+import type { BatchCall } from "./batch-call.ts";
+import type { Occupancy } from "./occupancy.ts";
+import type { Place } from "./place.ts";
+
+/** The options of {@link Slots}. */
+export interface SlotsOptions {
+  readonly count: number;
+  /** Most tasks of a slot. */
+  readonly perSlot: number;
+  readonly occupancy: Occupancy;
+  readonly log: Logger;
+  /** Called when a handler has ended. */
+  onFreed(): void;
+  /** Called when room that was claimed is released; it may be claimed again at once. */
+  onReleased(): void;
+  /** Called when more tasks can be requested. */
+  onRoom(): void;
+}
+
+/** The slots of one queue in one worker process: how many are taken, and how many tasks can be requested for the others. */
+export class Slots {
+  /** How many tasks can run at once. */
+  readonly capacity: number;
+  /** The call that tasks may join, or the last one. */
+  gathering: BatchCall | undefined;
+  readonly #options: SlotsOptions;
+  /** Running handlers. */
+  #busy = 0;
+  /** Abandoned handlers, which continue after their signal. */
+  #overdue = 0;
+  /** Running handlers, and those of whose tasks some end is being reported to the store. */
+  #inHand = 0;
+  /** Tasks that were requested. */
+  #claimed = 0;
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+    this.capacity = options.count * options.perSlot;
+  }
+
+  /**
+   * How many more tasks can be requested. A slot is free as soon as its handler has ended; but while ends cannot be reported to the store,
+   * at most as many additional tasks are requested.
+   */
+  get free(): number {
+    const { occupancy, perSlot } = this.#options;
+    if (occupancy.claimed) return 0;
+    return Math.max(0, this.#empty * perSlot + this.room - this.#claimed);
+  }
+
+  /** How many slots have no task at all, and are not needed for requested ones. */
+  get idle(): number {
+    return Math.floor(Math.max(0, this.free - this.room) / this.#options.perSlot);
+  }
+
+  /** How many tasks may join the current call. */
+  get room(): number {
+    return this.gathering?.room ?? 0;
+  }
+
+  get hasEmpty(): boolean {
+    return this.#empty > 0;
+  }
+
+  get #empty(): number {
+    const { count } = this.#options;
+    const kept = Math.max(0, this.#overdue - count);
+    return Math.max(0, Math.min(count - this.#busy - kept, 2 * count - this.#inHand));
+  }
+
+  /** Claims room for requested tasks. */
+  claim(tasks: number): void {
+    this.#claimed += tasks;
+  }
+
+  /** Releases what was claimed. */
+  release(tasks: number): void {
+    this.#claimed -= tasks;
+    if (tasks > 0) this.#options.onReleased();
+  }
+
+  /** Takes a slot. */
+  take(): Place {
+    this.#busy += 1;
+    this.#inHand += 1;
+    this.#options.occupancy.begin();
+    let freed = false;
+    return {
+      settled: (goingOn) => {
+        if (!freed) this.#freed(goingOn);
+        freed = true;
+      },
+      over: () => this.#stored(),
+    };
+  }
+
+  #freed(goingOn: Promise<unknown> | undefined): void {
+    this.#busy -= 1;
+    if (goingOn === undefined) this.#options.occupancy.end();
+    else this.#leave(goingOn);
+    this.#options.onFreed();
+  }
+
+  /** A handler ignores its signal. As many of these as there are slots may continue without one; further ones keep theirs. */
+  #leave(goingOn: Promise<unknown>): void {
+    const { count, occupancy, log, onFreed } = this.#options;
+    this.#overdue += 1;
+    if (this.#overdue > count) {
+      const counts = { overdue: this.#overdue, slots: count };
+      log.error(
+        counts,
+        "pool: too many handlers continue after their signal; a slot stays taken until one of them ends",
+      );
+    }
+    void goingOn.then(() => {
+      this.#overdue -= 1;
+      occupancy.end();
+      onFreed();
+    });
+  }
+
+  #stored(): void {
+    const { free } = this;
+    this.#inHand -= 1;
+    if (free < this.free) this.#options.onRoom();
+  }
+}
