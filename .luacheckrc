@@ -8,5 +8,5 @@ read_globals = {
   "Number", "Call", "Run", "Input", "Result", "Answers", "Past", "Notices",
   "Rate", "Forecast", "Service", "Snapshot", "Keyed", "Fair", "Line",
   "Due", "Follow", "Settle", "Lease", "Completion", "Reservation",
-  "Breaker", "Filter", "Allowed", "Look", "Grace", "Setback", "Submission",
+  "Breaker", "Filter", "Allowed", "Inspection", "Grace", "Setback", "Submission",
 }

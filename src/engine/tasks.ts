@@ -9,7 +9,7 @@ import type {
   ReservedTask,
   RetryVerdict,
   Scripts,
-  TaskRecord,
+  TaskDetails,
   UpdateVerdict,
 } from "../store/verbs/scripts.ts";
 import type { Body } from "../task.ts";
@@ -107,10 +107,10 @@ export class Tasks {
   }
 
   /** Details of a task that few callers need; null if it is unknown. @throws ProblemError store-unavailable */
-  record(id: string): Promise<TaskRecord | null> {
+  details(id: string): Promise<TaskDetails | null> {
     const { scripts, keys, homes } = this.#parts;
-    const read = (partition: number) => scripts.record(keys.tag(partition), id);
-    return homes.at(id, read, (record) => record === null);
+    const read = (partition: number) => scripts.details(keys.tag(partition), id);
+    return homes.at(id, read, (details) => details === null);
   }
 
   /** Begins to listen for the end of a task that is then submitted with `listen`. The caller must stop the wait. */

@@ -13,9 +13,9 @@ interface StoredInput {
 
 /** The input of a task; null if it is kept no longer. @throws ProblemError store-unavailable */
 export async function storedInput({ engine }: Pick<Api, "engine">, id: string): Promise<StoredInput | null> {
-  const record = await engine.tasks.record(id);
-  if (!record || record.input === null) return null;
-  const { input, mediaType, query } = record;
+  const details = await engine.tasks.details(id);
+  if (!details || details.input === null) return null;
+  const { input, mediaType, query } = details;
   const [short, inputBytes] = typeof input === "number" ? [null, input] : [input, 0];
   return { id, input: short, inputBytes, mediaType, query: query === "" ? {} : JSON.parse(query) };
 }

@@ -11,7 +11,7 @@ export const MODULES = [
   ...["number", "call", "run", "input", "result", "answers", "past", "notices"],
   ...["rate", "forecast", "service", "snapshot", "keyed", "fair", "line"],
   ...["due", "follow", "settle", "lease", "completion", "reservation"],
-  ...["breaker", "filter", "allowed", "look", "grace", "setback", "submission"],
+  ...["breaker", "filter", "allowed", "inspection", "grace", "setback", "submission"],
 ] as const;
 
 /**

@@ -1,18 +1,18 @@
 -- Reads tasks: the state of each, its place in line and the line itself, all as of the same instant.
 
--- Returns a snapshot of each queue, and for each task the answer of look.lua.
+-- Returns a snapshot of each queue, and for each task the answer of inspection.lua.
 register('inspect', { 'no-writes' }, function(keys, args)
-  return Look.at(Call.new(keys), args, Layout.inspect)
+  return Inspection.of(Call.new(keys), args, Layout.inspect)
 end)
 
 -- The same, and adds a process to the listeners in their records, so that it gets notices from now on. Returns the same.
 register('watch', { 'allow-oom' }, function(keys, args)
-  local call, ARGS, LOOK = Call.new(keys), Layout.watch.args, Layout.watch.item
+  local call, ARGS, ITEM = Call.new(keys), Layout.watch.args, Layout.watch.item
   for n = 0, tonumber(args[ARGS.count]) - 1 do
-    local key = K.task(call, args[ARGS.count + n * LOOK.width + LOOK.id])
+    local key = K.task(call, args[ARGS.count + n * ITEM.width + ITEM.id])
     if redis.call('HEXISTS', key, F.state) == 1 then Notices.listen(key, args[ARGS.process]) end
   end
-  return Look.at(call, args, Layout.watch)
+  return Inspection.of(call, args, Layout.watch)
 end)
 
 local function lifetime(call, args, at)

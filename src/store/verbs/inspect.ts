@@ -65,10 +65,10 @@ export interface InspectItem {
   readonly result: boolean;
 }
 
-const LOOK = names<InspectItem>("id", "result");
+const ITEM = names<InspectItem>("id", "result");
 const ANSWER = ["nowMs", "snapshots", "tasks"] as const;
 const TASK = ["facts", "progress", "caller", "result", "errors", "run"] as const;
-/** The words of its facts, in the order of look.lua. Those of the turn in a keyed line follow. */
+/** The words of its facts, in the order of inspection.lua. Those of the turn in a keyed line follow. */
 const FACTS = [
   ...(["queue", "state", "allowed", "created", "ended", "expires", "lost", "cancel", "deleted", "errorCode"] as const),
   ...([
@@ -84,14 +84,14 @@ const FACTS = [
     "presentUntil",
   ] as const),
 ] as const;
-const LAYOUT = { item: LOOK, answer: ANSWER, task: TASK };
+const LAYOUT = { item: ITEM, answer: ANSWER, task: TASK };
 
 /** Reads tasks. */
 export const inspect = verb(
   LAYOUT,
   (script) =>
     async (tag: string, looks: readonly InspectItem[]): Promise<InspectAnswer> =>
-      inspected(await script.bytes(tag, counted(LOOK, looks))),
+      inspected(await script.bytes(tag, counted(ITEM, looks))),
 );
 
 /** The same, and adds a process to the listeners of the tasks. */
@@ -99,7 +99,7 @@ export const watch = verb(
   { args: ["process"], ...LAYOUT },
   (script) =>
     async (tag: string, process: string, looks: readonly InspectItem[]): Promise<InspectAnswer> =>
-      inspected(await script.bytes(tag, [process, ...counted(LOOK, looks)])),
+      inspected(await script.bytes(tag, [process, ...counted(ITEM, looks)])),
 );
 
 /** How long tasks will still exist, ms: infinity for a task that has not ended, 0 for an unknown one. */

@@ -303,7 +303,7 @@ const READERS = [
   "history",
   "home",
   "lifetimes",
-  "record",
+  "details",
   "startable",
   "workers",
 ];

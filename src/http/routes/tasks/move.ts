@@ -52,8 +52,8 @@ async function checkRights(
   if (access.scopes.has("admin")) return;
   if (!mayEnd(access, task) || place !== undefined) throw forbidden(["admin"]);
   if (priority === undefined) return;
-  const record = await engine.tasks.record(task.id);
-  if (priority < (record?.priority ?? 0)) throw forbidden(["admin"]);
+  const details = await engine.tasks.details(task.id);
+  if (priority < (details?.priority ?? 0)) throw forbidden(["admin"]);
 }
 
 function moveOf({ priority, place, delay, notBefore }: MoveBody): Move {

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { INTERNAL_QUEUES } from "../../../handler/internal-queues.ts";
-import { RECORD_LIMITS, type TaskRecord } from "../../../store/verbs/scripts.ts";
+import { DETAILS_LIMITS, type TaskDetails } from "../../../store/verbs/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Timeline } from "../../../wire/timeline.ts";
 import type { Api } from "../../api.ts";
@@ -19,24 +19,24 @@ export function timelineEndpoints(api: Api): Endpoints<"timeline"> {
     timeline: async (ctx) => {
       const id: string = ctx.params.id ?? "";
       const seen = await observe(ctx, api, id);
-      const record = await api.engine.tasks.record(id);
-      if (!record) throw unknownTask(id.slice(0, 128));
+      const details = await api.engine.tasks.details(id);
+      if (!details) throw unknownTask(id.slice(0, 128));
       ctx.set("Cache-Control", "no-store");
-      ctx.body = await timelineDocument(ctx, api, seen, record);
+      ctx.body = await timelineDocument(ctx, api, seen, details);
     },
   };
 }
 
-async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record: TaskRecord): Promise<Timeline> {
+async function timelineDocument(ctx: Context, api: Api, seen: Inspection, details: TaskDetails): Promise<Timeline> {
   // Workers and raw errors are for operators.
   const all = accessOf(ctx).scopes.has("read");
-  const { attempts, omitted } = attemptsOf(seen, record, all);
+  const { attempts, omitted } = attemptsOf(seen, details, all);
   const [result, undo, webhooks] = await Promise.all([
     resultOf(api, seen),
-    undoOf(api, record, all),
-    webhooksOf(api, seen, record, all),
+    undoOf(api, details, all),
+    webhooksOf(api, seen, details, all),
   ]);
-  const { input, mediaType, query, steps, stepCount } = record;
+  const { input, mediaType, query, steps, stepCount } = details;
   // An undo task shows the steps of the task that it undoes.
   const ended =
     seen.queue === INTERNAL_QUEUES.undo ? { state: seen.state, finishedAt: timestamp(seen.finishedMs) } : undo;
@@ -46,8 +46,8 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
   return {
     task: documentOf(ctx, api, seen),
     caller: seen.caller,
-    priority: record.priority,
-    key: shownKey(record.key),
+    priority: details.priority,
+    key: shownKey(details.key),
     dueAt: timestamp(seen.dueMs),
     query: query === "" ? {} : (JSON.parse(query) as Timeline["query"]),
     attempts,
@@ -64,7 +64,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
 /** The result of a task; if it failed, the problem that its caller collects. */
 async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<Timeline["result"]> {
   if ((state !== "succeeded" && state !== "failed") || expired) return null;
-  const read = await api.engine.tasks.inspect(id, { result: true, maxBytes: RECORD_LIMITS.bytes + 4096 });
+  const read = await api.engine.tasks.inspect(id, { result: true, maxBytes: DETAILS_LIMITS.bytes + 4096 });
   if (!read?.result) return { mediaType: "application/octet-stream", bytes: null, truncated: true, status: 200 };
   const { status, contentType, body } = read.result;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
@@ -72,7 +72,7 @@ async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<T
 }
 
 /** The undo of the task; null if there is none. */
-async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean): Promise<Timeline["undo"]> {
+async function undoOf(api: Api, { undo: id }: TaskDetails, all: boolean): Promise<Timeline["undo"]> {
   const seen = id === "" ? null : await api.engine.tasks.inspect(id, WITH_PROBLEM);
   if (!seen) return null;
   return {
@@ -89,7 +89,7 @@ async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean): Promise
 async function webhooksOf(
   api: Api,
   seen: Inspection,
-  { webhook, past }: TaskRecord,
+  { webhook, past }: TaskDetails,
   all: boolean,
 ): Promise<Timeline["webhooks"]> {
   if (webhook === "") return [];
@@ -98,18 +98,18 @@ async function webhooksOf(
   const maxAttempts = api.engine.queues.settings(INTERNAL_QUEUES.webhooks).attempts;
   const deliveries = ends.map(async (endMs) => {
     const id = `${seen.id}:webhook:${endMs}`;
-    const [delivery, record] = await Promise.all([
+    const [delivery, details] = await Promise.all([
       api.engine.tasks.inspect(id, WITH_PROBLEM),
-      api.engine.tasks.record(id),
+      api.engine.tasks.details(id),
     ]);
-    if (!delivery || !record) return [];
+    if (!delivery || !details) return [];
     const { state, attempts: attempt, dueMs, finishedMs } = delivery;
     return [
       {
         ...{ id, url: webhook, state, attempt, maxAttempts },
         nextAttemptAt: timestamp(dueMs),
         finishedAt: timestamp(finishedMs),
-        ...{ attempts: attemptsOf(delivery, record, all).attempts },
+        ...{ attempts: attemptsOf(delivery, details, all).attempts },
       },
     ];
   });

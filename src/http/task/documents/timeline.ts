@@ -1,7 +1,7 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { isJsonType } from "../../../json-type.ts";
 import { runOf } from "../../../store/run.ts";
-import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../../store/verbs/scripts.ts";
+import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/scripts.ts";
 import { isOutcome } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
@@ -15,7 +15,7 @@ const MAX_PAST = 10;
  */
 export function attemptsOf(
   seen: Inspection,
-  { past, run }: TaskRecord,
+  { past, run }: TaskDetails,
   all: boolean,
 ): { attempts: Attempt[]; omitted: boolean } {
   const attempts = past.map((attempt) => pastAttempt(attempt, all));
@@ -66,7 +66,7 @@ export function shown(mediaType: string, bytes: Uint8Array | null, length: numbe
   const known = {
     mediaType,
     bytes: bytes?.length ?? length,
-    truncated: bytes === null || bytes.length > RECORD_LIMITS.bytes,
+    truncated: bytes === null || bytes.length > DETAILS_LIMITS.bytes,
   };
   if (bytes === null || known.truncated) return known;
   const text = Buffer.from(bytes).toString("utf8");

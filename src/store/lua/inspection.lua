@@ -1,7 +1,7 @@
 -- The answers about tasks, see inspect.lua.
-local Look = {}
+local Inspection = {}
 
-local LOOK, ANSWER, TASK = Layout.inspect.item, Layout.inspect.answer, Layout.inspect.task
+local ITEM, ANSWER, TASK = Layout.inspect.item, Layout.inspect.answer, Layout.inspect.task
 
 local whole = Number.whole
 -- Most bytes of a result in an answer.
@@ -24,8 +24,8 @@ end
 
 -- Returns the facts of a task, separated by spaces, "" for each that it does not have: see FACTS in verbs/inspect.ts; for a long result its
 -- length, as a number. For an unknown task "", or its partition if it is in another one.
-local function look_at(call, args, at, seen)
-  local id = args[at + LOOK.id]
+local function inspect(call, args, at, seen)
+  local id = args[at + ITEM.id]
   local key = task_key(call, id)
   local queue, state, created, extra, run = unpack(redis.call('HMGET', key, QUEUE, STATE, CREATED, EXTRA, RUN))
   -- Where it is, if it is in another partition.
@@ -65,7 +65,7 @@ local function look_at(call, args, at, seen)
     facts = ' ' .. (t[1] or '') .. ' ' .. (expires or '') .. '    ' .. place .. '  '
   end
   local result, errors = '', ''
-  if expires and args[at + LOOK.result] == '1' then
+  if expires and args[at + ITEM.result] == '1' then
     -- A result in the hash may still be there after it has expired.
     if (tonumber(expires) or call.now + 1) > call.now then result = Result.read(call, id, key, first, INSIDE) end
     if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
@@ -79,11 +79,11 @@ local function look_at(call, args, at, seen)
 end
 
 --   layout  of the verb, which has the items of inspect.lua
-function Look.at(call, args, layout)
+function Inspection.of(call, args, layout)
   -- The queues found so far.
   local seen = { queues = {}, snapshots = {} }
-  local tasks = Call.each(call, args, layout, look_at, seen)
+  local tasks = Call.each(call, args, layout, inspect, seen)
   return { [ANSWER.nowMs] = call.now_text, [ANSWER.snapshots] = seen.snapshots, [ANSWER.tasks] = tasks }
 end
 
-return Look
+return Inspection

@@ -3,8 +3,8 @@ import { named, verb } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
 import type { BytesReply } from "./script.ts";
 
-/** Maximum number of steps of a record, and maximum bytes of an input and of a step's value that are read. */
-export const RECORD_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;
+/** Maximum number of steps, and maximum bytes of an input and of a step's value that are read. */
+export const DETAILS_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;
 
 /** An attempt that did not end its task; see lua/past.lua. */
 export interface PastAttempt {
@@ -32,7 +32,7 @@ export interface StepRecord {
 }
 
 /** Details of a task that few callers need. */
-export interface TaskRecord {
+export interface TaskDetails {
   /** The oldest first. */
   readonly past: readonly PastAttempt[];
   /** Its last run, see {@link runOf}. */
@@ -57,11 +57,11 @@ const ANSWER = [...SUBMITTED, "past", "run", "undo", "stepCount", "steps"] as co
 const STEP = ["name", "stored", "length"] as const;
 
 /** Reads details of a task that few callers need; null if it is unknown. */
-export const record = verb(
+export const details = verb(
   { args: ["id", "steps", "bytes", "stepBytes"], answer: ANSWER, step: STEP },
   (script) =>
-    async (tag: string, id: string): Promise<TaskRecord | null> => {
-      const { steps: maxSteps, bytes, stepBytes } = RECORD_LIMITS;
+    async (tag: string, id: string): Promise<TaskDetails | null> => {
+      const { steps: maxSteps, bytes, stepBytes } = DETAILS_LIMITS;
       const reply = await script.bytes(tag, [id, maxSteps, bytes, stepBytes]);
       if (!Array.isArray(reply)) return null;
       const { input, ...of } = named(ANSWER, reply as BytesReply);

@@ -1,6 +1,6 @@
 -- Details of a task that few callers need, in addition to those of inspect.lua.
 
-local ARGS, ANSWER, STEP = Layout.record.args, Layout.record.answer, Layout.record.step
+local ARGS, ANSWER, STEP = Layout.details.args, Layout.details.answer, Layout.details.step
 
 -- The id of the task that undoes the work of another; "" if there is none.
 local function find_undo(call, id, queue, run)
@@ -25,7 +25,7 @@ local function read_steps(key, max, step_bytes)
 end
 
 -- Returns "" for each member that it does not have, and only the length of a longer input; for an unknown task "" alone.
-register('record', { 'no-writes' }, function(keys, args)
+register('details', { 'no-writes' }, function(keys, args)
   local call, id, bytes = Call.untimed(keys), args[ARGS.id], tonumber(args[ARGS.bytes])
   local key = K.task(call, id)
   local queue, past, run, priority, media, query, of_key, share, webhook, undoable, input = unpack(redis.call(
