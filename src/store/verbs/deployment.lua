@@ -29,7 +29,6 @@ register('version', { 'allow-oom' }, function(keys, args)
     version, beside = tonumber(version), tonumber(beside)
     if version < oldest_read or written < beside then return known end
     if stored and written <= version then return stored end
-    if written < version then return known end
   end
   local mine = args[VERSION.written] .. ' ' .. args[VERSION.oldestBeside] .. ' ' .. args[VERSION.release]
   redis.call('SET', K.version(call), mine)
