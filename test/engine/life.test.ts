@@ -5,6 +5,7 @@ import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { QUEUE, TASK } from "../helpers/store/stored.ts";
 import { eventually } from "../shared/eventually.ts";
+import { submissionOf } from "../shared/submission.ts";
 
 const lease = (task: ReservedTask) => ({ queue: "jobs", id: task.id, fence: task.fence });
 
@@ -106,6 +107,13 @@ describe("the life of a task", () => {
     await t.engine.leases.complete(lease(task), resultOf("ok"), t.settings);
     expect(await t.submit({ id: "a", input: long })).to.include({ verdict: "replay", state: "succeeded" });
     expect((await t.submit({ id: "a", input: "{}" })).verdict).to.equal("conflict");
+  });
+
+  it("says how often its input was replaced", async () => {
+    await t.submit({ id: "a" });
+    expect(await t.look("a")).to.include({ revision: 0 });
+    await t.engine.tasks.update(submissionOf("a", "jobs", "2"), t.settings);
+    expect(await t.look("a")).to.include({ revision: 1 });
   });
 
   it("is retried after a failure, then is dead, with its input and last errors kept", async () => {

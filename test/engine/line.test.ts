@@ -38,6 +38,15 @@ describe("the line of a queue", () => {
     expect((await t.reserve(10)).map((task) => task.id)).to.deep.equal(["urgent", "n1", "n2", "n3", "n4", "low"]);
   });
 
+  it("lets a scheduled task join the class to which it was moved", async () => {
+    await t.submit({ id: "later", delayMs: 60_000 });
+    await t.submit({ id: "now" });
+    expect(await t.engine.tasks.move({ id: "later", queue: "jobs" }, { priority: 0 })).to.equal("moved");
+    await t.makeDue("later");
+    await t.engine.maintenance.tick(0);
+    expect((await t.reserve(2)).map(({ id }) => id)).to.deep.equal(["later", "now"]);
+  });
+
   it("reports what is certain while another partition cannot be counted", async () => {
     const p = await openEngine({ partitions: 2 });
     try {

@@ -4,6 +4,7 @@ import { BUSY_MS } from "../../helpers/busy.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 const PARTITIONS = 3;
 const TASKS = 3000;
@@ -33,6 +34,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
   });
   afterEach(() => t.close());
 
+  const home = () => t.keys.partitionOf("jobs");
   const pointers = async () => {
     const found = await Promise.all(t.keys.tags.map((tag) => t.redis.zrange(storedKey(tag, "pointers"), "0", "-1")));
     return found.flat();
@@ -48,11 +50,10 @@ describe("the pointers to the tasks of a keyed queue", () => {
     for (const partition of t.keys.tags.keys()) while (await t.engine.maintenance.checkPointers(partition));
   };
   const finishAll = async (settings = t.settings) => {
-    const home = t.keys.partitionOf("jobs");
     let done = 0;
     for (;;) {
       const request = { queue: "jobs", worker: "w", reservation: `r${done}`, leaseMs: 60_000, rate: undefined };
-      const { tasks } = await t.engine.leases.reserve(home, { ...request, count: 100 });
+      const { tasks } = await t.engine.leases.reserve(home(), { ...request, count: 100 });
       if (tasks.length === 0) return;
       done += tasks.length;
       await Promise.all(
@@ -102,6 +103,16 @@ describe("the pointers to the tasks of a keyed queue", () => {
     for (let n = 0; n < 3; n += 1) await check();
     expect((await pointers()).sort()).to.deep.equal(all.sort());
     expect(new Set(looks.values())).to.deep.equal(new Set([1]));
+  });
+
+  it("belong to the callers of their tasks, which no other caller learns of", async () => {
+    const id =
+      Array.from({ length: 50 }, (_, n) => `task${n}`).find((some) => t.keys.partitionOf(some) !== home()) ?? "";
+    await t.submit({ id, caller: "ann", key: null });
+    const unkeyed = { ...t.settings, queue: "other", keyedConcurrency: undefined };
+    const again = (caller: string | null) => t.engine.tasks.submit(submissionOf(id, "other", "1", { caller }), unkeyed);
+    expect((await again(null)).verdict).to.equal("foreign");
+    expect((await again("ann")).verdict).to.equal("elsewhere");
   });
 
   it("are divided among the processes: none is checked by two", async () => {

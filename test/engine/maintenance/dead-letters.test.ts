@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
-import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the dead tasks of a queue", () => {
   let jobs: TestEngine;
@@ -59,6 +59,24 @@ describe("the dead tasks of a queue", () => {
     };
     expect(await jobs.engine.deadLetters.retryAll("jobs", gone.signal)).to.equal(100);
     expect(await deadNow()).to.equal(150);
+  });
+
+  it("are as many as the limit allows: the oldest lose their inputs and steps, and are not retried any more", async () => {
+    const { fail } = jobs.scripts;
+    jobs.scripts.fail = (tag, items) => fail(tag, items, 2);
+    for (const id of ["oldest", "older", "newest"]) {
+      await jobs.submit({ id, input: JSON.stringify("x".repeat(300)) });
+      const [task] = await jobs.reserve();
+      const lease = { queue: "jobs", id, fence: task?.fence ?? "" };
+      await jobs.engine.steps.keep(lease, { name: "step", value: "1", undo: false }, 1e6);
+      await jobs.engine.leases.fail(lease, failureOf("retry"), jobs.settings);
+    }
+    expect(await deadNow()).to.equal(2);
+    const kept = (id: string) => jobs.redis.exists(jobs.key("input", id), jobs.key("steps", id));
+    expect(await Promise.all(["oldest", "older", "newest"].map(kept))).to.deep.equal([0, 2, 2]);
+    expect(await jobs.engine.tasks.retry("oldest")).to.equal("not-dead");
+    expect((await jobs.look("oldest")).state).to.equal("failed");
+    expect(await jobs.engine.tasks.retry("older")).to.equal("waiting");
   });
 
   it("are deleted, but not those that die meanwhile", async () => {

@@ -144,6 +144,26 @@ describe("a verification", () => {
     expect(states).to.deep.equal(["waiting", "scheduled", "running", "failed"]);
   });
 
+  it("finds and repairs whatever is wrong with the line of a key", async () => {
+    const t = await open({ settings: { keyedConcurrency: 1 } });
+    for (const id of ["a", "b"]) await t.submit({ id, key: "k" });
+    await t.submit({ id: "later", key: "l", delayMs: 60_000 });
+    const line = (name: string) => t.key("keyLine", `jobs =${name}`);
+    const damages: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ["later", () => t.redis.zadd(line("l"), 1, "later")],
+      ["a", () => t.redis.zrem(line("k"), "a")],
+      ["b", () => t.redis.zadd(line("k"), "XX", 9e12, "b")],
+      ["a", () => t.redis.zrem(t.key("startable"), "a")],
+      ["b", () => t.redis.zadd(t.key("startable"), 1, "b")],
+    ];
+    for (const [n, [id, damage]] of damages.entries()) {
+      await damage();
+      expect(await found(t, true), `damage ${n}`).to.include(id);
+      expect(await found(t, false), `after damage ${n}`).to.deep.equal([]);
+    }
+    expect((await t.reserve(2)).map(({ id }) => id)).to.have.length(1);
+  });
+
   it("finds nothing when the limit for a key has changed while a task waits for another attempt", async () => {
     for (const [before, after] of [
       [1, 3],
