@@ -18,7 +18,6 @@ const LEFT_OUT = [
   "test/engine/maintenance/backup",
   "test/engine/maintenance/clock-jumps",
   "test/engine/opening/access",
-  "test/engine/opening/data-version",
   "test/workers/clock",
   "test/workers/exclusive",
   "test/workers/frozen-store",
