@@ -29,10 +29,6 @@ const variablesOf = (text: string): Record<string, string> =>
 describe("deploy/systemd", () => {
   const file = readFileSync(path.join(FOLDER, "paihao.env"), "utf8").replaceAll(/^#.*$/gm, "");
 
-  it("is the API and workers", () => {
-    expect(UNITS).to.have.members(["paihao-api.service", "paihao-worker@.service"]);
-  });
-
   for (const unit of UNITS) {
     describe(unit, () => {
       const settings = settingsOf(unit);

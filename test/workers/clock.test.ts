@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
@@ -9,7 +8,8 @@ import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 import { eventually } from "../shared/eventually.ts";
 
 const [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS] = [1000, 60_000, 3_600_000, 86_400_000];
-const LEASES = ["1s", "15s", "15m"] as const;
+/** A lease of 9 s is renewed every 3 s: right after a renewal, the next one is further off than a grace. */
+const LEASES = ["1s", "9s", "15m"] as const;
 
 /** A store with a clock of its own, a worker whose tasks run until they are let go, and the usual ticks of two processes. */
 interface Scene extends Workshop {
@@ -17,6 +17,8 @@ interface Scene extends Workshop {
   readonly ids: readonly string[];
   /** How often a handler has begun. */
   readonly runs: () => number;
+  /** How often the leases of a queue have been renewed. */
+  readonly renewals: (queue: string) => number;
   finish(): Promise<void>;
 }
 
@@ -34,6 +36,14 @@ async function openScene(): Promise<Scene> {
     }),
   );
   const shop = await openWorkshop(handlers, { url: store.url, timeless: true });
+  const renewed: string[] = [];
+  const { leases } = shop.engine;
+  const renew = leases.renew.bind(leases);
+  leases.renew = async (lease, leaseMs) => {
+    const verdict = await renew(lease, leaseMs);
+    renewed.push(lease.queue);
+    return verdict;
+  };
   const log = createLog("silent");
   const tickers = [new Ticker(shop.engine, log), new Ticker(shop.engine, log)];
   for (const ticker of tickers) ticker.start();
@@ -43,6 +53,7 @@ async function openScene(): Promise<Scene> {
   return {
     ...shop,
     ...{ store, ids, runs: () => runs },
+    renewals: (queue) => renewed.filter((one) => one === queue).length,
     async finish() {
       done.resolve();
       for (const id of ids) await shop.ended(id);
@@ -64,11 +75,10 @@ describe("a worker that lives while the clock of the store jumps", function () {
     const seen = await Promise.all(
       jumps.map(async (jumpMs) => {
         const scene = await openScene();
-        // Not right after the start: the next renewal of a lease of 15 s is further off than a grace.
-        await delay(1200);
+        await eventually(() => scene.renewals("1s") >= 2);
+        const before = scene.renewals("9s");
         scene.store.setAhead(jumpMs);
-        // Until each lease but the longest has been renewed again.
-        await delay(6000);
+        await eventually(() => scene.renewals("9s") >= before + 2);
         const tasks = await Promise.all(scene.ids.map((id) => scene.look(id)));
         const runs = scene.runs();
         await scene.finish();

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { RATE_LETTERS } from "../../../src/store/letters.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { QUEUE } from "../../helpers/store/stored.ts";
 
 const COUNT = 5;
 
@@ -27,14 +28,14 @@ describe("tasks whose attempts end in one call", () => {
     await Promise.all(leases.map((lease) => t.engine.leases.fail(lease, failureOf("retry"), t.settings)));
     expect(await counted("finished")).to.equal(COUNT);
     expect(await counted("failed")).to.equal(COUNT);
-    expect(await t.redis.hget(t.key("queue"), "dead")).to.equal(String(COUNT));
+    expect(await t.redis.hget(t.key("queue"), QUEUE.dead)).to.equal(String(COUNT));
   });
 
   it("are all counted if they lose their worker", async () => {
     const leases = await running();
     await Promise.all(leases.map((lease) => t.engine.leases.lose(lease, t.settings)));
     expect(await counted("returned")).to.equal(COUNT);
-    expect(await t.redis.hget(t.key("queue"), "lost")).to.equal(String(COUNT));
+    expect(await t.redis.hget(t.key("queue"), QUEUE.lost)).to.equal(String(COUNT));
   });
 
   it("are all counted if they are handed back", async () => {

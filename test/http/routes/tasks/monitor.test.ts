@@ -1,27 +1,10 @@
 import { expect } from "chai";
+import { task } from "../../../../src/wire/task.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
-const MEMBERS = [
-  ...["id", "queue", "state", "status", "index", "ahead", "running", "waiting", "attempt", "maxAttempts"],
-  ...[
-    "cancelRequested",
-    "progress",
-    "eta",
-    "createdAt",
-    "startedAt",
-    "finishedAt",
-    "expiresAt",
-    "deadlineAt",
-    "presentUntil",
-    "held",
-    "original",
-    "again",
-    "error",
-    "actions",
-    "links",
-  ],
-];
+const MEMBERS = Object.keys(task.shape);
+
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("the monitor", () => {
