@@ -2,7 +2,7 @@ import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { decodeResult, hasHead } from "../../store/result.ts";
 import type { InspectAnswer, InspectItem, QueueSnapshot, Scripts, TaskRow } from "../../store/verbs/scripts.ts";
-import { isOutcome, type Result, type State, type TaskAction } from "../../task.ts";
+import { isOutcome, type Result } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { Batch } from "../calls/batch.ts";
 import type { BatchedVerbs } from "../calls/batched-verbs.ts";
@@ -12,12 +12,11 @@ import type { Homes } from "../partitions/homes.ts";
 import type { OtherPartitions } from "../partitions/other-partitions.ts";
 import { isLookDue, keptUntil } from "./presence.ts";
 
-/** A snapshot of a task and its place in line. Times are ms of Redis's clock; null if not reached yet. */
-export interface Inspection {
+/** A snapshot of a task and its place in line over all partitions. */
+export interface Inspection
+  extends Omit<TaskRow, "score" | "index" | "turn" | "progress" | "caller" | "result" | "resultBytes"> {
   readonly id: string;
-  readonly queue: string;
-  readonly state: State;
-  /** When the snapshot was taken. */
+  /** When the snapshot was taken, on Redis's clock. */
   readonly nowMs: number;
   /** How many tasks of its queue will start before this one; 0 while running; null without a place in line. */
   readonly index: number | null;
@@ -25,45 +24,14 @@ export interface Inspection {
   readonly ahead: number | null;
   readonly snapshot: QueueSnapshot;
   readonly eta: Eta | null;
-  /** Number of attempts begun. */
-  readonly attempts: number;
-  readonly lost: number;
-  readonly cancelRequested: boolean;
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
-  /** The actions that its state allows to anyone. */
-  readonly allowed: readonly TaskAction[];
-  readonly createdMs: number;
-  /** How often its input was replaced. */
-  readonly revision: number;
-  readonly startedMs: number | null;
-  readonly finishedMs: number | null;
-  /** When the result expires; only of finished tasks. */
-  readonly expiresMs: number | null;
-  readonly dueMs: number | null;
-  /** When it is canceled unless it has ended. */
-  readonly deadlineMs: number | null;
-  /** After how long without a look it is canceled. */
-  readonly presenceMs: number | null;
-  /** When it is canceled unless somebody looks at it before, or it ends; null once it has ended. */
-  readonly presentUntilMs: number | null;
-  /** Whether it waits for its line key: it has not started, and as many other tasks hold the key as may. */
-  readonly held: boolean;
-  /** The task whose input was submitted again as this one. */
-  readonly original: string | null;
-  /** The last task that was submitted with its input. */
-  readonly again: string | null;
   /** Finished, and the result has expired. */
   readonly expired: boolean;
-  /** Finished, and the result was deleted. */
-  readonly deleted: boolean;
-  readonly errorCode: string | null;
   /** What has canceled it, if that was no caller: its deadline, or that nobody looked at it. */
   readonly canceledBy: "deadline" | "abandoned" | null;
   readonly caller: string | null;
   /** Only if requested and available. */
   readonly result: Result | null;
-  /** The latest errors of its attempts, newest first; only of a failed task, and only if the result was requested. */
-  readonly errors: readonly string[];
 }
 
 /** The end of a task, with the members that an answer needs. */

@@ -6,21 +6,25 @@ import { list, number, optional, text } from "./reply.ts";
 import type { BytesReply } from "./script.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
-/** A task as returned by inspect.lua. Times are ms; null if not reached. */
+/** A task as returned by inspect.lua. Times are ms of Redis's clock; null if not reached. */
 export interface TaskRow {
   readonly queue: string;
   readonly state: State;
   readonly createdMs: number;
-  /** The actions that its state allows, see lua/allowed.lua. */
+  /** The actions that its state allows to anyone, see lua/allowed.lua. */
   readonly allowed: readonly TaskAction[];
   /** How many times its input was replaced. */
   readonly revision: number;
+  /** Number of attempts begun. */
   readonly attempts: number;
   readonly startedMs: number | null;
   readonly finishedMs: number | null;
+  /** When the result expires; only of finished tasks. */
   readonly expiresMs: number | null;
+  /** How many workers it has lost. */
   readonly lost: number;
   readonly cancelRequested: boolean;
+  /** Finished, and the result was deleted. */
   readonly deleted: boolean;
   readonly errorCode: string | null;
   readonly progress: string | null;
@@ -28,12 +32,13 @@ export interface TaskRow {
   readonly index: number | null;
   readonly score: string;
   readonly dueMs: number | null;
+  /** When it is canceled unless it has ended. */
   readonly deadlineMs: number | null;
   /** After how long without a look it is canceled. */
   readonly presenceMs: number | null;
   /** When it is canceled unless somebody looks at it before; only of one with a presence that has not ended. */
   readonly presentUntilMs: number | null;
-  /** Whether it waits for its line key: as many others hold the key as may. */
+  /** Whether it waits for its line key: it has not started, and as many other tasks hold the key as may. */
   readonly held: boolean;
   /** The task whose input was submitted again as this one. */
   readonly original: string | null;
