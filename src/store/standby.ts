@@ -95,6 +95,8 @@ export class Standby {
   #client: Client | undefined;
   /** The last known identity. */
   #lastClient: Client;
+  /** The connection that was abandoned last. */
+  #abandoned: Redis | undefined;
   /** When the last request on it has waited long enough, monotonic ms. */
   #waitsUntil = 0;
   #waiting = false;
@@ -139,8 +141,9 @@ export class Standby {
    */
   async abandon(): Promise<void> {
     const { commands, log } = this.#parts;
-    // It must not send its requests again if it comes back.
-    this.#own.disconnect();
+    // It must not send its requests again if it comes back. Once: each call leaves a listener and a timer on the socket.
+    if (this.#abandoned !== this.#own) this.#own.disconnect();
+    this.#abandoned = this.#own;
     this.#client = undefined;
     const { id, run } = this.#lastClient;
     try {

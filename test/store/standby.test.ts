@@ -46,4 +46,24 @@ describe("a connection on which requests wait", () => {
     standby?.close();
     expect(await other.client("ID")).to.equal(id);
   });
+
+  it("is closed once, however often it is given up while the store cannot be reached", async () => {
+    const commands = await open();
+    const own = await open();
+    const standby = await openStandby("jobs", {
+      ...{ commands, keys: new Keys("ph", 1), log: createLog("silent"), connect: () => Promise.resolve(own) },
+      reserveOn: (redis) => reserveOn(redis),
+    });
+    commands.disconnect();
+    // Each call of `disconnect` leaves a listener on the socket.
+    const before = own.stream.listenerCount("close");
+    for (let n = 0; n < 5; n += 1) {
+      const refused = await standby?.abandon().then(
+        () => false,
+        () => true,
+      );
+      expect(refused).to.equal(true);
+    }
+    expect(own.stream.listenerCount("close") - before).to.be.at.most(1);
+  });
 });
