@@ -40,6 +40,7 @@ const LONG = [
   "test/chaos/batch-store",
   "test/chaos/durability",
   "test/chaos/faults",
+  "test/simulation/",
   "test/upgrade/",
   "test/cluster/",
   "test/deploy/",

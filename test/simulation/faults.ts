@@ -1,0 +1,62 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Machine, World } from "./world.ts";
+
+/** Mean time between two faults, ms. */
+const PAUSE_MS = 30_000;
+/** The longest jump of the store's clock, ms. */
+const LONGEST_JUMP_MS = 3_600_000;
+
+/** What goes wrong with a process, or with the store. Each resolves when a machine is back. */
+const FAULTS: Readonly<Record<string, (world: World, machine: Machine) => Promise<unknown>>> = {
+  crash: async ({ chance }, machine) => {
+    machine.kill();
+    await delay(chance() * 10_000);
+    machine.start();
+  },
+  redeployment: async (_, machine) => {
+    await machine.stop();
+    machine.start();
+  },
+  pause: async ({ time, chance }, { process }) => {
+    process.pausedUntil = time.nowMs + chance() ** 2 * 20_000;
+  },
+  "pause of the store": async ({ time, chance, store }) => {
+    store.process.pausedUntil = time.nowMs + chance() ** 2 * 8000;
+  },
+  "cut connections": async ({ network, chance }, { process }) => network.cut(process, chance()),
+  "silent connections": async ({ network, chance }, { process }) => network.silence(process, chance()),
+  isolation: async ({ network, chance }, { process }) => network.isolate(process, chance() * 15_000),
+  "jump of the store's clock": async ({ store, chance }) => {
+    store.aheadMs += Math.round((chance() < 0.5 ? 1 : -1) * LONGEST_JUMP_MS ** chance());
+  },
+};
+
+/** Faults drawn by chance. */
+export class Faults {
+  readonly #world: World;
+  /** How many have struck. */
+  count = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Lets them strike until a virtual time, and ends them all. */
+  async strike(untilMs: number): Promise<void> {
+    const { time, chance, machines, log } = this.#world;
+    const names = Object.keys(FAULTS);
+    const underway: unknown[] = [];
+    for (;;) {
+      await delay(-Math.log(1 - chance()) * PAUSE_MS);
+      if (time.nowMs >= untilMs) break;
+      const name = names[Math.floor(chance() * names.length)] ?? "";
+      const machine = machines[Math.floor(chance() * machines.length)];
+      // One that is down already has to start before anything else happens to it.
+      if (!machine?.engine) continue;
+      this.count += 1;
+      log.info({ of: machine.process.name }, `FAULT: ${name}`);
+      underway.push(FAULTS[name]?.(this.#world, machine));
+    }
+    await Promise.all(underway);
+  }
+}

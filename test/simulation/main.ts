@@ -1,0 +1,47 @@
+/**
+ * `npm run simulate -- [--seed N] [--seeds N] [--minutes N] [--plant NAME] [--log]`: an API, two workers and the embedded store in this
+ * process, for an hour of virtual time, under faults and latencies drawn by chance. What callers and handlers saw is held against the rules
+ * of test/chaos/history, and the store is verified. The same seed plays the same simulation again; `--seeds` plays as many, one after
+ * the other, until one breaks a promise. `--plant` plants a mistake in the Lua.
+ */
+import { parseArgs } from "node:util";
+import { seedOf } from "../helpers/long-run.ts";
+import { plant } from "./plants.ts";
+import { simulate } from "./simulate.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string" },
+    seeds: { type: "string", default: "1" },
+    minutes: { type: "string", default: "60" },
+    plant: { type: "string" },
+    log: { type: "boolean", default: false },
+  },
+});
+/** Broken promises that are shown. */
+const SHOWN = 10;
+
+const first = seedOf(values.seed);
+const again = [
+  ...(values.minutes === "60" ? [] : [`--minutes ${values.minutes}`]),
+  ...(values.plant ? [`--plant ${values.plant}`] : []),
+];
+const write = values.log ? (line: string) => console.log(line) : undefined;
+// The simulation takes the place of all other clocks.
+const seconds = () => Number(process.hrtime.bigint()) / 1e9;
+if (values.plant !== undefined) plant(values.plant);
+for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
+  const begunS = seconds();
+  const { virtualMs, tasks, faults, turns, digest, broken } = await simulate(seed, Number(values.minutes), write);
+  const [minutes, tookS] = [virtualMs / 60_000, seconds() - begunS].map((n) => n.toFixed(1));
+  console.log(
+    `seed ${seed}: ${minutes} min, ${tasks} tasks, ${faults} faults, ${turns} turns in ${tookS} s; history ${digest}`,
+  );
+  if (broken.length === 0) continue;
+  for (const line of broken.slice(0, SHOWN)) console.log(`  ${line}`);
+  console.log(
+    `  ${broken.length} broken promises; again: npm run simulate -- ${[`--seed ${seed}`, ...again].join(" ")}`,
+  );
+  process.exitCode = 1;
+  break;
+}

@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { check } from "../chaos/history/check.ts";
+import { type HistoryEntry, historyOf } from "../chaos/history/history.ts";
+import { Callers } from "./callers.ts";
+import { Faults } from "./faults.ts";
+import { World } from "./world.ts";
+
+/** What came of a simulation. */
+export interface Outcome {
+  /** How long it has lasted, virtual ms. */
+  readonly virtualMs: number;
+  readonly tasks: number;
+  readonly faults: number;
+  /** How many timers have fired. */
+  readonly turns: number;
+  /** Of everything that callers and handlers saw: the same for the same seed. */
+  readonly digest: string;
+  readonly broken: readonly string[];
+}
+
+/** After the last fault every task ends within this, virtual ms. */
+const SETTLE_MS = 900_000;
+/** How often all promises are checked that hold at any time, virtual ms. */
+const CHECK_MS = 120_000;
+/** The only rule on a history that holds only at its end. */
+const AT_THE_END = "nothing lost";
+
+/** Simulates a deployment under faults for a while, or until it breaks a promise. */
+export async function simulate(seed: number, minutes: number, write?: (line: string) => void): Promise<Outcome> {
+  const world = new World(seed, write);
+  const { time, supervisor, history } = world;
+  await world.start();
+  const lastMs = minutes * 60_000;
+  const callers = new Callers(world);
+  const broken: string[] = [];
+  const faults = new Faults(world);
+  const work = async () => {
+    await Promise.all([callers.work(lastMs), faults.strike(lastMs)]);
+    broken.push(...(await world.leftovers()), ...brokenIn(history));
+  };
+  const watch = async () => {
+    while (broken.length === 0) {
+      await delay(CHECK_MS);
+      const rules = brokenIn(history).filter((line) => !line.startsWith(AT_THE_END));
+      broken.push(...(await world.disagreeing()), ...rules);
+    }
+  };
+  try {
+    await time.until(
+      time.in(supervisor, () => Promise.race([work(), watch()])),
+      lastMs + SETTLE_MS,
+    );
+  } catch (error) {
+    broken.push(`the simulation did not end: ${error}`);
+  }
+  const digest = createHash("sha1").update(JSON.stringify(history)).digest("hex").slice(0, 10);
+  return {
+    ...{ virtualMs: time.nowMs, tasks: callers.submitted, faults: faults.count, turns: time.turns, digest, broken },
+  };
+}
+
+const brokenIn = (history: readonly HistoryEntry[]): string[] =>
+  check(historyOf(history)).map(({ rule, violation }) => `${rule}: ${violation}`);
