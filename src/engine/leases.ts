@@ -4,6 +4,7 @@ import type { Standby } from "../store/standby.ts";
 import type {
   BeginVerdict,
   CompleteVerdict,
+  Completion,
   FailVerdict,
   Lease,
   LoseVerdict,
@@ -100,11 +101,16 @@ export class Leases {
 
   /**
    * Stores the result of an attempt. Idempotent.
-   * @param sampled whether its service time counts in the statistics of the queue
+   * @param untimed what does not count as service time in the statistics of the queue
    * @throws ProblemError store-unavailable
    */
-  complete(lease: Lease, result: Answer, settings: QueueSettings, sampled = true): Promise<CompleteVerdict> {
-    return this.#parts.completions.add(lease, result, settings, sampled);
+  complete(
+    lease: Lease,
+    result: Answer,
+    settings: QueueSettings,
+    untimed?: Completion["untimed"],
+  ): Promise<CompleteVerdict> {
+    return this.#parts.completions.add(lease, result, settings, untimed);
   }
 
   /** Ends an attempt that did not succeed. Idempotent. @throws ProblemError store-unavailable */

@@ -10,38 +10,47 @@ export interface BatchCallParts {
   readonly waitMs: number;
   /** Runs the handler; returns the end of each task. */
   execute(attempts: readonly Attempt[]): Promise<HandlerEnd>[];
-  /** Settled when every task has ended or is abandoned, and over when every end is stored. */
-  readonly slot: Place;
+  /** Called when every task has ended or is abandoned, before its slot is freed. */
+  onEnded(ranMs: number): void;
 }
 
 /** A task that waits for the call. */
 interface BatchSeat {
   readonly attempt: Attempt;
+  readonly since: number;
   resolve(end: HandlerEnd | Promise<HandlerEnd>): void;
 }
 
 /**
- * One call of a handler with several tasks, in one slot. Tasks join until it is full or has waited long enough; it begins when the inputs
- * of all of them have been read.
+ * One call of a handler with several tasks, in one slot. Tasks join until it is full, or has waited long enough and has a slot; it begins
+ * when the inputs of all of them have been read.
  */
 export class BatchCall {
   readonly #parts: BatchCallParts;
   readonly #joined: BatchSeat[] = [];
+  #slot: Place | undefined;
   #seats = 0;
   /** Seats whose tasks have neither joined nor ended. */
   #reading = 0;
-  #unsettled = 0;
   #unstored = 0;
+  #waited = false;
   #closed = false;
   #begun = false;
-  #goingOn: Promise<unknown> | undefined;
+  #ended = false;
+  #handedBack = false;
   readonly #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: BatchCallParts) {
+  /** @param slot if left out, it waits for one */
+  constructor(parts: BatchCallParts, slot: Place | undefined) {
     this.#parts = parts;
-    if (parts.waitMs > 0) this.#timer = setTimeout(() => this.close(), parts.waitMs);
+    this.#slot = slot;
+    const waited = () => {
+      this.#waited = true;
+      if (this.#slot) this.close();
+    };
+    if (parts.waitMs > 0) this.#timer = setTimeout(waited, parts.waitMs);
     // The tasks that were taken together still join.
-    else queueMicrotask(() => this.close());
+    else queueMicrotask(waited);
   }
 
   /** How many more tasks may join. */
@@ -53,32 +62,25 @@ export class BatchCall {
   join(): Place {
     this.#seats += 1;
     this.#reading += 1;
-    this.#unsettled += 1;
     this.#unstored += 1;
-    let [reads, ended] = [true, false];
+    const since = performance.now();
+    let reads = true;
     const read = () => {
       if (reads) this.#reading -= 1;
       reads = false;
+      this.#runIfReady();
     };
     if (this.room === 0) this.close();
     return {
       execute: (attempt) =>
         new Promise((resolve) => {
-          const joined = { attempt, resolve };
-          this.#joined.push(joined);
+          const seat = { attempt, since, resolve };
+          this.#joined.push(seat);
+          attempt.whenAborted(() => this.#leave(seat));
+          if (this.#handedBack) attempt.abort("shutdown");
           read();
-          attempt.whenAborted(() => this.#leave(joined));
-          this.#beginIfReady();
         }),
-      settled: (goingOn) => {
-        if (ended) return;
-        ended = true;
-        this.#unsettled -= 1;
-        this.#goingOn = goingOn ?? this.#goingOn;
-        read();
-        this.#beginIfReady();
-        this.#endIfSettled();
-      },
+      settled: read,
       over: () => {
         this.#unstored -= 1;
         this.#endIfStored();
@@ -86,38 +88,56 @@ export class BatchCall {
     };
   }
 
+  /** Gives it the slot that it waits for. */
+  begin(slot: Place): void {
+    this.#slot = slot;
+    if (this.#waited) this.close();
+    this.#runIfReady();
+  }
+
   /** No more tasks join. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#timer);
-    this.#beginIfReady();
-    this.#endIfSettled();
-    this.#endIfStored();
+    this.#runIfReady();
+  }
+
+  /** It gets no slot: its tasks return to their places in line. */
+  handBack(): void {
+    this.#handedBack = true;
+    for (const { attempt } of [...this.#joined]) attempt.abort("shutdown");
+    this.close();
   }
 
   /** A task is asked to stop before the handler began. */
-  #leave(joined: BatchSeat): void {
+  #leave(seat: BatchSeat): void {
     if (this.#begun) return;
-    const at = this.#joined.indexOf(joined);
+    const at = this.#joined.indexOf(seat);
     if (at < 0) return;
     this.#joined.splice(at, 1);
-    joined.resolve({ kind: "overdue" });
+    seat.resolve({ kind: "overdue" });
   }
 
-  #beginIfReady(): void {
-    if (!this.#closed || this.#begun || this.#reading > 0) return;
+  #runIfReady(): void {
+    const slot = this.#slot;
+    if (!slot || !this.#closed || this.#begun || this.#reading > 0) return;
     this.#begun = true;
-    if (this.#joined.length === 0) return;
-    const ends = this.#parts.execute(this.#joined.map(({ attempt }) => attempt));
+    const beganAt = performance.now();
+    for (const { attempt, since } of this.#joined) attempt.waitedMs = beganAt - since;
+    const attempts = this.#joined.map(({ attempt }) => attempt);
+    const ends = attempts.length === 0 ? [] : this.#parts.execute(attempts);
     for (const [n, { resolve }] of this.#joined.entries()) resolve(ends[n] ?? { kind: "overdue" });
-  }
-
-  #endIfSettled(): void {
-    if (this.#closed && this.#unsettled === 0) this.#parts.slot.settled(this.#goingOn);
+    // The next call begins before the ends of this one are stored.
+    void Promise.all(ends).then(() => {
+      if (attempts.length > 0) this.#parts.onEnded(performance.now() - beganAt);
+      slot.settled(attempts.find(({ goingOn }) => goingOn)?.goingOn);
+      this.#ended = true;
+      this.#endIfStored();
+    });
   }
 
   #endIfStored(): void {
-    if (this.#closed && this.#unstored === 0) this.#parts.slot.over();
+    if (this.#ended && this.#unstored === 0) this.#slot?.over();
   }
 }

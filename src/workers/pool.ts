@@ -7,8 +7,8 @@ import type { Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
 import type { Standby } from "../store/standby.ts";
 import type { ReservedTask, SlotBatch } from "../store/verbs/scripts.ts";
-import type { Attempt, ClaimSlot } from "./attempt/attempt.ts";
-import { BatchCall } from "./batch-call.ts";
+import type { ClaimSlot } from "./attempt/attempt.ts";
+import { BatchCalls } from "./batch-calls.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import type { Occupancy } from "./occupancy.ts";
 import type { Place } from "./place.ts";
@@ -44,6 +44,8 @@ export class Pool implements Role {
   readonly #handler: Handler;
   readonly #settings: QueueSettings;
   readonly #slots: Slots;
+  /** Undefined if each task has a slot. */
+  readonly #calls: BatchCalls | undefined;
   readonly #returns: Returns;
   /** Runs suspects outside of this process; undefined if they run in it. */
   readonly #suspects: Children | undefined;
@@ -69,17 +71,20 @@ export class Pool implements Role {
     this.#returns = new Returns(engine, settings, log);
     this.#suspects = executors.suspectsOf(handler.queue);
     const perSlot = settings.batch?.max ?? 1;
-    const wake = () => this.#wake();
+    const onRoom = () => this.#wake();
     const onFreed = () => {
       // Tasks that already have a lease and wait for a slot come before those in the line.
       this.#suspects?.slotFreed();
+      this.#calls?.slotFreed();
       this.#wake();
     };
     const onReleased = () => {
       if (this.#suspects?.waited) queueMicrotask(() => this.#suspects?.slotFreed());
     };
-    this.#slots = new Slots({ count: this.slots, perSlot, occupancy, log, onFreed, onReleased, onRoom: wake });
-    occupancy.onRelease(wake);
+    const more = settings.batch && (() => this.#calls?.room ?? 0);
+    this.#slots = new Slots({ count: this.slots, perSlot, occupancy, log, more, onFreed, onReleased, onRoom });
+    this.#calls = settings.batch && this.#batchCalls(settings.batch);
+    occupancy.onRelease(onFreed);
     const suspectLease = this.#suspects && suspectLeaseMs(settings);
     const lanes = this.slots < MANY_SLOTS || settings.batch ? 1 : LANES;
     const all = settings.batch ? Math.min(this.#slots.capacity, MOST_OF_A_BATCH) : this.slots;
@@ -116,7 +121,7 @@ export class Pool implements Role {
     this.#stopped = true;
     this.#deafen();
     await Promise.all(this.#takers.map((taker) => taker.stop()));
-    this.#slots.gathering?.close();
+    this.#calls?.stop();
     this.#close();
   }
 
@@ -151,34 +156,27 @@ export class Pool implements Role {
   }
 
   #run(task: ReservedTask, takenAt: number): void {
-    const { batch } = this.#settings;
-    if (task.lost > 0 && this.#suspects) this.#runSuspect(task, takenAt, this.#suspects);
-    else if (batch) this.#runInBatch(task, takenAt, batch);
-    else this.#runAt(this.#slots.take(), task, takenAt);
-  }
-
-  #runInBatch(task: ReservedTask, takenAt: number, batch: SlotBatch): void {
+    if (task.lost > 0 && this.#suspects) return this.#runSuspect(task, takenAt, this.#suspects);
     // Without child processes a suspect has a call, and so a slot, of its own.
-    const alone = task.lost > 0;
-    const { gathering, room, hasEmpty } = this.#slots;
-    if (!alone && gathering && room > 0) return this.#runAt(gathering.join(), task, takenAt);
-    if (!hasEmpty) return alone ? this.#putOff(task) : this.#returns.handBack(task);
-    const call = this.#newCall(alone ? { max: 1, waitMs: 0 } : batch);
-    if (!alone) this.#slots.gathering = call;
-    this.#runAt(call.join(), task, takenAt);
+    const alone = task.lost > 0 && this.#calls !== undefined;
+    const place = alone ? this.#calls?.alone() : this.#calls ? this.#calls.join() : this.#slots.take();
+    if (place) this.#parts.runner.run(task, this.#handler, this.#settings, { takenAt, place });
+    else if (alone) this.#putOff(task);
+    else this.#returns.handBack(task);
   }
 
-  #newCall(batch: SlotBatch): BatchCall {
+  #batchCalls(batch: SlotBatch): BatchCalls {
     const { engine, executors } = this.#parts;
-    const execute = (attempts: readonly Attempt[]) => {
-      engine.metrics.batches.observe(attempts.length, this.queue);
-      return executors.executeBatch(attempts, this.#handler);
-    };
-    return new BatchCall({ ...batch, execute, slot: this.#slots.take() });
-  }
-
-  #runAt(place: Place, task: ReservedTask, takenAt: number): void {
-    this.#parts.runner.run(task, this.#handler, this.#settings, { takenAt, place });
+    return new BatchCalls({
+      batch,
+      takeSlot: () => this.#slots.takeIfFree(),
+      execute: (attempts) => {
+        engine.metrics.batches.observe(attempts.length, this.queue);
+        return executors.executeBatch(attempts, this.#handler);
+      },
+      hasWork: () => !this.#stopped && (this.#left.some((left) => left > 0) || this.#news.includes(true)),
+      onRoom: () => this.#wake(),
+    });
   }
 
   /** A suspect has a slot only while its handler runs: others use it while it waits for a process. */

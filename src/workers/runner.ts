@@ -184,7 +184,7 @@ export class Runner {
     const { lease, settings } = attempt;
     if (ending === "release") return engine.leases.release(lease, settings);
     if (ending === "lose") return engine.leases.lose(lease, settings);
-    if ("result" in ending) return engine.leases.complete(lease, ending.result, settings, attempt.sampled);
+    if ("result" in ending) return engine.leases.complete(lease, ending.result, settings, attempt.untimed);
     if (isUndoHandler(handler)) {
       const isLast = ending.failure.kind === "give-up" || attempt.task.attempt >= settings.attempts;
       if (isLast) return this.#giveUpUndoing(attempt, handler, ending.failure);
@@ -249,6 +249,8 @@ function note(attempt: Attempt, end: HandlerEnd): void {
   else if (aborted === "timeout")
     log.warn({ timeoutMs: settings.timeoutMs }, "runner: the attempt took longer than its timeout");
 
+  // It had not begun.
+  if (end.kind === "overdue" && attempt.ranMs === undefined) return;
   if (end.kind === "overdue") log.warn({ aborted }, "runner: the handler ignored its signal; no longer waiting for it");
   else if (end.kind === "lost") log.warn({ how: end.how }, "runner: the process that ran the task died");
   else if (end.kind === "permanent")

@@ -1,5 +1,4 @@
 import type { Logger } from "../log.ts";
-import type { BatchCall } from "./batch-call.ts";
 import type { Occupancy } from "./occupancy.ts";
 import type { Place } from "./place.ts";
 
@@ -10,6 +9,8 @@ export interface SlotsOptions {
   readonly perSlot: number;
   readonly occupancy: Occupancy;
   readonly log: Logger;
+  /** How many tasks have room besides those for free slots; default none. */
+  readonly more?: (() => number) | undefined;
   /** Called when a handler has ended. */
   onFreed(): void;
   /** Called when room that was claimed is released; it may be claimed again at once. */
@@ -22,8 +23,6 @@ export interface SlotsOptions {
 export class Slots {
   /** How many tasks can run at once. */
   readonly capacity: number;
-  /** The call that tasks may join, or the last one. */
-  gathering: BatchCall | undefined;
   readonly #options: SlotsOptions;
   /** Running handlers. */
   #busy = 0;
@@ -44,23 +43,15 @@ export class Slots {
    * at most as many additional tasks are requested.
    */
   get free(): number {
-    const { occupancy, perSlot } = this.#options;
+    const { occupancy, perSlot, more } = this.#options;
     if (occupancy.claimed) return 0;
-    return Math.max(0, this.#empty * perSlot + this.room - this.#claimed);
+    return Math.max(0, this.#empty * perSlot + (more?.() ?? 0) - this.#claimed);
   }
 
   /** How many slots have no task at all, and are not needed for requested ones. */
   get idle(): number {
-    return Math.floor(Math.max(0, this.free - this.room) / this.#options.perSlot);
-  }
-
-  /** How many tasks may join the current call. */
-  get room(): number {
-    return this.gathering?.room ?? 0;
-  }
-
-  get hasEmpty(): boolean {
-    return this.#empty > 0;
+    const { perSlot, more } = this.#options;
+    return Math.floor(Math.max(0, this.free - (more?.() ?? 0)) / perSlot);
   }
 
   get #empty(): number {
@@ -80,7 +71,12 @@ export class Slots {
     if (tasks > 0) this.#options.onReleased();
   }
 
-  /** Takes a slot. */
+  /** Takes a slot if one is free. */
+  takeIfFree(): Place | undefined {
+    return this.#empty > 0 && !this.#options.occupancy.claimed ? this.take() : undefined;
+  }
+
+  /** Takes a slot, which must be free. */
   take(): Place {
     this.#busy += 1;
     this.#inHand += 1;

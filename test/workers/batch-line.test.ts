@@ -86,6 +86,35 @@ describe("the calls of a handler with batch", () => {
     ]);
   });
 
+  it("have each task once, and no more calls at once than slots, when they are short and many", async () => {
+    let [running, most] = [0, 0];
+    const { calls, handler } = batchHandler(
+      { max: 8 },
+      async ({ inputs }) => {
+        running += 1;
+        most = Math.max(most, running);
+        await delay(10);
+        running -= 1;
+        return inputs;
+      },
+      { concurrency: 2 },
+    );
+    shop = await openWorkshop([handler]);
+    const ids = await submitAll(numbers(400));
+    const worker = await shop.worker({ drainTimeoutMs: 10_000 });
+    await eventually(() => calls.length > 20);
+    await worker.stop();
+    const left = await Promise.all(ids.map((id) => shop.look(id)));
+    for (const { state, attempts, lost } of left) {
+      if (state === "succeeded") expect([attempts, lost]).to.deep.equal([1, 0]);
+      else expect([state, attempts, lost]).to.deep.equal(["waiting", 0, 0]);
+    }
+    await shop.worker();
+    await allEnded(ids);
+    expect(most).to.equal(2);
+    expect(calls.flatMap(({ inputs }) => inputs).toSorted((a, b) => Number(a) - Number(b))).to.deep.equal(numbers(400));
+  });
+
   for (const concurrency of [1, 2]) {
     it(`have at most ${concurrency} of the tasks of one key at a time, in the order of submission`, async () => {
       let [running, most] = [0, 0];

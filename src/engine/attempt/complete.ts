@@ -68,11 +68,11 @@ export class Completions {
     for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.tell(id, null);
   }
 
-  add(lease: Lease, result: Answer, settings: QueueSettings, sampled: boolean): Promise<CompleteVerdict> {
+  add(lease: Lease, result: Answer, settings: QueueSettings, untimed: Completion["untimed"]): Promise<CompleteVerdict> {
     const { queue, id, fence } = lease;
     const { resultTtlMs, tombstoneTtlMs } = settings;
     // Member by member, since spreading objects is much slower, and this runs for every task.
-    const [keepMs, tombstoneMs, untimed] = [resultTtlMs, tombstoneTtlMs, sampled ? undefined : 1] as const;
+    const [keepMs, tombstoneMs] = [resultTtlMs, tombstoneTtlMs];
     const item = { queue, id, fence, result: encodeResult(result), keepMs, tombstoneMs, untimed };
     const batch = isLarge(item.result) ? this.#large : this.#batch;
     return this.#parts.homes.at(id, (partition) => batch.add(partition, item), isUnknown);

@@ -39,9 +39,9 @@ end
 -- Ends one task. Returns its verdict: see complete.lua.
 --   ends    what has ended of its queue in this call: see Completion.complete
 --   stay    see Result.stay
---   timed   whether its service time counts
+--   untimed how much of its time is no service time, ms; nil if all
 --   teller  see Notices.ended
-local function complete_one(call, ends, id, fence, result, stay, timed, teller)
+local function complete_one(call, ends, id, fence, result, stay, untimed, teller)
   local key = task_key(call, id)
   local state, run, extra, listeners = unpack(redis.call('HMGET', key, STATE, RUN, EXTRA, LISTENERS))
   if not state then return 'unknown' end
@@ -69,8 +69,8 @@ local function complete_one(call, ends, id, fence, result, stay, timed, teller)
     -- Nothing of it is rare but its key.
     if extra then Keyed.free(call, ends.queue, id, extra) end
   end
-  if timed then
-    local time = call.now - begun
+  if untimed then
+    local time = call.now - begun - untimed
     -- The clock may have been set back in between.
     times[#times + 1] = time > 0 and time or 0
   end
@@ -93,7 +93,8 @@ function Completion.complete(call, args, at, asked, lane)
   for _ = 1, groups do
     local queue, tasks = args[at + GROUP.queue], tonumber(args[at + GROUP.tasks])
     local stay = Result.stay(call, args[at + GROUP.keepMs], args[at + GROUP.tombstoneMs])
-    local timed = args[at + GROUP.untimed] == ''
+    local untimed = args[at + GROUP.untimed]
+    untimed = untimed == '' and 0 or tonumber(untimed)
     at = at + GROUP.width
     -- The ends of a queue: the ids; for successes the service times that count, and their entries for Settle.note_finished; and how many were
     -- canceled.
@@ -105,7 +106,7 @@ function Completion.complete(call, args, at, asked, lane)
     end
     for _ = 1, tasks do
       nth = nth + 1
-      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + RESULT], stay, timed, teller)
+      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + RESULT], stay, untimed, teller)
       at = at + WIDTH
     end
   end

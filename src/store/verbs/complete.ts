@@ -8,8 +8,11 @@ import type { Retention } from "./settle.ts";
 /** A task that has succeeded, with its encoded result. */
 export interface Completion extends Lease, Retention {
   readonly result: string | Buffer;
-  /** 1 if its service time does not count in the statistics of the queue, as of all tasks of a batch but one. */
-  readonly untimed?: 1 | undefined;
+  /**
+   * What does not count as its service time in the statistics of the queue: as many ms since it was taken, or all of it, as for all tasks
+   * of a batch but one.
+   */
+  readonly untimed?: number | "all" | undefined;
 }
 
 /** The verdict, see complete.lua. */

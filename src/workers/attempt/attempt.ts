@@ -4,7 +4,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import { messageOf, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import type { Lease, ReservedTask, StepVerdict, WriteAnswer } from "../../store/verbs/scripts.ts";
+import type { Completion, Lease, ReservedTask, StepVerdict, WriteAnswer } from "../../store/verbs/scripts.ts";
 import type { Input } from "../../task.ts";
 import type { InSpan } from "../../telemetry/spans.ts";
 import type { AttemptTrace } from "../../telemetry/tracing.ts";
@@ -48,8 +48,10 @@ export class Attempt implements TaskActions {
   readonly claimSlot: ClaimSlot | undefined;
   /** Undefined if it is not traced. */
   readonly trace: AttemptTrace | undefined;
-  /** Whether its service time counts in the statistics: of a batch, that of one task does. */
-  sampled = true;
+  /** How long it waited for its call after it was taken, ms. */
+  waitedMs = 0;
+  /** What does not count as service time, see Completion. */
+  untimed: Completion["untimed"];
   readonly #parts: Pick<AttemptParts, "engine" | "log" | "limits">;
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;

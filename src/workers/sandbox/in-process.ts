@@ -87,7 +87,8 @@ function mayBeLeft({ aborted, settings }: Attempt): boolean {
  */
 function noteSample(attempts: readonly Attempt[], ends: readonly HandlerEnd[]): void {
   const last = ends.findLastIndex(({ kind }) => kind === "result");
-  for (const [n, attempt] of attempts.entries()) attempt.sampled = n === last;
+  for (const [n, attempt] of attempts.entries())
+    attempt.untimed = n === last ? Math.round(attempt.waitedMs) || undefined : "all";
 }
 
 /** What a handler can do with one task of a batch: its log lines have the id, which no scope gives them. */

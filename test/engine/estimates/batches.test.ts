@@ -3,7 +3,7 @@ import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../src/engine/estimates/slots-wanted.ts";
 import { turnoversBefore } from "../../../src/engine/estimates/turnovers.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
-import { openEngine } from "../../helpers/engine.ts";
+import { openEngine, resultOf } from "../../helpers/engine.ts";
 import { simulateBatchLine } from "../../shared/batch-line-simulation.ts";
 import { ARRIVALS, WORKLOADS, type WorkloadName } from "../../shared/line-simulation.ts";
 
@@ -59,6 +59,26 @@ describe("an estimate for slots that run several tasks in one call", () => {
       expect(await seen())
         .to.include({ slots: 4 })
         .and.not.have.property("batch");
+    } finally {
+      await t.close();
+    }
+  });
+
+  it("is based on one service time for each call, without the time for which its tasks waited", async () => {
+    const t = await openEngine();
+    try {
+      const seen = async () => (await t.engine.queues.figures(["jobs"]))[0]?.snapshot;
+      for (const [id, untimed] of [
+        ["a", "all"],
+        ["b", 3_600_000],
+      ] as const) {
+        await t.submit({ id });
+        const [task] = await t.reserve(1);
+        const lease = { queue: "jobs", id, fence: task?.fence ?? "" };
+        expect(await t.engine.leases.complete(lease, resultOf("x"), t.settings, untimed)).to.equal("done");
+        if (untimed === "all") expect(await seen()).to.include({ samples: 0 });
+      }
+      expect(await seen()).to.include({ samples: 1, meanMs: 0 });
     } finally {
       await t.close();
     }
