@@ -27,6 +27,7 @@ const catalogue = {
   "wrong-host": [421, "This host name is not served here"],
   "idempotency-conflict": [422, "The Idempotency-Key was used with another input"],
   "rate-limited": [429, "Too many requests"],
+  "too-many-tasks": [429, "The caller has too many tasks"],
   "task-failed": [500, "The task failed"],
   "task-timeout": [500, "The task took too long"],
   "worker-lost": [500, "The task lost its worker too often"],

@@ -7,6 +7,7 @@ export {
   type HandlerOptions,
   type HandlerResult,
   type KeyedOptions,
+  type LimitOptions,
 } from "./handler/define.ts";
 export { fetchPage } from "./handler/fetch/fetch-page.ts";
 export { FetchError, type FetchFailure, type Page } from "./handler/fetch/guarded-fetch.ts";

@@ -7,6 +7,7 @@ export const SUBMISSION_VERDICTS = [
   "foreign",
   "full",
   "webhooks-full",
+  "too-many",
   "long",
   "dry",
   "not-durable",

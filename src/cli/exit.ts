@@ -14,7 +14,7 @@ export const EXIT = {
   gone: 3,
   unreachable: 4,
   notAllowed: 5,
-  /** Queue full, line too long, conflict. */
+  /** Queue full, too many tasks, line too long, conflict. */
   refused: 6,
   timeout: 124,
   interrupted: 130,

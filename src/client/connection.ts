@@ -78,8 +78,10 @@ export class Connection {
   /** Waits before the next attempt. @throws the error, if another attempt would not help; the signal's reason */
   async pause(error: PaihaoError, attempt: number, signal: AbortSignal | undefined): Promise<void> {
     const { kind, code, problem, retryAfter } = error;
-    // The caller must learn of a full queue or a line that is too long. The problem of a task, which has a state, is final.
-    const helps = !problem.state && (kind === "unreachable" || problem.status === 429 || code === "not-durable");
+    // The caller must learn that it has too many tasks, of a full queue, or a line that is too long. The problem of a task, which has a state, is final.
+    const helps =
+      !problem.state &&
+      (kind === "unreachable" || (problem.status === 429 && code !== "too-many-tasks") || code === "not-durable");
     if (!helps || attempt >= (this.#options.attempts ?? ATTEMPTS) || (retryAfter ?? 0) > LONGEST_RETRY_AFTER_S)
       throw error;
     await sleep(pauseMs(attempt, retryAfter), signal);

@@ -18,8 +18,10 @@ export interface QueueSettings
   readonly maxLost: number;
   /** Whether it has a circuit breaker, as gateways have. */
   readonly hasBreaker: boolean;
-  /** How many tasks of one key run at once; undefined if the line is not keyed. */
+  /** How many tasks of one key run at once; undefined if the line is not keyed. A line with a `limit` is keyed by caller. */
   readonly keyedConcurrency: number | undefined;
+  /** How many tasks of one key may wait, Infinity for any number; undefined if they are not counted. */
+  readonly keyedWaiting?: number | undefined;
   /** The handler has undos. */
   readonly undo: boolean;
   /** Whether the undo of a task, or the next task of its key, must wait until its handler has ended. */
@@ -28,6 +30,9 @@ export interface QueueSettings
 
 /** A number above any count that Lua represents exactly. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
+/** More than any key has running. */
+const ANY_NUMBER = 1_000_000_000;
 
 /** Maximum number of dead tasks kept for a queue; beyond that the oldest are deleted. */
 export const DEAD_CAP = 10_000;
@@ -39,6 +44,7 @@ export function retentionOf(settings: QueueSettings): Retention {
 
 /** The settings of a handler's queue. */
 export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
+  const { keyed, limit } = handler;
   return {
     queue: handler.queue,
     concurrency: handler.concurrency ?? config.concurrency,
@@ -52,9 +58,10 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     batch: handler.batch,
     hasBreaker: isGateway(handler),
     targetWaitMs: handler.targetWaitMs,
-    keyedConcurrency: handler.keyed?.concurrency,
+    keyedConcurrency: limit ? (limit.running ?? ANY_NUMBER) : keyed?.concurrency,
+    keyedWaiting: limit && (limit.waiting ?? Number.POSITIVE_INFINITY),
     undo: handler.undo !== undefined,
-    exclusive: handler.undo !== undefined || handler.keyed !== undefined,
+    exclusive: handler.undo !== undefined || keyed !== undefined || limit?.running !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,
     tombstoneTtlMs: handler.tombstoneTtlMs ?? config.tombstoneTtlMs,
     deadTtlMs: config.deadTtlMs,

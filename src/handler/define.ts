@@ -18,6 +18,7 @@ export type {
   HandlerOptions,
   HandlerResult,
   KeyedOptions,
+  LimitOptions,
 } from "./options.ts";
 
 /** Marks handlers across copies of this module, since a handler file may load another copy than the server. */
@@ -87,6 +88,9 @@ export function defineHandler<I, R, Q extends string, In>(
   }
   if (isInternalQueue(queue) && !internal.has(options))
     throw wrong("queue", queue, `a name that does not start with "${RESERVED_PREFIX}"`);
+  if (options.keyed !== undefined && options.limit !== undefined) {
+    throw error("limit cannot be combined with keyed: a task has one line key");
+  }
   if (options.batch === undefined) handler.run = (input: I, task: TaskContext) => options.run(input, task);
   else {
     if (handler.isolate !== undefined)

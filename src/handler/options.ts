@@ -29,6 +29,19 @@ export interface KeyedOptions<I = unknown> {
   concurrency?: number;
 }
 
+/** How many tasks one caller may have, see {@link HandlerOptions.limit}. One of `waiting` and `running` is required. */
+export interface LimitOptions<I = unknown> {
+  /** How many may wait, in line, until a time, or for another attempt; more are refused: 429 `too-many-tasks`. Default: any number. */
+  waiting?: number;
+  /** How many may run at once, over all workers; others pass those that wait for it. Default: any number. */
+  running?: number;
+  /**
+   * What counts as one caller: at most 256 bytes; null for a task without limits. Called with the validated input when the task is
+   * submitted, so it must be fast. Default: the caller (its API key; without keys, its address).
+   */
+  by?: (input: I, task: SubmittedTask) => string | null;
+}
+
 /** How tasks are put together for one call, see {@link BatchHandlerOptions.batch}. */
 export interface BatchOptions {
   /** Most tasks of one call: 2 to 500. */
@@ -73,6 +86,8 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    * pass them. With a `concurrency` above 1, that many at once.
    */
   keyed?: KeyedOptions<I>;
+  /** Refuses more tasks of one caller than may wait, and lets others pass those above what may run. Not with `keyed`. */
+  limit?: LimitOptions<I>;
   /**
    * Cancels a task when nobody has looked at it for so long, waiting or running, unless its submission says otherwise: from 5 s to
    * 1 h.
@@ -124,6 +139,9 @@ const MAX_RATE = 10_000;
 /** The maximum of tasks with one line key that run at once. */
 const MAX_OF_A_KEY = 10_000;
 
+/** The maximum of tasks of one caller that wait. */
+const MAX_WAITING_OF_A_CALLER = 1_000_000;
+
 /** Most tasks of one call, and the longest time for which it waits for more: a task that waits holds a lease. */
 export const MOST_OF_A_BATCH = 500;
 const LONGEST_BATCH_WAIT_MS = 60_000;
@@ -164,6 +182,7 @@ export const OPTIONS = {
   rate: option("rate", "none", readRate, ["max", "per"]),
   fair: option("fair", "false", readFair, ["by", "weight"]),
   keyed: option("keyed", "none", readKeyed, ["by", "concurrency"]),
+  limit: option("limit", "none", readLimit, ["waiting", "running", "by"]),
   presence: option("presenceMs", "none", duration(PRESENCE_S.least * 1000, PRESENCE_S.most * 1000)),
   targetWait: option("targetWaitMs", "none", duration()),
   batch: option("batch", "none", readBatch, ["max", "wait"]),
@@ -230,6 +249,30 @@ function readKeyed(given: Options["keyed"], refuse: Refuse): Required<KeyedOptio
   if (given === undefined) return undefined;
   if (typeof given?.by !== "function") throw refuse(given, "{ by: (input, task) => key or null, concurrency?: 1 }");
   return { by: given.by, concurrency: count(1, MAX_OF_A_KEY)(given.concurrency, refuse, ".concurrency") ?? 1 };
+}
+
+/** Undefined: callers may have any number of tasks. */
+function readLimit(
+  given: Options["limit"],
+  refuse: Refuse,
+):
+  | {
+      readonly waiting: number | undefined;
+      readonly running: number | undefined;
+      readonly by: "caller" | KeyedOptions["by"];
+    }
+  | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== "object" || given === null || (given.waiting === undefined && given.running === undefined)) {
+    throw refuse(given, "{ waiting: 20, running: 2, by?: (input, task) => key or null }, one of the numbers at least");
+  }
+  const { by = "caller" } = given;
+  if (by !== "caller" && typeof by !== "function") throw refuse(by, "a function of the input and the task", ".by");
+  return {
+    waiting: count(1, MAX_WAITING_OF_A_CALLER)(given.waiting, refuse, ".waiting"),
+    running: count(1, MAX_OF_A_KEY)(given.running, refuse, ".running"),
+    by,
+  };
 }
 
 /** Undefined: each call gets one task. */

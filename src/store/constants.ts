@@ -13,6 +13,8 @@ export const SHARED = {
   /** The last decimal digits of a fence; those before are its time, ms since {@link SHARED.epochMs}. */
   fenceDigits: 3,
   defaultPriority: PRIORITY.default,
+  /** Above every score of a task that waits in the line of a key: arrival·16 + class, see lua/keyed.lua. */
+  parked: 2 ** 50,
   webhookQueue: INTERNAL_QUEUES.webhooks,
   undoQueue: INTERNAL_QUEUES.undo,
   /** The latest outcomes that are kept of a queue. */

@@ -120,7 +120,10 @@ export const QUEUE_FIELDS = {
   handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
   virtual: ["virtual", "of a fair line, followed by the class: the place of the task taken last, see lua/fair.lua"],
   room: ["room", "of a fair line, followed by the class: the start that newcomers get when there are many line keys"],
-  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/keyed.lua"],
+  keyed: [
+    "keyed",
+    "of a keyed line, how many tasks of one key may run at once, and whether the others are counted, see lua/keyed.lua",
+  ],
   rekey: ["rekey", "the score from which it is still to be decided which tasks may start, after a change of the limit"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;

@@ -16,7 +16,7 @@ export const queue = z.object({
   held: count
     .nullable()
     .describe(
-      "In a keyed queue, how many of the waiting tasks wait for another with the same line key; null for other queues.",
+      "In a keyed queue, or one with a `limit`, how many of the waiting tasks wait for another with the same line key; null for other queues.",
     ),
   running: count,
   dead: count,
@@ -32,6 +32,12 @@ export const queue = z.object({
     .enum(["arrival", "fair"])
     .describe(
       "`fair`: line keys (such as callers) take turns, so the index of a waiting task may rise; `eta` of the queue is then for a key without waiting tasks.",
+    ),
+  limit: z
+    .object({ waiting: count.nullable(), running: count.nullable() })
+    .nullable()
+    .describe(
+      "How many tasks of one caller, or of what else the handler counts, may wait (more are refused: 429 `too-many-tasks`) and run at once; null where any number may.",
     ),
   resting: z
     .object({ since: time, reason: text, nextProbe: time })

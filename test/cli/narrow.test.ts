@@ -15,7 +15,16 @@ const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
     rate: { accepted: 1, finished: 0.25, failed: 0 },
   },
   eta: { seconds: 7500, low: 1, high: 2, basis: "history", samples: 9 },
-  ...{ order: "arrival", resting: null, slotsWanted: null, consumes: [], input: null, actions: [], ...more },
+  ...{
+    order: "arrival",
+    limit: null,
+    resting: null,
+    slotsWanted: null,
+    consumes: [],
+    input: null,
+    actions: [],
+    ...more,
+  },
 });
 
 describe("on a narrow terminal", () => {

@@ -196,6 +196,39 @@ describe("a handler", () => {
     }
   });
 
+  it("may have limits of a caller, and refuses anything else", () => {
+    const by = () => "key";
+    expect(define({}).limit).to.equal(undefined);
+    expect(define({ limit: { waiting: 20, running: 2 } }).limit).to.deep.equal({
+      waiting: 20,
+      running: 2,
+      by: "caller",
+    });
+    expect(define({ limit: { running: 2, by } }).limit).to.deep.equal({ waiting: undefined, running: 2, by });
+    for (const wrong of [
+      true,
+      20,
+      null,
+      {},
+      { by },
+      { waiting: 0 },
+      { waiting: 1.5 },
+      { running: 0 },
+      { running: "2" },
+    ]) {
+      expect(() => define({ limit: wrong as { waiting: number } })).to.throw(TypeError, /: limit/);
+    }
+    expect(() => define({ limit: { waiting: 1, by: "ip" as never } })).to.throw(
+      TypeError,
+      /limit\.by is "ip", expected a function/,
+    );
+    expect(() => define({ limit: { wating: 1 } as never })).to.throw(TypeError, /no option "limit\.wating".*waiting/);
+    expect(() => define({ limit: { waiting: 1 }, keyed: { by } })).to.throw(
+      TypeError,
+      /limit cannot be combined with keyed/,
+    );
+  });
+
   it("has undos by step name, and refuses a function", () => {
     const undo = { book: () => 1, "*": () => 2 };
     expect(define({ undo }).undo).to.deep.equal(undo);

@@ -38,11 +38,19 @@ export function queueLines(queue: Queue): string[] {
     ["a task takes", serviceTime.mean === null ? null : `${durationText(serviceTime.mean)} on average`],
     ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
     ["order", queue.order],
+    ["of one caller", limitText(queue)],
     ["slots wanted", queue.slotsWanted],
     ["takes", queue.consumes.join(", ")],
     ["input", queue.input === null ? "anything" : JSON.stringify(queue.input)],
   ];
   return fieldLines(rows);
+}
+
+/** "at most 20 waiting, 2 running"; null without limits. */
+function limitText({ limit }: Queue): string | null {
+  if (!limit) return null;
+  const parts = Object.entries(limit).flatMap(([what, most]) => (most === null ? [] : [`${most} ${what}`]));
+  return `at most ${parts.join(", ")}`;
 }
 
 /** Names and values, one per line; names without a value are left out. */

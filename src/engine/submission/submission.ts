@@ -18,7 +18,7 @@ export interface Submission {
   readonly options: SubmitOptions;
   /** The share that it takes in a fair line; undefined in any other line. */
   readonly share?: Share | undefined;
-  /** Its key in a keyed line, null for none; undefined in any other line. */
+  /** Its key in a keyed line, or for the `limit` of its handler; null for none; undefined in any other line. */
   readonly key?: string | null | undefined;
   /** The task whose input is submitted again. */
   readonly original?: string | undefined;
@@ -84,8 +84,9 @@ function storedShare({ key, weight }: Share): string {
   return `${Math.min(WEIGHTS.max, Math.max(WEIGHTS.min, known))} ${nameOf(key)}`;
 }
 
-function storedKey(key: string | null, { keyedConcurrency = 1 }: QueueSettings): string {
-  return key === null ? String(keyedConcurrency) : `${keyedConcurrency} ${nameOf(key)}`;
+function storedKey(key: string | null, { keyedConcurrency = 1, keyedWaiting }: QueueSettings): string {
+  const most = keyedWaiting === undefined ? "" : `/${Number.isFinite(keyedWaiting) ? keyedWaiting : ""}`;
+  return key === null ? `${keyedConcurrency}${most}` : `${keyedConcurrency}${most} ${nameOf(key)}`;
 }
 
 /** A key as it is stored. */

@@ -4,6 +4,7 @@ import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import type {
   KeyTurn,
+  LimitReached,
   QueueSnapshot,
   Scripts,
   SubmitAnswer,
@@ -30,6 +31,8 @@ export interface SubmissionVerdict {
   readonly createdMs: number;
   /** Of a new task in a keyed line. */
   readonly turn?: KeyTurn | null;
+  /** Of the verdict `too-many`. */
+  readonly reached?: LimitReached | undefined;
   /** Whether the configured durability was confirmed; if not, the task is stored anyway and may run. */
   readonly durable: boolean;
 }
@@ -81,9 +84,9 @@ export class Submitter {
             return snapshot;
           };
           const wide = keys.partitions > 1 && (await others.widen(partition, placesOf(verdicts, items, snapshotAt)));
-          const all = verdicts.map(({ verdict, state, index, createdMs, turn }, i): SubmissionVerdict => {
+          const all = verdicts.map(({ verdict, state, index, createdMs, turn, reached }, i): SubmissionVerdict => {
             const place = wide ? at(wide, i) : { index, snapshot: snapshotAt(i) };
-            return { verdict, state, index: place.index, snapshot: place.snapshot, createdMs, turn, durable };
+            return { verdict, state, index: place.index, snapshot: place.snapshot, createdMs, turn, reached, durable };
           });
           this.#note(items, all);
           return all;
@@ -265,7 +268,7 @@ export class Submitter {
 }
 
 /** Nothing was stored, and no task exists. */
-const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>(["full", "webhooks-full", "long"]);
+const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>(["full", "webhooks-full", "too-many", "long"]);
 
 /** The score after all tasks of the same class. */
 const endOfClass = (item: SubmitItem): string => String((item.options.priority + 1) * SHARED.classSpan);

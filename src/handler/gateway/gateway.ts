@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { backoffMs } from "../../backoff.ts";
 import { type Duration, parseDuration } from "../../config/duration.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
-import { defineHandler, type FairOptions, type Handler, type KeyedOptions } from "../define.ts";
+import { defineHandler, type FairOptions, type Handler, type KeyedOptions, type LimitOptions } from "../define.ts";
 import { giveUp, retryLater } from "../intents.ts";
 import { BODILESS } from "../result-headers.ts";
 import type { TaskContext } from "../task-context.ts";
@@ -51,6 +51,8 @@ export interface GatewayOptions {
   fair?: boolean | FairOptions<GatewayRequest>;
   /** Sends the requests with one line key one after the other, as for a handler; `by` gets the request. */
   keyed?: KeyedOptions<GatewayRequest>;
+  /** Refuses or holds requests above the limits of one caller, as for a handler; `by` gets the request. */
+  limit?: LimitOptions<GatewayRequest>;
 }
 
 /** A handler made by {@link defineGateway}. */
@@ -98,6 +100,7 @@ export function defineGateway(options: GatewayOptions): Gateway {
     ...(options.rate === undefined ? {} : { rate: options.rate }),
     ...(options.fair === undefined ? {} : { fair: options.fair }),
     ...(options.keyed === undefined ? {} : { keyed: options.keyed }),
+    ...(options.limit === undefined ? {} : { limit: options.limit }),
     run: (request, task) => forward(forwarder, request, task),
   });
   return { ...handler, gateway };

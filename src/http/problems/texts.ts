@@ -170,6 +170,15 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     action: "Wait for `Retry-After` seconds. The RateLimit headers of every response say how much is left.",
     example: { detail: "At most 100 requests in 60 s." },
   },
+  "too-many-tasks": {
+    meaning:
+      "As many of this caller's tasks wait in the queue as its handler allows (`limit`), in line, until a time, or for another attempt. Nothing was stored.",
+    action: "Submit again after `Retry-After` seconds, when the first of them should start, or cancel one of them.",
+    example: {
+      detail: "At most 20 tasks of one caller may wait in this queue.",
+      ...{ queue: "thumbnails", limit: 20, waiting: 20, running: 2 },
+    },
+  },
   "task-failed": {
     meaning: "The handler failed: it used up its attempts, or gave up; the other members then say why.",
     action: "Read title and detail. Submitting the task again helps only if the cause was temporary.",

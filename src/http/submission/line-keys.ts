@@ -12,20 +12,22 @@ const MAX_KEY_BYTES = 256;
 type Derivable = Parameters<KeyedOptions["by"]>[1];
 
 /**
- * The line key whose share of a fair line a submission takes, and its key in a keyed one; null if it has none.
+ * The line key whose share of a fair line a submission takes, and its key in a keyed one, or the one that `limit` counts; null if it has
+ * none.
  * @param value the validated input
  * @throws ProblemError invalid-input if the handler's `by` gives no key
  */
 export function lineKeysOf(
   ctx: Context,
-  { fair, keyed }: Handler,
+  { fair, keyed, limit }: Handler,
   task: Derivable,
   value: unknown,
   log: Logger,
 ): Pick<Submission, "share" | "key"> {
+  const by = limit?.by ?? keyed?.by;
   return {
     share: fair && shareOf(ctx, fair, task, value, log),
-    key: keyed && derivedKey(keyed.by, task, value, log),
+    key: by && (by === "caller" ? senderOf(ctx) : derivedKey(by, task, value, log)),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { ProblemError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
+import type { LimitReached, QueueSnapshot } from "../../store/verbs/scripts.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 import { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
@@ -14,7 +15,7 @@ import { paths } from "../task/links.ts";
  */
 export function refusalOf(
   { id, queue, caller }: Pick<Submission, "id" | "queue" | "caller">,
-  { verdict, index, snapshot, createdMs, durable }: SubmissionVerdict,
+  { verdict, index, snapshot, createdMs, durable, reached }: SubmissionVerdict,
   { byKey, signature }: { byKey: boolean; signature(task: Parameters<typeof signatureOf>[1]): string },
 ): ProblemError | undefined {
   switch (verdict) {
@@ -32,6 +33,8 @@ export function refusalOf(
         extensions: { queue, waiting: snapshot.waiting, scheduled: snapshot.scheduled },
         retryAfterS: fullRetryAfterS(snapshot),
       });
+    case "too-many":
+      return tooMany(queue, reached, snapshot);
     case "webhooks-full":
       return new ProblemError(
         "queue-full",
@@ -66,6 +69,17 @@ export function checkAccepted(
 ): void {
   const refusal = refusalOf(submission, verdict, { byKey, signature: (task) => signatureOf(ctx, task) });
   if (refusal) throw refusal;
+}
+
+/** The error of a caller that has as many tasks as may wait; it can submit again when the first of them starts. */
+export function tooMany(queue: string, reached: LimitReached | undefined, snapshot: QueueSnapshot): ProblemError {
+  if (!reached) return new ProblemError("too-many-tasks", undefined, { extensions: { queue } });
+  const { first, ...figures } = reached;
+  const eta = estimate(snapshot, first, Date.now());
+  return new ProblemError("too-many-tasks", `At most ${figures.limit} tasks of one caller may wait in this queue.`, {
+    extensions: { queue, ...figures },
+    retryAfterS: eta ? pendingRetryAfterS(eta, snapshot, null) : UNKNOWN_PLACE_S,
+  });
 }
 
 /** The error of an id that is taken. */

@@ -23,12 +23,12 @@ export function assembleSubmission(
   api: Api,
   { id, identity, trace, original, handler, options: given, checked }: SubmissionParts,
 ): Submission {
-  const { queue, fair, keyed, presenceMs } = handler;
+  const { queue, fair, keyed, limit, presenceMs } = handler;
   const { input, mediaType, value } = checked;
   const caller = callerOf(ctx);
   const options = presenceMs === undefined || given.presenceMs !== null ? given : { ...given, presenceMs };
   const derivable = { id, queue, query: options.query, mediaType, caller };
-  const { share, key } = fair || keyed ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
+  const { share, key } = fair || keyed || limit ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
   return { id, queue, input, mediaType, identity, caller, options, share, key, trace, original };
 }
 

@@ -12,8 +12,8 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
     delete: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
     move: (access, _, task) => hasScope(access, ROUTES.move.scopes) && mayEnd(access, task),
     place: (access, { handlers }, { queue, state }) => {
-      const { fair, keyed } = handlers.get(queue) ?? {};
-      return access.scopes.has("admin") && state === "waiting" && !fair && !keyed;
+      const { fair, keyed, limit } = handlers.get(queue) ?? {};
+      return access.scopes.has("admin") && state === "waiting" && !fair && !keyed && !limit;
     },
     retry: (access) => hasScope(access, ROUTES.retry.scopes),
     again: (access, { handlers }, task) =>

@@ -11,21 +11,27 @@
 -- last empty, every start is marked, as earlier releases always did: they take only marked members for holders. Holders are therefore
 -- marked, or are the first unmarked member.
 --
--- Q.keyed is the limit, followed by a space if it was changed since the queue was last empty.
+-- Q.keyed is the limit, followed by a space if it was changed since the queue was last empty, and by " /" in a counted line.
+--
+-- A counted line is that of a handler with `limit`: the line of a key has all of its tasks that have not ended, so that they can be counted.
+-- Every start is marked, and a scheduled or retrying task is parked: its score is C.parked + when it is due. It holds nothing.
 --
 -- F.key is "arrival name": when it joined the line (hlc; 0 as long as it is scheduled), and the name of the key ("=" or "#" first);
 -- the arrival alone if it has none. F.extra is the same while the task has no other rare field. Tasks that joined before the queue was
 -- keyed have no such field, and count as arrived before all others.
 local Keyed = {}
 
+local whole = Number.whole
+
 local NO_KEY = '1'
 
--- The state of each queue in one call: its limit (false if it is not keyed); whether that was changed; scores and ids of tasks that may
--- start but are not in K.startable yet; and whether no other task could start before, so that free slots wait for them.
+-- The state of each queue in one call: its limit (false if it is not keyed); whether that was changed; whether the line is counted; scores
+-- and ids of tasks that may start but are not in K.startable yet; and whether no other task could start before, so that free slots wait for
+-- them.
 local function state_of(call)
   local state = call.keyed
   if not state then
-    state = { limits = {}, changed = {}, opening = {}, freed = {} }
+    state = { limits = {}, changed = {}, counted = {}, opening = {}, freed = {} }
     call.keyed = state
   end
   return state
@@ -38,26 +44,40 @@ function Keyed.limit(call, queue, known)
     if state.limits[queue] ~= nil then return state.limits[queue] end
     known = redis.call('HGET', K.queue(call, queue), Q.keyed)
   end
-  local limit, space = string.match(known or '', '^(%d+)( ?)')
-  state.limits[queue], state.changed[queue] = tonumber(limit) or false, space == ' '
+  local limit, space, slash = string.match(known or '', '^(%d+)( ?)(/?)')
+  state.limits[queue], state.changed[queue], state.counted[queue] = tonumber(limit) or false, space == ' ', slash == '/'
   return state.limits[queue]
 end
 
--- Whether the limit of a queue was changed since it was last empty.
+-- Whether the line of a queue is counted.
+function Keyed.is_counted(call, queue)
+  Keyed.limit(call, queue)
+  return state_of(call).counted[queue]
+end
+
+-- Whether the limit of a queue was changed since it was last empty, or its line is counted: every start is marked.
 function Keyed.is_changed(call, queue)
   Keyed.limit(call, queue)
   return state_of(call).changed[queue]
 end
 
 -- The stored form of a queue's new limit. empty: no task of it waits, is scheduled or runs.
-function Keyed.stored_limit(call, queue, limit, empty)
+function Keyed.stored_limit(call, queue, limit, counted, empty)
   local before = Keyed.limit(call, queue)
+  if counted then return limit .. ' /' end
   return limit .. (before and not empty and (Keyed.is_changed(call, queue) or before ~= limit) and ' ' or '')
 end
 
--- Arrival and name of a task's line key ("" for none), from the field or from a submission ("limit name").
+-- Arrival and name of a task's line key ("" for none).
 function Keyed.parts(key)
   return string.match(key or NO_KEY, '^(%d+) ?(.*)$')
+end
+
+-- What a submission says of its key: the limit, the name ("" for none), whether the line is counted, and how many tasks of the key may wait
+-- there, nil for any number. Of "limit name" or "limit/most name".
+function Keyed.asked(key)
+  local limit, slash, most, name = string.match(key, '^(%d+)(/?)(%d*) ?(.*)$')
+  return tonumber(limit), name, slash == '/', tonumber(most)
 end
 
 function Keyed.line(call, queue, name)
@@ -133,12 +153,43 @@ function Keyed.enter(call, queue, id, name, arrival, score)
   if name == '' then return 0 end
   local line = Keyed.line(call, queue, name)
   redis.call('ZADD', line, Keyed.place_by_arrival(arrival, score), id)
-  return redis.call('ZCARD', line) - 1
+  return redis.call('ZRANK', line, id)
 end
 
 -- The number of marked members of a line.
 local function marked_in(line)
   return redis.call('ZCOUNT', line, '-inf', '(0')
+end
+
+-- Whether a member of the line of a key is parked there.
+function Keyed.is_parked(line, id)
+  return tonumber(redis.call('ZSCORE', line, id) or 0) >= C.parked
+end
+
+-- In a counted line, a task that waits until it is due stays in the line of its key, behind those that may start.
+function Keyed.park(call, queue, id, key, due)
+  local _, name = Keyed.parts(key)
+  if name == '' or not Keyed.is_counted(call, queue) then return end
+  redis.call('ZADD', Keyed.line(call, queue, name), whole(C.parked + due), id)
+end
+
+-- Why a key takes no further task into a counted line: nil if fewer than `most` wait or are due later. Else "too-many", what
+-- an estimate needs of the task that leaves them first (state, index, nothing, when it is due, its turn), `most`, and how many wait and run.
+function Keyed.refusal(call, queue, name, most)
+  if not most or name == '' or not Keyed.limit(call, queue) then return nil end
+  local line = Keyed.line(call, queue, name)
+  local running = marked_in(line)
+  local waiting = redis.call('ZCARD', line) - running
+  if waiting < most then return nil end
+  Keyed.open_freed(call)
+  local first = redis.call('ZRANGE', line, running, running)[1]
+  local rank = redis.call('ZRANK', K.waiting(call, queue), first)
+  local place = S.scheduled .. '   ' .. (redis.call('ZSCORE', K.scheduled(call, queue), first) or '') .. '   '
+  if rank then
+    local score = redis.call('ZSCORE', K.waiting(call, queue), first)
+    place = S.waiting .. ' ' .. whole(rank) .. '   ' .. Keyed.turn(call, queue, first, '0 ' .. name, score)
+  end
+  return 'too-many ' .. place .. ' ' .. most .. ' ' .. waiting .. ' ' .. running
 end
 
 -- Marks the holders after a task that has joined the line of their line key. Returns the rank of the task.
@@ -147,7 +198,7 @@ local function mark_behind(call, queue, line, id)
   if rank < marked then return rank end
   -- The task may have displaced the last one that may hold the key.
   for _, other in ipairs(redis.call('ZRANGE', line, rank + 1, math.max(rank, marked + 1))) do
-    if not redis.call('ZSCORE', K.waiting(call, queue), other) then
+    if not redis.call('ZSCORE', K.waiting(call, queue), other) and not Keyed.is_parked(line, other) then
       redis.call('ZADD', line, -1, other)
       rank = rank + 1
     end
@@ -169,7 +220,7 @@ function Keyed.join(call, queue, id, key, score, holds)
   local arrival, name = Keyed.parts(key)
   if name == '' then return open(call, queue, id, score) end
   local line, place = Keyed.line(call, queue, name), Keyed.place_by_arrival(arrival, score)
-  if holds then redis.call('ZADD', line, 'NX', place, id) else redis.call('ZADD', line, place, id) end
+  if holds then redis.call('ZADD', line, 'LT', place, id) else redis.call('ZADD', line, place, id) end
   Keyed.open_freed(call)
   if mark_behind(call, queue, line, id) < limit then
     Keyed.close_pushed(call, queue, line, limit)
@@ -196,13 +247,15 @@ function Keyed.is_full(call, queue, id, state, key)
   local _, name = Keyed.parts(key)
   if not limit or name == '' or not (state == S.waiting or state == S.scheduled or state == S.retrying) then return false end
   local line = Keyed.line(call, queue, name)
-  local stands = redis.call('ZSCORE', line, id)
-  if stands and (tonumber(stands) < 0 or state == S.retrying) then return false end
+  local stands = tonumber(redis.call('ZSCORE', line, id) or C.parked)
+  if stands < 0 or (state == S.retrying and stands < C.parked) then return false end
   local marked = marked_in(line)
   local holders = marked
   if holders < limit then
     local other = redis.call('ZRANGE', line, marked, marked)[1]
-    if other and other ~= id and not redis.call('ZSCORE', K.waiting(call, queue), other) then holders = holders + 1 end
+    if other and other ~= id and not redis.call('ZSCORE', K.waiting(call, queue), other) and not Keyed.is_parked(line, other) then
+      holders = holders + 1
+    end
   end
   return holders >= limit
 end
@@ -241,7 +294,14 @@ end
 -- ended.
 function Keyed.keep(call, queue, id, key)
   local _, name = Keyed.parts(key)
-  if name ~= '' then redis.call('ZADD', Keyed.line(call, queue, name), 'XX', -1, id) end
+  if name ~= '' and not Keyed.is_counted(call, queue) then redis.call('ZADD', Keyed.line(call, queue, name), 'XX', -1, id) end
+end
+
+-- A task that held its key waits for another attempt, until it is due. With a limit of 1 it keeps the key.
+function Keyed.retry(call, queue, id, key, due)
+  if Keyed.limit(call, queue) == 1 and not Keyed.is_counted(call, queue) then return end
+  Keyed.free(call, queue, id, key)
+  Keyed.park(call, queue, id, key, due)
 end
 
 -- A task that held its key has ended, or waits for another attempt without holding it: the next of its key may start.
@@ -269,17 +329,24 @@ function Keyed.leave(call, queue, id, key)
   if name ~= '' then Keyed.leave_line(call, queue, id, name) end
 end
 
--- A task that waits or is scheduled gets another key, "" for none; its place and its arrival stay.
-function Keyed.change(call, queue, id, state, key, name)
+-- A task that waits or is scheduled gets another key, "" for none; its place and its arrival stay. Returns why not: see Keyed.refusal.
+function Keyed.change(call, queue, id, state, key, name, most)
   local score = state == S.waiting and redis.call('ZSCORE', K.waiting(call, queue), id)
   -- For a task that joined before the queue was keyed, its place says when that was.
   key = key or string.format('%.0f', score and math.floor(score % C.classSpan) or 0)
   local arrival, before = Keyed.parts(key)
-  if before == name then return end
-  if score then Keyed.leave(call, queue, id, key) end
+  if before == name then return nil end
+  local refusal = Keyed.refusal(call, queue, name, most)
+  if refusal then return refusal end
+  Keyed.leave(call, queue, id, key)
   key = name == '' and arrival or arrival .. ' ' .. name
   redis.call('HSET', K.task(call, id), F.key, key, F.extra, '1')
-  if score then Keyed.join(call, queue, id, key, score) end
+  if score then
+    Keyed.join(call, queue, id, key, score)
+  else
+    Keyed.park(call, queue, id, key, redis.call('ZSCORE', K.scheduled(call, queue), id) or 0)
+  end
+  return nil
 end
 
 return Keyed

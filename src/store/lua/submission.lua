@@ -44,13 +44,13 @@ function Submission.join_line(call, queue, state)
 end
 
 -- A submission carries the limit of its queue: after a change, reserve.lua decides anew which tasks may start.
-local function align_limit(call, queue, state, limit)
+local function align_limit(call, queue, state, limit, counted)
   local counters = K.queue(call, queue)
   local empty = state.waiting + state.scheduled == 0 and redis.call('EXISTS', K.leases(call, queue)) == 0
   -- Without keys, it becomes a plain line again once it is empty.
   if not limit and not empty then return end
-  local stored = limit and Keyed.stored_limit(call, queue, limit, empty)
-  state.limit = Keyed.limit(call, queue, stored)
+  local stored = limit and Keyed.stored_limit(call, queue, limit, counted, empty)
+  state.limit, state.is_counted = Keyed.limit(call, queue, stored), counted
   if not limit then
     redis.call('HDEL', counters, Q.keyed, Q.rekey)
     redis.call('UNLINK', K.startable(call, queue))
@@ -159,11 +159,8 @@ local function submit_one(call, batch, group, state, n)
   local id, input, digest = args[group.ids + n], args[group.inputs + n], group.digests and args[group.digests + n] or ''
   local key, listener = K.task(call, id), Submission.listener(batch, group, n)
   local share = group.shares and args[group.shares + n] ~= '' and args[group.shares + n]
-  local limit, name = false, ''
-  if group.keys and args[group.keys + n] ~= '' then
-    limit, name = Keyed.parts(args[group.keys + n])
-    limit = tonumber(limit)
-  end
+  local limit, name, counted, most = false, '', false, nil
+  if group.keys and args[group.keys + n] ~= '' then limit, name, counted, most = Keyed.asked(args[group.keys + n]) end
 
   -- Nearly always there is no task yet, and EXISTS says so at less cost.
   if not group.options.dryRun and redis.call('EXISTS', key) == 1 then
@@ -179,14 +176,23 @@ local function submit_one(call, batch, group, state, n)
     index = newcomer_index(state.before, K.waiting(call, queue), state.entries, class)
   end
   local told = found and Fair.told_score(call, queue, found.score) or ''
-  if group.options.dryRun then return 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told end
+  local refusal = nil
+  if most then
+    Submission.join_line(call, queue, state)
+    refusal = Keyed.refusal(call, queue, name, most)
+  end
+  if group.options.dryRun then
+    -- The same submission again would not be refused.
+    return refusal and redis.call('EXISTS', key) == 0 and refusal or 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told
+  end
   local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(call, queue), id)
   local others = state.handed - (was_handed and 1 or 0)
   if state.waiting + state.scheduled + others >= group.limit then return 'full   ' end
+  if refusal then return refusal end
   if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'webhooks-full   ' end
   if group.max and index > group.max and group.delay == 0 then return 'long  ' .. index .. ' ' .. told end
 
-  if limit ~= state.limit then align_limit(call, queue, state, limit) end
+  if limit ~= state.limit or counted ~= state.is_counted then align_limit(call, queue, state, limit, counted) end
   local arrival
   if state.limit then
     state.hlc = Call.next_hlc(call, state.hlc)
@@ -200,6 +206,7 @@ local function submit_one(call, batch, group, state, n)
   state.accepted = state.accepted + 1
   if group.delay > 0 then
     redis.call('ZADD', K.scheduled(call, queue), whole(call.now + group.delay), id)
+    if arrival then Keyed.park(call, queue, id, arrival, call.now + group.delay) end
     state.scheduled = state.scheduled + 1
     return 'new ' .. S.scheduled .. '   ' .. call.now_text
   end

@@ -32,8 +32,9 @@ local function fail(call, args, at, cap)
     else
       Past.note_error(key, text)
     end
-    redis.call('ZADD', K.scheduled(call, queue), whole(call.now + tonumber(args[at + FAILURE.delayMs])), id)
-    if of_key and Keyed.limit(call, queue) ~= 1 then Keyed.free(call, queue, id, of_key) end
+    local due = call.now + tonumber(args[at + FAILURE.delayMs])
+    redis.call('ZADD', K.scheduled(call, queue), whole(due), id)
+    if of_key then Keyed.retry(call, queue, id, of_key, due) end
     Notices.change(call, id, S.retrying)
     Rate.count(call, queue, R.returned, 1)
     verdict = 'retrying'

@@ -34,12 +34,13 @@ local function to_end(call, queue, id, edge)
 end
 
 -- Another time: it leaves the line until then.
-local function to_time(call, queue, id, state, priority, delay)
+local function to_time(call, queue, id, state, of_key, priority, delay)
   if state == S.waiting then
     redis.call('ZREM', K.waiting(call, queue), id)
     redis.call('HSET', K.task(call, id), F.state, S.scheduled, F.place, whole((priority or C.defaultPriority) * CLASS), F.extra, '1')
   end
   redis.call('ZADD', K.scheduled(call, queue), whole(call.now + delay), id)
+  Keyed.park(call, queue, id, of_key, call.now + delay)
 end
 
 local function move(call, args, id, key)
@@ -57,7 +58,7 @@ local function move(call, args, id, key)
     local fraction = string.match(noted or '', '%.5$') or ''
     redis.call('HSET', key, F.priority, class, F.place, whole(class * CLASS) .. fraction)
   elseif delay then
-    if delay > 0 or not is_waiting then to_time(call, queue, id, state, priority, delay) end
+    if delay > 0 or not is_waiting then to_time(call, queue, id, state, of_key, priority, delay) end
   else
     local to = place == 'first' and to_start or to_end
     to(call, queue, id, tonumber(args[ARGS.edge]))
@@ -68,7 +69,7 @@ local function move(call, args, id, key)
 end
 
 -- Returns "moved", "not-waiting" (it has begun, is not in line if a place is wanted, or has ended), "ordered" (its line has an order of its
--- own: it is fair or keyed), "late" (its deadline would pass before), or "unknown".
+-- own: it is fair, keyed or has a limit), "late" (its deadline would pass before), or "unknown".
 register('move', {}, function(keys, args)
   local call, id, word = Call.new(keys), args[ARGS.id], args[ARGS.call]
   local key = K.task(call, id)

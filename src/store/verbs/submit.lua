@@ -54,6 +54,7 @@ local function read_state(call, queue)
     figures = figures,
     hlc = tonumber(hlc or 0),
     limit = keyed and Keyed.limit(call, queue, keyed),
+    is_counted = keyed and Keyed.is_counted(call, queue),
     handed = handed,
     waiting = redis.call('ZCARD', K.waiting(call, queue)),
     scheduled = redis.call('ZCARD', K.scheduled(call, queue)),
@@ -131,7 +132,7 @@ end
 -- and of a new one in a keyed line its turn (see keyed.lua), nothing for what there is not; or "+n" for n more tasks like the one before, each
 -- with the next index and score. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another queue),
 -- "pointer" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook, and as many
--- deliveries wait as tasks may), "long" (index above most), "dry".
+-- deliveries wait as tasks may), "long" (index above most), "too-many" (as many of its key wait as may; the rest: see Keyed.refusal), "dry".
 register('submit', {}, function(keys, args)
   local call = Call.new(keys)
   local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil }

@@ -29,7 +29,10 @@ export interface SubmitItem {
   readonly listener?: string;
   /** "weight key" in a fair line; left out in any other. */
   readonly share?: string | undefined;
-  /** "limit key" in a keyed line, "limit" if it has no key; left out in any other. */
+  /**
+   * "limit key" in a keyed line, "limit" if it has no key; "limit/most key" where tasks are counted, and at most so many of a key may wait;
+   * left out in any other line.
+   */
   readonly key?: string | undefined;
   /** The trace context of the submitter, see the field in fields.ts; "" or undefined for none. */
   readonly trace?: string | undefined;
@@ -45,8 +48,24 @@ export type SubmitVerdict =
   | "foreign"
   | "full"
   | "webhooks-full"
+  | "too-many"
   | "long"
   | "dry";
+
+/** As many tasks of a line key wait as may. */
+export interface LimitReached {
+  /** How many may wait. */
+  readonly limit: number;
+  readonly waiting: number;
+  readonly running: number;
+  /** The place of the one that leaves them first. */
+  readonly first: {
+    readonly state: "waiting" | "scheduled";
+    readonly index: number | null;
+    readonly dueMs: number | null;
+    readonly turn: KeyTurn | null;
+  };
+}
 
 /** The reply of submit.lua for a task. */
 export interface SubmitAnswer {
@@ -59,6 +78,8 @@ export interface SubmitAnswer {
   readonly createdMs: number;
   /** Of a new task in a keyed line. */
   readonly turn: KeyTurn | null;
+  /** Of the verdict `too-many`. */
+  readonly reached?: LimitReached | undefined;
 }
 
 /** The reply of submit.lua for all tasks. */
@@ -172,6 +193,9 @@ function repeatLast(all: SubmitAnswer[], times: number): void {
 function submitted(snapshot: string): SubmitAnswer {
   const words = snapshot.split(" ");
   const [verdict = "", state = "", index = "", score = "", created = ""] = words;
+  if (verdict === "too-many") {
+    return { verdict, state: null, index: null, score: "", createdMs: 0, turn: null, reached: limitReached(words) };
+  }
   return {
     verdict: verdict as SubmitVerdict,
     state: stateOf(state),
@@ -179,5 +203,20 @@ function submitted(snapshot: string): SubmitAnswer {
     score,
     createdMs: Number(created),
     turn: words.length > 5 ? keyTurn(words.slice(5)) : null,
+  };
+}
+
+/** Reads the words of Keyed.refusal in lua/keyed.lua. */
+export function limitReached([, state = "", index = "", , due = "", ...words]: readonly string[]): LimitReached {
+  const [limit, waiting, running] = words.slice(3).map(Number);
+  const isWaiting = stateOf(state) === "waiting";
+  return {
+    ...{ limit: limit ?? 0, waiting: waiting ?? 0, running: running ?? 0 },
+    first: {
+      state: isWaiting ? "waiting" : "scheduled",
+      index: optional(index),
+      dueMs: optional(due),
+      turn: isWaiting ? keyTurn(words) : null,
+    },
   };
 }

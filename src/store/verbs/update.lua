@@ -7,7 +7,8 @@ local function put(key, field, value)
   if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
 end
 
--- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it is of another revision) or "unknown".
+-- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it is of another revision), "too-many" (as many of its
+-- new line key wait as may; what follows: see Keyed.refusal) or "unknown".
 register('update', {}, function(keys, args)
   local call = Call.untimed(keys)
   local id, input, digest, word = args[ARGS.id], args[ARGS.input], args[ARGS.digest], args[ARGS.call]
@@ -20,6 +21,11 @@ register('update', {}, function(keys, args)
   if not Allowed.replace(state, run) then return 'conflict' end
   if revision ~= '' and (replaced or '0') ~= revision then return 'changed' end
 
+  if new_key ~= '' then
+    local _, name, _, most = Keyed.asked(new_key)
+    local refusal = Keyed.change(call, queue, id, state, of_key, name, most)
+    if refusal then return refusal end
+  end
   Input.drop(call, id, key)
   if digest == '' then
     redis.call('HSET', key, F.input, input)
@@ -30,10 +36,6 @@ register('update', {}, function(keys, args)
   put(key, F.digest, digest)
   put(key, F.mediaType, args[ARGS.mediaType])
   put(key, F.query, args[ARGS.query])
-  if new_key ~= '' then
-    local _, name = Keyed.parts(new_key)
-    Keyed.change(call, queue, id, state, of_key, name)
-  end
   Answers.note(key, answers, A.update .. word, 'updated')
   redis.call('HINCRBY', key, F.revision, 1)
   redis.call('HSET', key, F.extra, '1')

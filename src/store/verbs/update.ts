@@ -1,7 +1,7 @@
 import type { Call } from "./answers.ts";
 import { names, verb, written } from "./codec.ts";
 import { text } from "./reply.ts";
-import type { SubmitItem } from "./submit.ts";
+import { type LimitReached, limitReached, type SubmitItem } from "./submit.ts";
 
 /** The new input of a task. */
 interface Replacement extends Call, Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query" | "key"> {
@@ -10,7 +10,7 @@ interface Replacement extends Call, Pick<SubmitItem, "id" | "input" | "digest" |
 }
 
 /** What became of it: see update.lua. */
-export type UpdateVerdict = "updated" | "conflict" | "changed" | "unknown";
+export type UpdateVerdict = "updated" | "conflict" | "changed" | "unknown" | LimitReached;
 
 const REPLACEMENT = names<Replacement>(
   ...(["id", "input", "digest", "mediaType", "query", "call", "revision", "key"] as const),
@@ -20,6 +20,8 @@ const REPLACEMENT = names<Replacement>(
 export const update = verb(
   { args: REPLACEMENT },
   (script) =>
-    async (tag: string, replacement: Replacement): Promise<UpdateVerdict> =>
-      text(await script.text(tag, written(REPLACEMENT, replacement))) as UpdateVerdict,
+    async (tag: string, replacement: Replacement): Promise<UpdateVerdict> => {
+      const verdict = text(await script.text(tag, written(REPLACEMENT, replacement)));
+      return verdict.startsWith("too-many ") ? limitReached(verdict.split(" ")) : (verdict as UpdateVerdict);
+    },
 );

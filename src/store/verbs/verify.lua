@@ -36,7 +36,8 @@ local function agrees_waiting(call, heal, id, queue, limit, of_key)
   local score = redis.call('ZSCORE', K.waiting(call, queue), id)
   local found = redis.call('ZSCORE', K.startable(call, queue), id)
   if is_undecided(call, queue, tonumber(score)) then return true end
-  if stands and tonumber(stands) >= 0 and tonumber(stands) ~= Keyed.place_by_arrival(arrival, tonumber(score)) then
+  local marked = stands and tonumber(stands) < 0 and not Keyed.is_counted(call, queue)
+  if stands and not marked and tonumber(stands) ~= Keyed.place_by_arrival(arrival, tonumber(score)) then
     if heal then redis.call('ZREM', line, id) end
     stands = false
   end
@@ -64,6 +65,9 @@ local function agrees_with_key(call, heal, id, queue, state, of_key, run)
       Keyed.mark_holder(call, queue, id, of_key)
       Keyed.close_pushed(call, queue, line, limit)
     end
+  elseif Keyed.is_counted(call, queue) then
+    agrees = Keyed.is_parked(line, id)
+    if heal and not agrees then Keyed.retry(call, queue, id, of_key, redis.call('ZSCORE', K.scheduled(call, queue), id) or 0) end
   elseif state == S.scheduled then
     agrees = not redis.call('ZSCORE', line, id)
     if heal and not agrees then Keyed.leave_line(call, queue, id, name) end
@@ -126,7 +130,7 @@ local function check_member(call, heal, of, index_queue, id)
   if not redis.call('ZSCORE', call.base .. of .. index_queue, id) then return true end
   local of_queue, name = string.match(index_queue, '^(%S+) (.*)$')
   local queue, state, of_key = unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state, F.key))
-  local belongs = queue == of_queue and of_key and HOME[state] and state ~= S.scheduled
+  local belongs = queue == of_queue and of_key and HOME[state] and (state ~= S.scheduled or Keyed.is_counted(call, of_queue))
     and select(2, Keyed.parts(of_key)) == name
   if heal and not belongs then Keyed.leave_line(call, of_queue, id, name) end
   return belongs

@@ -75,6 +75,11 @@ describe("a verification", () => {
     ["a keyed line", 1, (n) => ({ settings: { keyedConcurrency: 1 }, key: `k${n % KEYS}` })],
     ["a keyed line over three partitions", 3, (n) => ({ settings: { keyedConcurrency: 2 }, key: `k${n % KEYS}` })],
     [
+      "a line with limits of callers",
+      1,
+      (n) => ({ settings: { keyedConcurrency: 2, keyedWaiting: 8 }, key: `k${n % KEYS}` }),
+    ],
+    [
       "a line that becomes keyed, and lets more and fewer of a key run",
       1,
       (n) => {

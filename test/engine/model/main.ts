@@ -1,5 +1,5 @@
 /**
- * `npm run properties -- [--fair] [--keyed] [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model/model.test.ts. It plays
+ * `npm run properties -- [--fair] [--keyed] [--limited] [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model/model.test.ts. It plays
  * random sequences of calls on the engine and on a plain model of it, on a redis-server of its own, and holds every promise
  * after each call. A failure prints the shortest sequence that breaks one, and the command that plays it again.
  */
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     steps: { type: "string", default: "60" },
     fair: { type: "boolean", default: false },
     keyed: { type: "boolean", default: false },
+    limited: { type: "boolean", default: false },
     seed: { type: "string" },
     path: { type: "string" },
   },
@@ -30,7 +31,8 @@ await longRun(async (store) => {
     runs: Number(values.runs),
     steps: Number(values.steps),
     fair: values.fair,
-    keyed: values.keyed,
+    keyed: values.keyed || values.limited,
+    limited: values.limited,
     seed,
     ...(values.path === undefined ? {} : { path: values.path }),
     onRun: (runs) => {

@@ -18,6 +18,11 @@ describe("the engine, compared with a plain model", () => {
     await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, keyed: true });
   });
 
+  it("does so when callers have limits", async function () {
+    this.timeout(LIMIT_MS + 60_000);
+    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, limited: true });
+  });
+
   it("does so in fair lines", async function () {
     this.timeout(LIMIT_MS + 60_000);
     await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, fair: true });

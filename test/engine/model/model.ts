@@ -43,10 +43,13 @@ export class Model extends ModelTransitions {
     const line = this.line(s.queue);
     const { shares } = this.queue(s.queue);
     const index = shares && !s.delayed ? shares.before(s, line) : line.filter((t) => t.class <= s.priority).length;
-    if (s.dryRun) return { verdict: "dry", state: "waiting", index };
+    const crowded = { verdict: "too-many", state: null, index: null } as const;
+    const isCrowded = !known && this.isCrowded(s.queue, s.key);
+    if (s.dryRun) return isCrowded ? crowded : { verdict: "dry", state: "waiting", index };
     if (this.of(s.queue, "waiting", "scheduled", "retrying").length >= s.limit) {
       return { verdict: "full", state: null, index: null };
     }
+    if (isCrowded) return crowded;
     if (s.maxIndex !== null && index > s.maxIndex && !s.delayed) return { verdict: "long", state: null, index };
     this.queue(s.queue).keyed = s.concurrency;
     this.queue(s.queue).accepted += 1;
@@ -54,10 +57,11 @@ export class Model extends ModelTransitions {
     return { verdict: "new", state: task.state, index: this.indexOf(task) };
   }
 
-  update(id: string, input: string, mediaType: string, key: string | null): UpdateVerdict {
+  update(id: string, input: string, mediaType: string, key: string | null): UpdateVerdict | "too-many" {
     const task = this.tasks.get(id);
     if (!task) return "unknown";
     if ((task.state !== "waiting" && task.state !== "scheduled") || task.begun) return "conflict";
+    if (key !== task.key && this.isCrowded(task.queue, key)) return "too-many";
     Object.assign(task, { input, mediaType });
     if (this.queue(task.queue).keyed !== undefined) task.key = key;
     // What a dead task kept of its steps until it was retried belongs to the input that is gone.
@@ -153,7 +157,7 @@ export class Model extends ModelTransitions {
       if (kind === "later") task.attempts -= 1;
       else this.note(task, options.error);
       task.restarts += 1;
-      task.holds = this.queue(task.queue).keyed === 1;
+      task.holds = this.queue(task.queue).keyed === 1 && this.queue(task.queue).most === undefined;
       Object.assign(task, { state: "retrying", due: options.delayed ? Infinity : LONG_AGO, progress: null });
       return "retrying";
     }

@@ -10,6 +10,7 @@ import { type Connection, connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { PubSub } from "../../../src/store/pubsub.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { isOutcome } from "../../../src/task.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { IDS, type Op, QUEUES, stepArbitrary } from "./calls.ts";
@@ -32,14 +33,37 @@ function cappedScripts(redis: Connection): Scripts {
   };
 }
 
-/** The queues; those of callers may be fair, and keyed: one runs the tasks of a key one by one, the other two at once. */
-const rulesOf = ({ fair = false, keyed = false }: PropertyOptions): ModelRules[] => [
-  { name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, fair, keyed: keyed ? 1 : undefined },
+/**
+ * The queues; those of callers may be fair, and keyed: one runs the tasks of a key one by one, the other two at once. With limits two of a
+ * key may wait.
+ */
+const rulesOf = ({ fair = false, limited = false, keyed = limited }: PropertyOptions): ModelRules[] => [
   {
-    ...{ name: "other", attempts: keyed ? 2 : 1, maxLost: 0, rate: { max: 4, perMs: 3_600_000 }, undo: true, fair },
+    ...{ name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, fair },
+    ...{ keyed: keyed ? 1 : undefined, most: limited ? 2 : undefined },
+  },
+  {
+    ...{
+      most: limited ? 2 : undefined,
+      name: "other",
+      attempts: keyed ? 2 : 1,
+      maxLost: 0,
+      rate: { max: 4, perMs: 3_600_000 },
+      undo: true,
+      fair,
+    },
     keyed: keyed ? 2 : undefined,
   },
-  { name: UNDO_QUEUE, attempts: 2, maxLost: 1, rate: undefined, undo: false, fair: false, keyed: undefined },
+  {
+    name: UNDO_QUEUE,
+    attempts: 2,
+    maxLost: 1,
+    rate: undefined,
+    undo: false,
+    fair: false,
+    keyed: undefined,
+    most: undefined,
+  },
 ];
 
 /** How many runs, of how many calls each, and for how long at most; a seed and a path play one failure again. */
@@ -51,6 +75,8 @@ export interface PropertyOptions {
   readonly fair?: boolean;
   /** The queues of callers are keyed; default: they are not. */
   readonly keyed?: boolean;
+  /** Their handlers have a `limit`; default: they have none. */
+  readonly limited?: boolean;
   readonly seed?: number;
   readonly path?: string;
   /** Looks for the shortest sequence that breaks a promise; default: true. */
@@ -94,7 +120,7 @@ export async function holdAgainstModel(
     if (details.failed) {
       const { seed, counterexamplePath: path } = details;
       // The number of steps shapes what is drawn from the seed: another one plays other calls.
-      const queues = `${options.fair ? " --fair" : ""}${options.keyed ? " --keyed" : ""}`;
+      const queues = `${options.fair ? " --fair" : ""}${options.keyed ? " --keyed" : ""}${options.limited ? " --limited" : ""}`;
       const command = `npm run properties --${queues} --steps=${options.steps} --seed=${seed} --path=${path}`;
       throw new Error(`${await fc.asyncDefaultReportMessage(details)}\nTo play it again: ${command}`, {
         cause: details.errorInstance,
@@ -163,7 +189,8 @@ async function checkAll(redis: Connection, scripts: Scripts, keys: Keys, model: 
     return !model.tasks.has(id.join(":")) && !id.includes("webhook");
   });
   expect(ownerless, "keys of no task").to.deep.equal([]);
-  const stands = (task: ModelTask) => task.holds || (task.state === "waiting" && task.key !== null);
+  const stands = (task: ModelTask) =>
+    task.holds || task.state === "waiting" || (model.queue(task.queue).most !== undefined && !isOutcome(task.state));
   const lines = new Set([...model.tasks.values()].filter(stands).map(({ queue, key }) => key && `pk:${queue} =${key}`));
   const stored = (await keysOf(redis, `${tag}pk:`)).map((key) => key.slice(tag.length));
   expect(stored.sort(), "lines of keys").to.deep.equal([...lines].filter((line) => line !== null).sort());
@@ -173,8 +200,9 @@ async function keysOf(redis: Connection, tag: string): Promise<string[]> {
   return await keysLike(redis, `${tag}*`);
 }
 
-function settings({ fair: _, keyed, ...rule }: ModelRules) {
-  return [rule.name, { ...fallback(), queue: rule.name, ...rule, keyedConcurrency: keyed }] as const;
+function settings({ fair: _, keyed, most, ...rule }: ModelRules) {
+  const limits = { keyedConcurrency: keyed, keyedWaiting: most };
+  return [rule.name, { ...fallback(), queue: rule.name, ...rule, ...limits }] as const;
 }
 
 function fallback() {

@@ -93,6 +93,8 @@ export interface ModelQueue {
   readonly undo: boolean;
   /** How many tasks of one key run at once, as the last submission says; undefined if it is not keyed. */
   keyed: number | undefined;
+  /** How many tasks of one key may wait; undefined if they are not counted. */
+  readonly most: number | undefined;
   /** Null where the line is not fair. */
   readonly shares: Shares | null;
   paused: boolean;

@@ -3,7 +3,8 @@ import { Shares } from "./shares.ts";
 import type { ModelQueue, ModelTask } from "./task.ts";
 
 /** How a queue is set up. */
-export interface ModelRules extends Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo" | "keyed"> {
+export interface ModelRules
+  extends Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo" | "keyed" | "most"> {
   readonly fair: boolean;
 }
 
@@ -54,6 +55,13 @@ export class ModelTasks {
     const limit = this.queue(task.queue).keyed;
     if (task.key === null || limit === undefined || task.holds || isOutcome(task.state)) return false;
     return this.#ofKey(task).filter((other) => other.holds).length >= limit;
+  }
+
+  /** Whether a queue refuses one more task of a key. */
+  isCrowded(queue: string, key: string | null | undefined): boolean {
+    const { most } = this.queue(queue);
+    if (most === undefined || key === null || key === undefined) return false;
+    return this.of(queue, "waiting", "scheduled", "retrying").filter((task) => task.key === key).length >= most;
   }
 
   /** How many of its key hold it or have waited for longer. */

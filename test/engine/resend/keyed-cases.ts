@@ -31,6 +31,21 @@ export const KEYED_CASES: readonly (Resent & { readonly script: string; readonly
     ],
   },
   {
+    ...{ script: "submit", when: "of more tasks of a key than may wait" },
+    given: async () => undefined,
+    call: async ({ scripts, tag }) => {
+      const { verdicts } = await scripts.submit(
+        tag,
+        ["a", "b", "c"].map((id) => of(id, "1/2 =k")),
+      );
+      return verdicts.map(({ verdict }) => verdict);
+    },
+    replies: [
+      ["new", "new", "too-many"],
+      ["replay", "replay", "too-many"],
+    ],
+  },
+  {
     ...{ script: "reserve", when: "of tasks of one key" },
     given: ({ scripts, tag }) => scripts.submit(tag, [of("a"), of("b"), of("c", "1 =other")]),
     call: async ({ scripts, tag }) => (await scripts.reserve(tag, { ...REQUEST, count: 5 })).tasks.map(({ id }) => id),

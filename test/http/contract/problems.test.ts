@@ -20,7 +20,7 @@ const PROMISED: Readonly<Record<number, string>> = {
   415: "unsupported-media-type",
   421: "wrong-host",
   422: "idempotency-conflict",
-  429: "rate-limited",
+  429: "rate-limited too-many-tasks",
   500: "task-failed task-timeout worker-lost internal",
   503: "queue-full line-too-long store-unavailable store-full not-durable resolver-unavailable queue-paused",
   504: "sync-timeout",
@@ -179,6 +179,18 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     } finally {
       await guarded.stop();
     }
+  });
+
+  it("429: a caller with too many tasks", async () => {
+    const gate = closedGate();
+    // The other process has no small MAX_WAITING.
+    const sent = { method: "POST", headers: { Prefer: "respond-async" }, body: gate.input };
+    const submit = () => impatient.send("/v1/queues/limited/requests", sent);
+    await submit();
+    await gate.entered;
+    for (let n = 0; n < 2; n += 1) await submit();
+    expectProblem(await submit(), 429, "too-many-tasks");
+    gate.open();
   });
 
   it("has no unused code", () => {

@@ -10,8 +10,12 @@ const RUNS = [
 describe("the engine, compared with a plain model in a short run", () => {
   for (const runs of RUNS)
     for (const fair of [false, true])
-      for (const keyed of [false, true])
-        it(`keeps every promise${fair ? " in fair lines" : ""}${keyed ? " by keys" : ""}, seed ${runs.seed}`, async () => {
-          await holdAgainstModel(storeUrl(), { ...runs, fair, keyed });
+      for (const [of, lines] of [
+        ["", {}],
+        [" by keys", { keyed: true }],
+        [" with limits", { limited: true }],
+      ] as const)
+        it(`keeps every promise${fair ? " in fair lines" : ""}${of}, seed ${runs.seed}`, async () => {
+          await holdAgainstModel(storeUrl(), { ...runs, fair, ...lines });
         });
 });

@@ -29,6 +29,7 @@ const OWN: readonly Given[] = [
 ];
 const FAIR: readonly Given[] = [{ share: "1 =k" }, { share: "2 =l" }];
 const KEYED: readonly Given[] = [{ key: "1 =k" }, { key: "1 =l" }, { key: "1" }, { key: "2 =k" }];
+const LIMITED: readonly Given[] = [{ key: "1/2 =k" }, { key: "1/3 =l" }, { key: "1/" }, { key: "2/2 =k" }];
 
 /** Calls of tasks that are mostly plain, in runs, some of them under the same id. */
 const callsWith = (own: readonly Given[], rest: Given) =>
@@ -74,13 +75,16 @@ describe("submissions in one call", () => {
   /** Tasks that are due in the same millisecond stand by their ids. */
   const stored = async ({ redis, keys }: TestEngine) => {
     const all = Object.entries(await contents(redis, keys.tag(0)));
-    return all.map(([key, of]) => (/^[cd]:/.test(key) ? [key, JSON.stringify(of).split(/\W/).sort()] : [key, of]));
+    return all.map(([key, of]) =>
+      /^(?:[cd]|pk):/.test(key) ? [key, JSON.stringify(of).split(/\W/).sort()] : [key, of],
+    );
   };
 
   for (const [kind, own, rest] of [
     ["plain", OWN, {}],
     ["fair", [...OWN, ...FAIR], { share: "1 =m" }],
     ["keyed", [...OWN, ...KEYED], { key: "1 =m" }],
+    ["limited", [...OWN, ...LIMITED], { key: "1/4 =m" }],
   ] as const) {
     it(`have the effect of as many calls: ${kind}`, async () => {
       await fc.assert(

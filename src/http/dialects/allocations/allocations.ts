@@ -2,6 +2,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { isAllocated } from "../../../engine/submission/allocations.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../../engine/submission/submit.ts";
 import { consumesType } from "../../../handler/input.ts";
 import { isOutcome } from "../../../task.ts";
 import type { AllocatedTask } from "../../../wire/allocation.ts";
@@ -22,7 +23,7 @@ import { searchOf } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import { DEFAULT_QUEUE } from "../../routes.ts";
-import { checkAccepted, conflict } from "../../submission/refusal.ts";
+import { checkAccepted, conflict, tooMany } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
@@ -77,7 +78,8 @@ async function allocate(ctx: Context, api: Api): Promise<void> {
 async function post(ctx: Context, api: Api, id: string): Promise<void> {
   const { queue, allocation } = await findAllocated(ctx, api, id, { use: true });
   const submission = await readSubmission(ctx, api, id, queue);
-  if ((await submit(ctx, api, submission)) === "conflict") throw conflict(id, "The id was used with another input.");
+  if ((await submit(ctx, api, submission)).verdict === "conflict")
+    throw conflict(id, "The id was used with another input.");
   if (allocation) await api.engine.allocations.drop(allocation);
   replyAllocated(ctx, 202, await findTask(ctx, api, id, { result: false }));
 }
@@ -90,9 +92,12 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
   const submission = await readSubmission(ctx, api, id, queue);
   const { engine } = api;
   // Submitted first, which also checks whose task it is.
-  if ((await submit(ctx, api, submission)) === "conflict") {
+  const { verdict, snapshot } = await submit(ctx, api, submission);
+  if (verdict === "conflict") {
     if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
-    if ((await engine.tasks.update(submission, engine.queues.settings(queue))) !== "updated") {
+    const updated = await engine.tasks.update(submission, engine.queues.settings(queue));
+    if (typeof updated === "object") throw tooMany(queue, updated, snapshot);
+    if (updated !== "updated") {
       throw conflict(id, "The task has begun or ended: its input cannot be replaced.");
     }
   }
@@ -109,11 +114,10 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
 }
 
 /** Stores a task, unless it is already stored; `conflict` if that has another input. @throws ProblemError */
-async function submit(ctx: Context, api: Api, submission: Submission): Promise<"stored" | "conflict"> {
+async function submit(ctx: Context, api: Api, submission: Submission): Promise<SubmissionVerdict> {
   const verdict = await send(ctx, api, submission);
-  if (verdict.verdict === "conflict") return "conflict";
-  checkAccepted(ctx, submission, verdict, { byKey: false });
-  return "stored";
+  if (verdict.verdict !== "conflict") checkAccepted(ctx, submission, verdict, { byKey: false });
+  return verdict;
 }
 
 async function look(ctx: Context, api: Api, id: string): Promise<void> {

@@ -23,7 +23,7 @@ const refusals = problems(
     "payload-too-large",
     "unsupported-media-type",
   ] as const),
-  ...(["queue-full", "line-too-long", "not-durable", "unknown-queue", ...GONE] as const),
+  ...(["too-many-tasks", "queue-full", "line-too-long", "not-durable", "unknown-queue", ...GONE] as const),
 );
 
 /** Operations of the dialect in which the server allocates the id first. */

@@ -28,6 +28,7 @@ export const submitted: Responses = {
       "unsupported-media-type",
       "idempotency-conflict",
       ...FAILED,
+      "too-many-tasks",
       "queue-full",
       "line-too-long",
       "resolver-unavailable",
@@ -202,7 +203,7 @@ export const taskOperations: Operations<
   move: {
     summary: "Move a task that waits: its priority, its place or its time",
     description:
-      "The order of all others stays. Callers may lower the priority of their own tasks and change their times; the rest needs the scope `admin`. A place is at the start or the end of the whole line. In a fair or keyed line only the priority can be changed.",
+      "The order of all others stays. Callers may lower the priority of their own tasks and change their times; the rest needs the scope `admin`. A place is at the start or the end of the whole line. In a fair or keyed line, or one with a `limit`, only the priority can be changed.",
     tags: ["Submit"],
     requestBody: { required: true, content: { "application/json": { schema: schemaRef("move") } } },
     responses: {

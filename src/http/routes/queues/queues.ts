@@ -82,6 +82,7 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
     },
     eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
     order: handler?.fair ? "fair" : "arrival",
+    limit: handler?.limit ? { waiting: handler.limit.waiting ?? null, running: handler.limit.running ?? null } : null,
     resting: row.breaker && {
       since: timestamp(row.breaker.sinceMs),
       reason: row.breaker.reason,

@@ -28,7 +28,7 @@ import { currentId } from "../../middleware/correlate.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
-import { checkAccepted, conflict } from "../../submission/refusal.ts";
+import { checkAccepted, conflict, tooMany } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, maySee, signatureOf } from "../../task/access.ts";
@@ -173,7 +173,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   if (create && (verdict.verdict === "replay" || verdict.verdict === "conflict")) {
     throw preconditionFailed(id, "If-None-Match: the id is taken.");
   }
-  if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, submission, asked.how);
+  if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, asked, verdict);
   checkAccepted(ctx, submission, verdict, { byKey: !put && isKeyed(ctx.headers) });
   if (verdict.verdict === "replay") responseOf(ctx).addHeader("Idempotent-Replayed", "true");
   if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
@@ -254,13 +254,14 @@ function replyDryRun(
 async function replyUpdated(
   ctx: Context,
   api: Api,
-  submission: Submission,
-  { revision, events }: SubmitMode,
+  { submission, how: { revision, events } }: SubmitRequest,
+  { snapshot }: SubmissionVerdict,
 ): Promise<void> {
   const settings = api.engine.queues.settings(submission.queue);
   const updated = await api.engine.tasks.update(submission, settings, revision);
   if (updated === "changed")
     throw preconditionFailed(submission.id, "If-Match: the input has been replaced in the meantime.");
+  if (typeof updated === "object") throw tooMany(submission.queue, updated, snapshot);
   const seen = await api.engine.tasks.inspect(submission.id, { result: true, inPieces: true, attends: () => true });
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun or ended: its input cannot be replaced.");

@@ -21,7 +21,8 @@ export function moveEndpoints(api: Api): Endpoints<"move"> {
 
 /** What is refused although the task waits, by the verdict. */
 const REFUSALS: Readonly<Partial<Record<MoveVerdict, string>>> = {
-  ordered: "a fair or keyed line has an order of its own, in which only the priority can be changed",
+  ordered:
+    "a fair or keyed line, or one with a limit, has an order of its own, in which only the priority can be changed",
   late: "expected a time before the deadline of the task",
 };
 

@@ -17,7 +17,7 @@ const MEMBERS = [
     "slots",
     "oldestWaitingSeconds",
   ],
-  ...["serviceTime", "rate", "eta", "order", "resting", "slotsWanted", "consumes", "input", "actions"],
+  ...["serviceTime", "rate", "eta", "order", "limit", "resting", "slotsWanted", "consumes", "input", "actions"],
 ];
 
 describe("queues over HTTP", () => {

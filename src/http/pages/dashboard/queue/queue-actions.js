@@ -24,13 +24,15 @@ export function pauseButton({ name, paused, actions }, desk, kind = null) {
 }
 
 /** @param {Queue} queue */
-export function badges({ orphaned, paused, resting, order, held }) {
+export function badges({ orphaned, paused, resting, order, held, limit }) {
   const reason = resting && `${resting.reason}; next probe ${moment(resting.nextProbe)}`;
   return [
     orphaned && html`<span class="badge warn">no handler</span>`,
     paused && html`<span class="badge warn">paused</span>`,
     resting && html`<span class="badge warn" title=${reason}>circuit breaker open</span>`,
     order === "fair" && html`<span class="badge" title="Callers take turns">fair</span>`,
-    held !== null && html`<span class="badge" title="One after another for each line key">keyed</span>`,
+    held !== null &&
+      limit === null &&
+      html`<span class="badge" title="One after another for each line key">keyed</span>`,
   ];
 }

@@ -94,7 +94,7 @@ function Shown({ known: { queue, past, page } }) {
 
 /** @param {Queue} queue */
 function figures(queue) {
-  const { eta, rate: per, slotsWanted } = queue;
+  const { eta, rate: per, slotsWanted, limit } = queue;
   /** @param {string} name @param {string} value @param {string} [kind] @param {string} [unit] */
   const figure = (name, value, kind, unit) => html`
     <div key=${name}><dt>${name}</dt><dd class=${kind}>${value}${unit !== undefined && html`<small>${unit}</small>`}</dd></div>`;
@@ -111,6 +111,13 @@ function figures(queue) {
     figure("Failed", rate(per.failed), per.failed > 0 ? "bad" : "", " / s"),
     figure("Service time", duration(queue.serviceTime.mean)),
     figure("Workers", count(queue.workers), queue.workers === 0 ? "warn" : ""),
+    limit !== null &&
+      figure(
+        "Of one caller",
+        [limit.waiting, limit.running].map((most) => (most === null ? "any" : count(most))).join(" / "),
+        "",
+        " waiting / running",
+      ),
     slotsWanted !== null && figure("Slots wanted", count(slotsWanted), slotsWanted > queue.slots ? "warn" : ""),
   ];
 }

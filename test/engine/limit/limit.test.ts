@@ -1,0 +1,214 @@
+import { expect } from "chai";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
+import type { QueueSettings } from "../../../src/engine/settings.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
+
+describe("limits of a caller", () => {
+  let t: TestEngine;
+  let taken: Map<string, { queue: string; id: string; fence: string }>;
+  beforeEach(async () => {
+    t = await openEngine({ settings: { attempts: 3, keyedConcurrency: 2, keyedWaiting: 3 } });
+    taken = new Map();
+  });
+  afterEach(async () => {
+    const { disagreeing } = await verify(t.redis, t.scripts, t.keys, { heal: false });
+    await t.close();
+    expect(disagreeing, "verify").to.deep.equal([]);
+  });
+
+  const submission = (id: string, given: GivenSubmission = {}) =>
+    submissionOf(id, "jobs", '{"n":1}', { key: "ada", ...given });
+  const submit = async (id: string, given: GivenSubmission = {}, settings: Partial<QueueSettings> = {}) =>
+    await t.engine.tasks.submit(submission(id, given), { ...t.settings, ...settings });
+  const verdicts = async (ids: readonly string[], given: GivenSubmission = {}) => {
+    const all = await Promise.all(ids.map((id) => submit(id, given)));
+    return all.map(({ verdict }) => verdict);
+  };
+  const start = async (count = 100) => {
+    const tasks = await t.reserve(count);
+    for (const { id, fence } of tasks) taken.set(id, { queue: "jobs", id, fence });
+    return tasks.map(({ id }) => id);
+  };
+  const leaseOf = (id: string) => taken.get(id) ?? { queue: "jobs", id, fence: "1" };
+  const complete = (id: string) => t.engine.leases.complete(leaseOf(id), resultOf(id), t.settings);
+  const fail = (id: string, kind: "retry" | "later" | "give-up" = "retry") =>
+    t.engine.leases.fail(leaseOf(id), failureOf(kind, 60_000), t.settings);
+  const full = async (id = "more") => (await submit(id)).verdict === "too-many";
+
+  it("accept as many tasks as may wait, and refuse more, of this caller only; a repetition is no further task", async () => {
+    expect(await verdicts(["a1", "a2", "a3", "a4", "a5"])).to.deep.equal(["new", "new", "new", "too-many", "too-many"]);
+    expect(await verdicts(["a1", "a2", "a3"])).to.deep.equal(["replay", "replay", "replay"]);
+    expect(await verdicts(["b1"], { key: "ben" })).to.deep.equal(["new"]);
+    expect(await verdicts(["n1", "n2", "n3", "n4"], { key: null })).to.deep.equal(["new", "new", "new", "new"]);
+    const refused = await submit("a4");
+    expect(refused).to.deep.include({ verdict: "too-many", state: null, index: null });
+    expect(refused.reached).to.deep.equal({
+      ...{ limit: 3, waiting: 3, running: 0 },
+      first: { state: "waiting", index: 0, dueMs: null, turn: { before: 0, ends: 0, limit: 2 } },
+    });
+    expect(await t.engine.tasks.inspect("a4", { result: false }), "nothing is stored").to.equal(null);
+  });
+
+  it("answer a dry run as the submission would be answered", async () => {
+    expect((await submit("d", { dryRun: true })).verdict).to.equal("dry");
+    await verdicts(["a1", "a2", "a3"]);
+    expect((await submit("d", { dryRun: true })).verdict).to.equal("too-many");
+    expect((await submit("a1", { dryRun: true })).verdict, "a repetition").to.equal("dry");
+  });
+
+  it("run as many tasks of a caller as may run; others pass those that are held", async () => {
+    await verdicts(["a1", "a2", "a3"]);
+    await submit("b1", { key: "ben" });
+    expect(await start()).to.deep.equal(["a1", "a2", "b1"]);
+    expect((await t.look("a3")).held).to.equal(true);
+    // A place is free for each that runs.
+    expect(await verdicts(["a4", "a5", "a6"])).to.deep.equal(["new", "new", "too-many"]);
+    expect((await submit("a6")).reached).to.deep.equal({
+      ...{ limit: 3, waiting: 3, running: 2 },
+      first: { state: "waiting", index: 0, dueMs: null, turn: { before: 0, ends: 1, limit: 2 } },
+    });
+    expect(await start()).to.deep.equal([]);
+    await complete("a2");
+    expect(await start()).to.deep.equal(["a3"]);
+    expect(await verdicts(["a6", "a7"])).to.deep.equal(["new", "too-many"]);
+  });
+
+  it("count what waits for a time or for another attempt, and then runs none of it", async () => {
+    await submit("s1", { delayMs: 60_000 });
+    await verdicts(["a1", "a2"]);
+    expect(await full()).to.equal(true);
+    expect(await start()).to.deep.equal(["a1", "a2"]);
+    await fail("a1");
+    expect(await verdicts(["a3", "a4"])).to.deep.equal(["new", "too-many"]);
+    expect(await start(), "a task that waits for its retry does not run").to.deep.equal(["a3"]);
+    await fail("a2", "later");
+    expect(await full()).to.equal(true);
+    const { reached } = await submit("more");
+    expect(reached).to.deep.include({ waiting: 3, running: 1 });
+    expect(reached?.first.state).to.equal("scheduled");
+    expect((reached?.first.dueMs ?? 0) - Date.now(), "the first that is due").to.be.within(1, 60_000);
+    for (const id of ["s1", "a1", "a2"]) await t.makeDue(id);
+    await t.engine.maintenance.tick(0);
+    expect(await full(), "they wait in line now").to.equal(true);
+    expect(await start()).to.deep.equal(["a1"]);
+    expect((await t.look("s1")).held).to.equal(true);
+    for (const id of ["a3", "a1"]) await complete(id);
+    expect(await start()).to.deep.equal(["a2", "s1"]);
+  });
+
+  it("with one that may run: a task that waits for its retry lets the next one start", async () => {
+    const settings = { keyedConcurrency: 1 };
+    for (const id of ["a1", "a2", "a3"]) await submit(id, {}, settings);
+    expect(await start()).to.deep.equal(["a1"]);
+    await fail("a1");
+    expect(await start()).to.deep.equal(["a2"]);
+    await t.makeDue("a1");
+    await t.engine.maintenance.tick(0);
+    expect((await t.look("a1")).held).to.equal(true);
+    expect(await start()).to.deep.equal([]);
+    await complete("a2");
+    expect(await start(), "at its old place").to.deep.equal(["a1"]);
+  });
+
+  it("free a place when a task ends in any way, and count one that comes back", async () => {
+    await verdicts(["a1", "a2", "a3"]);
+    await t.engine.tasks.cancel("a2", "jobs");
+    expect(await verdicts(["a4", "a5"])).to.deep.equal(["new", "too-many"]);
+    await submit("later", { key: "ben", delayMs: 60_000 });
+    await t.engine.tasks.cancel("later", "jobs");
+    expect(await start()).to.deep.equal(["a1", "a3"]);
+    await fail("a1", "give-up");
+    expect(await verdicts(["a5", "a6", "a7"])).to.deep.equal(["new", "new", "too-many"]);
+    await t.engine.leases.release(leaseOf("a3"), t.settings);
+    const { reached } = await submit("a7");
+    expect(reached, "what is handed back is never refused").to.deep.include({ waiting: 4, running: 0 });
+    expect(await start()).to.deep.equal(["a3", "a4"]);
+    await t.endLease("a3");
+    await t.engine.maintenance.tick(0);
+    expect((await submit("a7")).reached).to.deep.include({ waiting: 3, running: 1 });
+  });
+
+  it("do not refuse the retry of a dead task, but count it", async () => {
+    await submit("dead", {}, { keyedWaiting: 1 });
+    await start();
+    await t.engine.leases.fail(leaseOf("dead"), failureOf("retry"), { ...t.settings, attempts: 1 });
+    expect(await verdicts(["a1", "a2", "a3", "a4"])).to.deep.equal(["new", "new", "new", "too-many"]);
+    expect(await t.engine.tasks.retry("dead")).to.equal("waiting");
+    expect((await submit("a4")).reached).to.deep.include({ limit: 3, waiting: 4 });
+  });
+
+  it("refuse a PUT that gives a task to a caller with too many; any other takes its place along", async () => {
+    await verdicts(["a1", "a2", "a3"]);
+    await verdicts(["b1", "b2"], { key: "ben" });
+    await submit("b3", { key: "ben", delayMs: 60_000 });
+    const put = (id: string, key: string | null) =>
+      t.engine.tasks.update(submission(id, { key, input: "2" }), t.settings);
+    expect(await put("b1", "ada")).to.deep.include({ limit: 3, waiting: 3, running: 0 });
+    expect(await put("b3", "ada")).to.deep.include({ waiting: 3 });
+    expect((await t.look("b1")).revision, "nothing is replaced").to.equal(0);
+    expect(await put("a1", "ada")).to.equal("updated");
+    expect(await put("a2", null)).to.equal("updated");
+    expect(await put("b3", "ada")).to.equal("updated");
+    expect(await full()).to.equal(true);
+    expect((await submit("b4", { key: "ben" })).verdict).to.equal("new");
+    expect(await start()).to.deep.equal(["a1", "a2", "a3", "b1", "b2"]);
+  });
+
+  it("hold in a fair line: callers take turns, each with its limits", async () => {
+    const share = (key: string) => ({ key, share: { key, weight: 1 } });
+    await verdicts(["a1", "a2", "a3"], share("ada"));
+    expect(await verdicts(["a4"], share("ada"))).to.deep.equal(["too-many"]);
+    await verdicts(["b1", "b2"], share("ben"));
+    expect(await start()).to.deep.equal(["a1", "b1", "a2", "b2"]);
+    expect((await t.look("a3")).held).to.equal(true);
+    expect(await verdicts(["a4", "a5", "a6"], share("ada"))).to.deep.equal(["new", "new", "too-many"]);
+    await complete("a1");
+    expect(await start()).to.deep.equal(["a3"]);
+  });
+
+  it("may be for running tasks only, or for waiting ones only", async () => {
+    const running = { keyedConcurrency: 1, keyedWaiting: Number.POSITIVE_INFINITY };
+    for (let n = 0; n < 5; n += 1) expect((await submit(`r${n}`, {}, running)).verdict).to.equal("new");
+    expect(await start()).to.deep.equal(["r0"]);
+    const waiting = { keyedConcurrency: 1_000_000_000, keyedWaiting: 2 };
+    for (const id of ["w0", "w1"]) expect((await submit(id, { key: "ben" }, waiting)).verdict).to.equal("new");
+    expect((await submit("w2", { key: "ben" }, waiting)).verdict).to.equal("too-many");
+    expect(await start()).to.deep.equal(["r1", "r2", "r3", "r4", "w0", "w1"]);
+  });
+
+  it("are refused before the line is too long, and after the queue is full", async () => {
+    await verdicts(["a1", "a2", "a3"]);
+    expect((await submit("a4", { maxIndex: 0 })).verdict).to.equal("too-many");
+    expect((await submit("a4", {}, { maxWaiting: 3 })).verdict).to.equal("full");
+  });
+
+  it("change with the next submission, also from and to keyed lines and plain ones", async () => {
+    const keyed = { keyedConcurrency: 1, keyedWaiting: undefined };
+    for (const id of ["k1", "k2", "k3", "k4", "k5"]) await submit(id, {}, keyed);
+    await submit("k6", { delayMs: 60_000 }, keyed);
+    expect(await start()).to.deep.equal(["k1"]);
+    expect(await full(), "what waited is counted").to.equal(true);
+    await submit("b1", { key: "ben" });
+    expect(await start()).to.deep.equal(["k2", "b1"]);
+    await fail("k2");
+    await t.engine.queues.page("waiting", { queue: "jobs", after: null, limit: 1 });
+    await submit("b2", { key: "ben" }, keyed);
+    expect(await start()).to.deep.equal([]);
+    await complete("k1");
+    await complete("b1");
+    const { disagreeing } = await verify(t.redis, t.scripts, t.keys, { heal: true });
+    expect(disagreeing, "what is parked is not, in a keyed line").to.deep.equal([]);
+    await t.engine.tasks.cancel("k6", "jobs");
+    for (;;) {
+      const some = await start();
+      if (some.length === 0) break;
+      for (const id of some) await complete(id);
+    }
+    await t.makeDue("k2");
+    await t.engine.maintenance.tick(0);
+    for (const id of await start()) await complete(id);
+    await submit("plain", { key: undefined }, { keyedConcurrency: undefined, keyedWaiting: undefined });
+    expect(await start()).to.deep.equal(["plain"]);
+  });
+});
