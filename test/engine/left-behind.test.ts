@@ -80,6 +80,12 @@ describe("what is left behind in the indexes of a queue", () => {
     expect((await t.look("waits")).state).to.equal("waiting");
   });
 
+  it("is nothing of a dead task whose record is gone", async () => {
+    await t.redis.zadd(t.key("dead"), Date.now(), "gone");
+    expect(await t.engine.deadLetters.deleteAll("jobs")).to.equal(1);
+    expect(await t.redis.exists(t.key("dead"), t.key("task", "gone"))).to.equal(0);
+  });
+
   it("is no allocated id that has expired", async () => {
     const allocate = (id: string, ttlMs: number) =>
       t.scripts.allocate(t.keys.tag(0), { id, value: "{}", ttlMs, queue: "jobs", limit: 10 });

@@ -21,6 +21,9 @@ describe("the Retry-After of a response (RFC 9110 §10.2.3)", () => {
     const in2026 = { nowMs: Date.UTC(2026, 0, 1), maxMs: Number.POSITIVE_INFINITY };
     expect(retryAfterMs("Friday, 01-Jan-27 00:00:00 GMT", in2026)).to.equal(365 * 86_400_000);
     expect(retryAfterMs("Sunday, 06-Nov-94 08:49:37 GMT", in2026)).to.equal(0);
+    const in50Years = Date.UTC(2076, 0, 1) - in2026.nowMs;
+    expect(retryAfterMs("Wednesday, 01-Jan-76 00:00:00 GMT", in2026)).to.equal(in50Years);
+    expect(retryAfterMs("Friday, 01-Jan-77 00:00:00 GMT", in2026)).to.equal(0);
   });
 
   it("is 0 for a past date", () => {

@@ -20,7 +20,8 @@ describe("the address guard", () => {
     it("admits http and https to public addresses and to names", () => {
       const addresses = ["8.8.8.8", "168.63.129.15", "168.63.129.17", "161.25.255.255", "166.7.255.255", "166.12.0.0"];
       const urls = addresses.map((address) => `http://${address}/`);
-      for (const url of [...urls, "https://example.com/a?b#c", "https://[2606:4700::1111]:8443/"]) {
+      const likeIsatap = "https://[2606:4700::1:5efe:a00:1]/";
+      for (const url of [...urls, "https://example.com/a?b#c", "https://[2606:4700::1111]:8443/", likeIsatap]) {
         expect(guard().admit(url).href, url).to.equal(new URL(url).href);
       }
     });

@@ -45,6 +45,18 @@ describe("a keyed line that changes", () => {
     expect(await wrong(false)).to.deep.equal([]);
   });
 
+  it("asks its workers to come again while it is undecided who may start", async () => {
+    await Promise.all(Array.from({ length: 250 }, (_, n) => join(`a${n}`, "a")));
+    await join("b", "b", withLimit(2));
+    const request = { queue: "jobs", worker: "w1", count: 2, leaseMs: 60_000, rate: undefined };
+    const first = await t.engine.leases.reserve(0, { ...request, reservation: "r1" });
+    expect(first).to.deep.include({ waiting: 1 });
+    expect(first.tasks.map(({ id }) => id)).to.deep.equal(["a0", "a1"]);
+    const second = await t.engine.leases.reserve(0, { ...request, reservation: "r2" });
+    expect(second.tasks.map(({ id }) => id)).to.deep.equal(["b"]);
+    expect(await wrong(false)).to.deep.equal([]);
+  });
+
   it("lets more of a key start when its concurrency was raised, and fewer when it was lowered", async () => {
     await joinAll("a", t.settings, "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8");
     expect(await start()).to.deep.equal(["a1"]);

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 describe("the dead tasks of a queue", () => {
   let jobs: TestEngine;
@@ -77,6 +78,26 @@ describe("the dead tasks of a queue", () => {
     expect(await jobs.engine.tasks.retry("oldest")).to.equal("not-dead");
     expect((await jobs.look("oldest")).state).to.equal("failed");
     expect(await jobs.engine.tasks.retry("older")).to.equal("waiting");
+  });
+
+  it("have their steps again when they are retried before their undo has begun, which is gone then", async () => {
+    await jobs.engine.tasks.submit(submissionOf("a", "jobs", "1"), { ...jobs.settings, undo: true });
+    const take = async () => {
+      const [task] = await jobs.reserve();
+      return { queue: "jobs", id: "a", fence: task?.fence ?? "" };
+    };
+    const undos = async () => (await jobs.engine.queues.figures(["paihao.undo"]))[0]?.snapshot.waiting;
+    const first = await take();
+    await jobs.engine.steps.keep(first, { name: "step", value: "1", undo: true }, 1e6);
+    for (const lease of [first, undefined]) {
+      await jobs.engine.leases.fail(lease ?? (await take()), failureOf("retry"), jobs.settings);
+      expect(await undos()).to.equal(1);
+      expect(await jobs.engine.tasks.retry("a")).to.equal("waiting");
+      expect(await undos()).to.equal(0);
+      expect(await jobs.engine.tasks.inspect("a:undo:jobs", { result: false })).to.equal(null);
+    }
+    const steps = await jobs.engine.steps.all(await take());
+    expect([...(steps ?? [])].map(([name, { json }]) => [name, json])).to.deep.equal([["step", "1"]]);
   });
 
   it("are deleted, but not those that die meanwhile", async () => {
