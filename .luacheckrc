@@ -6,7 +6,7 @@ read_globals = {
   "redis", "cjson", "struct",
   "Layout", "K", "P", "F", "Q", "S", "N", "A", "R", "C", "OPTIONS", "register",
   "Number", "Call", "Run", "Input", "Result", "Answers", "Past", "Notices",
-  "Rate", "Forecast", "Service", "Snapshot", "Keyed", "Fair", "Line",
+  "Rate", "Forecast", "Service", "Warmup", "Snapshot", "Keyed", "Fair", "Line",
   "Due", "Follow", "Settle", "Lease", "Completion", "Reservation",
   "Breaker", "Filter", "Allowed", "Inspection", "Grace", "Setback", "Submission",
 }

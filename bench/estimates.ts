@@ -1,5 +1,7 @@
-import { forecastTurnovers } from "../src/engine/estimates/forecast.ts";
+import { type Forecast, forecastTurnovers } from "../src/engine/estimates/forecast.ts";
+import { forecastStart } from "../src/engine/estimates/worker-start.ts";
 import { ARRIVALS, simulateLine, WORKLOADS, type WorkloadName } from "../test/shared/line-simulation.ts";
+import { START_TIMES, type StartTimes, simulateStarts } from "../test/shared/start-simulation.ts";
 import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { startCallable } from "./harness/rpc.ts";
 import { openStore } from "./harness/store.ts";
@@ -24,15 +26,18 @@ export const estimates: Bench = {
   title: "Estimates: how often the true start lies within low…high, and how wide that is",
   async run(options) {
     const simulated = NAMES.flatMap((name) => SLOTS.map((slots) => simulate(name, slots, options.quick ? 2 : 10)));
+    const starts = (Object.keys(START_TIMES) as StartTimes[]).map((name) =>
+      coverStarts(name, options.quick ? 20 : 200),
+    );
     const real = await measureReal(options);
     return {
-      figures: [...simulated, ...real].flatMap(figuresOf),
+      figures: [...simulated, ...starts, ...real].flatMap(figuresOf),
       notes: [
         "Each simulated figure takes steady arrivals, bursts of 400 and waves of 30 together; `against` has the worst of the three. " +
           "On the engine, several lines run at once, and estimates are taken as callers get them. " +
           `The width is the median of high − low over the estimate itself, of estimates based on ${SEASONED} service times or more.`,
       ],
-      raw: { simulated, real },
+      raw: { simulated, starts, real },
     };
   },
 };
@@ -46,7 +51,7 @@ interface Look {
 }
 
 interface Coverage {
-  readonly name: WorkloadName;
+  readonly name: WorkloadName | `starts, ${StartTimes}`;
   readonly where: string;
   readonly against: string;
   readonly looks: number;
@@ -92,9 +97,7 @@ function simulate(name: WorkloadName, slots: number, seeds: number): Coverage {
     const looks: Look[] = [];
     for (let seed = 1; seed <= seeds; seed += 1) {
       for (const { busy, waited } of simulateLine({ workload: WORKLOADS[name], arrivals, slots, tasks: 4000, seed })) {
-        const { lowMs, middleMs, highMs } = forecastTurnovers(busy);
-        const within = waited >= lowMs && waited <= highMs;
-        looks.push({ samples: busy.samples, within, width: (highMs - lowMs) / middleMs });
+        looks.push(lookAt(forecastTurnovers(busy), waited, busy.samples));
       }
     }
     for (const look of looks) all.push(look);
@@ -107,6 +110,21 @@ function simulate(name: WorkloadName, slots: number, seeds: number): Coverage {
     against: `${worst?.arrivals} alone: ${worst?.percent.toFixed(0)} %`,
     ...coverageOf(all),
   };
+}
+
+/** Where no worker is there: how often it starts within low…high, in the twenty starts after the first five. */
+function coverStarts(times: StartTimes, seeds: number): Coverage {
+  const looks: Look[] = [];
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    for (const { starting, leftMs } of simulateStarts(times, 20, seed)) {
+      looks.push(lookAt(forecastStart(starting), leftMs, SEASONED));
+    }
+  }
+  return { name: `starts, ${times}`, where: "no worker, simulated", against: "", ...coverageOf(looks) };
+}
+
+function lookAt({ lowMs, middleMs, highMs }: Forecast, waited: number, samples: number): Look {
+  return { samples, within: waited >= lowMs && waited <= highMs, width: (highMs - lowMs) / middleMs };
 }
 
 /** The same on the engine itself: tasks that sleep, in waves. Smaller, since its time is real. */

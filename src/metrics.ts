@@ -151,7 +151,7 @@ export class Metrics {
   readonly #slots = this.#gauge("paihao_queue_slots", "Slots of the live workers of a queue", "queue");
   readonly #slotsWanted = this.#gauge(
     "paihao_queue_slots_wanted",
-    "Slots that would start a new task of a queue within its targetWait; absent without one, or if unknown",
+    "Slots that would start a new task of a queue within its targetWait, 0 without work; absent if unknown",
     "queue",
   );
   readonly #oldest = this.#gauge(

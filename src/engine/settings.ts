@@ -14,7 +14,7 @@ type Defaults = Pick<
 /** The settings of a queue: from its handler, otherwise from the environment. */
 export interface QueueSettings
   extends Readonly<Defaults>,
-    Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs" | "batch"> {
+    Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs" | "warmupMs" | "batch"> {
   readonly maxLost: number;
   /** Whether it has a circuit breaker, as gateways have. */
   readonly hasBreaker: boolean;
@@ -58,6 +58,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     batch: handler.batch,
     hasBreaker: isGateway(handler),
     targetWaitMs: handler.targetWaitMs,
+    warmupMs: handler.warmupMs,
     keyedConcurrency: limit ? (limit.running ?? ANY_NUMBER) : keyed?.concurrency,
     keyedWaiting: limit && (limit.waiting ?? Number.POSITIVE_INFINITY),
     undo: handler.undo !== undefined,

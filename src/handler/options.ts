@@ -96,6 +96,11 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
   /** How long a new task should wait at most, for autoscaling: the queue's `slotsWanted` says how many slots that needs. */
   targetWait?: Duration;
   /**
+   * How long a worker takes to start where none runs, at most 1 h: for the estimates meanwhile, as when an autoscaler starts the first one.
+   * Default: learned from the latest starts.
+   */
+  warmup?: Duration;
+  /**
    * Runs the handler in a thread of its own, for CPU-bound work: leases are still renewed meanwhile, and the thread is
    * terminated if it continues for 2 s after its signal fired. `memoryMb` limits its heap (default 1024). Only for handlers in
    * files.
@@ -146,6 +151,9 @@ const MAX_WAITING_OF_A_CALLER = 1_000_000;
 export const MOST_OF_A_BATCH = 500;
 const LONGEST_BATCH_WAIT_MS = 60_000;
 
+/** A worker that takes longer does not start: none comes. */
+export const LONGEST_WARMUP_MS = 3_600_000;
+
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 
 /**
@@ -185,6 +193,7 @@ export const OPTIONS = {
   limit: option("limit", "none", readLimit, ["waiting", "running", "by"]),
   presence: option("presenceMs", "none", duration(PRESENCE_S.least * 1000, PRESENCE_S.most * 1000)),
   targetWait: option("targetWaitMs", "none", duration()),
+  warmup: option("warmupMs", "learned", duration(1, LONGEST_WARMUP_MS)),
   batch: option("batch", "none", readBatch, ["max", "wait"]),
   isolate: option("isolate", "false", readIsolate, ["memoryMb"]),
   // The names in it are those of steps.

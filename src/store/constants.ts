@@ -1,4 +1,5 @@
 import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
+import { LONGEST_WARMUP_MS } from "../handler/options.ts";
 import { PRIORITY } from "../task.ts";
 
 /** The tasks in the shortest of {@link SHARED.forecastBlocks}. */
@@ -43,6 +44,10 @@ export const SHARED = {
   minWeight: 0.03,
   /** The minimum weight of a shortest block in the slow mean, which follows only lasting changes. */
   minSlowWeight: 1 / 32,
+  /** What takes a worker longer is not a start: no worker came, ms. */
+  longestStartMs: LONGEST_WARMUP_MS,
+  /** The minimum weight of a new start in the mean of how long workers take to start. */
+  minStartWeight: 0.1,
   /** After this many consecutive failures of its target, the circuit breaker of a queue opens. */
   breakerFailures: 5,
   /** When an open circuit breaker is half-open for the first time, ms; the time doubles with each failed probe. */

@@ -113,6 +113,8 @@ export const QUEUE_FIELDS = {
     'if a slot has one call with several tasks: "max wait", how many at most, and for how long it waits for more, ms',
   ],
   liveUntil: ["liveUntil", "when the last of these heartbeats ends, ms"],
+  needed: ["needed", "when work last joined an empty line while there was no worker, ms; see lua/warmup.lua"],
+  warmup: ["warmup", 'how long workers took to start: "mean variance samples slots", see lua/warmup.lua'],
   lost: ["lost", "workers lost while they ran a task"],
   lostAt: ["lostAt", "when the last one was lost, ms"],
   dead: ["dead", "tasks that died"],

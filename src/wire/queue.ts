@@ -47,10 +47,10 @@ export const queue = z.object({
     ),
   slotsWanted: z
     .int()
-    .min(1)
+    .min(0)
     .nullable()
     .describe(
-      "How many slots would start a new task within the handler's `targetWait`, for autoscaling; null without one, while the queue is paused or its circuit breaker is open, and with work but no history.",
+      "How many slots would start a new task within the handler's `targetWait`, for autoscaling: at least 1 with work and no worker, 0 after a minute without work. Null while the queue is paused or its circuit breaker is open, and with work and a worker, but no `targetWait` or no history.",
     ),
   consumes: z.array(text),
   input: z.record(z.string(), z.unknown()).nullable().describe("JSON Schema of the input; null if unknown."),

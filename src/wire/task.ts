@@ -17,11 +17,13 @@ export const eta = z
     low: seconds,
     high: seconds,
     basis: z
-      .enum(["running", "idle", "schedule", "history"])
+      .enum(["running", "idle", "schedule", "history", "starting"])
       .describe(
-        "`running`: its turn has come; `idle`: a slot is free; `schedule`: its due time; `history`: service times of the queue.",
+        "`running`: its turn has come; `idle`: a slot is free; `schedule`: its due time; `history`: service times of the queue; `starting`: no worker is there, but one may come, and this is how long it takes to start, with the tasks before this one.",
       ),
-    samples: count.describe("Number of service times that the estimate is based on."),
+    samples: count.describe(
+      "Number of service times that the estimate is based on; with `starting`, of starts: 0 if only the handler says how long one takes.",
+    ),
   })
   .describe(
     "When the task is expected to start, in seconds from now: to the millisecond below 10 s, to a tenth of a second above. In 80 of 100 cases the actual start lies between low and high.",

@@ -23,6 +23,10 @@ describe("the words of the commands", () => {
     expect(startText(eta(12, 11, 13))).to.equal("starts in about 12 s");
     expect(startText(eta(12, 8, 20), 10)).to.equal("starts in about 2 s (0 s to 10 s)");
     expect(startText(eta(12, 8, 20), 13)).to.equal("starts any moment");
+    const starting = { ...eta(70, 42, 116), basis: "starting" } as const;
+    expect(startText(starting)).to.equal("a worker is starting, about 70 s (42 s to 2 min)");
+    expect(startText({ ...starting, low: 69, high: 71 }, 10)).to.equal("a worker is starting, about 60 s");
+    expect(startText({ ...starting, seconds: 400 })).to.match(/^a worker is starting, about 7 min/);
   });
 
   it("have a line for each state", () => {

@@ -38,9 +38,16 @@ describe("defineHandler", () => {
       resultTtl: "1h",
       tombstoneTtl: "7d",
       targetWait: "10s",
+      warmup: "70s",
       backoff: { base: 250, max: "2s" },
     });
-    expect(handler).to.include({ timeoutMs: 1500, leaseMs: 300_000, resultTtlMs: 3_600_000, targetWaitMs: 10_000 });
+    expect(handler).to.include({
+      timeoutMs: 1500,
+      leaseMs: 300_000,
+      resultTtlMs: 3_600_000,
+      targetWaitMs: 10_000,
+      warmupMs: 70_000,
+    });
     expect(handler.tombstoneTtlMs).to.equal(604_800_000);
     expect(handler.backoff).to.deep.equal({ baseMs: 250, maxMs: 2000 });
   });
@@ -93,6 +100,7 @@ describe("defineHandler", () => {
       [{ fair: {} as never }, "fair is {}, expected true, false or { by: (input, task) => key"],
       [{ fair: { by: () => "", weight: 3 as never } }, "fair.weight is 3, expected a function"],
       [{ targetWait: "0s" }, 'targetWait is "0s", expected a duration'],
+      [{ warmup: "2h" }, 'warmup is "2h", expected a duration'],
       [{ maxLost: -1 }, "maxLost is -1, expected a whole number from 0"],
       [{ consumes: [] }, "consumes is [], expected media types"],
       [{ consumes: "image/*" }, 'consumes is "image/*", expected media types'],

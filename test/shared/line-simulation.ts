@@ -2,7 +2,8 @@ import type { Busy } from "../../src/engine/estimates/forecast.ts";
 import { SHARED } from "../../src/store/constants.ts";
 import { randomOf } from "./random.ts";
 
-const normal = (random: () => number): number =>
+/** A normally distributed number: mean 0, deviation 1. */
+export const normal = (random: () => number): number =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
 /** How long the nth task takes, about 10 on average. */

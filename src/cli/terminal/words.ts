@@ -35,6 +35,10 @@ export function startText(eta: Eta | null, agoS = 0): string {
   const [low, high] = [Math.max(0, eta.low - agoS), eta.high - agoS];
   // A range this narrow adds nothing.
   const range = high - low > Math.max(2, left / 5) ? ` (${durationText(low)} to ${durationText(high)})` : "";
+  if (eta.basis === "starting") {
+    const about = left < 100 ? `${Math.ceil(left)} s` : durationText(left);
+    return `a worker is starting, about ${about}${range}`;
+  }
   return `starts in about ${durationText(left)}${range}`;
 }
 

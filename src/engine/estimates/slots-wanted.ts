@@ -1,10 +1,10 @@
 import type { QueueRow } from "../../store/verbs/scripts.ts";
 
 /** What the number of slots depends on. */
-type QueueFacts = Pick<QueueRow, "acceptedLastMinute"> & {
+type QueueFacts = Pick<QueueRow, "acceptedLastMinute" | "finishedLastMinute"> & {
   readonly snapshot: Pick<
     QueueRow["snapshot"],
-    "waiting" | "startable" | "running" | "paused" | "breakerOpen" | "meanMs" | "samples" | "batch"
+    "waiting" | "startable" | "running" | "paused" | "breakerOpen" | "workers" | "meanMs" | "samples" | "batch"
   >;
 };
 
@@ -16,22 +16,24 @@ const MINUTE_MS = 60_000;
 const HEADROOM = 1.1;
 
 /**
- * How many slots would start a newcomer within `targetWaitMs`, and keep up with what arrives; at least 1. With c busy slots one
+ * How many slots would start a newcomer within `targetWaitMs`, and keep up with what arrives; at least 1, but 0 after a minute without work. With c busy slots one
  * becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this is solved for c.
  * Slots that take several tasks are full then. The present number of slots does not matter, so that the answer is the same while an autoscaler is still starting workers. Null
- * if unknown: the queue is paused, its circuit breaker is open, or it has work but no history.
+ * if unknown: the queue is paused, its circuit breaker is open, or it has work and a worker, but no target or no history.
  */
 export function slotsWanted(
-  { snapshot, acceptedLastMinute }: QueueFacts,
+  { snapshot, acceptedLastMinute, finishedLastMinute }: QueueFacts,
   targetWaitMs: number | undefined,
 ): number | null {
-  const { waiting, startable = waiting, running, paused, breakerOpen, meanMs, samples, batch } = snapshot;
-  if (targetWaitMs === undefined || paused || breakerOpen) return null;
+  const { waiting, startable = waiting, running, paused, breakerOpen, workers, meanMs, samples, batch } = snapshot;
+  if (paused || breakerOpen) return null;
   // Tasks that wait for their keys need no slots.
   const work = startable + running;
-  if (meanMs === null || samples === 0) {
-    // A free slot starts the first task at once, however long it takes.
-    return work === 0 ? 1 : null;
+  if (work === 0 && acceptedLastMinute + finishedLastMinute === 0) return 0;
+  if (targetWaitMs === undefined || meanMs === null || samples === 0) {
+    // A free slot starts the first task at once, however long it takes; only a worker can tell more.
+    const enough = work === 0 ? targetWaitMs !== undefined : workers === 0;
+    return enough ? 1 : null;
   }
   const perSlot = batch?.max ?? 1;
   const forWork = work === 0 ? 1 : ((work / perSlot + 1) * meanMs) / (meanMs + targetWaitMs);

@@ -50,7 +50,10 @@ export class Tick {
     this.#scripts = scripts;
     this.#keys = keys;
     this.#found = found;
-    this.#own = [...queues.values()].map((settings) => ({ ...lossOf(settings), leaseMs: settings.leaseMs }));
+    this.#own = [...queues.values()].map((settings) => {
+      const { leaseMs, warmupMs, concurrency } = settings;
+      return { ...lossOf(settings), leaseMs, warmup: warmupMs === undefined ? "" : `${warmupMs} ${concurrency}` };
+    });
     this.#clocks = keys.tags.map(() => new StoreClock());
   }
 

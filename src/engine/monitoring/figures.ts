@@ -1,5 +1,11 @@
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT, type QueueRow, type QueueSnapshot, type Scripts } from "../../store/verbs/scripts.ts";
+import {
+  BATCH_LIMIT,
+  eitherStart,
+  type QueueRow,
+  type QueueSnapshot,
+  type Scripts,
+} from "../../store/verbs/scripts.ts";
 
 /** The figures of queues, summed over the partitions, in the given order. */
 export async function figuresOf(scripts: Scripts, keys: Keys, queues: readonly string[]): Promise<QueueRow[]> {
@@ -35,6 +41,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
       meanMs: weighted(a.snapshot.meanMs, b.snapshot.meanMs),
       variance: weighted(a.snapshot.variance, b.snapshot.variance),
       slowMeanMs: weighted(a.snapshot.slowMeanMs, b.snapshot.slowMeanMs),
+      starting: eitherStart(a.snapshot.starting, b.snapshot.starting),
       samples,
     },
     dead: a.dead + b.dead,

@@ -2,10 +2,12 @@ import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import {
   type CountAnswer,
+  eitherStart,
   placesOf,
   type Question,
   type QueueSnapshot,
   type Scripts,
+  type WorkerStart,
 } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 
@@ -107,14 +109,16 @@ export class OtherPartitions {
 
 function sumOf(all: readonly CountAnswer[]): CountAnswer {
   const sum = { waiting: 0, scheduled: 0, running: 0, breakerOpen: false, before: [] as number[] };
-  for (const { waiting, scheduled, running, breakerOpen, before } of all) {
+  let known: WorkerStart | null = null;
+  for (const { waiting, scheduled, running, breakerOpen, starting, before } of all) {
     sum.waiting += waiting;
     sum.scheduled += scheduled;
     sum.running += running;
     sum.breakerOpen ||= breakerOpen;
+    known = eitherStart(known, starting);
     for (const [n, count] of before.entries()) sum.before[n] = (sum.before[n] ?? 0) + count;
   }
-  return sum;
+  return { ...sum, starting: known };
 }
 
 function withCounts(snapshot: QueueSnapshot, others: CountAnswer | undefined): QueueSnapshot {
@@ -125,5 +129,6 @@ function withCounts(snapshot: QueueSnapshot, others: CountAnswer | undefined): Q
     scheduled: snapshot.scheduled + others.scheduled,
     running: snapshot.running + others.running,
     breakerOpen: snapshot.breakerOpen || others.breakerOpen,
+    starting: eitherStart(snapshot.starting, others.starting),
   };
 }

@@ -9,7 +9,7 @@ import * as VERBS from "../verbs/verbs.ts";
 /** The modules of `store/lua`, each after those that it uses. `call.lua` is the table `Call` for all after it. */
 export const MODULES = [
   ...["number", "call", "run", "input", "result", "answers", "past", "notices"],
-  ...["rate", "forecast", "service", "snapshot", "keyed", "fair", "line"],
+  ...["rate", "forecast", "service", "warmup", "snapshot", "keyed", "fair", "line"],
   ...["due", "follow", "settle", "lease", "completion", "reservation"],
   ...["breaker", "filter", "allowed", "inspection", "grace", "setback", "submission"],
 ] as const;

@@ -1,9 +1,10 @@
 -- The figures of a queue that an estimate needs: see verbs/snapshot.ts.
 --   mean, deviation  of the service time, µs; "" if there is none yet
 --   forecast   see forecast.lua
---   slots      followed by "max wait" if a slot has one call with several tasks, see Q.batch
+--   slots      of live workers; followed by "max wait" if a slot has one call with several tasks, see Q.batch
 --   ages       for how many ms some of the running tasks have been running; only read while every slot is busy
---   startable  how many may start; left out for a queue that is not keyed
+--   startable  how many may start; "" or left out for a queue that is not keyed
+--   starting   without a live worker, what is known of starts, see warmup.lua; otherwise left out
 local Snapshot = {}
 
 local whole = Number.whole
@@ -48,13 +49,16 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   snapshot[SNAPSHOT.scheduled] = scheduled
   snapshot[SNAPSHOT.running] = running
   snapshot[SNAPSHOT.workers] = live and workers or '0'
-  snapshot[SNAPSHOT.slots] = live and slots and batch and slots .. ' ' .. batch or live and slots or '0'
+  snapshot[SNAPSHOT.slots] = (live and slots or '0') .. (batch and ' ' .. batch or '')
   snapshot[SNAPSHOT.mean] = mean
   snapshot[SNAPSHOT.deviation] = deviation
   snapshot[SNAPSHOT.samples] = samples
   snapshot[SNAPSHOT.forecast] = forecast or ''
   snapshot[SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {}
-  snapshot[SNAPSHOT.startable] = startable
+  local starting = not live and Warmup.of(call, queue, waiting, live_until)
+  -- Redis ends a list at the first gap.
+  snapshot[SNAPSHOT.startable] = startable or starting and '' or nil
+  snapshot[SNAPSHOT.starting] = starting or nil
   return snapshot
 end
 

@@ -35,8 +35,10 @@ local function count(call, args, at)
   local queue, equals, places = args[at + QUESTION.queue], args[at + QUESTION.equals] == '1', args[at + QUESTION.places]
   local line = { queue = queue, key = K.waiting(call, queue), sign = equals and '' or '(', unique = nil }
   line.waiting = redis.call('ZCARD', line.key)
-  local breaker_open = redis.call('HEXISTS', K.queue(call, queue), Q.breaker)
-  local answer = { line.waiting, redis.call('ZCARD', K.scheduled(call, queue)), redis.call('ZCARD', K.leases(call, queue)), breaker_open }
+  local breaker, live_until = unpack(redis.call('HMGET', K.queue(call, queue), Q.breaker, Q.liveUntil))
+  local answer = {
+    line.waiting, redis.call('ZCARD', K.scheduled(call, queue)), redis.call('ZCARD', K.leases(call, queue)), breaker and 1 or 0,
+  }
   line.answer = answer
   for score, more in string.gmatch(places, '([^%s+]+)%+?(%d*)') do
     local before = count_before(line, Fair.own_score(call, queue, score))
@@ -48,12 +50,14 @@ local function count(call, args, at)
     end
     answer[#answer + 1] = before
   end
-  return table.concat(answer, ' ')
+  local starting = tonumber(live_until or 0) <= call.now and Warmup.of(call, queue, line.waiting, live_until)
+  return table.concat(answer, ' ') .. (starting and '\n' .. starting or '')
 end
 
 -- Places are scores with a space between; "score+n" stands for a score and the n whole numbers that follow it. Returns of each queue, in one
 -- string with a space between: waiting, scheduled, running, whether the circuit breaker is open ("1" or "0"), and of each task how many
--- stand before it; "count*n" stands for n times the same count, "count+n" for n counts of which each is one more than the one before.
+-- stand before it; "count*n" stands for n times the same count, "count+n" for n counts of which each is one more than the one before. A
+-- second line follows if there is no live worker: what is known of starts, see warmup.lua.
 register('count', { 'no-writes' }, function(keys, args)
-  return Call.each(Call.untimed(keys), args, Layout.count, count)
+  return Call.each(Call.new(keys), args, Layout.count, count)
 end)

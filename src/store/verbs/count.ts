@@ -1,5 +1,6 @@
 import { names, verb, written } from "./codec.ts";
 import { list, text } from "./reply.ts";
+import { type WorkerStart, workerStartOf } from "./snapshot.ts";
 
 /** Places of tasks of other partitions. */
 export interface Question {
@@ -24,6 +25,8 @@ export interface CountAnswer {
   readonly scheduled: number;
   readonly running: number;
   readonly breakerOpen: boolean;
+  /** See {@link QueueSnapshot.starting}. */
+  readonly starting: WorkerStart | null;
 }
 
 /** Short, since the caller also has partitions that answer while a cluster is changing. */
@@ -42,12 +45,14 @@ export const count = verb(
     async (tag: string, questions: readonly Question[]): Promise<CountAnswer[]> => {
       const args = questions.flatMap((q) => written(QUESTION, { ...q, places: q.places.text }));
       return list(await script.text(tag, [questions.length, ...args], PATIENCE_MS)).map((reply) => {
-        const [waiting, scheduled, running, breakerOpen, ...before] = text(reply).split(" ");
+        const [counts = "", starting] = text(reply).split("\n");
+        const [waiting, scheduled, running, breakerOpen, ...before] = counts.split(" ");
         return {
           waiting: Number(waiting),
           scheduled: Number(scheduled),
           running: Number(running),
           breakerOpen: breakerOpen === "1",
+          starting: starting === undefined ? null : workerStartOf(starting),
           before: countsOf(before),
         };
       });

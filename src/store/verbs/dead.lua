@@ -30,7 +30,7 @@ local function revive(call, id, key)
   Result.drop(call, id, key)
 end
 
--- woken: the queues whose workers must be notified.
+-- woken: the queues whose workers must be notified, and how many tasks join each.
 local function retry(call, args, at, woken)
   local id, word = args[at + RETRY.id], args[at + RETRY.call]
   local key = K.task(call, id)
@@ -54,7 +54,7 @@ local function retry(call, args, at, woken)
   redis.call('ZREM', K.dead(call, queue), id)
   Line.join(call, queue, id, tonumber(priority or C.defaultPriority), Line.next_arrival(call, queue), share, of_key)
   Notices.change(call, id, S.waiting)
-  woken[queue] = true
+  woken[queue] = (woken[queue] or 0) + 1
   Answers.note(key, answers, A.retry .. word, 'waiting')
   return 'waiting'
 end
@@ -66,7 +66,10 @@ register('retry', {}, function(keys, args)
   local call, woken = Call.new(keys), {}
   local verdicts = Call.each(call, args, Layout.retry, retry, woken)
   Keyed.open_freed(call)
-  for queue in pairs(woken) do Notices.work(call, queue) end
+  for queue, joined in pairs(woken) do
+    Warmup.note_need(call, queue, joined)
+    Notices.work(call, queue)
+  end
   Notices.send(call)
   return verdicts
 end)

@@ -52,12 +52,13 @@ end)
 
 -- Pauses or resumes a queue. Running tasks go on. Returns nothing.
 register('pause', { 'allow-oom' }, function(keys, args)
-  local call, ARGS = Call.untimed(keys), Layout.pause.args
+  local call, ARGS = Call.new(keys), Layout.pause.args
   local queue = args[ARGS.queue]
   if args[ARGS.paused] == '1' then
     redis.call('HSET', K.queue(call, queue), Q.paused, '1')
   else
     redis.call('HDEL', K.queue(call, queue), Q.paused)
+    Warmup.note_need(call, queue)
     Notices.work(call, queue)
   end
 end)

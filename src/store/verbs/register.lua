@@ -6,19 +6,26 @@ local ARGS, OWN, REGISTERED = Layout.register.args, Layout.register.item, Layout
 
 -- Registers the queues of a process. Returns the lease of each, by its field.
 local function note(call, args)
-  local own, fields, leases, count = {}, {}, {}, tonumber(args[ARGS.count])
+  local own, fields, leases, undeclared, count = {}, {}, {}, {}, tonumber(args[ARGS.count])
   for n = 1, count do
     local at = ARGS.count + (n - 1) * OWN.width
     local queue, lease = args[at + OWN.queue], args[at + OWN.leaseMs]
     local ends = args[at + OWN.keepMs] .. ' ' .. args[at + OWN.tombstoneMs] .. ' ' .. args[at + OWN.deadMs]
     local field = 'lease ' .. queue
     own[2 * n - 1], own[2 * n] = queue, call.now_text .. ' ' .. args[at + OWN.maxLost] .. ' ' .. ends
-    fields[2 * n - 1], fields[2 * n] = field, lease
+    fields[#fields + 1], fields[#fields + 2] = field, lease
     leases[field] = lease
+    local declared, warmup = 'warmup ' .. queue, args[at + OWN.warmup]
+    if warmup == '' then
+      undeclared[#undeclared + 1] = declared
+    else
+      fields[#fields + 1], fields[#fields + 2] = declared, warmup
+    end
   end
   if count > 0 then
     redis.call('HSET', K.queues(call), unpack(own))
     redis.call('HSET', K.ticked(call), unpack(fields))
+    if #undeclared > 0 then redis.call('HDEL', K.ticked(call), unpack(undeclared)) end
   end
   return leases
 end
@@ -51,7 +58,7 @@ register('register', { 'allow-oom' }, function(keys, args)
       }
     else
       redis.call('HDEL', K.queues(call), queue)
-      redis.call('HDEL', K.ticked(call), field, 'back ' .. queue)
+      redis.call('HDEL', K.ticked(call), field, 'warmup ' .. queue, 'back ' .. queue)
     end
   end
   return queues

@@ -1,10 +1,12 @@
-import { counted, type Names, named, names, verb } from "./codec.ts";
+import { counted, named, names, verb } from "./codec.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { TickQueue } from "./tick.ts";
 
 /** The queue of a handler. */
 export interface OwnQueue extends TickQueue {
   readonly leaseMs: number;
+  /** How long a worker takes to start, ms, and its slots, with a space between; "" if its handler does not say. */
+  readonly warmup: string;
 }
 
 /** The facts that any process needs to maintain a queue. */
@@ -15,8 +17,9 @@ export interface RegisteredQueue extends Omit<TickQueue, "problem"> {
   readonly silentMs: number;
 }
 
-const OWN = names<Omit<OwnQueue, "problem">>("queue", "maxLost", "keepMs", "tombstoneMs", "deadMs", "leaseMs");
-const REGISTERED = names<RegisteredQueue>(...(OWN as Names<RegisteredQueue>), "silentMs");
+const QUEUE = ["queue", "maxLost", "keepMs", "tombstoneMs", "deadMs", "leaseMs"] as const;
+const OWN = names<Omit<OwnQueue, "problem">>(...QUEUE, "warmup");
+const REGISTERED = names<RegisteredQueue>(...QUEUE, "silentMs");
 
 /**
  * Registers queues, at most BATCH_LIMIT; returns all that are registered. Queues without a handler and tasks are removed after

@@ -35,6 +35,7 @@ export type * from "./reserve.ts";
 export { BATCH_LIMIT } from "./script.ts";
 export type * from "./settle.ts";
 export type * from "./snapshot.ts";
+export { eitherStart } from "./snapshot.ts";
 export type * from "./step.ts";
 export type * from "./submit.ts";
 export type * from "./tick.ts";

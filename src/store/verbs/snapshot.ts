@@ -8,6 +8,20 @@ export interface SlotBatch {
   readonly waitMs: number;
 }
 
+/** Of a queue without a worker: what is known of how long one takes to start. Times are in ms. */
+export interface WorkerStart {
+  /** For how long there has been work in line and no worker; 0 without work. */
+  readonly elapsedMs: number;
+  /** How long it takes as the handler says; null if it does not. */
+  readonly declaredMs: number | null;
+  /** Of the starts so far: exponentially weighted mean and variance, and how many there were. */
+  readonly meanMs: number;
+  readonly variance: number;
+  readonly samples: number;
+  /** Of the worker that started last, or as the handler says, at least 1. */
+  readonly slots: number;
+}
+
 /** The figures of a queue at one instant, as returned by lua/snapshot.lua. */
 export interface QueueSnapshot {
   readonly queue: string;
@@ -22,6 +36,8 @@ export interface QueueSnapshot {
   readonly workers: number;
   /** Slots of all live workers. */
   readonly slots: number;
+  /** Left out or null if there is a worker, or nothing is known of how long one takes to start. */
+  readonly starting?: WorkerStart | null;
   /** If a slot has one call with several tasks; left out if it has one task. */
   readonly batch?: SlotBatch;
   /** Exponentially weighted mean of the service time, ms; null before the first sample. */
@@ -60,7 +76,7 @@ const QUEUE = ["queue", "paused", "breakerOpen"] as const;
 const COUNTS = ["waiting", "scheduled", "running", "workers", "slots"] as const;
 /** Statistics of the service times, µs; how long some tasks have been running; and for a keyed queue, how many may start. */
 const TIMES = ["mean", "deviation", "samples", "forecast", "ages", "startable"] as const;
-export const SNAPSHOT = [...QUEUE, ...COUNTS, ...TIMES] as const;
+export const SNAPSHOT = [...QUEUE, ...COUNTS, ...TIMES, "starting"] as const;
 
 /** Parses the reply of lua/snapshot.lua. */
 export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot {
@@ -85,12 +101,31 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
     slowMisses: misses.flatMap((miss, i) => (i % 2 === 1 ? Number(miss) : [])),
     agesMs: list(of.ages).map(number),
   };
-  if (of.startable === undefined && batchAt < 0) return snapshot;
+  const startable = of.startable === undefined ? null : optional(of.startable);
+  const starting = of.starting === undefined ? null : workerStartOf(text(of.starting));
+  if (startable === null && starting === null && batchAt < 0) return snapshot;
   return {
     ...snapshot,
-    ...(of.startable !== undefined && { startable: number(of.startable) }),
+    ...(startable !== null && { startable }),
+    ...(starting !== null && { starting }),
     ...(batchAt >= 0 && { batch: batchOf(slots.slice(batchAt + 1)) }),
   };
+}
+
+/** Reads the words of lua/warmup.lua; null if nothing is known yet. */
+export function workerStartOf(words: string): WorkerStart | null {
+  const [elapsedMs = 0, declaredMs = 0, declaredSlots = 0, meanMs = 0, variance = 0, samples = 0, lastSlots = 0] = words
+    .split(" ")
+    .map(Number);
+  if (declaredMs === 0 && samples === 0) return null;
+  const slots = Math.max(1, lastSlots || declaredSlots);
+  return { elapsedMs, declaredMs: declaredMs || null, meanMs, variance, samples, slots };
+}
+
+/** What is known of the starts of one queue from two partitions. */
+export function eitherStart(a: WorkerStart | null = null, b: WorkerStart | null = null): WorkerStart | null {
+  if (!a || !b) return a ?? b;
+  return { ...(b.samples > a.samples ? b : a), elapsedMs: Math.max(a.elapsedMs, b.elapsedMs) };
 }
 
 /** Reads "max wait". */

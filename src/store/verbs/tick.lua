@@ -96,6 +96,7 @@ local function promote(call, pass, queue)
     end
   end
   redis.call('HSET', K.queue(call, queue), Q.hlc, whole(hlc))
+  Warmup.note_need(call, queue, #due)
   Notices.work(call, queue)
 end
 
@@ -120,6 +121,7 @@ local function reclaim(call, pass, queue, ends)
       redis.call('ZREM', leases, id)
     end
   end
+  Warmup.note_need(call, queue, #expired)
   Notices.work(call, queue)
 end
 

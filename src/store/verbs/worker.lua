@@ -48,6 +48,10 @@ local function beat(call, args, at, worker)
   local all_slots, lost_at, known_workers, known_until =
     unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt, Q.workers, Q.liveUntil))
   if again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return tonumber(lost_at) end
+  -- One that was late is still known, and does not start.
+  if ttl > 0 and tonumber(known_until or 0) <= call.now and not redis.call('ZSCORE', live, worker) then
+    Warmup.note_start(call, queue, slots, known_until)
+  end
   local workers = redis.call('ZCARD', live)
   -- The sum is stored, so that readers do not have to add them all up.
   local total = workers > 0 and tonumber(all_slots or 0) or 0
@@ -66,7 +70,7 @@ local function beat(call, args, at, worker)
     total = total + tonumber(slots) - tonumber(known or 0)
     if batch == '' then redis.call('HDEL', counters, Q.batch) else redis.call('HSET', counters, Q.batch, batch) end
   end
-  local until_text = whole(live_until(call, live))
+  local until_text = whole(workers > 0 and live_until(call, live) or math.min(tonumber(known_until or 0), call.now))
   redis.call('HSET', counters, Q.workers, workers, Q.slots, whole(math.max(0, total)), Q.liveUntil, until_text)
   return tonumber(lost_at)
 end

@@ -42,8 +42,17 @@ describe("an estimate for slots that run several tasks in one call", () => {
   });
 
   it("asks for as many slots as full calls need", () => {
-    const snapshot = { waiting: 320, running: 0, paused: false, breakerOpen: false, meanMs: 1000, samples: 9 };
-    const wanted = (of: object) => slotsWanted({ snapshot: { ...snapshot, ...of }, acceptedLastMinute: 0 }, 1000);
+    const snapshot = {
+      waiting: 320,
+      running: 0,
+      paused: false,
+      breakerOpen: false,
+      workers: 1,
+      meanMs: 1000,
+      samples: 9,
+    };
+    const quiet = { acceptedLastMinute: 0, finishedLastMinute: 0 };
+    const wanted = (of: object) => slotsWanted({ snapshot: { ...snapshot, ...of }, ...quiet }, 1000);
     expect(wanted({})).to.equal(161);
     expect(wanted({ batch: { max: 32, waitMs: 0 } })).to.equal(6);
   });

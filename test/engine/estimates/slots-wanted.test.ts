@@ -3,14 +3,23 @@ import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import * as wanted from "../../../src/engine/estimates/slots-wanted.ts";
 import { randomOf } from "../../shared/random.ts";
 
-const snapshot = { waiting: 0, running: 0, paused: false, breakerOpen: false, meanMs: 10_000, samples: 500 };
+const snapshot = {
+  waiting: 0,
+  running: 0,
+  paused: false,
+  breakerOpen: false,
+  workers: 1,
+  meanMs: 10_000,
+  samples: 500,
+};
 const MAX = Number.MAX_SAFE_INTEGER;
 
 const slotsWanted = (
   snapshot: Parameters<typeof wanted.slotsWanted>[0]["snapshot"],
   targetMs: number | undefined,
   acceptedLastMinute = 0,
-) => wanted.slotsWanted({ snapshot, acceptedLastMinute }, targetMs);
+  finishedLastMinute = 0,
+) => wanted.slotsWanted({ snapshot, acceptedLastMinute, finishedLastMinute }, targetMs);
 
 /**
  * Tasks of about a second arrive by chance, twenty a second, for half an hour; every 15 s there are as many slots as are wanted then.
@@ -55,12 +64,34 @@ function autoscale(targetMs: number, seed: number): { late: number; slots: numbe
 }
 
 describe("the slots that start a newcomer within the target wait", () => {
-  it("are one for an empty queue, even before its first task", () => {
-    expect(slotsWanted(snapshot, 10_000)).to.equal(1);
-    expect(slotsWanted({ ...snapshot, meanMs: null, samples: 0 }, 10_000)).to.equal(1);
+  const unknown = { ...snapshot, meanMs: null, samples: 0 };
+
+  it("are none after a minute without work, with or without a target, so that an autoscaler may stop the last worker", () => {
+    for (const targetMs of [10_000, undefined]) {
+      expect(slotsWanted(snapshot, targetMs)).to.equal(0);
+      expect(slotsWanted({ ...unknown, workers: 0 }, targetMs)).to.equal(0);
+      expect(slotsWanted({ ...snapshot, waiting: 9, startable: 0 }, targetMs), "all wait for their key").to.equal(0);
+    }
   });
 
-  it("are unknown without a target, while the queue is paused, and with work but no history", () => {
+  it("are one for an empty queue that had work in the last minute, even before the first task has ended", () => {
+    expect(slotsWanted(snapshot, 10_000, 1)).to.equal(1);
+    expect(slotsWanted(snapshot, 10_000, 0, 1)).to.equal(1);
+    expect(slotsWanted(unknown, 10_000, 1)).to.equal(1);
+    expect(slotsWanted(snapshot, undefined, 1), "whether it is enough depends on the target").to.equal(null);
+  });
+
+  it("are at least one with work and no worker, so that an autoscaler starts the first", () => {
+    const cold = { ...unknown, waiting: 5, workers: 0 };
+    expect(slotsWanted(cold, 10_000)).to.equal(1);
+    expect(slotsWanted(cold, undefined)).to.equal(1);
+    expect(slotsWanted({ ...cold, waiting: 0, running: 1 }, undefined), "a lost worker has one").to.equal(1);
+    expect(slotsWanted({ ...snapshot, waiting: 19, workers: 0 }, 10_000)).to.equal(10);
+    expect(slotsWanted({ ...cold, paused: true }, 10_000)).to.equal(null);
+    expect(slotsWanted({ ...cold, breakerOpen: true }, 10_000)).to.equal(null);
+  });
+
+  it("are unknown with a worker but without a target, while the queue is paused, and with work but no history", () => {
     expect(slotsWanted({ ...snapshot, waiting: 5 }, undefined)).to.equal(null);
     expect(slotsWanted({ ...snapshot, waiting: 5, paused: true }, 10_000)).to.equal(null);
     expect(slotsWanted({ ...snapshot, waiting: 5, breakerOpen: true }, 10_000)).to.equal(null);

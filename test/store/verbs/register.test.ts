@@ -12,7 +12,8 @@ describe("the registered queues", () => {
 
   const own = { queue: "jobs", maxLost: 2, keepMs: 1, tombstoneMs: 2, deadMs: 3, leaseMs: 4000 };
   const register = async (queues: readonly (typeof own)[], deleteAfterMs = DAY_MS) => {
-    const all = await t.scripts.register(t.keys.tag(0), queues, deleteAfterMs);
+    const declared = queues.map((queue) => ({ ...queue, warmup: "70000 8" }));
+    const all = await t.scripts.register(t.keys.tag(0), declared, deleteAfterMs);
     return all.map(({ silentMs: _, ...queue }) => queue);
   };
 
@@ -29,6 +30,8 @@ describe("the registered queues", () => {
     expect(await register([], -1)).to.deep.equal([own]);
     await t.engine.tasks.cancel("waits", "jobs");
     expect(await register([], -1)).to.deep.equal([]);
-    expect(await t.redis.hkeys(t.key("ticked"))).to.not.include("lease jobs");
+    expect(await t.redis.hkeys(t.key("ticked")))
+      .to.not.include("lease jobs")
+      .and.not.include("warmup jobs");
   });
 });

@@ -97,6 +97,9 @@ export function waitOf(task, agoS = 0) {
   const left = eta.seconds - agoS;
   // An old estimate may no longer be true.
   if (left <= 0) return agoS < FRESH_S ? "Any moment now" : "";
+  if (eta.basis === "starting") {
+    return `A worker is starting, about ${left < 100 ? `${Math.ceil(left)} s` : durationOf(left)}`;
+  }
   const verb = state === "retrying" ? "Tries again in" : "Starts in";
   const [low, high] = [Math.max(0, eta.low - agoS), eta.high - agoS];
   // A narrower range tells no more than its middle.

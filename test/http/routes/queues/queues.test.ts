@@ -70,7 +70,7 @@ describe("queues over HTTP", () => {
       return new RegExp(`^paihao_queue_slots_wanted\\{queue="${queue}"\\} (\\d+)$`, "m").exec(text)?.[1];
     };
     const wanted = async () => [(await server.send("/v1/queues/scaled")).json.slotsWanted, await gauge("scaled")];
-    expect(await wanted()).to.deep.equal([1, "1"]);
+    expect(await wanted(), "no work").to.deep.equal([0, "0"]);
     const first = closedGate();
     const id = await server.enqueue("scaled", first.input);
     await first.entered;
@@ -90,8 +90,8 @@ describe("queues over HTTP", () => {
     expect(await wanted()).to.deep.equal([null, undefined]);
     await server.send("/v1/queues/scaled/resume", { method: "POST" });
     second.open("done");
-    expect((await server.send("/v1/queues/default")).json.slotsWanted, "no target").to.equal(null);
-    expect(await gauge("default")).to.equal(undefined);
+    expect((await server.send("/v1/queues/default")).json.slotsWanted, "no work").to.equal(0);
+    expect(await gauge("default")).to.equal("0");
   });
 
   it("count tasks without attempts left as dead, but not those that gave up", async () => {

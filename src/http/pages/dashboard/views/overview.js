@@ -118,7 +118,7 @@ const cells = (queue, series, desk) => [
     </span>`,
   rate(queue.rate.accepted),
   rate(queue.rate.finished),
-  queue.workers === 0 ? html`<span class="warn">no workers</span>` : eta(queue.eta),
+  queue.workers === 0 && queue.eta === null ? html`<span class="warn">no workers</span>` : eta(queue.eta),
   duration(queue.oldestWaitingSeconds),
   duration(queue.serviceTime.mean),
   queue.dead === 0 ? "0" : html`<a href=${paths.queue(queue.name, "dead")} class="bad">${count(queue.dead)}</a>`,

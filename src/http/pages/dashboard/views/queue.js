@@ -102,7 +102,7 @@ function figures(queue) {
     figure("Waiting", count(queue.waiting)),
     queue.held !== null && figure("Held", count(queue.held)),
     figure("Running", count(queue.running), undefined, ` of ${count(queue.slots)}`),
-    queue.workers === 0
+    queue.workers === 0 && eta === null
       ? figure("Expected wait", "no workers", "warn")
       : figure("Expected wait", etaStart(eta), undefined, etaRange(eta)),
     figure("Oldest wait", duration(queue.oldestWaitingSeconds)),
@@ -118,7 +118,10 @@ function figures(queue) {
         "",
         " waiting / running",
       ),
-    slotsWanted !== null && figure("Slots wanted", count(slotsWanted), slotsWanted > queue.slots ? "warn" : ""),
+    // None are wanted of an idle queue.
+    slotsWanted !== null &&
+      slotsWanted > 0 &&
+      figure("Slots wanted", count(slotsWanted), slotsWanted > queue.slots ? "warn" : ""),
   ];
 }
 

@@ -103,6 +103,12 @@ const missingTask = (id, reason) =>
     html`There is nothing under the id <code>${id}</code>. ${reason.replace(/\.?$/, ".")} Enter the complete id, or filter the list of a queue by the beginning of the id.`,
   );
 
+/** @param {Timeline["task"]} task */
+function startOf(task) {
+  if (!task.eta) return "Start time not known yet";
+  return task.eta.basis === "starting" ? `A worker is starting, about ${eta(task.eta)}` : `Starts in ${eta(task.eta)}`;
+}
+
 /** What matters most about a task in its state. @param {Timeline} known */
 function hero({ task, dueAt }) {
   const { startedAt, finishedAt, error } = task;
@@ -111,7 +117,7 @@ function hero({ task, dueAt }) {
     return html`
       <span class="big">${task.index === null ? "waiting" : `Place ${count(task.index + 1)}`}</span>
       <span class="hint">of ${count(task.waiting)} waiting; ${count(task.running)} running before them</span>
-      <span>${task.eta ? `Starts in ${eta(task.eta)}` : "Start time not known yet"}</span>
+      <span>${startOf(task)}</span>
       ${task.held && html`<span class="warn">It waits for a task with the same line key to end.</span>`}`;
   if (task.state === "running")
     return [what, progress(task), startedAt && `for ${duration(Math.round(secondsSince(startedAt)))}`];
