@@ -28,7 +28,7 @@ export const KEY_FORM = "name:scope+scope:<sha256 hex of the key>";
 export function parseApiKey(line: string): ApiKey {
   const parts = line.trim().split(":");
   const [name = "", scopeList = "", hex = ""] = parts;
-  if (parts.length !== 3) throw new StartError("a key has three parts, separated by colons");
+  if (parts.length !== 3) throw new StartError("an API key has three parts, separated by colons");
   checkKeyName(name);
   if (!/^[0-9a-f]{64}$/i.test(hex)) {
     throw new StartError(`the key ${name} has no SHA-256 of 64 hexadecimal digits as its third part`);
@@ -40,7 +40,7 @@ export function parseApiKey(line: string): ApiKey {
 function checkKeyName(name: string): void {
   if (NAME_FORM.test(name)) return;
   throw new StartError(
-    "the name of a key has 1–64 characters of A–Z a–z 0–9 . _ -, the first a letter or digit, and no ph_ in front",
+    "the name of an API key has 1–64 characters of A–Z a–z 0–9 . _ -, the first a letter or digit, and no ph_ in front",
   );
 }
 

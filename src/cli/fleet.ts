@@ -185,7 +185,10 @@ class Member implements MemberMetrics {
     this.#missed += 1;
     if (this.#missed <= this.#maxMissed) return;
     const { pid } = this.#process?.process ?? {};
-    this.#log.error({ pid, silentS: this.#missed * (BEAT_MS / 1000) }, "a server process stands still; killing it");
+    this.#log.error(
+      { pid, silentS: this.#missed * (BEAT_MS / 1000) },
+      "a server process does not respond; killing and replacing it",
+    );
     this.#missed = undefined;
     this.#process?.process.kill("SIGKILL");
   }

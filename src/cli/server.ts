@@ -58,7 +58,7 @@ export function connectionTo(options: ServerOptions, patience: keyof typeof ATTE
   }
   // Its value is not repeated: it may be a key.
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
-    throw wrongUsage("--key has characters that cannot be in a key");
+    throw wrongUsage("--key has characters that cannot be in an API key");
   return new Connection({
     url,
     key,

@@ -54,7 +54,7 @@ export type TaskRef<Q extends string = string> = string | Pick<Accepted<Q>, "id"
 export class PaihaoClient<H = AnyHandlers> {
   readonly #connection: Connection;
 
-  /** @throws TypeError for a URL or a key that cannot be one */
+  /** @throws TypeError for an invalid URL or API key */
   constructor(options: ClientOptions = {}) {
     const { location } = globalThis as { location?: { origin: string } };
     this.#connection = new Connection({ ...options, url: options.url ?? location?.origin ?? "http://127.0.0.1:3000" });
@@ -204,7 +204,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /**
-   * Any other request to the server: adds the key, tries again if that is safe, and turns problems into errors.
+   * Any other request to the server: adds the API key, tries again if that is safe, and turns problems into errors.
    * @param path with its query
    * @throws PaihaoError
    */

@@ -33,16 +33,16 @@ export class Connection {
   readonly url: string;
   readonly #options: ConnectionOptions;
 
-  /** @throws TypeError for a URL or a key that cannot be one */
+  /** @throws TypeError for an invalid URL or API key */
   constructor(options: ConnectionOptions) {
     const key = options.key?.trim();
-    // In a page, a path. The message must not contain the key, since it may be logged.
+    // In a page, a path. The message must not contain the API key, since it may be logged.
     this.url = valid("url", options.url, /^(https?:\/)?\//i).replace(/\/$/, "");
-    if (key && /[^!-~]/.test(key)) throw new TypeError("the key is not valid");
+    if (key && /[^!-~]/.test(key)) throw new TypeError("the API key is not valid");
     this.#options = { ...options, key };
   }
 
-  /** The same connection without the key, perhaps to another server. */
+  /** The same connection without the API key, perhaps to another server. */
   without(url: string): Connection {
     return new Connection({ ...this.#options, url, key: undefined });
   }

@@ -9,7 +9,7 @@ export interface Problem extends AnyProblem {
 
 /**
  * What a caller can do about an error. `failed`, `canceled`, `expired` and `unknown` are about the task; `refused`: the request
- * was not accepted (invalid input, full queue, conflict …); `unauthorized`: the key is missing, wrong, or may not do this;
+ * was not accepted (invalid input, full queue, conflict …); `unauthorized`: the API key is missing, wrong, or may not do this;
  * `unreachable`: there was no usable answer after all attempts.
  */
 export type ErrorKind = "failed" | "canceled" | "expired" | "unknown" | "refused" | "unauthorized" | "unreachable";

@@ -107,8 +107,8 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
   }
   const port = role === "worker" && given("PORT") === "" ? undefined : values.PORT;
   const host = values.HOST;
-  const guarded = values.API_KEYS.length > 0 || values.API_KEYS_FILE !== undefined;
-  if (port !== undefined && !LOOPBACK.test(host) && !guarded && values.AUTH !== "none") {
+  const hasKeys = values.API_KEYS.length > 0 || values.API_KEYS_FILE !== undefined;
+  if (port !== undefined && !LOOPBACK.test(host) && !hasKeys && values.AUTH !== "none") {
     throw new StartError(
       `HOST is ${JSON.stringify(host)} but there are no API_KEYS: anyone who can reach it could do anything; set API_KEYS or API_KEYS_FILE, use a loopback address, or set AUTH=none if that is intended`,
     );
@@ -116,7 +116,7 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
   return {
     ...named(values),
     port,
-    servedHosts: servedHosts(host, values.ALLOWED_HOSTS, !guarded),
+    servedHosts: servedHosts(host, values.ALLOWED_HOSTS, !hasKeys),
     otel: readOtel(values),
   };
 }

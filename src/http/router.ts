@@ -75,7 +75,9 @@ export function routerOf(endpoints: Partial<Endpoints<string>>, before: readonly
       ctx.state.route = route;
       return next();
     };
-    router.register(route.path, [...route.methods, ...(route.alsoGuards ?? [])], [note, ...before, endpoint], { name });
+    router.register(route.path, [...route.methods, ...(route.otherMethods ?? [])], [note, ...before, endpoint], {
+      name,
+    });
   }
   return router;
 }

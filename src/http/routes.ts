@@ -7,16 +7,16 @@ export interface Route {
   readonly methods: readonly string[];
   /** In the router's syntax: `:name` is one segment, `{*name}` any number of them. */
   readonly path: string;
-  /** What it requires: nothing, any key, or a key with one of these scopes. `admin` may do everything and is not listed. */
+  /** What it requires: nothing, any API key, or one with one of these scopes. `admin` may do everything and is not listed. */
   readonly scopes: readonly Scope[] | "any" | "none";
-  /** A signed link to the task `:id` opens it without a key. */
+  /** A signed link to the task `:id` opens it without an API key. */
   readonly signedLink?: true;
   /** Submits a task. Its id is the `:id` of the path, or comes from Idempotency-Key or X-Request-Id: see request-id.ts. */
   readonly submits?: "under the path's id" | "under the caller's key";
   /** It may change something, although its method is safe. */
   readonly effects?: true;
   /** More methods with the same requirements, which OpenAPI does not describe. */
-  readonly alsoGuards?: readonly string[];
+  readonly otherMethods?: readonly string[];
   /** Its answer is that of another API, also to HEAD. */
   readonly forwards?: true;
 }

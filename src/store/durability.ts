@@ -43,7 +43,7 @@ export class Confirmation {
     const reached = await this.#share(node, group);
     if (group.losses === losses) return reached;
     throw new ProblemError("store-unavailable", undefined, {
-      cause: new Error("the connection was lost before the wait"),
+      cause: new Error("the connection was lost before the write was confirmed"),
     });
   }
 

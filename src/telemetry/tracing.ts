@@ -134,9 +134,9 @@ export class Tracing {
   /** Begins the span of an attempt. For the first attempt, the wait in line gets its own span. */
   attempt(task: TracedTask): AttemptTrace {
     const passedOn = this.#sampling?.passedOn(task.trace);
-    const within = passedOn === undefined ? undefined : contextOf(passedOn);
-    const unrecorded = within && trace.getSpan(within);
-    if (within && unrecorded) return new AttemptTrace(this.#tracer, unrecorded, within);
+    const parent = passedOn === undefined ? undefined : contextOf(passedOn);
+    const unrecorded = parent && trace.getSpan(parent);
+    if (parent && unrecorded) return new AttemptTrace(this.#tracer, unrecorded, parent);
     const { id, queue, attempt, maxAttempts, lost, createdMs } = task;
     // The current context may belong to another task, whose end made room for this one.
     const above = contextOf(task.trace);
@@ -167,10 +167,10 @@ export class AttemptTrace {
   readonly #context: Context;
   #endedAt: number | undefined;
 
-  constructor(tracer: Tracer, span: Span, within: Context) {
+  constructor(tracer: Tracer, span: Span, context: Context) {
     this.#tracer = tracer;
     this.#span = span;
-    this.#context = within;
+    this.#context = context;
   }
 
   /** Its stored form, which makes the attempt the parent of other spans. */

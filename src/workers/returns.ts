@@ -43,7 +43,7 @@ export class Returns {
     this.#engine.leases.fail({ queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
       this.#log.warn(
         { requestId: id, reason: reasonOf(error) },
-        "pool: could not put off a suspect; it waits until its lease ends",
+        "pool: could not postpone a task that has lost a worker; it waits until its lease ends",
       );
     });
   }

@@ -74,7 +74,7 @@ describe("a file of keys", () => {
     expect(faults).to.deep.equal([
       "line 1: the key ci has no SHA-256 of 64 hexadecimal digits as its third part",
       "line 3: a second key is named ops",
-      "line 4: a key has three parts, separated by colons",
+      "line 4: an API key has three parts, separated by colons",
     ]);
   });
 
@@ -179,7 +179,7 @@ describe("a file of keys", () => {
       const where = `^API_KEYS_FILE is "${file}", `;
       expect(() => ring()).to.throw(StartError, new RegExp(`${where}expected a file to read: ENOENT`));
       writeFileSync(file, "hunter2");
-      expect(() => ring()).to.throw(StartError, new RegExp(`${where}line 1: a key has three parts`));
+      expect(() => ring()).to.throw(StartError, new RegExp(`${where}line 1: an API key has three parts`));
       writeFileSync(file, formatApiKey(key("a").entry));
       expect(() => ring([key("a").entry])).to.throw(StartError, "two keys are named a");
     });

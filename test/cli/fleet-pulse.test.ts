@@ -91,7 +91,7 @@ describe("the processes of a fleet", function () {
     process.kill(pid, "SIGSTOP");
     await replaced(pid);
     expect(await restarts("silent")).to.deep.equal([0, 0, 1]);
-    expect(fleet.logged.join("\n")).to.contain("stands still");
+    expect(fleet.logged.join("\n")).to.contain("does not respond");
   });
 
   it("are replaced when a handler blocks their event loop, and its task goes on", async () => {

@@ -69,7 +69,7 @@ describe("paihao keys", () => {
     const wrong: readonly [args: string[], code: number, message: RegExp][] = [
       [["create", "a", "--scopes", "read", "--file", file], 6, /has a key named a already/],
       [["create", "b", "--scopes", "write"], 2, /unknown scope, expected some of submit, read, admin, work/],
-      [["create", "no way", "--scopes", "read"], 2, /the name of a key has 1–64 characters/],
+      [["create", "no way", "--scopes", "read"], 2, /the name of an API key has 1–64 characters/],
       [["create", "b", "--scopes", "read", "--file", path.join(dir, "nowhere/keys")], 1, /nowhere\/keys: ENOENT/],
       [["create", "b", "--file", file], 2, /required option '--scopes/],
     ];
@@ -101,7 +101,7 @@ describe("paihao keys", () => {
     const env = { API_KEYS: `e:admin:${HASH}`, API_KEYS_FILE: file };
     const { lines, stderr } = run(["ls"], env);
     expect(lines).to.deep.equal(["e       admin  API_KEYS", `longer  submit+read  ${file}`]);
-    expect(stderr).to.equal(`paihao: ${file}, line 3: a key has three parts, separated by colons\n`);
+    expect(stderr).to.equal(`paihao: ${file}, line 3: an API key has three parts, separated by colons\n`);
     expect(JSON.parse(run(["ls", "--json"], env).lines[0] ?? "")).to.deep.equal([
       { name: "e", scopes: ["admin"], from: "API_KEYS" },
       { name: "longer", scopes: ["submit", "read"], from: file },

@@ -303,7 +303,7 @@ describe("the configuration", () => {
 
     it("refuses a key name that could be the key itself", () => {
       expect(refusal({ API_KEYS: `ph_hunter2:submit:${HASH}` }))
-        .to.match(/: the name of a key has 1–64 characters/)
+        .to.match(/: the name of an API key has 1–64 characters/)
         .and.not.match(/hunt/);
     });
   });

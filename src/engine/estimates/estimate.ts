@@ -17,8 +17,9 @@ function seconds(ms: number): number {
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
  * have become free, or fewer if a slot takes several tasks (turnovers.ts); forecast.ts computes when. Null if unknown: the queue is paused
- * or its circuit breaker open, there is no history yet, or no live worker and nothing known of how long one takes to start (worker-start.ts). In a
- * keyed line only tasks that may start count; a task that waits for its key starts when those of its key before it have ended.
+ * or its circuit breaker open, there is no history yet, or no live worker and nothing known of how long one takes to start
+ * (worker-start.ts). In a keyed line only tasks that may start count; a task that waits for its line key starts when the earlier tasks of
+ * that key have ended.
  */
 export function estimate(
   snapshot: QueueSnapshot,

@@ -41,7 +41,7 @@ interface WatchedTask {
   readonly pass: number;
   readonly listeners: Set<WatchListener>;
   /** Those whose watch is a look that keeps a task with a presence. */
-  readonly keepers: Set<WatchListener>;
+  readonly attendants: Set<WatchListener>;
   latest: Inspection | null;
   /** When it was read, on the clock of `performance.now()`. */
   latestAt: number;
@@ -105,7 +105,7 @@ export class Watchers {
   async watch(id: string, listener: WatchListener, keeps = false): Promise<Watch> {
     const entry = this.#entries.get(id) ?? this.#open(id);
     entry.listeners.add(listener);
-    if (keeps) entry.keepers.add(listener);
+    if (keeps) entry.attendants.add(listener);
     const stop = () => this.#leave(entry, listener);
     try {
       // Listen first, then read: otherwise a change could be missed in between.
@@ -141,7 +141,7 @@ export class Watchers {
       id,
       pass: this.#opened % WATCH_DEFAULTS.fullEvery,
       listeners: new Set(),
-      keepers: new Set(),
+      attendants: new Set(),
       latest: null,
       latestAt: 0,
       latestLook: 0,
@@ -159,7 +159,7 @@ export class Watchers {
   }
 
   #leave(entry: WatchedTask, listener: WatchListener): void {
-    entry.keepers.delete(listener);
+    entry.attendants.delete(listener);
     if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
     this.#entries.delete(entry.id);
     entry.listening.stop();
@@ -240,8 +240,8 @@ export class Watchers {
   /** Keeps the tasks with a presence that somebody watches. What fails is repeated in the next pass. */
   async #keepWatched(): Promise<void> {
     const absent = [...this.#entries.values()].filter(
-      ({ keepers, latest, latestAt }) =>
-        keepers.size > 0 && latest !== null && isLookDue(latest, nowOf(latest, latestAt)),
+      ({ attendants, latest, latestAt }) =>
+        attendants.size > 0 && latest !== null && isLookDue(latest, nowOf(latest, latestAt)),
     );
     await inSlices(absent, (entry) => this.#keep(entry).catch(this.#onError));
   }

@@ -133,7 +133,8 @@ async function forward(forwarder: Forwarder, request: GatewayRequest, task: Task
   const repeatable = IDEMPOTENT.has(request.method) || sent["idempotency-key"] !== undefined;
   // After the death of a worker, the next one must know that the request may have been sent.
   const exchange = new Exchange(forwarder, task, repeatable);
-  if (!repeatable && !(await exchange.connect())) throw unanswered("An attempt was cut off.", { sent: true });
+  if (!repeatable && !(await exchange.connect()))
+    throw unanswered("An earlier attempt ended before its response arrived.", { sent: true });
   const answer = await exchange.ask(request, sent);
   const status = answer.statusCode ?? 0;
   noteTarget(task, { state: status === DOWN ? "down" : "up", reason: `status ${status}`, repeatable });

@@ -14,7 +14,7 @@ export class Resequencer implements AsyncIterable<string> {
   #heard: (() => void) | undefined;
   #room: (() => void) | undefined;
 
-  /** @param max how many answers that may be pending at once */
+  /** @param max how many answers may be pending at once */
   constructor(max: number) {
     this.#max = max;
   }

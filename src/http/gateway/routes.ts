@@ -7,7 +7,7 @@ const FORWARDING = {
   submits: "under the caller's key",
   effects: true,
   forwards: true,
-  alsoGuards: ["OPTIONS"],
+  otherMethods: ["OPTIONS"],
 } as const;
 
 export const gatewayRoutes = {

@@ -5,7 +5,7 @@ import { PROBES, routeOf } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
 
 /**
- * Counts each request when its answer begins, and logs it at level info: method, path, status, milliseconds and the name of the key;
+ * Counts each request when its answer begins, and logs it at level info: method, path, status, milliseconds and the name of the API key;
  * the line also has the correlation id, as all do. The query is not logged, since it may contain a signature.
  */
 export function accessLog(log: Logger, metrics: Metrics): Middleware {

@@ -33,7 +33,7 @@ function check(ctx: Context): void {
   else if (otherwise) throw otherwise;
 }
 
-/** The refusal if the key of a request lacks these scopes; else undefined. */
+/** The refusal if the API key of a request lacks these scopes; else undefined. */
 function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): ProblemError | undefined {
   if (hasScope(access, scopes)) return undefined;
   if (access.key !== "valid" || typeof scopes === "string") return unauthenticated(access, fromOwnPage(ctx));
@@ -53,7 +53,7 @@ function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "
   };
 }
 
-/** Makes a browser ask for a key (RFC 7617 §2). Not sent to API clients. */
+/** Makes a browser ask for an API key (RFC 7617 §2). Not sent to API clients. */
 const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
 
 /** Names no error if no key was sent (RFC 6750 §3). */
@@ -64,9 +64,9 @@ function unauthenticated({ key }: Access, browser: boolean): ProblemError {
   });
 }
 
-/** The error of a key that is valid, but lacks the scope. */
+/** The error of an API key that is valid, but lacks the scope. */
 export function forbidden(scopes: readonly string[]): ProblemError {
-  return new ProblemError("forbidden", `This needs a key with the scope ${scopes.join(" or ")}.`, {
+  return new ProblemError("forbidden", `This needs an API key with the scope ${scopes.join(" or ")}.`, {
     headers: { "WWW-Authenticate": `Bearer realm="paihao", error="insufficient_scope", scope="${scopes[0]}"` },
     extensions: { scopes },
   });

@@ -7,7 +7,7 @@ import { type Access, keyAccess, openAccess } from "../task/access.ts";
 /** `Bearer` and a token; the scheme in any case (RFC 9110 §11.1, RFC 6750 §2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** `Basic` and credentials (RFC 7617): how a browser shows a key for the dashboard. */
+/** `Basic` and credentials (RFC 7617): how a browser sends an API key for the dashboard. */
 const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
 
 /** The password of basic credentials, whatever the user name. */

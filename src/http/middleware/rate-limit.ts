@@ -6,7 +6,7 @@ import { senderOf } from "../security/sender.ts";
 import { stoppedBy } from "./checks.ts";
 
 /**
- * Counts the requests of each key, or of each address if no key was sent, and reports them in RateLimit headers
+ * Counts the requests of each API key, or of each address if none was sent, and reports them in RateLimit headers
  * (draft-ietf-httpapi-ratelimit-headers-10). Refused requests count too; preflights and routes open to everyone, such as health
  * and documentation, do not.
  */

@@ -46,7 +46,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     meaning:
       "The API key is valid, but its scopes do not allow this request. Or the request would change something and comes from a web page of another origin.",
     action: "Use a key with one of the `scopes`. For a web page of another origin, add that origin to CORS_ORIGINS.",
-    example: { detail: "This needs a key with the scope admin.", scopes: ["admin"] },
+    example: { detail: "This needs an API key with the scope admin.", scopes: ["admin"] },
   },
   pending: {
     meaning: "The task exists but has no result yet: it is waiting, scheduled, running, or retrying.",

@@ -8,7 +8,7 @@ import type { Logger } from "../../log.ts";
 export const LOOK_MS = 1000;
 
 /**
- * The keys that this server accepts: those of API_KEYS, and those that are in API_KEYS_FILE now. A key is looked up
+ * The API keys that this server accepts: those of API_KEYS, and those that are in API_KEYS_FILE now. A key is looked up
  * synchronously, since the id of a request depends on its sender.
  */
 export class KeyRing {

@@ -30,8 +30,8 @@ export async function openSecurity(
   { url, keys, signer, log }: { url: string; keys: Keys; signer: LinkSigner | undefined; log: Logger },
 ): Promise<OpenedSecurity> {
   const { apiKeys, apiKeysFile, rateLimit } = config;
-  const guarded = apiKeys.length > 0 || apiKeysFile !== undefined;
-  const keyRing = guarded ? new KeyRing(apiKeys, apiKeysFile, { log }) : undefined;
+  const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
+  const keyRing = hasKeys ? new KeyRing(apiKeys, apiKeysFile, { log }) : undefined;
   // Its own connection, so that counting does not wait behind large values.
   const redis = rateLimit && (await connect(url, "limits", log));
   return {

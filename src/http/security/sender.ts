@@ -4,7 +4,7 @@ import type { Context } from "koa";
 import { withoutPort } from "../headers/forwarded.ts";
 import { accessOf } from "../task/access.ts";
 
-/** The sender of a request for the rate limit: its key, or its address if it has none. */
+/** The sender of a request for the rate limit: its API key, or its address without one. */
 export function senderOf(ctx: Context): string {
   const { key, caller } = accessOf(ctx);
   return key === "valid" ? `key ${caller}` : `address ${networkOf(withoutPort(ctx.ip))}`;

@@ -17,7 +17,7 @@ export function send(ctx: Context, api: Api, submission: Submission, listen = fa
   return submission.original === undefined ? traced : noted(traced, api, submission.id, submission.original);
 }
 
-/** Notes in the original which task repeats it. That task is stored, also where this fails. */
+/** Notes in the original which task repeats it. The repetition is stored even if this fails. */
 async function noted(
   sent: Promise<SubmissionVerdict>,
   { engine, log }: Api,
@@ -26,7 +26,7 @@ async function noted(
 ): Promise<SubmissionVerdict> {
   const verdict = await sent;
   const failed = (error: unknown) =>
-    log.warn({ original, err: error }, "could not note in a task that it was submitted again");
+    log.warn({ original, err: error }, "submission: could not note in the original task which task repeats it");
   if (verdict.verdict === "new") await engine.tasks.noteAgain(original, id).catch(failed);
   return verdict;
 }

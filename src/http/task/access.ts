@@ -7,7 +7,7 @@ import type { Route } from "../routes.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {
-  /** The name of their key; null if keys are off or none was sent. */
+  /** The name of their API key; null if keys are off or none was sent. */
   readonly caller: string | null;
   readonly scopes: ReadonlySet<Scope>;
   /** `none` was sent, or an `invalid` one; `off`: this server has no keys, and everyone may do everything. */
@@ -41,7 +41,7 @@ export function openAccess(signer?: LinkSigner): Access {
   return { caller: null, scopes: EVERYTHING, key: "off", signer };
 }
 
-/** The access of a key; undefined if none or an unknown one was sent. */
+/** The access of an API key; undefined if none or an unknown one was sent. */
 export function keyAccess(entry: ApiKey | undefined, shown: boolean, signer?: LinkSigner): Access {
   if (!entry) return { caller: null, scopes: NOTHING, key: shown ? "invalid" : "none", signer };
   const scopes = entry.scopes.has("admin") ? EVERYTHING : entry.scopes;

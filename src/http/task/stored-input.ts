@@ -11,7 +11,7 @@ interface StoredInput {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** The input of a task; null if it is kept no longer. @throws ProblemError store-unavailable */
+/** The input of a task; null if it is no longer kept. @throws ProblemError store-unavailable */
 export async function storedInput({ engine }: Pick<Api, "engine">, id: string): Promise<StoredInput | null> {
   const details = await engine.tasks.details(id);
   if (!details || details.input === null) return null;

@@ -59,7 +59,7 @@ export interface QueueSnapshot {
 export interface KeyTurn {
   /** How many tasks that may start come before it. */
   readonly before: number;
-  /** How many tasks of its key must end before it may start. */
+  /** How many tasks of its line key must end before it may start. */
   readonly ends: number;
   /** How many of these run at once. */
   readonly limit: number;

@@ -38,8 +38,8 @@ const SLOTS = names<WorkerSlots>("queue", "worker", "slots");
 const ABOUT = names<WorkerAbout>("worker", "about", "leftMs");
 
 /**
- * Reports that a worker is alive, with its slots for each queue, and for those whose slots have several tasks, how many; with `ttlMs` 0, that it leaves. Returns the time since a task of
- * these queues last lost its worker, ms; infinity if none has.
+ * Reports that a worker is alive, with its slots for each queue, and how many tasks a slot has if it is more than one; with `ttlMs` 0,
+ * that it leaves. Returns the time since a task of these queues last lost its worker, ms; infinity if none has.
  */
 export const heartbeat = verb(
   { args: HEARTBEAT, item: QUEUE },

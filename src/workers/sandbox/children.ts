@@ -205,7 +205,7 @@ export class Children implements Executor {
     this.#failures += 1;
     this.#options.log.error(
       { reason: messageOf(error) },
-      "sandbox: could not start a child process for a suspect; retrying while suspects wait",
+      "sandbox: could not start a child process for tasks that have lost a worker; retrying while they wait",
     );
     const waiting = this.#waiting.find(({ otherwise }) => otherwise !== "beside others");
     if (!waiting) return;

@@ -22,9 +22,9 @@ export function endOfThrown(thrown: unknown, maxBytes: number): HandlerEnd {
   try {
     if (thrown instanceof PermanentError)
       return { kind: "permanent", message: thrown.message.slice(0, MESSAGE_LENGTH) };
-    if (isRetryLater(thrown)) return { kind: "later", afterMs: within(thrown.afterMs) };
+    if (isRetryLater(thrown)) return { kind: "later", afterMs: clampedMs(thrown.afterMs) };
     if (isGiveUp(thrown)) return givenUp(thrown, maxBytes);
-    if (isRetryAfter(thrown)) return { kind: "error", error: errorRecord(thrown), afterMs: within(thrown.afterMs) };
+    if (isRetryAfter(thrown)) return { kind: "error", error: errorRecord(thrown), afterMs: clampedMs(thrown.afterMs) };
   } catch (error) {
     // A problem that JSON cannot represent, or an object with throwing getters.
     return { kind: "error", error: errorRecord(error) };
@@ -53,7 +53,7 @@ function stackOf(error: Error, causes: number): string {
 }
 
 /** Clamps the value, since handlers can create these errors without the functions that check it. */
-function within(ms: number): number {
+function clampedMs(ms: number): number {
   return Number.isFinite(ms) ? Math.min(Math.max(0, Math.round(ms)), LONGEST_MS) : 0;
 }
 

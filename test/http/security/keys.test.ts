@@ -137,7 +137,7 @@ describe("API keys", () => {
             expect(answer.status, name).not.to.be.oneOf([401, 403, 500]);
           } else {
             expect(problem(answer), name).to.deep.equal([403, "/problems/forbidden"]);
-            expect(answer.json.detail).to.equal(`This needs a key with the scope ${needs}.`);
+            expect(answer.json.detail).to.equal(`This needs an API key with the scope ${needs}.`);
             expect(answer.headers["www-authenticate"]).to.match(/error="insufficient_scope", scope="\w+"$/);
           }
         }

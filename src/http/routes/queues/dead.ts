@@ -40,7 +40,7 @@ async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   if (verdict === "unknown") throw unknownTask(id);
   if (verdict !== "waiting") {
     const { queue, state } = before;
-    const detail = verdict === "undone" ? "What the task did is being undone, or has been." : undefined;
+    const detail = verdict === "undone" ? "The work of the task is being undone, or has been undone." : undefined;
     throw new ProblemError("not-retryable", detail, { extensions: { id, queue, state, reason: verdict } });
   }
   logAction(ctx, api, "retry", { queue: before.queue, id });

@@ -50,7 +50,7 @@ async function repeated(
   const stored = await storedInput(api, id);
   const bytes = stored && (await api.engine.tasks.inputOf(stored));
   if (!stored || !bytes) {
-    throw new ProblemError("expired", "The input is kept no longer: send one.", { extensions: { id } });
+    throw new ProblemError("expired", "The input is no longer kept: send one.", { extensions: { id } });
   }
   const query = Object.keys(given.query).length > 0 ? given.query : stored.query;
   const checked = await checkInput(bytes, stored.mediaType, handler);

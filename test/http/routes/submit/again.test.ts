@@ -61,7 +61,7 @@ describe("submitting the input of a task again", () => {
     expect((await status(id)).again, "only what was stored counts").to.equal(made);
   });
 
-  it("answers 410 expired when a long input is kept no longer, and takes one that is sent", async () => {
+  it("answers 410 expired when a long input is no longer kept, and takes one that is sent", async () => {
     const id = await submitted("default", ["x".repeat(1000)]);
     await server.until(id, "succeeded", shop());
     const gone = await again(id);

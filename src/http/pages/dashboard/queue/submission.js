@@ -16,7 +16,7 @@ const NO_TROUBLE = { errors: new Map(), text: "" };
 /**
  * @typedef {object} Original a task that is submitted again
  * @property {string} id
- * @property {string | null} json its input as it was submitted; null if that is kept no longer, or not JSON
+ * @property {string | null} json its input as it was submitted; null if that is no longer kept, or not JSON
  * @property {number} priority
  */
 

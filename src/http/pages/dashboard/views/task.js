@@ -89,7 +89,7 @@ function Shown({ known }) {
     </div>`;
 }
 
-/** The input of a task as it was submitted; null if it is kept no longer, or not JSON. @param {string} id */
+/** The input of a task as it was submitted; null if it is no longer kept, or not JSON. @param {string} id */
 async function jsonInput(id) {
   const answer = await send(`/v1/requests/${encodeURIComponent(id)}/input`, { long: true });
   const isJson = answer.ok && answer.headers.get("Content-Type")?.startsWith("application/json");
