@@ -9,6 +9,7 @@ export const SUBMISSION_VERDICTS = [
   "webhooks-full",
   "too-many",
   "long",
+  "closed",
   "dry",
   "not-durable",
   "store-unavailable",

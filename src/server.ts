@@ -8,6 +8,7 @@ import { openExtras } from "./extras.ts";
 import type { Handler } from "./handler/define.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
+import { groupDocument } from "./http/groups/group-document.ts";
 import { OpenStreams } from "./http/live/open-streams.ts";
 import { openSecurity } from "./http/security/security.ts";
 import { HttpServer } from "./http/server/server.ts";
@@ -89,6 +90,8 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       look: (id) => engine.tasks.inspect(id, WITH_PROBLEM),
       describe: (seen) =>
         monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
+      lookAtGroup: (id) => engine.groups.inspect(id),
+      describeGroup: (seen) => groupDocument(seen, signer?.sign(seen)),
       otherBody: extras.webhookBody,
     });
     const ownHandlers = new Map([...extras.handlers, delivering].map((handler) => [handler.queue, handler]));

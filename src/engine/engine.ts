@@ -10,6 +10,7 @@ import { Outputs } from "./attempt/output.ts";
 import { StepRecords } from "./attempt/steps.ts";
 import { batchedVerbs } from "./calls/batched-verbs.ts";
 import { EstimateSample } from "./estimates/calibration.ts";
+import { Groups } from "./groups/groups.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { Leases } from "./leases.ts";
 import { DeadLetters } from "./maintenance/dead-letters.ts";
@@ -56,6 +57,7 @@ export class Engine {
   /** Notices of changes of tasks. */
   readonly notices: Notices;
   readonly tasks: Tasks;
+  readonly groups: Groups;
   readonly queues: Queues;
   readonly leases: Leases;
   readonly workers: Workers;
@@ -118,6 +120,8 @@ export class Engine {
     this.tasks = new Tasks({
       ...{ ...stored, notices, submitter, inspector, values, batched, submissions, noteDue, settings },
     });
+
+    this.groups = new Groups({ ...stored, others });
 
     const ending = { ...stored, large, metrics, notices };
     const completions = new Completions(ending);

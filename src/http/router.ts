@@ -4,6 +4,7 @@ import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
 import { EXTRAS } from "./extras.ts";
 import { LiveTasks } from "./live/live-tasks.ts";
+import { groupEndpoints } from "./routes/groups/groups.ts";
 import { leaseEndpoints } from "./routes/leases/leases.ts";
 import { workerEndpoints } from "./routes/leases/workers.ts";
 import { bulkEndpoints } from "./routes/queues/bulk.ts";
@@ -44,6 +45,7 @@ export function apiEndpoints(api: Api): Partial<Endpoints<string>> {
     ...outputEndpoints(api, live),
     ...inputEndpoints(api),
     ...timelineEndpoints(api),
+    ...groupEndpoints(api),
     ...queueEndpoints(api),
     ...historyEndpoints(api),
     ...accessEndpoints,

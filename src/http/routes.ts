@@ -9,7 +9,7 @@ export interface Route {
   readonly path: string;
   /** What it requires: nothing, any API key, or one with one of these scopes. `admin` may do everything and is not listed. */
   readonly scopes: readonly Scope[] | "any" | "none";
-  /** A signed link to the task `:id` opens it without an API key. */
+  /** A signed link to the task or group `:id` opens it without an API key. */
   readonly signedLink?: true;
   /** Submits a task. Its id is the `:id` of the path, or comes from Idempotency-Key or X-Request-Id: see request-id.ts. */
   readonly submits?: "under the path's id" | "under the caller's key";
@@ -62,6 +62,11 @@ export const ROUTES = {
   input: { methods: GET, path: "/v1/requests/:id/input", scopes: WATCH },
   timeline: { methods: GET, path: "/v1/requests/:id/timeline", scopes: WATCH },
   retry: { methods: POST, path: "/v1/requests/:id/retry", scopes: ADMIN },
+
+  group: { methods: GET, path: "/v1/groups/:id", scopes: WATCH, signedLink: true },
+  groupEvents: { methods: GET, path: "/v1/groups/:id/events", scopes: WATCH, signedLink: true },
+  groupResults: { methods: GET, path: "/v1/groups/:id/results", scopes: WATCH, signedLink: true },
+  cancelGroup: { methods: DELETE, path: "/v1/groups/:id", scopes: SUBMIT },
 
   queues: { methods: GET, path: "/v1/queues", scopes: "any" },
   queue: { methods: GET, path: "/v1/queues/:queue", scopes: "any" },

@@ -35,6 +35,8 @@ export const SHARED = {
   /** The error codes of tasks that were canceled by their deadline, or because nobody looked at them. */
   deadlinePassed: "deadline-passed",
   abandoned: "abandoned",
+  /** The distance between two states in a score of K.memberStates: more than any time, ms. */
+  memberSpan: 1e13,
   /** The numbers of tasks over which the error of the mean service time as a forecast is measured. */
   forecastBlocks: [SHORTEST_BLOCK, 4 * SHORTEST_BLOCK, 16 * SHORTEST_BLOCK, 64 * SHORTEST_BLOCK],
   shortestForecastBlock: SHORTEST_BLOCK,

@@ -6,7 +6,7 @@ export const INLINE_BYTES = 64;
 
 /**
  * The fields of a task: name → its short form in Redis, and its content; a field with its default value is omitted. Lua files write
- * `F.state`. Only `errors`, `past`, `answers`, `progress`, `query` and `trace` may exceed 64 bytes and so prevent the compact
+ * `F.state`. Only `errors`, `past`, `answers`, `progress`, `query`, `trace` and `group` may exceed 64 bytes and so prevent the compact
  * encoding: the first three only after failures, the others only if a caller or handler uses them.
  */
 export const TASK_FIELDS = {
@@ -55,6 +55,7 @@ export const TASK_FIELDS = {
   again: ["a", "the last task that was submitted with its input"],
   listeners: ["t", "the processes that are notified of its changes, see lua/notices.lua; default none"],
   webhook: ["W", "URL that gets an event at its end"],
+  group: ["M", "the group of which it is a member, see lua/group.lua"],
   undo: ["U", "1 if its handler has an undo"],
   stepBytes: ["S", "bytes of its steps, if any"],
   output: [
@@ -82,6 +83,22 @@ export const TASK_FIELDS = {
   errorCode: ["y", "error code of a failed task; SHARED.deadlinePassed or abandoned for a task that time canceled"],
   errors: ["E", "last errors, JSON array, newest first, truncated"],
   past: ["P", "the attempts that did not end it, newest first, see lua/past.lua; default none"],
+} as const;
+
+/** The fields of a group. Lua files write `G.closed`. */
+export const GROUP_FIELDS = {
+  queue: ["q", "queue of its members"],
+  caller: ["z", 'their caller; "" for none'],
+  created: ["c", "created, ms"],
+  openMs: ["o", "after how long without a new member it is closed, ms"],
+  keepMs: ["k", "how long results of its queue are kept, ms"],
+  tombstoneMs: ["t", "how much longer it is known after them, ms"],
+  closed: ["s", "since when it takes no more members, ms"],
+  canceled: ["C", "when its cancel was requested, ms"],
+  finished: ["e", "when the last of its members ended, ms"],
+  expires: ["x", "when the last of their results expires, ms, as far as they have ended"],
+  webhook: ["W", "URL that gets an event at its end"],
+  webhookSent: ["w", "1 once that event has been queued"],
 } as const;
 
 /** The fields of a queue, beside the rate buckets of lua/rate.lua. Lua files write `Q.paused`. */

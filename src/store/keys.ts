@@ -70,6 +70,23 @@ export const KEYS = {
     "zset",
     "the pointers: ids whose tasks are in another partition, see verbs/pointer.lua: score = when each is checked, ms",
   ],
+  group: ["gr:<group>", "hash", "a group of tasks, see GROUP_FIELDS; all of it is in the partition of its members"],
+  members: [
+    "gm:<group>",
+    "list",
+    "its members in the order in which they joined: the line of their batch, a space, id",
+  ],
+  memberStates: [
+    "gs:<group>",
+    "zset",
+    "their states: score = number·SHARED.memberSpan + when it is due, has begun or has ended, ms: see lua/group.lua",
+  ],
+  memberLine: ["gw:<group>", "zset", "those that wait in line: score as in the line"],
+  groups: [
+    "groups",
+    "zset",
+    "groups that are open, and those whose members are being canceled: score = when to close or to go on, ms",
+  ],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
   version: [

@@ -9,5 +9,12 @@ export interface StoredTaskEnd {
   readonly url: string;
 }
 
-/** The outcome in it. */
+/** The same for a group. */
+export interface StoredGroupEnd {
+  readonly group: string;
+  readonly state: "done" | "canceled";
+  readonly url: string;
+}
+
+/** The outcome of a task. */
 export const outcomeOf = (end: StoredTaskEnd): Outcome => stateOf(end.state) as Outcome;

@@ -1,3 +1,4 @@
+import type { GroupInspection } from "../engine/groups/group-inspection.ts";
 import type { Inspection } from "../engine/reading/inspect.ts";
 import { messageOf } from "../errors.ts";
 import { defineInternalHandler, type Handler } from "../handler/define.ts";
@@ -6,9 +7,9 @@ import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
 import type { TaskContext } from "../handler/task-context.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 import type { AddressGuard } from "../net/ssrf-guard.ts";
-import { outcomeOf, type StoredTaskEnd } from "../store/task-end.ts";
+import { outcomeOf, type StoredGroupEnd, type StoredTaskEnd } from "../store/task-end.ts";
 import { answeredWith, inSpanOf, requestSpan } from "../telemetry/spans.ts";
-import { eventBody } from "./event.ts";
+import { eventBody, groupEventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
 import { ATTEMPTS, pauseMs, SCHEDULE } from "./schedule.ts";
@@ -23,6 +24,10 @@ export interface DeliveryParts {
   look(id: string): Promise<Inspection | null>;
   /** The monitor document of a task. */
   describe(seen: Inspection): object;
+  /** Reads a group. */
+  lookAtGroup(id: string): Promise<GroupInspection | null>;
+  /** The document of a group. */
+  describeGroup(seen: GroupInspection): object;
   /** The body of an event in another form than the usual one; undefined for all others. */
   otherBody?(seen: Inspection): string | undefined;
   /** Longest time of an attempt; default 15 s. */
@@ -30,6 +35,9 @@ export interface DeliveryParts {
   /** Default: the schedule of schedule.ts. */
   pauseMs?(attempt: number): number;
 }
+
+/** The end of a task or of a group. */
+type StoredEnd = StoredTaskEnd | StoredGroupEnd;
 
 /** The name of the step that stores the body of an event. */
 const KEPT = "event";
@@ -43,9 +51,9 @@ const CONCURRENCY = 32;
  * The handler of the queue that delivers webhooks. An event is delivered at least once: it is retried for a day, and then
  * becomes a dead letter.
  */
-export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
+export function deliverer(parts: DeliveryParts): Handler<StoredEnd> {
   const receivers = new Receivers(CONCURRENCY);
-  return defineInternalHandler<StoredTaskEnd>({
+  return defineInternalHandler<StoredEnd>({
     queue: INTERNAL_QUEUES.webhooks,
     concurrency: CONCURRENCY,
     attempts: ATTEMPTS,
@@ -55,7 +63,7 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
     resultTtl: "1m",
     tombstoneTtl: 1,
     run: async (end, task) => {
-      const event = await eventOf(parts, end, task);
+      const event = await ("group" in end ? groupEventOf(parts, end, task) : eventOf(parts, end, task));
       const begun = receivers.enter(end.url, performance.now());
       if (typeof begun === "number") {
         await keep(event, begun, task);
@@ -90,6 +98,16 @@ async function eventOf(parts: DeliveryParts, end: StoredTaskEnd, task: TaskConte
   if (seen?.state === state && seen.finishedMs === endedMs && !seen.expired) {
     return { body, lastsMs: (seen.expiresMs ?? Number.POSITIVE_INFINITY) - seen.nowMs };
   }
+  return { body: await task.step(KEPT, () => body), lastsMs: undefined };
+}
+
+/** The same for the end of a group. */
+async function groupEventOf(parts: DeliveryParts, end: StoredGroupEnd, task: TaskContext): Promise<Event> {
+  const seen = await parts.lookAtGroup(end.group);
+  const endedMs = task.submittedAt.getTime();
+  const isSame = seen?.state === end.state && seen.finishedMs === endedMs && !seen.expired;
+  const body = groupEventBody(end, endedMs, isSame ? seen : null, parts.describeGroup);
+  if (isSame) return { body, lastsMs: (seen.expiresMs ?? Number.POSITIVE_INFINITY) - seen.nowMs };
   return { body: await task.step(KEPT, () => body), lastsMs: undefined };
 }
 

@@ -1,5 +1,7 @@
+import type { GroupInspection } from "../engine/groups/group-inspection.ts";
 import type { Inspection } from "../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../engine/reading/result-json.ts";
+import type { StoredGroupEnd } from "../store/task-end.ts";
 import type { Outcome } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 
@@ -10,7 +12,7 @@ export interface EventSubject {
 }
 
 /** The types of events. */
-type EventType = `task.${Outcome}`;
+type EventType = `task.${Outcome}` | `group.${StoredGroupEnd["state"]}`;
 
 /**
  * The body of a webhook: `{ type, timestamp, data }`, where `data` is the monitor document, with the result if that is JSON and
@@ -34,4 +36,18 @@ export function eventBody(
   const event = JSON.stringify({ ...head, data: describe(seen) });
   const json = seen.result && resultJson(seen.result);
   return json ? `${beforeMember(event.slice(0, -1), "result")}${json}}}` : event;
+}
+
+/**
+ * The body of the webhook of a group: `{ type, timestamp, data }`, where `data` is its document.
+ * @param seen the group as it ended; null if it has expired, or one of its tasks runs again
+ */
+export function groupEventBody(
+  { group: id, state }: Pick<StoredGroupEnd, "group" | "state">,
+  endedMs: number,
+  seen: GroupInspection | null,
+  describe: (seen: GroupInspection) => object,
+): string {
+  const type: EventType = `group.${state}`;
+  return JSON.stringify({ type, timestamp: timestamp(endedMs), data: seen ? describe(seen) : { id, state } });
 }

@@ -12,6 +12,7 @@ const GUIDES: Readonly<Record<string, GuideEnv>> = {
   "deploy.md": () => ({}),
   "from-a-redis-list.md": () => ({}),
   "from-bullmq.md": () => ({}),
+  "groups.md": () => ({}),
   "handlers.md": () => ({}),
   "operations.md": () => ({}),
   "recipes.md": () => ({}),

@@ -3,6 +3,7 @@ import type { Duration } from "../../src/config/duration.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { settingsOf } from "../../src/engine/settings.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
+import { groupDocument } from "../../src/http/groups/group-document.ts";
 import { monitorDocument } from "../../src/http/task/documents/monitor-document.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
@@ -45,6 +46,8 @@ export async function openDeliveries(
     secrets: [],
     look: (id) => engine.tasks.inspect(id, { result: true }),
     describe: (seen) => monitorDocument(seen, 1),
+    lookAtGroup: (id) => engine.groups.inspect(id),
+    describeGroup: groupDocument,
     pauseMs: () => 1,
     ...parts,
   });

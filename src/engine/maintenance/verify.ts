@@ -87,7 +87,7 @@ export async function verify(
         }
       }
     }
-    for (const name of ["shares", "shareEnds", "startable", "keyLine"] as const) {
+    for (const name of ["shares", "shareEnds", "startable", "keyLine", "memberStates"] as const) {
       const scan = name === "shares" ? "hscan" : "zscan";
       for await (const queues of namesOf(connection, keys.start(tag, name))) {
         for (const queue of queues) {
@@ -96,6 +96,9 @@ export async function verify(
           }
         }
       }
+    }
+    for await (const groups of namesOf(connection, keys.start(tag, "group"))) {
+      await check(tag, { name: "group", queue: "" }, groups);
     }
   }
   return { tasks, entries, disagreeing: [...disagreeing] };

@@ -24,6 +24,8 @@ export interface Submission {
   readonly original?: string | undefined;
   /** The trace context of the submitter: traceparent, then perhaps a space and tracestate. */
   readonly trace?: string | undefined;
+  /** The group that it joins, which is open, and the line of its batch. */
+  readonly member?: { readonly group: string; readonly line: number } | undefined;
 }
 
 /** A share of a fair line. */
@@ -62,9 +64,12 @@ export function itemOf(
     mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
     query: s.options === SUBMIT_DEFAULTS || Object.keys(query).length === 0 ? "" : JSON.stringify(query),
     caller: s.caller ?? "",
-    limit: Math.ceil(settings.maxWaiting / partitions),
+    // All members of a group are in one partition.
+    limit: s.member ? settings.maxWaiting : Math.ceil(settings.maxWaiting / partitions),
     undo: settings.undo,
     original: s.original,
+    group: s.member?.group,
+    line: s.member && String(s.member.line),
     listener,
     options: s.options,
     share: s.share && storedShare(s.share),

@@ -115,7 +115,14 @@ export class Submitter {
 
   #submit(item: Item, settings: QueueSettings): Promise<SubmissionVerdict> {
     if (this.#keys.partitions === 1) return this.#add(0, item);
-    return settings.keyedConcurrency === undefined ? this.#submitUnkeyed(item) : this.#submitKeyed(item);
+    const home = this.#homeOf(item, settings);
+    return home === undefined ? this.#submitUnkeyed(item) : this.#submitTogether(item, home);
+  }
+
+  /** The partition of all tasks of a keyed queue, or of a group; undefined if that of its id is the right one. */
+  #homeOf({ queue, group }: Pick<Item, "queue" | "group">, { keyedConcurrency }: QueueSettings): number | undefined {
+    if (keyedConcurrency !== undefined) return this.#keys.partitionOf(queue);
+    return group === undefined ? undefined : this.#keys.partitionOf(group);
   }
 
   /** The same of several tasks, in their order; never rejects. */
@@ -129,8 +136,12 @@ export class Submitter {
     const spread = this.#partitionsOf(settings);
     const items = submissions.map((submission) => itemOf(submission, settings, spread, { large }));
     if (partitions === 1) return await this.#batchOf(large).addAll(0, items);
+    const isApart = (item: Item) =>
+      (this.#homeOf(item, settings) ?? this.#keys.partitionOf(item.id)) !== this.#keys.partitionOf(item.id);
     const isAlone =
-      settings.keyedConcurrency !== undefined || submissions.some(({ options }) => options.maxIndex !== null);
+      settings.keyedConcurrency !== undefined ||
+      submissions.some(({ options }) => options.maxIndex !== null) ||
+      items.some(isApart);
     if (isAlone) return await Promise.allSettled(items.map((item) => this.#submit(item, settings)));
     return await this.#submitSpread(items, this.#batchOf(large));
   }
@@ -173,11 +184,14 @@ export class Submitter {
     return found;
   }
 
-  /** All tasks of a keyed queue are in one partition; the partition of the id gets the pointer before the task is stored. */
-  #submitKeyed(item: Item): Promise<SubmissionVerdict> {
-    const { id, queue, caller, key = "" } = item;
+  /**
+   * All tasks of a keyed queue are in one partition, as are those of a group; the partition of the id gets the pointer before the task is
+   * stored.
+   */
+  #submitTogether(item: Item, home: number): Promise<SubmissionVerdict> {
+    const { id, queue, caller, key = "", group } = item;
     const { homes } = this.#parts;
-    const [own, home] = [this.#keys.partitionOf(id), this.#keys.partitionOf(queue)];
+    const own = this.#keys.partitionOf(id);
     const pointer = { id, queue, caller, home };
     const scripts = this.#scriptsOf(item.large);
     const losses = scripts.losses();
@@ -187,13 +201,13 @@ export class Submitter {
         this.#countRefused(queue, error);
         throw error;
       });
-      if (noted?.verdict === "taken") return await this.#submitTaken(own, item);
+      if (noted?.verdict === "taken") return await this.#submitTaken(own, item, home);
       homes.note(id, home);
       if (!noted) return await this.#submitTo(home, item);
       const { score, durable } = noted;
       try {
         const submitted = await this.#submitTo(home, item);
-        if (score !== undefined && REFUSED.has(submitted.verdict)) await homes.refused(id, score);
+        if (score !== undefined && isRefused(submitted)) await homes.refused(id, score);
         // The store may have been emptied after the pointer was written.
         else if (scripts.losses() !== losses) await this.#pointers.add(own, pointer);
         return durable ? submitted : { ...submitted, durable };
@@ -202,15 +216,18 @@ export class Submitter {
         throw error;
       }
     };
+    if (group !== undefined) return this.#turns.take(group, pointed, submitHome);
     // Without a line key there is no order to keep.
     return key.includes(" ") ? this.#turns.take(`${queue} ${key}`, pointed, submitHome) : submitHome();
   }
 
   /** The id already has a task, in the partition of the id or of another queue: nothing is stored. */
-  async #submitTaken(own: number, item: Item): Promise<SubmissionVerdict> {
+  async #submitTaken(own: number, item: Item, home: number): Promise<SubmissionVerdict> {
     const verdict = await this.#submitTo(own, { ...item, limit: 0 });
+    // A member of a group in a third partition.
+    if (verdict.verdict === "pointer") return await this.#submitAtHome(item);
     // That task has been deleted in the meantime.
-    return verdict.verdict === "full" ? await this.#submitKeyed(item) : verdict;
+    return isRefused(verdict) ? await this.#submitTogether(item, home) : verdict;
   }
 
   #submitTo(partition: number, item: Item): Promise<SubmissionVerdict> {
@@ -268,7 +285,10 @@ export class Submitter {
 }
 
 /** Nothing was stored, and no task exists. */
-const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>(["full", "webhooks-full", "too-many", "long"]);
+const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>([
+  ...(["full", "webhooks-full", "too-many", "long", "closed"] as const),
+]);
+const isRefused = ({ verdict }: SubmissionVerdict): boolean => REFUSED.has(verdict);
 
 /** The score after all tasks of the same class. */
 const endOfClass = (item: SubmitItem): string => String((item.options.priority + 1) * SHARED.classSpan);

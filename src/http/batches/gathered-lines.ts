@@ -44,6 +44,8 @@ export class GatheredLines {
   #storeAway = false;
   /** Resolves when the lines sent last have been answered. */
   #stored: Promise<void> = Promise.resolve();
+  /** Resolves when all lines that were sent have been answered. */
+  #all: Promise<unknown> = Promise.resolve();
   /** Sends lines once those before them have been answered. */
   #inTurn = false;
 
@@ -64,6 +66,13 @@ export class GatheredLines {
     // Large inputs use another connection, and no line may overtake another.
     this.#inTurn ||= lines.some(({ submission }) => isLarge(submission.input));
     this.#stored = this.#inTurn ? this.#stored.then(() => this.#send(lines)) : this.#send(lines);
+    this.#all = Promise.all([this.#all, this.#stored]);
+  }
+
+  /** Resolves when all lines that were added have been answered; never fails. */
+  async settled(): Promise<void> {
+    this.store();
+    await this.#all;
   }
 
   #send(lines: readonly CheckedLine[]): Promise<void> {

@@ -44,6 +44,11 @@ export class LineSplitter {
     this.#bounds = bounds;
   }
 
+  /** The number of the next line. */
+  get next(): number {
+    return this.#number;
+  }
+
   /** The lines that end in the next chunk. @throws BatchTooLarge with the number of the first line that was not yielded */
   *take(chunk: Buffer): Generator<BodyLine, void, void> {
     const { bodyBytes, lines } = this.#bounds;

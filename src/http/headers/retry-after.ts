@@ -5,7 +5,7 @@ import type { Eta } from "../../wire/task.ts";
 
 /** Bounds of computed values, seconds. */
 const BOUNDS = { min: 1, max: 300 } as const;
-/** For a pending task without an estimate. */
+/** For a pending task or group without an estimate. */
 const UNKNOWN_NEWS_S = 2;
 /** For a full queue without history, and for too many waiting webhooks. */
 export const UNKNOWN_PLACE_S = 5;
@@ -37,6 +37,11 @@ export function pendingRetryAfterS(
   else if (eta && eta.basis !== "running") seconds = eta.seconds;
   const spread = seconds > 5 ? seconds * 0.1 * chance : 0;
   return bounded(Math.round(seconds + spread));
+}
+
+/** When to ask for a group again: at its estimated end. */
+export function groupRetryAfterS(eta: Eta | null): number {
+  return eta === null ? UNKNOWN_NEWS_S : bounded(Math.ceil(eta.seconds));
 }
 
 /** When a place in a full queue should become free: after a mean service time, divided by the slots. */

@@ -1,5 +1,6 @@
 import type { Context } from "koa";
-import { choice, flag, whole } from "../../wire/parameter.ts";
+import { ID_FORM } from "../../task.ts";
+import { choice, flag, text, whole } from "../../wire/parameter.ts";
 
 const NOTHING = new URLSearchParams();
 
@@ -31,6 +32,16 @@ export const PARAMETERS = {
     "envelope",
     "Each line is an envelope with id, input, and options such as priority and delay, not a bare input.",
   ),
+  group: text(
+    "group",
+    "`true`: the tasks of the batch become a group; or the id of a group, which is opened with it or is still open.",
+    {
+      form: ID_FORM,
+      expected: "true, or an id of 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit",
+    },
+  ),
+  open: flag("open", "The group takes further batches after this one."),
+  follow: flag("follow", "Go on until all tasks of the group have ended."),
   limit: whole("limit", "Maximum number of items.", { minimum: 1, maximum: 200 }, 50),
   deadOrder: choice(
     "order",

@@ -1,12 +1,8 @@
 import type { Context } from "koa";
 import { ChurnMap } from "../../churn-map.ts";
-import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
-import type { Watchers } from "../../engine/watching/watchers.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
-import { accessOf, keepsPresent } from "../task/access.ts";
-import type { FollowedTask } from "./output-pump.ts";
 
 /**
  * What ends the wait of each caller, by the signal that ends all waits, so that a signal has one listener however many callers
@@ -56,33 +52,28 @@ function callersUntil(closing: AbortSignal): ChurnMap<() => void, true> {
   return callers;
 }
 
-/** The condition and time limit of a long poll. */
-interface LongPoll {
-  readonly task: FollowedTask;
+/** The condition and time limit of a long poll, for a task or a group. */
+interface LongPoll<Seen> {
+  /** Begins to watch it. */
+  watch(listener: (seen: Seen | null) => void): Promise<{ readonly first: Seen | null; stop(): void }>;
   readonly ms: number;
-  /** Whether the caller can be answered; null: the task is unknown, or was deleted. */
-  ready(seen: Inspection | null): boolean;
+  /** Whether the caller can be answered; null: it is unknown, or was deleted. */
+  ready(seen: Seen | null): boolean;
 }
 
 /**
- * Waits until the task is ready, the time is up, or the caller must be answered.
+ * Waits until what is watched is ready, the time is up, or the caller must be answered.
  * @throws ProblemError store-unavailable, rate-limited where this caller has too many streams and long polls open
  */
-export async function longPoll(
-  ctx: Context,
-  api: Api,
-  watchers: Watchers,
-  { task, ms, ready }: LongPoll,
-): Promise<void> {
+export async function longPoll<Seen>(ctx: Context, api: Api, { watch, ms, ready }: LongPoll<Seen>): Promise<void> {
   api.streams.add(ctx);
   let release: () => void = () => undefined;
   const over = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const listener = (seen: Inspection | null) => {
+  const watched = await watch((seen) => {
     if (ready(seen)) release();
-  };
-  const watched = await watchers.watch(task.id, listener, keepsPresent(accessOf(ctx), task));
+  });
   const timer = setTimeout(release, ms);
   whenGone(ctx, api, release);
   if (ready(watched.first)) release();

@@ -2,6 +2,7 @@ import type { Handler } from "../../handler/define.ts";
 import { EXTRAS } from "../extras.ts";
 import { ROUTES, type Route, type RouteName, type Routes } from "../routes.ts";
 import { headerRefs, headers } from "./headers.ts";
+import { groupOperations } from "./operations/groups.ts";
 import { queueOperations } from "./operations/queues.ts";
 import { serviceOperations } from "./operations/service.ts";
 import { submitOperation, submitOperations, taskOperations } from "./operations/tasks.ts";
@@ -24,6 +25,7 @@ import type {
 const TAGS = [
   { name: "Submit", description: "Submit tasks, and cancel them." },
   { name: "Watch", description: "Place in line, estimate, progress, result." },
+  { name: "Groups", description: "Many tasks with one number." },
   { name: "Queues", description: "Lines of waiting tasks; each queue has one handler." },
   {
     name: "Dead letters",
@@ -37,7 +39,12 @@ const TAGS = [
 
 const SECURITY_SCHEMES = {
   key: { type: "http", scheme: "bearer", description: "An API key; not needed if the server has no keys." },
-  link: { type: "apiKey", in: "query", name: "signature", description: "A signed link to one task, with `expires`." },
+  link: {
+    type: "apiKey",
+    in: "query",
+    name: "signature",
+    description: "A signed link to one task or group, with `expires`.",
+  },
 };
 
 /** Describes the whole API, with the inputs that the handlers of this server accept. */
@@ -74,6 +81,7 @@ async function pathsOf(handlers: readonly Handler[]): Promise<Paths> {
   const core: Operations<RouteName> = {
     ...submitOperations(handlers),
     ...taskOperations,
+    ...groupOperations,
     ...queueOperations,
     ...workerOperations,
     ...serviceOperations,

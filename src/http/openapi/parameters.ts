@@ -39,7 +39,7 @@ const SUBMISSION: Readonly<Record<never, Parameter>> = Object.fromEntries(
 
 /** Request parameters, by their name in the components. */
 export const parameters = {
-  id: path("id", "The id of the task.", ID),
+  id: path("id", "The id of the task or group.", ID),
   queue: path("queue", "The name of the queue.", QUEUE),
   code: path("code", "The code of an error.", { type: "string" }),
   path: path("path", "The path below the target; it may contain slashes.", { type: "string" }),

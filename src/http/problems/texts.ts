@@ -85,7 +85,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "id-conflict": {
     meaning:
-      "The id is taken by a submission with another input, to another queue or by another caller, or its task has already started.",
+      "The id is taken by a submission with another input, to another queue or by another caller, or its task has already started. Of a batch: its group takes no more tasks.",
     action: "Submit under a new id, or repeat the first submission exactly to get its answer.",
     example: { detail: "The id was used with another input.", id: ID },
   },

@@ -4,7 +4,7 @@ import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { ProblemError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
-import type { LimitReached, QueueSnapshot } from "../../store/verbs/scripts.ts";
+import type { GroupOpeningVerdict, LimitReached, QueueSnapshot } from "../../store/verbs/scripts.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 import { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
@@ -35,15 +35,10 @@ export function refusalOf(
       });
     case "too-many":
       return tooMany(queue, reached, snapshot);
+    case "closed":
+      return new ProblemError("id-conflict", "The group takes no more tasks.");
     case "webhooks-full":
-      return new ProblemError(
-        "queue-full",
-        "Too many webhook deliveries are waiting. A submission without a webhook would be accepted.",
-        {
-          extensions: { queue: INTERNAL_QUEUES.webhooks },
-          retryAfterS: UNKNOWN_PLACE_S,
-        },
-      );
+      return webhooksFull();
     case "long": {
       const eta = estimate(snapshot, { state: "waiting", index }, Date.now());
       return new ProblemError("line-too-long", undefined, {
@@ -58,6 +53,22 @@ export function refusalOf(
         headers: { Location: paths.result(id, signature({ id, caller, createdMs })) },
       });
   }
+}
+
+/** Why a batch is not added to a group. */
+export function groupRefusal(id: string, verdict: Exclude<GroupOpeningVerdict, "open">): ProblemError {
+  if (verdict === "webhooks-full") return webhooksFull();
+  // The response does not even reveal whether the group is open.
+  if (verdict === "foreign") return new ProblemError("id-conflict");
+  return conflict(id, "The group takes no more tasks, or is one of another queue.");
+}
+
+function webhooksFull(): ProblemError {
+  return new ProblemError(
+    "queue-full",
+    "Too many webhook deliveries are waiting. A submission without a webhook would be accepted.",
+    { extensions: { queue: INTERNAL_QUEUES.webhooks }, retryAfterS: UNKNOWN_PLACE_S },
+  );
 }
 
 /** @throws ProblemError if a submission is not answered as accepted, see {@link refusalOf} */

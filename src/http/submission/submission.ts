@@ -8,7 +8,7 @@ import { callerOf } from "../task/access.ts";
 import { lineKeysOf } from "./line-keys.ts";
 
 /** The parts of a submission. */
-interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" | "original"> {
+interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" | "original" | "member"> {
   readonly handler: Handler;
   /** Options whose webhook has been checked. */
   readonly options: SubmitOptions;
@@ -21,7 +21,7 @@ const NO_KEYS: ReturnType<typeof lineKeysOf> = {};
 export function assembleSubmission(
   ctx: Context,
   api: Api,
-  { id, identity, trace, original, handler, options: given, checked }: SubmissionParts,
+  { id, identity, trace, original, member, handler, options: given, checked }: SubmissionParts,
 ): Submission {
   const { queue, fair, keyed, limit, presenceMs } = handler;
   const { input, mediaType, value } = checked;
@@ -29,7 +29,7 @@ export function assembleSubmission(
   const options = presenceMs === undefined || given.presenceMs !== null ? given : { ...given, presenceMs };
   const derivable = { id, queue, query: options.query, mediaType, caller };
   const { share, key } = fair || keyed || limit ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
-  return { id, queue, input, mediaType, identity, caller, options, share, key, trace, original };
+  return { id, queue, input, mediaType, identity, caller, options, share, key, trace, original, member };
 }
 
 /**

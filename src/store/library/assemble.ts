@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { SHARED } from "../constants.ts";
-import { QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
+import { GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
 import { START } from "../keys.ts";
 import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../letters.ts";
 import type { Layout } from "../verbs/codec.ts";
@@ -10,7 +10,7 @@ import * as VERBS from "../verbs/verbs.ts";
 export const MODULES = [
   ...["number", "call", "run", "input", "result", "answers", "past", "notices"],
   ...["rate", "forecast", "service", "warmup", "snapshot", "keyed", "fair", "line"],
-  ...["due", "follow", "settle", "lease", "completion", "reservation"],
+  ...["due", "follow", "group", "settle", "lease", "completion", "reservation"],
   ...["breaker", "filter", "allowed", "inspection", "grace", "setback", "submission"],
 ] as const;
 
@@ -23,6 +23,7 @@ export const MODULES = [
  * | `P.task`              | the start of such keys, after the base: `'t:'`   | `KEYS`            |
  * | `F.state`             | a field of a task: `'s'`                             | `TASK_FIELDS`     |
  * | `Q.paused`            | a field of a queue: `'paused'`                       | `QUEUE_FIELDS`    |
+ * | `G.closed`            | a field of a group: `'s'`                            | `GROUP_FIELDS`    |
  * | `S.waiting`           | a state: `'w'`                                       | `STATE_LETTERS`   |
  * | `N.progress`          | another notice on a task's channel: `'p'`            | `TASK_NOTICES`    |
  * | `A.cancel`            | before a remembered answer: `'c'`                    | `ANSWER_LETTERS`  |
@@ -34,6 +35,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string | number | 
   P: START,
   F: firstOf(TASK_FIELDS),
   Q: firstOf(QUEUE_FIELDS),
+  G: firstOf(GROUP_FIELDS),
   S: STATE_LETTERS,
   N: TASK_NOTICES,
   A: ANSWER_LETTERS,

@@ -10,8 +10,9 @@ local task_key, mark_ended, time_of_fence = K.task, Result.mark_ended, Run.time_
 
 -- Ends a task with rare fields. Returns false if its cancel was requested: the result is dropped, and the task is canceled.
 local function complete_rare(call, queue, id, key, result, stay)
-  local cancel, webhook, undo, digest, steps, progress, output, deadline, presence, of_key = unpack(redis.call(
-    'HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.presenceMs, F.key
+  local cancel, webhook, undo, digest, steps, progress, output, deadline, presence, of_key, group = unpack(redis.call(
+    'HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.presenceMs, F.key,
+    F.group
   ))
   if cancel then
     Settle.finish(call, id, S.canceled, stay)
@@ -33,6 +34,7 @@ local function complete_rare(call, queue, id, key, result, stay)
   Due.leave(call, queue, id, deadline, presence)
   if of_key then Keyed.free(call, queue, id, of_key) end
   if webhook then Follow.tell_webhook(call, id, S.succeeded, webhook) end
+  if group then Group.note(call, group, id) end
   return true
 end
 

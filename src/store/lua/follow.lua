@@ -18,6 +18,12 @@ function Follow.tell_webhook(call, id, state, url)
   enqueue(call, id .. ':webhook:' .. call.now_text, C.webhookQueue, fields)
 end
 
+-- The same for the end of a group: "done" or "canceled".
+function Follow.tell_group_webhook(call, group, state, url)
+  local input = cjson.encode({ group = group, state = state, url = url })
+  enqueue(call, group .. ':webhook:group:' .. call.now_text, C.webhookQueue, { F.input, input })
+end
+
 -- The task that undoes the work of another. called: see the field Y in fields.ts.
 function Follow.undo_id(id, queue, called, fence)
   local undo = id .. ':undo:' .. queue

@@ -12,10 +12,11 @@ function Lease.delete_start(call, queue, key)
 end
 
 -- Puts it back at its place; the attempt does not count.
-local function put_back(call, queue, id, key, fence, attempts, place, of_key)
+local function put_back(call, queue, id, key, fence, attempts, place, of_key, group)
   redis.call('HDEL', key, F.progress, F.unbegun, F.apart)
   redis.call('HSET', key, F.state, S.waiting, F.run, Run.handed_back(fence, attempts))
   Line.put_back(call, queue, id, place, of_key)
+  if group then Group.note(call, group, id) end
   Notices.change(call, id, S.waiting)
 end
 
@@ -23,7 +24,7 @@ end
 -- Returns "released", or "canceled" if its cancel was requested.
 function Lease.release(call, queue, id, stay)
   local key = K.task(call, id)
-  local cancel, run, of_key = unpack(redis.call('HMGET', key, F.cancel, F.run, F.key))
+  local cancel, run, of_key, group = unpack(redis.call('HMGET', key, F.cancel, F.run, F.key, F.group))
   local fence, _, attempts, place = Run.parts(run)
   redis.call('ZREM', K.leases(call, queue), id)
   Rate.count(call, queue, R.returned, 1)
@@ -32,7 +33,7 @@ function Lease.release(call, queue, id, stay)
     return 'canceled'
   end
   Past.note(call, key, run, 'released')
-  put_back(call, queue, id, key, fence, attempts, place, of_key)
+  put_back(call, queue, id, key, fence, attempts, place, of_key, group)
   Notices.work_at_end(call, queue)
   return 'released'
 end
@@ -61,8 +62,8 @@ local MAX_UNCOUNTED = 3
 -- Returns what became of it ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.
 function Lease.lose(call, queue, id, ends, reported)
   local key = K.task(call, id)
-  local cancel, run, lost, unbegun, restarts, noted, of_key, apart, releases = unpack(redis.call(
-    'HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key, F.apart, F.uncountedLosses
+  local cancel, run, lost, unbegun, restarts, noted, of_key, apart, releases, group = unpack(redis.call(
+    'HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key, F.apart, F.uncountedLosses, F.group
   ))
   local fence, _, attempts, place = Run.readable_parts(call, run, noted)
   local losses, begun = tonumber(lost or 0), not (unbegun and unbegun == fence)
@@ -98,7 +99,7 @@ function Lease.lose(call, queue, id, ends, reported)
   end
   Rate.count(call, queue, R.returned, 1)
   Past.note(call, key, run, counts and 'lost' or 'released')
-  put_back(call, queue, id, key, fence, attempts, place, of_key)
+  put_back(call, queue, id, key, fence, attempts, place, of_key, group)
   return counts and 'waiting' or 'released', losses
 end
 

@@ -32,8 +32,8 @@ end
 --   result  the stored form of its answer, or nil for none
 function Settle.finish(call, id, state, stay, result)
   local key = K.task(call, id)
-  local webhook, undo, run, output, deadline, presence, cancel, queue, of_key = unpack(redis.call(
-    'HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.presenceMs, F.cancel, F.queue, F.key
+  local webhook, undo, run, output, deadline, presence, cancel, queue, of_key, group = unpack(redis.call(
+    'HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.presenceMs, F.cancel, F.queue, F.key, F.group
   ))
   Result.mark_ended(call, id, key, state, stay, result)
   if of_key then Keyed.leave(call, queue, id, of_key) end
@@ -48,14 +48,15 @@ function Settle.finish(call, id, state, stay, result)
   Settle.leave_steps(call, queue, id, stay)
   if output then keep_output(call, id, state, stay) end
   if webhook then Follow.tell_webhook(call, id, state, webhook) end
+  if group then Group.note(call, group, id) end
   Notices.ended(call, id, state, not code and call.now_text or nil, stay.expires, result)
 end
 
 -- Ends a task as dead: failed, with its input kept so that it can be run again. Beyond cap, the oldest are deleted.
 function Settle.bury(call, queue, id, result, stay, cap)
   local key, dead = K.task(call, id), K.dead(call, queue)
-  local webhook, undo, output, deadline, presence, of_key =
-    unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.presenceMs, F.key))
+  local webhook, undo, output, deadline, presence, of_key, group =
+    unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.presenceMs, F.key, F.group))
   Result.mark_ended(call, id, key, S.failed, stay, result)
   if of_key then Keyed.free(call, queue, id, of_key) end
   Due.leave(call, queue, id, deadline, presence)
@@ -67,6 +68,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
   -- Until the undo has begun, a retry of the task takes it back: see dead.lua.
   if undo then redis.call('HSET', key, F.undoing, Follow.undo_work(call, id)) end
   if webhook then Follow.tell_webhook(call, id, S.failed, webhook) end
+  if group then Group.note(call, group, id) end
   redis.call('ZADD', dead, call.now_text, id)
   Rate.count(call, queue, Q.dead, 1)
   local over = redis.call('ZCARD', dead) - cap
@@ -87,8 +89,9 @@ function Settle.cancel(call, id, state, queue, by, stay)
   local key = K.task(call, id)
   redis.call('HSETNX', key, F.cancel, by)
   if state == S.running then
-    local first = redis.call('HGET', key, F.cancel)
+    local first, group = unpack(redis.call('HMGET', key, F.cancel, F.group))
     redis.call('HSET', key, F.extra, '1')
+    if group then Group.note(call, group, id) end
     Notices.work(call, queue, Due.reason(first, 'cancel') .. ' ' .. id)
     Notices.change(call, id, N.cancelRequested)
     return 'requested'
@@ -97,6 +100,20 @@ function Settle.cancel(call, id, state, queue, by, stay)
   if state == S.waiting then Fair.leave(call, queue, id) end
   Settle.finish(call, id, S.canceled, stay)
   return 'canceled'
+end
+
+-- Cancels some members of a group that is being canceled. Returns how many it has looked at: if fewer than `max`, all are.
+function Settle.cancel_members(call, group, max)
+  local keep, tombstone = unpack(redis.call('HMGET', K.group(call, group), G.keepMs, G.tombstoneMs))
+  local members = keep and Group.to_cancel(call, group, max) or {}
+  for _, id in ipairs(members) do
+    if Group.agrees(call, true, group, id) then
+      local state, queue = unpack(redis.call('HMGET', K.task(call, id), F.state, F.queue))
+      Settle.cancel(call, id, state, queue, C.cancelByCaller, Result.stay(call, keep, tombstone))
+    end
+  end
+  if #members < max then redis.call('ZREM', K.groups(call), group) end
+  return #members
 end
 
 -- Deletes what a finished task has left; its record stays as the tombstone.

@@ -35,6 +35,16 @@ local function waiting_webhooks(call, batch)
   return batch.webhooks
 end
 
+-- Whether the group of tasks to be stored takes more members; read once for each group in a call.
+local function takes_members(call, batch, id, caller)
+  local open = batch.open[id]
+  if open == nil then
+    open = Group.is_open(call, id, caller or '')
+    batch.open[id] = open
+  end
+  return open
+end
+
 -- Puts the gathered tasks in line.
 function Submission.join_line(call, queue, state)
   if not state.entries then return end
@@ -117,6 +127,8 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
   -- That task may be from this same call.
   for of_name, of_state in pairs(batch.states) do Submission.join_line(call, of_name, of_state) end
   local options = group.options
+  -- A task that is not of this group is another submission.
+  local is_same = not options.group or redis.call('HGET', key, F.group) == options.group
   local is_callers = (caller or '') == (options.caller or '')
   -- The task is in another partition.
   if not state and queue == group.queue and is_callers then return 'pointer    ' end
@@ -125,7 +137,7 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
     verdict = 'foreign'
   elseif queue ~= group.queue then
     verdict = 'elsewhere'
-  elseif (media or '') == (options.mediaType or '') and (query or '') == (options.query or '')
+  elseif is_same and (media or '') == (options.mediaType or '') and (query or '') == (options.query or '')
     and (digest == '' and known_input == input or digest ~= '' and known_digest == digest) then
     verdict = 'replay'
   end
@@ -185,6 +197,8 @@ local function submit_one(call, batch, group, state, n)
     -- The same submission again would not be refused.
     return refusal and redis.call('EXISTS', key) == 0 and refusal or 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told
   end
+  local of_group = group.options.group
+  if of_group and not takes_members(call, batch, of_group, group.options.caller) then return 'closed   ' end
   local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(call, queue), id)
   local others = state.handed - (was_handed and 1 or 0)
   if state.waiting + state.scheduled + others >= group.limit then return 'full   ' end
@@ -208,6 +222,7 @@ local function submit_one(call, batch, group, state, n)
     redis.call('ZADD', K.scheduled(call, queue), whole(call.now + group.delay), id)
     if arrival then Keyed.park(call, queue, id, arrival, call.now + group.delay) end
     state.scheduled = state.scheduled + 1
+    if of_group then Group.enter(call, of_group, id, args[group.lines + n], nil, call.now + group.delay) end
     return 'new ' .. S.scheduled .. '   ' .. call.now_text
   end
   local score
@@ -220,6 +235,7 @@ local function submit_one(call, batch, group, state, n)
     local length = #state.entries
     state.entries[length + 1], state.entries[length + 2] = score, id
   end
+  if of_group then Group.enter(call, of_group, id, args[group.lines + n], score) end
   local turn = state.limit and enter_key(call, group, state, id, name, score, found) or ''
   count_newcomer(state.before, class)
   state.waiting = state.waiting + 1

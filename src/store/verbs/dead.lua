@@ -34,8 +34,8 @@ end
 local function retry(call, args, at, woken)
   local id, word = args[at + RETRY.id], args[at + RETRY.call]
   local key = K.task(call, id)
-  local queue, state, priority, answers, run, share, of_key =
-    unpack(redis.call('HMGET', key, F.queue, F.state, F.priority, F.answers, F.run, F.share, F.key))
+  local queue, state, priority, answers, run, share, of_key, group =
+    unpack(redis.call('HMGET', key, F.queue, F.state, F.priority, F.answers, F.run, F.share, F.key, F.group))
   if not state then return 'unknown' end
   local known = Answers.find(answers, A.retry .. word)
   if known then return known end
@@ -53,6 +53,7 @@ local function retry(call, args, at, woken)
   revive(call, id, key)
   redis.call('ZREM', K.dead(call, queue), id)
   Line.join(call, queue, id, tonumber(priority or C.defaultPriority), Line.next_arrival(call, queue), share, of_key)
+  if group then Group.note(call, group, id) end
   Notices.change(call, id, S.waiting)
   woken[queue] = (woken[queue] or 0) + 1
   Answers.note(key, answers, A.retry .. word, 'waiting')

@@ -6,8 +6,8 @@ local FAILURE = Layout.fail.item
 local function fail(call, args, at, cap)
   local queue, id, fence = args[at + FAILURE.queue], args[at + FAILURE.id], args[at + FAILURE.fence]
   local key = K.task(call, id)
-  local state, run, cancel, answers, unbegun, restarts, of_key =
-    unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.answers, F.unbegun, F.restarts, F.key))
+  local state, run, cancel, answers, unbegun, restarts, of_key, group =
+    unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.answers, F.unbegun, F.restarts, F.key, F.group))
   if not state then return 'unknown' end
   local known = Answers.find(answers, A.fail .. fence)
   if known then return known end
@@ -35,6 +35,7 @@ local function fail(call, args, at, cap)
     local due = call.now + tonumber(args[at + FAILURE.delayMs])
     redis.call('ZADD', K.scheduled(call, queue), whole(due), id)
     if of_key then Keyed.retry(call, queue, id, of_key, due) end
+    if group then Group.note(call, group, id) end
     Notices.change(call, id, S.retrying)
     Rate.count(call, queue, R.returned, 1)
     verdict = 'retrying'

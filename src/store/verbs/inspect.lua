@@ -16,10 +16,13 @@ register('watch', { 'allow-oom' }, function(keys, args)
 end)
 
 local function lifetime(call, args, at)
-  return redis.call('PTTL', K.task(call, args[at + Layout.lifetimes.item.id]))
+  local id = args[at + Layout.lifetimes.item.id]
+  local left = redis.call('PTTL', K.task(call, id))
+  return left == -2 and redis.call('PTTL', K.group(call, id)) or left
 end
 
--- Returns for each task the ms until its record expires, as Redis says it: -1 until it has ended, -2 if there is none.
+-- Returns for each task, or else the group with its id, the ms until its record expires, as Redis says it: -1 until it has ended, -2 if there
+-- is none.
 register('lifetimes', { 'no-writes' }, function(keys, args)
   return Call.each(Call.untimed(keys), args, Layout.lifetimes, lifetime)
 end)

@@ -107,7 +107,7 @@ export const watch = verb(
       inspected(await script.bytes(tag, [process, ...counted(ITEM, looks)])),
 );
 
-/** How long tasks will still exist, ms: infinity for a task that has not ended, 0 for an unknown one. */
+/** How long tasks, or groups, will still exist, ms: infinity for one that has not ended, 0 for an unknown one. */
 export const lifetimes = verb(
   { item: ["id"] },
   (script) =>

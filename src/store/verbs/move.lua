@@ -45,8 +45,8 @@ end
 
 local function move(call, args, id, key)
   local class, place, delay = tonumber(args[ARGS.priority]), args[ARGS.place], tonumber(args[ARGS.delayMs])
-  local state, queue, share, of_key, priority, noted, deadline =
-    unpack(redis.call('HMGET', key, F.state, F.queue, F.share, F.key, F.priority, F.place, F.deadline))
+  local state, queue, share, of_key, priority, noted, deadline, group =
+    unpack(redis.call('HMGET', key, F.state, F.queue, F.share, F.key, F.priority, F.place, F.deadline, F.group))
   local is_waiting, has_order = state == S.waiting, share or Keyed.limit(call, queue)
   if not Allowed.move(state) or (place ~= '' and not is_waiting) then return 'not-waiting' end
   if is_waiting and has_order and not class then return 'ordered' end
@@ -64,6 +64,7 @@ local function move(call, args, id, key)
     to(call, queue, id, tonumber(args[ARGS.edge]))
   end
   redis.call('HSET', key, F.extra, '1')
+  if group then Group.note(call, group, id) end
   Notices.change(call, id, redis.call('HGET', key, F.state))
   return 'moved'
 end

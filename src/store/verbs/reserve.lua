@@ -208,11 +208,11 @@ local function start(call, request, entries, last_fence, marks)
       first_fence = first_fence or fence
       count = count + 1
       local fence_text, attempts, until_when = whole(fence), '1', expiry
-      local lost, media, query, caller, trace
+      local lost, media, query, caller, trace, group
       if extra == '1' then
         local run, of_key
-        lost, media, query, caller, trace, run, of_key =
-          unpack(redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key))
+        lost, media, query, caller, trace, run, of_key, group =
+          unpack(redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key, F.group))
         local _, _, before = Run.parts(run)
         if before then attempts = whole(before + 1) end
         if marks and of_key then Keyed.mark_holder(call, queue, id, of_key) end
@@ -228,6 +228,7 @@ local function start(call, request, entries, last_fence, marks)
         until_when = whole(call.now + suspect_lease)
       end
       ids[count], leases[2 * count - 1], leases[2 * count] = id, until_when, id
+      if group then Group.note(call, group, id) end
       if listeners then Notices.change(call, id, RUNNING, listeners) end
       hand(call, request, id, fence_text, attempts, lost, created, input, media, query, caller, trace)
     end

@@ -20,6 +20,7 @@ export type * from "./dead.ts";
 export type * from "./details.ts";
 export { DETAILS_LIMITS } from "./details.ts";
 export type * from "./fail.ts";
+export type * from "./group.ts";
 export type * from "./history.ts";
 export type * from "./inspect.ts";
 export type * from "./lease.ts";

@@ -1,6 +1,7 @@
 -- Stores tasks and puts them in line.
 --
--- A batch is {args, verdicts, queues (in the order in which they are met), states (of each queue), webhooks}.
+-- A batch is {args, verdicts, queues (in the order in which they are met), states (of each queue), webhooks, open (whether a group of
+-- group.lua takes members)}. A group is here what consecutive tasks have in common.
 
 local whole = Number.whole
 local ARGS, GROUP, OPTIONS, ANSWER = Layout.submit.args, Layout.submit.group, Layout.submit.options, Layout.submit.answer
@@ -31,6 +32,7 @@ local function read_group(args, at)
     group.options, group.class, group.delay = options, tonumber(options.priority) or C.defaultPriority, tonumber(options.delayMs) or 0
     group.max, group.deadline = tonumber(options.maxIndex), tonumber(options.deadlineMs)
     group.alone = options.dryRun or group.max or group.delay > 0 or options.webhook or group.deadline or options.presenceMs
+      or options.group
     at = at + OPTIONS.width
   end
   group.ids, group.inputs = at, at + count
@@ -133,10 +135,11 @@ end
 -- and of a new one in a keyed line its turn (see keyed.lua), nothing for what there is not; or "+n" for n more tasks like the one before, each
 -- with the next index and score. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another queue),
 -- "pointer" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook, and as many
--- deliveries wait as tasks may), "long" (index above most), "too-many" (as many of its key wait as may; the rest: see Keyed.refusal), "dry".
+-- deliveries wait as tasks may), "long" (index above most), "too-many" (as many of its key wait as may; the rest: see Keyed.refusal), "closed"
+-- (its group takes no more members), "dry".
 register('submit', {}, function(keys, args)
   local call = Call.new(keys)
-  local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil }
+  local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil, open = {} }
   local at = ARGS.groups
   for _ = 1, tonumber(args[ARGS.groups]) do
     local group

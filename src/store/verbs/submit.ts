@@ -36,6 +36,10 @@ export interface SubmitItem {
   readonly key?: string | undefined;
   /** The trace context of the submitter, see the field in fields.ts; "" or undefined for none. */
   readonly trace?: string | undefined;
+  /** The group that it joins; left out for none. */
+  readonly group?: string | undefined;
+  /** The line of its batch, if it joins a group. */
+  readonly line?: string | undefined;
 }
 
 /** The verdict, see submit.lua. */
@@ -50,6 +54,7 @@ export type SubmitVerdict =
   | "webhooks-full"
   | "too-many"
   | "long"
+  | "closed"
   | "dry";
 
 /** As many tasks of a line key wait as may. */
@@ -92,7 +97,7 @@ interface SubmittedBatch {
 
 const { query: _, ...DEFAULTS } = SUBMIT_DEFAULTS;
 const NAMES = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
-const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo", "original");
+const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo", "original", "group");
 
 /** What tasks that are submitted together mostly have in common: the options of their callers, "" for the default, and what is beside them. */
 const OPTIONS = [...NAMES, ...BESIDE];
@@ -104,7 +109,14 @@ const OPTIONS = [...NAMES, ...BESIDE];
 const GROUP = ["queue", "limit", "listener", "options", "tasks", "lists"] as const;
 
 /** Then come the ids of all tasks of the group, all inputs, and the lists below if one of the tasks has such a value. */
-const OWN = { digests: "digest", shares: "share", keys: "key", traces: "trace", listeners: "listener" } as const;
+const OWN = {
+  digests: "digest",
+  shares: "share",
+  keys: "key",
+  traces: "trace",
+  listeners: "listener",
+  lines: "line",
+} as const;
 const OWN_LISTS = Object.entries(OWN) as [keyof typeof OWN, (typeof OWN)[keyof typeof OWN]][];
 
 const ANSWER = ["snapshots", "verdicts"] as const;

@@ -1,5 +1,6 @@
 -- Applies the passage of time to queues: cancels tasks past their deadline or that nobody looks at, lets due tasks join the line, returns tasks
--- of lost workers to it, deletes old dead letters. Any number of processes may call it at any time.
+-- of lost workers to it, deletes old dead letters, closes groups that were left open, and goes on with the cancel of others. Any number of
+-- processes may call it at any time.
 
 local ARGS, QUEUE, ANSWER = Layout.tick.args, Layout.tick.item, Layout.tick.answer
 local LOST, LATE = Layout.tick.lost, Layout.tick.late
@@ -62,7 +63,7 @@ local function pass_deadlines(call, pass, args, at)
 end
 
 -- A due task joins the line. Returns the last place in line.
-local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, hlc)
+local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, group, hlc)
   local _, _, _, old_place = Run.readable_parts(call, run, place)
   local share = state == S.scheduled and Fair.is_fair(place) and redis.call('HGET', key, F.share)
   if place then redis.call('HDEL', key, F.place) end
@@ -75,6 +76,7 @@ local function promote_one(call, queue, id, key, state, place, run, listeners, o
     if of_key then Keyed.keep(call, queue, id, of_key) end
     Line.put_back(call, queue, id, old_place, of_key, true)
   end
+  if group then Group.note(call, group, id) end
   Notices.change(call, id, S.waiting, listeners)
   return hlc
 end
@@ -87,11 +89,11 @@ local function promote(call, pass, queue)
   Keyed.limit(call, queue, limit)
   for _, id in ipairs(due) do
     local key = K.task(call, id)
-    local state, place, run, listeners, of_key =
-      unpack(redis.call('HMGET', key, F.state, F.place, F.run, F.listeners, F.key))
+    local state, place, run, listeners, of_key, group =
+      unpack(redis.call('HMGET', key, F.state, F.place, F.run, F.listeners, F.key, F.group))
     redis.call('ZREM', K.scheduled(call, queue), id)
     if state == S.scheduled or state == S.retrying then
-      hlc = promote_one(call, queue, id, key, state, place, run, listeners, of_key, hlc)
+      hlc = promote_one(call, queue, id, key, state, place, run, listeners, of_key, group, hlc)
       pass.promoted = pass.promoted + 1
     end
   end
@@ -134,6 +136,20 @@ local function consider_queue(call, pass, queue, has_deadlines)
   -- A lease that ended during a grace is lost at the end of the grace.
   if lease_end and lease_end > grace.ended_by then lease_end = math.max(lease_end, grace.next) end
   consider(pass, lease_end)
+end
+
+-- Closes groups that were left open, and goes on with the cancel of others, as far as the limit still allows.
+local function pass_groups(call, pass)
+  local groups = K.groups(call)
+  for _, group in ipairs(redis.call('ZRANGEBYSCORE', groups, '-inf', call.now_text, 'LIMIT', 0, math.max(0, pass.left))) do
+    if redis.call('HEXISTS', K.group(call, group), G.canceled) == 0 then
+      Group.close(call, group)
+      pass.left = pass.left - 1
+    elseif pass.left > 0 then
+      pass.left = pass.left - Settle.cancel_members(call, group, pass.left)
+    end
+  end
+  consider(pass, first_score(groups))
 end
 
 -- Everything except deadlines.
@@ -197,6 +213,7 @@ register('tick', { 'allow-oom' }, function(keys, args)
   local has_deadlines = {}
   for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args, at) end
   for _, at in ipairs(places) do pass_time(call, pass, args, at, cap, has_deadlines[at]) end
+  pass_groups(call, pass)
   Settle.close(call)
   return {
     [ANSWER.promoted] = pass.promoted,

@@ -11,6 +11,7 @@ export { deleteDead, retry } from "./dead.ts";
 export { claim, secret, version } from "./deployment.ts";
 export { details } from "./details.ts";
 export { fail } from "./fail.ts";
+export { cancelGroup, closeGroup, group, members, openGroup } from "./group.ts";
 export { history, sample } from "./history.ts";
 export { inspect, lifetimes, watch } from "./inspect.ts";
 export { begin, lose, release, renew } from "./lease.ts";

@@ -1,6 +1,6 @@
 -- Checks tasks against the indexes of their queues, and repairs disagreements if asked to: a task belongs in exactly
--- the one index that its state names, and an entry belongs to a task; a line key of a fair line is in both of its tables; and in a keyed
--- line the tasks that may start are those of keyed.lua.
+-- the one index that its state names, and an entry belongs to a task; a line key of a fair line is in both of its tables; in a keyed
+-- line the tasks that may start are those of keyed.lua; and a group knows the state and the place of each member.
 
 local whole = Number.whole
 local ARGS = Layout.verify.args
@@ -78,8 +78,8 @@ end
 -- The checks: each takes the partition's prefix `of` and the queue of an index, and an id; returns whether all agrees.
 
 local function check_task(call, heal, _, _, id)
-  local queue, state, run, priority, deadline, presence, cancel, share, of_key = unpack(redis.call(
-    'HMGET', K.task(call, id), F.queue, F.state, F.run, F.priority, F.deadline, F.presenceMs, F.cancel, F.share, F.key
+  local queue, state, run, priority, deadline, presence, cancel, share, of_key, group = unpack(redis.call(
+    'HMGET', K.task(call, id), F.queue, F.state, F.run, F.priority, F.deadline, F.presenceMs, F.cancel, F.share, F.key, F.group
   ))
   if not queue or not state then return true end
   local home, agrees, class = HOME[state], true, tonumber(priority or C.defaultPriority)
@@ -104,7 +104,9 @@ local function check_task(call, heal, _, _, id)
     agrees = false
     if heal then Due.enter(call, queue, id, deadline, presence) end
   end
-  return agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key, run))
+  agrees = agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key, run))
+  -- Last, since it compares with all of these.
+  return (not group or Group.agrees(call, heal, group, id)) and agrees
 end
 
 local function check_entry(call, heal, of, index_queue, id)
@@ -136,6 +138,15 @@ local function check_member(call, heal, of, index_queue, id)
   return belongs
 end
 
+-- A member of a group: `queue` is the group.
+local function check_group_member(call, heal, _, group, id)
+  return Group.agrees(call, heal, group, id)
+end
+
+local function check_group(call, heal, _, _, group)
+  return Group.is_kept(call, heal, group)
+end
+
 -- A line key without both entries counts as one that has not waited.
 local function check_share(call, heal, _, queue, member)
   local shares, ends = K.shares(call, queue), K.shareEnds(call, queue)
@@ -155,6 +166,8 @@ local CHECKS = {
   [P.keyLine] = check_member,
   [P.shares] = check_share,
   [P.shareEnds] = check_share,
+  [P.memberStates] = check_group_member,
+  [P.group] = check_group,
 }
 
 -- `of` is what the keys of tasks begin with, or those of the index whose entries are checked against their tasks, or of the table of a fair

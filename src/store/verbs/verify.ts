@@ -4,9 +4,12 @@ import { list, text } from "./reply.ts";
 
 /** The items that one call of a verification checks. */
 export interface VerifyItems {
-  /** The index that is checked; if left out, the tasks. For the line of a line key, `queue` is the queue and the line key. */
+  /** The index that is checked; if left out, the tasks. For the line of a line key, `queue` is the queue and the line key; for the states of members the group; for groups "". */
   readonly index?:
-    | { readonly name: Index | "shares" | "shareEnds" | "startable" | "keyLine"; readonly queue: string }
+    | {
+        readonly name: Index | "shares" | "shareEnds" | "startable" | "keyLine" | "memberStates" | "group";
+        readonly queue: string;
+      }
     | undefined;
   readonly ids: readonly string[];
   /** Repair disagreements. */

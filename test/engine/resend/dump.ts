@@ -1,7 +1,7 @@
 import type { Connection } from "../../../src/store/connection.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { serviceIn } from "../../helpers/store/service.ts";
-import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
+import { GROUP, QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
 const OF_TIME = /^(?:c|e|x|D|at|hlc|fence|service|liveUntil|needed|warmup|lostAt|handedUntil|sampled)$/;
@@ -20,7 +20,7 @@ export async function contents(redis: Connection, tag: string): Promise<Record<s
     }),
   );
   // What follows from a task's end is named by the time of it.
-  return JSON.parse(JSON.stringify(Object.fromEntries(all)).replaceAll(/(:webhook:)\d+/g, "$1…")) as Record<
+  return JSON.parse(JSON.stringify(Object.fromEntries(all)).replaceAll(/(:webhook:(?:group:)?)\d+/g, "$1…")) as Record<
     string,
     unknown
   >;
@@ -46,6 +46,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       if (key === storedKey(tag, "queues")) return [name, value.replace(/^\d+/, "some")];
       if (name === "rest" || name === "probe") return [name, value.replaceAll(/\d{13}/g, "some")];
       if (name === "V") return [name, value.replaceAll(/([frl])\d{14,}=/g, "$1 some=")];
+      if (kind === "g" && (name === GROUP.closed || name === GROUP.canceled)) return [name, "some"];
       if (kind === "t" && name === "o") return [name, "some"];
       if (kind === "t" && (name === "K" || name === "+")) return [name, value.replace(/^\d+/, "some")];
       if (kind === "t" && name === "P") return [name, value.replaceAll(/\d{13}/g, "some")];

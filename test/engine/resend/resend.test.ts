@@ -9,6 +9,7 @@ import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-stor
 import { QUEUE, storedKey, TASK } from "../../helpers/store/stored.ts";
 import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
 import { submitItemOf } from "../../shared/submission.ts";
+import { GROUP_CASES } from "./group-cases.ts";
 import { KEYED_CASES } from "./keyed-cases.ts";
 import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./scene.ts";
 import { SERVICE_CASES } from "./service-cases.ts";
@@ -29,6 +30,7 @@ const submitItem = (id: string, input: string, delayMs = 0) =>
 const TARGET = { queue: "jobs", reference: "e@1", reason: "ECONNREFUSED" };
 const CASES: readonly Case[] = [
   ...KEYED_CASES,
+  ...GROUP_CASES,
   {
     ...{ script: "submit", when: "of new tasks, some for later, some with long inputs" },
     given: async () => undefined,
@@ -300,10 +302,12 @@ const READERS = [
   "allocation",
   "output",
   "finished",
+  "group",
   "history",
   "home",
   "lifetimes",
   "details",
+  "members",
   "startable",
   "workers",
 ];

@@ -1,4 +1,4 @@
-import { QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fields.ts";
+import { GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fields.ts";
 import { type KEYS, START } from "../../../src/store/keys.ts";
 
 /**
@@ -13,6 +13,7 @@ type Fields<Of> = { readonly [Name in keyof Of]: string };
 const fieldsOf = <Of extends Readonly<Record<string, readonly [string, string]>>>(fields: Of): Fields<Of> =>
   Object.fromEntries(Object.entries(fields).map(([name, [field]]) => [name, field])) as Fields<Of>;
 
-/** The fields of a task, and those of a queue, as they are stored. */
+/** The fields of a task, a queue and a group, as they are stored. */
 export const TASK = fieldsOf(TASK_FIELDS);
 export const QUEUE = fieldsOf(QUEUE_FIELDS);
+export const GROUP = fieldsOf(GROUP_FIELDS);

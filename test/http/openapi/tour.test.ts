@@ -76,6 +76,35 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     await until(json.id, "succeeded");
   });
 
+  it("are as described for groups", async () => {
+    const gate = closedGate();
+    const batch = (status: number, search: string) =>
+      send("POST", `/v1/queues/gated-too/batches${search}`, status, {
+        headers: NDJSON,
+        body: JSON.stringify(gate.input),
+      });
+    const path = String((await batch(202, "?group=true")).headers.location);
+    await gate.entered;
+    const { headers } = await send("GET", path, 202);
+    await send("GET", path, 304, { headers: { "If-None-Match": String(headers.etag) } });
+    await send("GET", `${path}/results`, 200);
+    await batch(202, "?group=tour&open=true");
+    await batch(202, "?group=tour");
+    await batch(409, "?group=tour");
+    await batch(400, "?group=not%20one");
+    await batch(400, "?open=true");
+    await send("DELETE", "/v1/groups/tour", 202);
+    gate.open({ done: true });
+    await send("GET", `${path}/results?follow=true`, 200);
+    await send("GET", `${path}/results?follow=x`, 400);
+    await send("GET", `${path}/events`, 200);
+    await eventually(async () => (await server.send(path)).status === 200);
+    await send("GET", path, 200);
+    await send("DELETE", path, 204);
+    for (const at of ["", "/events", "/results"]) await send("GET", `/v1/groups/nobody${at}`, 404);
+    await send("DELETE", "/v1/groups/nobody", 404);
+  });
+
   it("are as described for watching and collecting", async () => {
     const gate = closedGate();
     const { id } = (await send("POST", "/v1/queues/gated-too/requests", 202, { body: gate.input, headers: ASYNC }))

@@ -1,5 +1,6 @@
 import { MAX_LOOKED_AT } from "../../routes/queues/line.ts";
 import { BATCH_DEFAULTS, NDJSON } from "../../routes/submit/batches.ts";
+import { headerRefs } from "../headers.ts";
 import { laterParameters, parameterRefs } from "../parameters.ts";
 import { json, problems } from "../responses.ts";
 import { type SchemaName, schemaRef } from "../schemas/schemas.ts";
@@ -100,9 +101,9 @@ export const queueOperations: Operations<
     description:
       `One JSON value on each line, at most ${BATCH_DEFAULTS.lines} lines and ${BATCH_DEFAULTS.bytes / 1024 ** 2} MiB. ` +
       "Read and answered as a stream: one verdict for each line, in order; empty lines are counted but get no verdict. A bad " +
-      "line does not affect the others. The query and the headers Priority and Cancel-After are the defaults of every line.",
+      "line does not affect the others. The query and the headers Priority and Cancel-After are the defaults of every line, but with `group` a webhook is that of the group.",
     tags: ["Submit"],
-    parameters: [...parameterRefs("envelope"), ...laterParameters()],
+    parameters: [...parameterRefs("envelope", "group", "open"), ...laterParameters()],
     requestBody: {
       required: true,
       content: {
@@ -114,12 +115,13 @@ export const queueOperations: Operations<
     },
     responses: {
       "202": {
-        description: "A BatchVerdict for each line.",
+        description: "A BatchVerdict for each line. With `group`, the group is at Location.",
+        headers: headerRefs("Location"),
         content: {
           [NDJSON]: { schema: schemaRef("BatchVerdict"), example: '{"line":0,"id":"…","href":"…","index":0}\n' },
         },
       },
-      ...problems("unknown-queue", "payload-too-large", "unsupported-media-type"),
+      ...problems("unknown-queue", "id-conflict", "queue-full", "payload-too-large", "unsupported-media-type"),
     },
   },
 };

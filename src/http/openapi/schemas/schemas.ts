@@ -3,6 +3,7 @@ import { ID_FORM, QUEUE_FORM } from "../../../task.ts";
 import { allocatedResult, allocatedTask, allocation } from "../../../wire/allocation.ts";
 import { envelope, verdict } from "../../../wire/batch.ts";
 import { bulkStep, deletedDead, retriedDead } from "../../../wire/bulk.ts";
+import { group, groupResult } from "../../../wire/group.ts";
 import { histories, history } from "../../../wire/history.ts";
 import { completion, failure, lease, renewal } from "../../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../../wire/lease-bodies.ts";
@@ -36,6 +37,8 @@ const ANSWERS = {
   DeadTask: deadTask,
   DeadTaskPage: pageOf(deadTask),
   DryRun: quote,
+  Group: group,
+  GroupResult: groupResult,
   Queue: queue,
   Queues: queues,
   History: history,

@@ -1,12 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { Context } from "koa";
+import type { OpenGroup } from "../../../engine/groups/groups.ts";
 import type { QueueSettings } from "../../../engine/settings.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
 import { ProblemError } from "../../../errors.ts";
 import type { Handler } from "../../../handler/define.ts";
 import { consumesType } from "../../../handler/input.ts";
-import { readParameter, wrongParameter } from "../../../wire/parameter.ts";
+import { type Parameter, readParameter, wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions, type SubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { type Envelope, readEnvelope } from "../../batches/envelope.ts";
@@ -14,15 +15,17 @@ import { GatheredLines, lineProblem, verdictLine } from "../../batches/gathered-
 import { Resequencer } from "../../batches/resequencer.ts";
 import { sendTexts } from "../../batches/send-texts.ts";
 import { BatchTooLarge, type BodyLine, LineSplitter } from "../../batches/split-lines.ts";
+import { groupPaths } from "../../groups/group-document.ts";
 import { type CheckedInput, checkJson, refuseCoding } from "../../input/body.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
+import { groupRefusal } from "../../submission/refusal.ts";
 import { traceFor } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
-import { signatureOf } from "../../task/access.ts";
+import { callerOf, signatureOf } from "../../task/access.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */
 export const NDJSON = "application/x-ndjson";
@@ -40,6 +43,12 @@ export const BATCH_DEFAULTS = {
   answerBytes: 4 * 1024 ** 2,
 } as const;
 
+/** The group of a batch. */
+interface BatchGroup extends OpenGroup {
+  /** Whether it stays open after the batch. */
+  readonly staysOpen: boolean;
+}
+
 /** What all lines of a batch share. */
 interface BatchRequest {
   readonly api: Api;
@@ -48,8 +57,9 @@ interface BatchRequest {
   readonly envelopes: boolean;
   /** Options that a line does not set itself. */
   readonly options: SubmitOptions;
+  readonly group: BatchGroup | undefined;
   /** Makes the submission of a line. @throws ProblemError invalid-input if the handler's `by` gives no key */
-  assemble(id: string, options: SubmitOptions, checked: CheckedInput): Submission;
+  assemble(line: number, id: string, options: SubmitOptions, checked: CheckedInput): Submission;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
 }
@@ -62,20 +72,34 @@ export function batchEndpoints(api: Api): Endpoints<"submitBatch"> {
 async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void> {
   const handler = inputHandlerOf(api, queue);
   const search = searchOf(ctx);
-  const envelopes = readParameter(search, PARAMETERS.envelope);
-  search.delete(PARAMETERS.envelope.name);
-  const options = readSubmitOptions(search, ctx.headers, Date.now());
-  if (options.dryRun) throw wrongParameter("dryRun", "not supported for batches");
+  const take = <T, Absent>(parameter: Parameter<T, Absent>): T | Absent => {
+    const value = readParameter(search, parameter);
+    search.delete(parameter.name);
+    return value;
+  };
+  const envelopes = take(PARAMETERS.envelope);
+  const grouped = { group: take(PARAMETERS.group), staysOpen: take(PARAMETERS.open) };
+  if (grouped.staysOpen && grouped.group === null) throw wrongParameter("open", "expected only with group");
+  const given = readSubmitOptions(search, ctx.headers, Date.now());
+  if (given.dryRun) throw wrongParameter("dryRun", "not supported for batches");
   checkType(ctx, handler);
   checkLength(ctx);
   const trace = traceFor(ctx);
+  const settings = api.engine.queues.settings(queue);
+  const checked = await withWebhook(api, given);
+  const group = await openGroup(ctx, api, { ...grouped, webhook: checked.webhook, settings });
   const request: BatchRequest = {
     api,
     handler,
-    settings: api.engine.queues.settings(queue),
+    settings,
     envelopes,
-    options: await withWebhook(api, options),
-    assemble: (id, options, checked) => assembleSubmission(ctx, api, { id, handler, options, checked, trace }),
+    group,
+    // The webhook is that of the group.
+    options: group ? { ...checked, webhook: null } : checked,
+    assemble: (line, id, options, checked) => {
+      const member = group && { group: group.id, line };
+      return assembleSubmission(ctx, api, { id, handler, options, checked, trace, member });
+    },
     signature: (task) => signatureOf(ctx, task),
   };
   const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
@@ -85,6 +109,30 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   ctx.type = NDJSON;
   ctx.set("Cache-Control", "no-store");
   void sendTexts(responseOf(ctx).handOver(ctx), verdicts, BATCH_DEFAULTS.answerBytes);
+}
+
+/**
+ * Opens the group of a batch, if it has one, and sets its address as the Location.
+ * @throws ProblemError id-conflict for one that takes no more tasks, or is another caller's; queue-full for a webhook too many
+ */
+async function openGroup(
+  ctx: Context,
+  api: Api,
+  {
+    group,
+    staysOpen,
+    webhook,
+    settings,
+  }: Pick<BatchGroup, "staysOpen"> &
+    Pick<SubmitOptions, "webhook"> & { readonly group: string | null; readonly settings: QueueSettings },
+): Promise<BatchGroup | undefined> {
+  if (group === null) return undefined;
+  const caller = callerOf(ctx);
+  const opened = await api.engine.groups.open({ id: group === "true" ? null : group, caller, webhook }, settings);
+  if (typeof opened === "string") throw groupRefusal(group, opened);
+  const { id, createdMs } = opened;
+  ctx.set("Location", groupPaths.group(id, signatureOf(ctx, { id, caller, createdMs })));
+  return { ...opened, staysOpen };
 }
 
 /** @throws ProblemError unsupported-media-type */
@@ -112,7 +160,9 @@ function checkLength(ctx: Context): void {
 
 /** Reads the body line by line and stores each line; never fails. */
 async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequencer): Promise<void> {
-  const { api } = request;
+  const { api, group } = request;
+  // A batch that broke off leaves its group open, for the lines that are missing.
+  let complete = true;
   const gathered = new GatheredLines(request);
   // Without `destroyOnReturn`, since the connection must stay open for the response if reading stops early.
   const chunks: AsyncIterable<Buffer> = ctx.req.iterator({ destroyOnReturn: false });
@@ -122,21 +172,32 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
     lines: BATCH_DEFAULTS.lines,
   });
   try {
-    for await (const chunk of chunks) if (!(await readLines(request, splitter.take(chunk), gathered, verdicts))) break;
+    for await (const chunk of chunks) {
+      complete = await readLines(request, splitter.take(chunk), gathered, verdicts);
+      if (!complete) break;
+    }
     const rest = splitter.rest();
-    if (rest) await readLines(request, [rest], gathered, verdicts);
+    if (rest && complete) complete = await readLines(request, [rest], gathered, verdicts);
   } catch (error) {
     gathered.store();
     // Any other read error means that the connection has ended, so there is no response.
     if (error instanceof BatchTooLarge) {
       const problem = problemDocument("payload-too-large", error.message);
       verdicts.place()(verdictLine(error.line, { problem }));
-    } else if (!ctx.req.destroyed) {
-      api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
+    } else {
+      complete = false;
+      if (!ctx.req.destroyed)
+        api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
     }
   }
   // The rest is read and discarded: closing a connection with unread bytes resets it, and the response would be lost.
   ctx.req.resume();
+  if (group && complete && !group.staysOpen) {
+    await gathered.settled();
+    await group.close().catch((error: unknown) => {
+      verdicts.place()(verdictLine(splitter.next, lineProblem(error, api.log)));
+    });
+  }
   verdicts.end();
 }
 
@@ -172,15 +233,16 @@ async function readLines(
  * invalid-parameter
  */
 function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<Submission> {
-  const { api, handler, envelopes } = request;
+  const { api, handler, envelopes, group } = request;
   if (line.bytes === null) {
     throw new ProblemError("payload-too-large", `The line is longer than ${api.maxBodyBytes} bytes.`);
   }
   if (!isUtf8(line.bytes)) throw new ProblemError("malformed-json", "The line is not UTF-8.");
   const text = line.bytes.toString("utf8");
   const own: Envelope = envelopes ? readEnvelope(text, request.options) : { input: text, options: request.options };
-  const { input, id = randomUUID(), options } = own;
+  const { input, id = group?.memberId() ?? randomUUID(), options } = own;
   const checked = checkJson(input, handler);
-  const assemble = (value: unknown) => request.assemble(id, options, { input, mediaType: "application/json", value });
+  const assemble = (value: unknown) =>
+    request.assemble(line.number, id, options, { input, mediaType: "application/json", value });
   return checked instanceof Promise ? checked.then(assemble) : assemble(checked);
 }

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import type { Watchers } from "../../../engine/watching/watchers.ts";
+import type { Watchers, WatchListener } from "../../../engine/watching/watchers.ts";
 import { isOutcome } from "../../../task.ts";
 import { type Parameter, readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
@@ -13,7 +13,7 @@ import { longPoll } from "../../live/long-poll.ts";
 import { replyEmbeddedPage, replyTaskPage } from "../../pages/task/task-page.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
-import { signatureOf } from "../../task/access.ts";
+import { accessOf, keepsPresent, signatureOf } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask, observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
@@ -91,7 +91,7 @@ async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string)
   const isDone = (seen: Inspection | null) => seen === null || isOutcome(seen.state);
   const task = await observe(ctx, api, id);
   if (isDone(task)) return;
-  await longPoll(ctx, api, watchers, { task, ms: api.syncLimitMs, ready: isDone });
+  await longPoll(ctx, api, { watch: watchOf(ctx, watchers, task), ms: api.syncLimitMs, ready: isDone });
 }
 
 /**
@@ -106,8 +106,13 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
   const isNew = (seen: Inspection | null) => seen === null || !namesVersion(condition, versionTag(seen));
   const task = await observe(ctx, api, id);
   if (isNew(task)) return;
-  await longPoll(ctx, api, watchers, { task, ms, ready: isNew });
+  await longPoll(ctx, api, { watch: watchOf(ctx, watchers, task), ms, ready: isNew });
   ctx.set("Preference-Applied", waitAsSent);
+}
+
+/** How a long poll watches a task. */
+function watchOf(ctx: Context, watchers: Watchers, task: Inspection) {
+  return (listener: WatchListener) => watchers.watch(task.id, listener, keepsPresent(accessOf(ctx), task));
 }
 
 /** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */

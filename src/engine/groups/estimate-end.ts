@@ -1,0 +1,50 @@
+import type { GroupRow, QueueSnapshot } from "../../store/verbs/scripts.ts";
+import type { Eta } from "../../wire/task.ts";
+import { estimate } from "../estimates/estimate.ts";
+
+type Members = Pick<GroupRow, "counts" | "turn" | "dueMs" | "begunMs">;
+
+/**
+ * When the last member of a group will have ended: of those in line the last one, of those that are scheduled or retry the one due last,
+ * of those that run the one that began last, each with its service time. Null if any of them is unknown.
+ * @param index place of the last member in line over all partitions
+ */
+export function estimateEnd(
+  { counts, turn, dueMs, begunMs }: Members,
+  index: number | null,
+  snapshot: QueueSnapshot,
+  nowMs: number,
+): Eta | null {
+  const { meanMs, variance, samples } = snapshot;
+  if (meanMs === null || variance === null) return null;
+  const starts: (Eta | null)[] = [];
+  if (counts.waiting > 0) starts.push(estimate(snapshot, { state: "waiting", index, turn }, nowMs));
+  if (counts.scheduled + counts.retrying > 0) {
+    const state = counts.scheduled > 0 ? "scheduled" : "retrying";
+    starts.push(estimate(snapshot, { state, index: null, dueMs }, nowMs));
+  }
+  const spreadMs = Math.sqrt(variance);
+  const ends = starts.map((start) => start && later(start, meanMs, spreadMs));
+  if (counts.running > 0) {
+    const restMs = Math.max(0, meanMs - (nowMs - (begunMs ?? nowMs)));
+    const running: Eta = { seconds: 0, low: 0, high: 0, basis: "running", samples };
+    ends.push(later(running, restMs, spreadMs));
+  }
+  return ends.reduce((last, end) => (last && end ? latest(last, end) : null));
+}
+
+const rounded = (seconds: number): number => Math.round(Math.max(0, seconds) * 1000) / 1000;
+
+/** A start and a service time. */
+const later = (start: Eta, ms: number, spreadMs: number): Eta => ({
+  ...start,
+  seconds: rounded(start.seconds + ms / 1000),
+  low: rounded(start.low + (ms - Math.min(ms, spreadMs)) / 1000),
+  high: rounded(start.high + (ms + spreadMs) / 1000),
+});
+
+const latest = (a: Eta, b: Eta): Eta => ({
+  ...(a.seconds >= b.seconds ? a : b),
+  low: Math.max(a.low, b.low),
+  high: Math.max(a.high, b.high),
+});

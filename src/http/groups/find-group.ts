@@ -1,0 +1,27 @@
+import type { Context } from "koa";
+import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
+import { ProblemError } from "../../errors.ts";
+import { isId } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
+import type { Api } from "../api.ts";
+import { accessOf, maySee } from "../task/access.ts";
+import { unknownTask } from "../task/reply.ts";
+
+/**
+ * Reads a group for a caller: one that the caller may not see is treated like an unknown one, as with tasks.
+ * @throws ProblemError unknown, expired, store-unavailable
+ */
+export async function findGroup(
+  ctx: Pick<Context, "state">,
+  { engine }: Pick<Api, "engine">,
+  id: string,
+): Promise<GroupInspection> {
+  const access = accessOf(ctx);
+  const seen = isId(id) ? await engine.groups.inspect(id) : null;
+  if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
+  if (!seen.expired) return seen;
+  const { queue, state, finishedMs, expiresMs } = seen;
+  throw new ProblemError("expired", undefined, {
+    extensions: { id, queue, state, finishedAt: timestamp(finishedMs), expiredAt: timestamp(expiresMs) },
+  });
+}

@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import type { Context } from "koa";
+import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
+import { timestamp } from "../../timestamp.ts";
+import type { Group } from "../../wire/group.ts";
+import { pathTo, ROUTES } from "../routes.ts";
+import { signatureOf } from "../task/access.ts";
+
+/** Paths of a group's resources. The query may be a signature, as for tasks. */
+export const groupPaths = {
+  group: pathTo(ROUTES.group),
+  events: pathTo(ROUTES.groupEvents),
+  results: pathTo(ROUTES.groupResults),
+};
+
+/** The document of a group, for whoever sent a request. */
+export function groupDocumentOf(ctx: Pick<Context, "state">, seen: GroupInspection): Group {
+  return groupDocument(seen, signatureOf(ctx, seen));
+}
+
+/** The document of a group. @param signature the query of the links that read */
+export function groupDocument(seen: GroupInspection, signature = ""): Group {
+  const { id, queue, state, total, counts, index, eta, percent, cancelRequested } = seen;
+  const links = [
+    { rel: "self", href: groupPaths.group(id, signature), method: "GET" },
+    { rel: "events", href: groupPaths.events(id, signature), method: "GET" },
+    { rel: "results", href: groupPaths.results(id, signature), method: "GET" },
+  ];
+  if (!hasEnded(seen)) links.push({ rel: "cancel", href: groupPaths.group(id), method: "DELETE" });
+  return {
+    ...{ id, queue, state, total, ...counts, index, eta, progress: { percent }, cancelRequested },
+    createdAt: timestamp(seen.createdMs),
+    finishedAt: timestamp(seen.finishedMs),
+    expiresAt: timestamp(seen.expiresMs),
+    links,
+  };
+}
+
+/** Whether it is done or canceled. */
+export const hasEnded = ({ finishedMs }: Pick<GroupInspection, "finishedMs">): boolean => finishedMs !== null;
+
+/** A short name for what watchers of a group wait for, without estimates: the `id:` of its events, and, quoted, its ETag. */
+export function groupVersion({ state, counts, index, cancelRequested, finishedMs }: GroupInspection): string {
+  const version = JSON.stringify([state, Object.values(counts), index, cancelRequested, finishedMs]);
+  return createHash("sha256").update(version).digest("base64url").slice(0, 16);
+}

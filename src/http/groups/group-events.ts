@@ -1,0 +1,34 @@
+import type { Context } from "koa";
+import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
+import type { GroupWatchers } from "../../engine/watching/group-watchers.ts";
+import { type EventStreams, eventText } from "../live/event-streams.ts";
+import { responseOf } from "../server/response.ts";
+import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
+
+/** Answers with the events of a group: `status` at once and on every change, at last `done`. @throws ProblemError store-unavailable */
+export async function followGroup(
+  ctx: Context,
+  watchers: GroupWatchers,
+  streams: EventStreams,
+  { id, createdMs }: GroupInspection,
+): Promise<void> {
+  // Only the caller's state, not the whole request, since a stream may be open for hours.
+  const reader = { state: ctx.state };
+  let stream: ReturnType<EventStreams["open"]> | undefined;
+  let version = "";
+  const tell = (seen: GroupInspection | null): void => {
+    // The group is unknown, or another one with the same id: a client that reconnects gets the right answer.
+    if (!seen || seen.createdMs !== createdMs) return stream?.end();
+    const current = groupVersion(seen);
+    if (current === version) return;
+    version = current;
+    const data = JSON.stringify(groupDocumentOf(reader, seen));
+    // The last state has no id, so that a client disconnected before `done` gets both again.
+    if (!hasEnded(seen)) return stream?.send(eventText({ name: "status", id: current, data }));
+    stream?.end(eventText({ name: "status", data }) + eventText({ name: "done", id: current, data }));
+  };
+  const { first, stop } = await watchers.watch(id, tell);
+  if (ctx.res.destroyed) return stop();
+  stream = streams.open(responseOf(ctx).handOver(ctx), { close: stop });
+  tell(first);
+}

@@ -1,0 +1,154 @@
+import type { Context } from "koa";
+import type { GroupInspection } from "../../../engine/groups/group-inspection.ts";
+import { GroupWatchers } from "../../../engine/watching/group-watchers.ts";
+import { messageOf } from "../../../errors.ts";
+import { oneParameter, readParameter } from "../../../wire/parameter.ts";
+import type { Api } from "../../api.ts";
+import { logAction } from "../../audit-log.ts";
+import { sendTexts } from "../../batches/send-texts.ts";
+import { findGroup } from "../../groups/find-group.ts";
+import { groupDocumentOf, groupPaths, groupVersion, hasEnded } from "../../groups/group-document.ts";
+import { followGroup } from "../../groups/group-events.ts";
+import { groupResults } from "../../groups/group-results.ts";
+import { prefersEvents } from "../../headers/accept.ts";
+import { isAny, namesVersion } from "../../headers/etag.ts";
+import { parsePrefer } from "../../headers/prefer.ts";
+import { groupRetryAfterS, setRetryAfter } from "../../headers/retry-after.ts";
+import { PARAMETERS, searchOf } from "../../input/parameters.ts";
+import { EventStreams } from "../../live/event-streams.ts";
+import { longPoll, whenGone } from "../../live/long-poll.ts";
+import { forbidden } from "../../middleware/authorize.ts";
+import type { Endpoints } from "../../routes.ts";
+import { responseOf } from "../../server/response.ts";
+import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
+import { unknownTask } from "../../task/reply.ts";
+
+/** How many bytes of results wait for a caller to read those before. */
+const ANSWER_BYTES = 64 * 1024;
+
+/** Groups of tasks: one number for many. */
+export function groupEndpoints(api: Api): Endpoints<"group" | "groupEvents" | "groupResults" | "cancelGroup"> {
+  const watchers = new GroupWatchers(api.engine, (error) =>
+    api.log.debug({ err: error }, "groups: could not read the watched groups; trying again later"),
+  );
+  const streams = new EventStreams(api.stopping);
+  return {
+    group: (ctx) => show(ctx, api, watchers, streams),
+    groupEvents: async (ctx) => follow(ctx, api, watchers, streams, await findGroup(ctx, api, ctx.params.id)),
+    groupResults: (ctx) => results(ctx, api, watchers),
+    cancelGroup: (ctx) => cancel(ctx, api, ctx.params.id),
+  };
+}
+
+async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: EventStreams): Promise<void> {
+  responseOf(ctx).varyBy("Accept");
+  const { id } = ctx.params;
+  const first = await findGroup(ctx, api, id);
+  if (prefersEvents(ctx.get("Accept"))) return await follow(ctx, api, watchers, streams, first);
+  replyGroup(ctx, (await untilChanged(ctx, api, watchers, first)) ? await findGroup(ctx, api, id) : first);
+}
+
+/** Answers with the document, or with 304 if the caller has it. */
+function replyGroup(ctx: Context, seen: GroupInspection): void {
+  const tag = tagOf(seen);
+  ctx.set("ETag", tag);
+  ctx.set("Cache-Control", "no-store");
+  if (!hasEnded(seen)) {
+    setRetryAfter(ctx, groupRetryAfterS(seen.eta));
+    ctx.set("Location", groupPaths.group(seen.id, signatureOf(ctx, seen)));
+  }
+  ctx.status = hasEnded(seen) ? 200 : 202;
+  ctx.body = groupDocumentOf(ctx, seen);
+  const condition = ctx.get("If-None-Match");
+  if (condition !== "" && namesVersion(condition, tag)) {
+    ctx.status = 304;
+    ctx.body = null;
+  }
+}
+
+/** It is weak, since the estimate changes without it. */
+const tagOf = (seen: GroupInspection): string => `W/"${groupVersion(seen)}"`;
+
+/**
+ * A conditional long poll: with If-None-Match and `Prefer: wait=N`, waits at most N seconds while the group still has a version that the caller
+ * has. Returns whether it has waited.
+ */
+async function untilChanged(ctx: Context, api: Api, watchers: GroupWatchers, first: GroupInspection): Promise<boolean> {
+  const condition = ctx.get("If-None-Match");
+  const { wait = 0, waitAsSent } = parsePrefer(ctx.get("Prefer"));
+  const ms = Math.min(wait * 1000, api.syncLimitMs);
+  if (condition === "" || isAny(condition) || waitAsSent === undefined || ms <= 0) return false;
+  const ready = (seen: GroupInspection | null) => seen === null || !namesVersion(condition, tagOf(seen));
+  if (ready(first)) return false;
+  await longPoll(ctx, api, { watch: (listener) => watchers.watch(first.id, listener), ms, ready });
+  ctx.set("Preference-Applied", waitAsSent);
+  return true;
+}
+
+async function follow(
+  ctx: Context,
+  api: Api,
+  watchers: GroupWatchers,
+  streams: EventStreams,
+  seen: GroupInspection,
+): Promise<void> {
+  const known = ctx.get("Last-Event-ID") || (oneParameter(searchOf(ctx), "lastEventId") ?? "");
+  if (hasEnded(seen) && known === groupVersion(seen)) {
+    // The client has received the last event: 204 stops an EventSource from reconnecting (WHATWG HTML §9.2.3).
+    ctx.status = 204;
+    return;
+  }
+  if (ctx.method === "HEAD") {
+    ctx.type = "text/event-stream";
+    ctx.status = 200;
+    return;
+  }
+  api.streams.add(ctx);
+  await followGroup(ctx, watchers, streams, seen);
+}
+
+async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise<void> {
+  const follows = readParameter(searchOf(ctx), PARAMETERS.follow);
+  const group = await findGroup(ctx, api, ctx.params.id);
+  ctx.status = 200;
+  ctx.type = "application/x-ndjson";
+  ctx.set("Cache-Control", "no-store, no-transform");
+  ctx.set("X-Accel-Buffering", "no");
+  if (ctx.method === "HEAD") return;
+  api.streams.add(ctx);
+  const gone = new AbortController();
+  const { res } = ctx;
+  // A response that is broken off tells the client that it is incomplete.
+  whenGone(ctx, { closing: follows ? api.stopping : api.closing }, () => {
+    gone.abort();
+    res.destroy();
+  });
+  const reader = { state: ctx.state };
+  const lines = groupResults({ ctx: reader, api, group, watchers: follows ? watchers : undefined, gone: gone.signal });
+  const answer = responseOf(ctx).handOver(ctx);
+  answer.flushHeaders();
+  sendTexts(answer, lines, ANSWER_BYTES).catch((error: unknown) => {
+    api.log.debug(
+      { group: group.id, reason: messageOf(error) },
+      "groups: could not read results; breaking the response off",
+    );
+    res.destroy();
+  });
+}
+
+async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
+  const before = await findGroup(ctx, api, id);
+  const access = accessOf(ctx);
+  if (!mayEnd(access, before)) throw forbidden(["admin"]);
+  ctx.set("Cache-Control", "no-store");
+  const verdict = hasEnded(before) ? "ended" : await api.engine.groups.cancel(id);
+  if (verdict === "unknown") throw unknownTask(id);
+  if (verdict === "ended") {
+    ctx.status = 204;
+    return;
+  }
+  if (access.key === "off" || access.caller !== before.caller)
+    logAction(ctx, api, "cancel-group", { queue: before.queue, id });
+  ctx.status = 202;
+  ctx.body = groupDocumentOf(ctx, await findGroup(ctx, api, id));
+}

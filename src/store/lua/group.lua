@@ -1,0 +1,194 @@
+-- Groups: one number for many tasks. All members of a group are in its partition, and every verb that changes the state or the place of one
+-- ends with Group.note, which copies what the record and the line say. A second call changes nothing, and verify.lua heals with the same.
+--   K.members      the members in the order in which they joined: "line id", the line of the batch that brought it
+--   K.memberStates their states: score = the number of the state·C.memberSpan + when it is due, has begun or has ended, ms; so that counts
+--                  are counts of scores
+--   K.memberLine   those that wait in line, with their scores there
+--   K.groups       the groups for which time has something to do, at which time, ms: to close one that is open, to cancel more of one
+local Group = {}
+
+local whole = Number.whole
+local SPAN = C.memberSpan
+local NUMBERS = {
+  [S.waiting] = 0, [S.scheduled] = 1, [S.retrying] = 2, [S.running] = 3, [S.succeeded] = 5, [S.failed] = 6, [S.canceled] = 7,
+}
+-- Running, and a cancel was requested.
+local CANCELING, FIRST_END, STATES = 4, 5, 8
+
+-- What K.memberStates and K.memberLine must say of a task: two scores, the second nil unless it waits; and for an ended one the expiry of its
+-- result. Nil without a record.
+local function stand(call, id)
+  local queue, state, cancel, run, ended, expires =
+    unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state, F.cancel, F.run, F.ended, F.expires))
+  local number, time, place = NUMBERS[state], 0, nil
+  if not number then return nil end
+  if state == S.waiting then
+    place = redis.call('ZSCORE', K.waiting(call, queue), id) or nil
+  elseif state == S.running then
+    local fence, late = Run.parts(run)
+    time = fence and Run.begun(fence, late) or 0
+    if cancel then number = CANCELING end
+  else
+    time = number >= FIRST_END and tonumber(ended) or tonumber(redis.call('ZSCORE', K.scheduled(call, queue), id) or 0)
+  end
+  return number * SPAN + time, place, number >= FIRST_END and tonumber(expires)
+end
+
+-- How many members have not ended.
+local function pending(call, group)
+  return redis.call('ZCOUNT', K.memberStates(call, group), '-inf', '(' .. whole(FIRST_END * SPAN))
+end
+
+-- The members that have not ended and whose cancel is not requested, some of them.
+function Group.to_cancel(call, group, max)
+  return redis.call('ZRANGEBYSCORE', K.memberStates(call, group), '-inf', '(' .. whole(CANCELING * SPAN), 'LIMIT', 0, max)
+end
+
+-- Ends a group that takes no more members when the last one has ended. Its webhook is sent once, even if a dead member is run again.
+local function finish_if_over(call, group)
+  local key = K.group(call, group)
+  local closed, canceled, finished, expires, keep, tombstone, webhook, sent = unpack(redis.call(
+    'HMGET', key, G.closed, G.canceled, G.finished, G.expires, G.keepMs, G.tombstoneMs, G.webhook, G.webhookSent
+  ))
+  if not closed or finished or pending(call, group) > 0 then return end
+  expires = math.max(tonumber(expires or 0), call.now + tonumber(keep))
+  redis.call('HSET', key, G.finished, call.now_text, G.expires, whole(expires))
+  local left = whole(expires - call.now)
+  for _, kind in ipairs({ K.members, K.memberStates, K.memberLine }) do redis.call('PEXPIRE', kind(call, group), left) end
+  redis.call('PEXPIRE', key, whole(expires - call.now + tombstone))
+  redis.call('ZREM', K.groups(call), group)
+  if not webhook or sent then return end
+  redis.call('HSET', key, G.webhookSent, '1')
+  Follow.tell_group_webhook(call, group, canceled and 'canceled' or 'done', webhook)
+end
+
+-- A member of a finished group runs again.
+local function reopen(call, group)
+  local key = K.group(call, group)
+  if redis.call('HDEL', key, G.finished) == 0 then return end
+  for _, kind in ipairs({ K.group, K.members, K.memberStates, K.memberLine }) do redis.call('PERSIST', kind(call, group)) end
+end
+
+-- Notes what has become of a member, once its record and its place are written.
+function Group.note(call, group, id)
+  local states, line = K.memberStates(call, group), K.memberLine(call, group)
+  -- A group that has expired.
+  if not redis.call('ZSCORE', states, id) then return end
+  local score, place, expires = stand(call, id)
+  if not score then return end
+  redis.call('ZADD', states, whole(score), id)
+  if place then redis.call('ZADD', line, place, id) else redis.call('ZREM', line, id) end
+  if not expires then return reopen(call, group) end
+  local key = K.group(call, group)
+  if expires > tonumber(redis.call('HGET', key, G.expires) or 0) then redis.call('HSET', key, G.expires, whole(expires)) end
+  finish_if_over(call, group)
+end
+
+-- Whether a group takes members of a caller; what it takes keeps it open.
+function Group.is_open(call, group, caller)
+  local key = K.group(call, group)
+  local owner, closed, open_ms = unpack(redis.call('HMGET', key, G.caller, G.closed, G.openMs))
+  if not owner or owner ~= caller or closed then return false end
+  redis.call('ZADD', K.groups(call), whole(call.now + open_ms), group)
+  return true
+end
+
+-- A new task joins its group.
+--   line   of its batch
+--   place  its score in line; nil for one that is due at a time (ms)
+function Group.enter(call, group, id, line, place, due)
+  redis.call('RPUSH', K.members(call, group), line .. ' ' .. id)
+  redis.call('ZADD', K.memberStates(call, group), place and '0' or whole(NUMBERS[S.scheduled] * SPAN + due), id)
+  if place then redis.call('ZADD', K.memberLine(call, group), place, id) end
+end
+
+-- From now on it takes no more members.
+function Group.close(call, group)
+  local key = K.group(call, group)
+  local queue, closed = unpack(redis.call('HMGET', key, G.queue, G.closed))
+  if not closed then redis.call('ZREM', K.groups(call), group) end
+  if not queue then return end
+  redis.call('HSETNX', key, G.closed, call.now_text)
+  finish_if_over(call, group)
+end
+
+-- For verify.lua: whether the group says of a member what its record says; heals it if asked to.
+function Group.agrees(call, heal, group, id)
+  local states, line = K.memberStates(call, group), K.memberLine(call, group)
+  local stored, stored_place = redis.call('ZSCORE', states, id), redis.call('ZSCORE', line, id)
+  local score, place = stand(call, id)
+  if not stored then
+    local queue, finished, expires = unpack(redis.call('HMGET', K.group(call, group), G.queue, G.finished, G.expires))
+    if not queue or not score or (finished and tonumber(expires) <= call.now) then return true end
+    if heal then
+      redis.call('ZADD', states, whole(score), id)
+      Group.note(call, group, id)
+    end
+    return false
+  end
+  if not score then
+    -- A member that has ended outlives its record; any other has been lost by the store.
+    if tonumber(stored) >= FIRST_END * SPAN then return true end
+    if heal then
+      redis.call('ZREM', states, id)
+      redis.call('ZREM', line, id)
+      finish_if_over(call, group)
+    end
+    return false
+  end
+  local agrees = tonumber(stored) == score and (tonumber(stored_place or nil) == tonumber(place or nil))
+  if heal and not agrees then Group.note(call, group, id) end
+  return agrees
+end
+
+-- The same for the group itself: whether time will close it or go on with its cancel, and whether it has finished if it should.
+function Group.is_kept(call, heal, group)
+  local queue, closed, canceled, finished = unpack(redis.call('HMGET', K.group(call, group), G.queue, G.closed, G.canceled, G.finished))
+  if not queue or finished then return true end
+  local is_due = not closed or (canceled and #Group.to_cancel(call, group, 1) > 0)
+  local agrees = (not is_due or redis.call('ZSCORE', K.groups(call), group)) and (not closed or pending(call, group) > 0)
+  if heal and not agrees then
+    if is_due then redis.call('ZADD', K.groups(call), call.now_text, group) end
+    finish_if_over(call, group)
+  end
+  return agrees
+end
+
+-- How many members there are in each state, in the order of their numbers.
+function Group.counts(call, group)
+  local states, counts = K.memberStates(call, group), {}
+  for number = 0, STATES - 1 do
+    counts[number + 1] = redis.call('ZCOUNT', states, whole(number * SPAN), '(' .. whole((number + 1) * SPAN))
+  end
+  return counts
+end
+
+-- The last member that waits in line, and its score there; nothing if none waits.
+function Group.last_in_line(call, group)
+  return unpack(redis.call('ZRANGE', K.memberLine(call, group), -1, -1, 'WITHSCORES'))
+end
+
+-- The latest time of the members in some states; nil for none.
+local function latest(call, group, first, last)
+  local entry = redis.call(
+    'ZREVRANGEBYSCORE', K.memberStates(call, group), '(' .. whole((last + 1) * SPAN), whole(first * SPAN), 'WITHSCORES', 'LIMIT', 0, 1
+  )
+  return entry[2] and entry[2] % SPAN
+end
+
+-- When the latest scheduled or retrying member is due.
+function Group.latest_due(call, group)
+  return latest(call, group, NUMBERS[S.scheduled], NUMBERS[S.retrying])
+end
+
+-- When the latest running member began.
+function Group.latest_begun(call, group)
+  return latest(call, group, NUMBERS[S.running], CANCELING)
+end
+
+-- The state of the stored score of a member, as its number.
+function Group.number(score)
+  return math.floor(score / SPAN)
+end
+
+return Group

@@ -1,0 +1,176 @@
+import type { State } from "../../task.ts";
+import { counted, named, names, verb, written } from "./codec.ts";
+import { list, number, optional, text } from "./reply.ts";
+import type { Retention } from "./settle.ts";
+import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
+
+/** A group to be opened, or to which a batch is added. */
+export interface GroupOpening extends Retention {
+  readonly id: string;
+  readonly queue: string;
+  /** "" for none. */
+  readonly caller: string;
+  /** "" for none. */
+  readonly webhook: string;
+  /** Maximum of waiting deliveries of webhooks. */
+  readonly limit: number;
+  /** After how long without a new member it is closed. */
+  readonly openMs: number;
+}
+
+/** The verdict, see group.lua. */
+export type GroupOpeningVerdict = "open" | "closed" | "foreign" | "webhooks-full";
+
+/** The verdict, see group.lua. */
+type GroupCancelVerdict = "more" | "canceled" | "ended" | "unknown";
+
+/** How many members are in each state. */
+export interface MemberCounts {
+  readonly waiting: number;
+  readonly scheduled: number;
+  readonly retrying: number;
+  readonly running: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly canceled: number;
+}
+
+/** A group as returned by group.lua. Times are ms; null if not reached. */
+export interface GroupRow {
+  readonly queue: string;
+  readonly caller: string;
+  readonly createdMs: number;
+  readonly closedMs: number | null;
+  readonly canceledMs: number | null;
+  readonly finishedMs: number | null;
+  readonly expiresMs: number | null;
+  readonly counts: MemberCounts;
+  /** How many of the running ones are asked to stop. */
+  readonly canceling: number;
+  /** The place of the last member in line, null if none waits; its score for other partitions; and its turn in a keyed line. */
+  readonly index: number | null;
+  readonly score: string;
+  readonly turn: KeyTurn | null;
+  /** When the latest scheduled or retrying member is due, and when the latest running one began. */
+  readonly dueMs: number | null;
+  readonly begunMs: number | null;
+}
+
+/** Groups and the figures of their queues, all at the same instant. */
+export interface ReadGroups {
+  readonly nowMs: number;
+  readonly snapshots: readonly QueueSnapshot[];
+  readonly groups: readonly (GroupRow | null)[];
+}
+
+/** A member of a group. */
+export interface Member {
+  readonly id: string;
+  /** Of the batch that brought it. */
+  readonly line: number;
+  readonly state: State;
+}
+
+/** Some members of a group, in the order in which they joined. */
+export interface MemberPage {
+  readonly total: number;
+  /** Null for one that the store has lost. */
+  readonly members: readonly (Member | null)[];
+}
+
+const OPENING = names<GroupOpening>("id", "queue", "caller", "webhook", "limit", "openMs", "keepMs", "tombstoneMs");
+
+/** Opens a group, or adds to one. */
+export const openGroup = verb(
+  { args: OPENING },
+  (script) =>
+    async (tag: string, group: GroupOpening): Promise<{ verdict: GroupOpeningVerdict; createdMs: number }> => {
+      const [verdict, created] = list(await script.text(tag, written(OPENING, group)));
+      return { verdict: text(verdict) as GroupOpeningVerdict, createdMs: number(created) };
+    },
+);
+
+/** Lets a group take no more members. */
+export const closeGroup = verb({ args: ["id"] }, (script) => async (tag: string, id: string): Promise<void> => {
+  await script.text(tag, [id]);
+});
+
+/** Cancels some members of a group, and lets it take no more. */
+export const cancelGroup = verb(
+  { args: ["id", "max"] },
+  (script) =>
+    async (tag: string, id: string, max: number): Promise<GroupCancelVerdict> =>
+      text(await script.text(tag, [id, max])) as GroupCancelVerdict,
+);
+
+const GROUP = [
+  ...(["queue", "caller", "created", "closed", "canceled", "finished", "expires"] as const),
+  ...(["counts", "last", "latest"] as const),
+] as const;
+const ANSWER = ["nowMs", "snapshots", "groups"] as const;
+
+/** Reads groups. */
+export const group = verb(
+  { item: ["id"], answer: ANSWER, group: GROUP },
+  (script) =>
+    async (tag: string, ids: readonly string[]): Promise<ReadGroups> => {
+      const items = ids.map((id) => ({ id }));
+      const of = named(ANSWER, await script.text(tag, counted(["id"], items)));
+      const groups = list(of.groups).map((reply) => (Array.isArray(reply) ? groupRow(named(GROUP, reply)) : null));
+      return { nowMs: number(of.nowMs), snapshots: list(of.snapshots).map(snapshotOf), groups };
+    },
+);
+
+const PAGE = ["total", "entries"] as const;
+/** The states by their numbers in group.lua; 4 is running as well, with a requested cancel. */
+const STATES: readonly State[] = [
+  ...(["waiting", "scheduled", "retrying", "running", "running", "succeeded", "failed", "canceled"] as const),
+];
+
+/** Reads members of a group. */
+export const members = verb(
+  { args: ["id", "from", "count"], answer: PAGE },
+  (script) =>
+    async (tag: string, id: string, from: number, count: number): Promise<MemberPage> => {
+      const { total, entries } = named(PAGE, await script.text(tag, [id, from, count]));
+      return { total: number(total), members: list(entries).map((entry) => memberOf(text(entry))) };
+    },
+);
+
+function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>): GroupRow {
+  // In the order of the numbers in group.lua.
+  const [
+    waiting = 0,
+    scheduled = 0,
+    retrying = 0,
+    running = 0,
+    canceling = 0,
+    succeeded = 0,
+    failed = 0,
+    canceled = 0,
+  ] = text(of.counts).split(" ").map(Number);
+  const [index = "", score = "", ...turn] = text(of.last).split(" ");
+  const [due = "", begun = ""] = text(of.latest).split(" ");
+  return {
+    queue: text(of.queue),
+    caller: text(of.caller),
+    createdMs: number(of.created),
+    closedMs: optional(of.closed),
+    canceledMs: optional(of.canceled),
+    finishedMs: optional(of.finished),
+    expiresMs: optional(of.expires),
+    counts: { waiting, scheduled, retrying, running: running + canceling, succeeded, failed, canceled },
+    canceling,
+    index: optional(index),
+    score,
+    turn: keyTurn(turn),
+    dueMs: optional(due),
+    begunMs: optional(begun),
+  };
+}
+
+function memberOf(entry: string): Member | null {
+  const [number = "", line = "", id = ""] = entry.split(" ");
+  const state = STATES[Number(number)];
+  return state === undefined ? null : { id, line: Number(line), state };
+}

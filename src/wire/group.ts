@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { problem } from "./problem.ts";
+import { eta, id, link, state } from "./task.ts";
+import { count, type Document, flag, text, time } from "./values.ts";
+
+/** The document of a group. */
+export const group = z.object({
+  id: text,
+  queue: text,
+  state: z
+    .enum(["open", "pending", "done", "canceled"])
+    .describe(
+      "`open`: it takes more tasks; `pending`: it takes no more, and some have not ended; then `done`, or `canceled` if its cancel was requested.",
+    ),
+  total: count.describe("How many tasks it has; so many are in one of the next seven states."),
+  waiting: count,
+  scheduled: count,
+  running: count,
+  retrying: count,
+  succeeded: count,
+  failed: count,
+  canceled: count,
+  index: count
+    .nullable()
+    .describe("How many tasks of the queue start before the last of the group in line; null if none of it waits."),
+  eta: eta
+    .nullable()
+    .describe("When the last task of the group is expected to end, in seconds from now; null if unknown."),
+  progress: z.object({ percent: z.number().min(0).max(100).describe("The share of the tasks that have ended.") }),
+  cancelRequested: flag,
+  createdAt: time,
+  finishedAt: time.nullable().describe("When the last of its tasks ended."),
+  expiresAt: time.nullable().describe("When the group is deleted: with the last result of its tasks."),
+  links: z.array(link),
+});
+/** A group of tasks. */
+export type Group = Document<typeof group>;
+
+/** A line of the results of a group. */
+export const groupResult = z
+  .object({
+    line: count.describe("The line of the batch that brought the task."),
+    id,
+    state,
+    status: z.int().describe("The status with which the task answers when it is collected."),
+    contentType: text.nullable(),
+    data: z.unknown().optional().describe("The result, if it is JSON below 20 kB."),
+    href: text.exactOptional().describe("Where any other result is collected."),
+    problem: problem
+      .exactOptional()
+      .describe("What collecting a task answers that failed, was canceled or has expired."),
+  })
+  .describe("The end of a task of a group.");
+/** A task of a group that has ended. */
+export type GroupResult = Document<typeof groupResult>;

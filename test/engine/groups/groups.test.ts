@@ -1,0 +1,336 @@
+import { expect } from "chai";
+import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
+import type { OpenGroup } from "../../../src/engine/groups/groups.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { GROUP } from "../../helpers/store/stored.ts";
+
+/** The groups of an engine. */
+function groupsOf(t: TestEngine) {
+  const look = async ({ id }: Pick<OpenGroup, "id">): Promise<GroupInspection> => {
+    const seen = await t.engine.groups.inspect(id);
+    if (!seen) throw new Error(`${id} is unknown`);
+    return seen;
+  };
+  const take = async () => {
+    const [task] = await t.reserve();
+    if (!task) throw new Error("nothing to take");
+    return { queue: "jobs", id: task.id, fence: task.fence };
+  };
+  return {
+    look,
+    take,
+    open: async (id: string | null = null, webhook: string | null = null): Promise<OpenGroup> => {
+      const opened = await t.engine.groups.open({ id, caller: null, webhook }, t.settings);
+      if (typeof opened === "string") throw new Error(opened);
+      return opened;
+    },
+    join: async ({ id: group }: Pick<OpenGroup, "id">, ...ids: readonly string[]) => {
+      const submissions = ids.map((id, line) => t.submit({ id, member: { group, line } }));
+      return (await Promise.all(submissions)).map(({ verdict }) => verdict);
+    },
+    countsOf: async (group: Pick<OpenGroup, "id">) =>
+      Object.fromEntries(Object.entries((await look(group)).counts).filter(([, count]) => count > 0)),
+    complete: async () => t.engine.leases.complete(await take(), resultOf("ok"), t.settings),
+    fail: async (kind: "retry" | "later" | "give-up", attempts: number, delayMs = 0) =>
+      t.engine.leases.fail(await take(), failureOf(kind, delayMs), { ...t.settings, attempts }),
+    /** The ids that verify reports. */
+    verified: async (heal = false) => (await verify(t.redis, t.scripts, t.keys, { heal })).disagreeing,
+  };
+}
+
+describe("a group of tasks", () => {
+  let t: TestEngine;
+  let of: ReturnType<typeof groupsOf>;
+  beforeEach(async () => {
+    t = await openEngine({ settings: { attempts: 1 } });
+    of = groupsOf(t);
+  });
+  afterEach(async () => {
+    try {
+      expect(await of.verified()).to.deep.equal([]);
+    } finally {
+      await t.close();
+    }
+  });
+
+  it("counts its members, and knows the place of the last", async () => {
+    const group = await of.open();
+    await t.submit({ id: "before" });
+    await of.join(group, "a", "b");
+    await t.submit({ id: "after" });
+    expect(await of.look(group)).to.deep.include({ state: "open", total: 2, index: 2, percent: 0 });
+    await group.close();
+    expect((await of.look(group)).state).to.equal("pending");
+    await of.complete();
+    await of.complete();
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, succeeded: 1 });
+    expect(await of.look(group)).to.deep.include({ total: 2, index: 0, percent: 50, finishedMs: null });
+    await of.take();
+    expect(await of.countsOf(group)).to.deep.equal({ running: 1, succeeded: 1 });
+    expect((await of.look(group)).index).to.equal(null);
+  });
+
+  it("follows a member that waits for another attempt, is handed back, and moves", async () => {
+    const group = await of.open();
+    await of.join(group, "a", "b");
+    await group.close();
+    await of.fail("retry", 3, 60_000);
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, retrying: 1 });
+    await t.makeDue("a");
+    await t.engine.maintenance.tick(0);
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 2 });
+    await t.engine.leases.release(await of.take(), t.settings);
+    await of.take();
+    await t.endLease("a");
+    await t.engine.maintenance.tick(0);
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 2 });
+    await t.submit({ id: "c" });
+    await t.engine.tasks.move({ id: "a", queue: "jobs" }, { place: "last" });
+    expect((await of.look(group)).index).to.equal(2);
+    await t.engine.tasks.move({ id: "a", queue: "jobs" }, { delayMs: 60_000 });
+    expect(await of.look(group)).to.deep.include({ index: 0 });
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, scheduled: 1 });
+  });
+
+  it("ends with its last member, however each ends", async () => {
+    const group = await of.open();
+    await of.join(group, "succeeds", "fails", "dies", "is-canceled", "is-late");
+    await group.close();
+    await of.complete();
+    await of.fail("give-up", 1);
+    await of.fail("retry", 1);
+    await t.engine.tasks.cancel("is-canceled", "jobs");
+    expect((await of.look(group)).state).to.equal("pending");
+    await t.redis.hset(t.key("task", "is-late"), "D", "1");
+    await t.redis.zadd(t.key("deadlines"), "1", "is-late");
+    await t.engine.maintenance.tick(0);
+    expect(await of.countsOf(group)).to.deep.equal({ succeeded: 1, failed: 2, canceled: 2 });
+    const { state, expiresMs, percent } = await of.look(group);
+    expect({ state, percent }).to.deep.equal({ state: "done", percent: 100 });
+    // A dead task is kept longest.
+    expect(expiresMs).to.equal((await t.look("dies")).expiresMs);
+    expect(await t.redis.pttl(t.key("members", group.id))).to.be.greaterThan(t.settings.resultTtlMs);
+    expect(await t.redis.pttl(t.key("group", group.id))).to.be.greaterThan(t.settings.deadTtlMs);
+  });
+
+  it("is pending again while a dead member runs again", async () => {
+    const group = await of.open();
+    await of.join(group, "a");
+    await group.close();
+    await of.fail("retry", 1);
+    expect((await of.look(group)).state).to.equal("done");
+    await t.engine.tasks.retry("a");
+    expect(await of.look(group)).to.deep.include({ state: "pending", index: 0, finishedMs: null, expiresMs: null });
+    expect(await t.redis.pttl(t.key("group", group.id))).to.equal(-1);
+    await of.complete();
+    expect((await of.look(group)).state).to.equal("done");
+    expect(await t.redis.pttl(t.key("memberStates", group.id))).to.be.greaterThan(0);
+  });
+
+  it("is done at once if it is closed without a member", async () => {
+    const group = await of.open();
+    expect((await of.look(group)).state).to.equal("open");
+    await group.close();
+    await group.close();
+    expect(await of.look(group)).to.deep.include({ state: "done", total: 0, percent: 100 });
+  });
+
+  it("takes members of several batches until it is closed, and none of another caller or queue", async () => {
+    const group = await of.open("g");
+    expect((await of.open("g")).createdMs).to.equal(group.createdMs);
+    expect(await of.join(group, "a", "a")).to.deep.equal(["new", "replay"]);
+    const groups = t.engine.groups;
+    const other = { ...t.settings, queue: "others" };
+    expect(await groups.open({ id: "g", caller: "eve", webhook: null }, t.settings)).to.equal("foreign");
+    expect(await groups.open({ id: "g", caller: null, webhook: null }, other)).to.equal("closed");
+    await group.close();
+    expect(await of.join(group, "b", "a")).to.deep.equal(["closed", "replay"]);
+    expect(await groups.open({ id: "g", caller: null, webhook: null }, t.settings)).to.equal("closed");
+    expect((await of.look(group)).total).to.equal(1);
+    expect(await t.engine.tasks.inspect("b", { result: false })).to.equal(null);
+  });
+
+  it("does not take a task that exists outside of it", async () => {
+    const group = await of.open();
+    await t.submit({ id: "a" });
+    expect(await of.join(group, "a")).to.deep.equal(["conflict"]);
+    expect((await of.look(group)).total).to.equal(0);
+  });
+
+  it("is closed by a tick if nobody has closed it for long", async () => {
+    const group = await of.open();
+    await of.join(group, "a");
+    await of.complete();
+    await t.engine.maintenance.tick(0);
+    expect((await of.look(group)).state).to.equal("open");
+    await t.redis.zadd(t.key("groups"), "1", group.id);
+    await t.engine.maintenance.tick(0);
+    expect((await of.look(group)).state).to.equal("done");
+    expect(await t.redis.exists(t.key("groups"))).to.equal(0);
+  });
+
+  it("is canceled with all members that have not ended, and takes no more", async () => {
+    const group = await of.open();
+    const ids = Array.from({ length: 250 }, (_, n) => `m${n}`);
+    await of.join(group, ...ids);
+    await of.complete();
+    const running = await of.take();
+    expect(await t.engine.groups.cancel(group.id)).to.equal("canceled");
+    expect(await of.countsOf(group)).to.deep.equal({ running: 1, succeeded: 1, canceled: 248 });
+    expect(await of.look(group)).to.deep.include({ state: "pending", cancelRequested: true });
+    expect(await of.join(group, "more")).to.deep.equal(["closed"]);
+    expect(await t.engine.leases.complete(running, resultOf("late"), t.settings)).to.equal("canceled");
+    expect((await of.look(group)).state).to.equal("canceled");
+    expect(await t.engine.groups.cancel(group.id)).to.equal("canceled");
+  });
+
+  it("goes on being canceled by ticks if the process that began it is gone", async () => {
+    const group = await of.open();
+    await of.join(group, ...Array.from({ length: 150 }, (_, n) => `m${n}`));
+    expect(await t.scripts.cancelGroup(t.keys.tag(0), group.id, 20)).to.equal("more");
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 130, canceled: 20 });
+    const { nextMs } = await t.engine.maintenance.tick(0);
+    expect(nextMs).to.equal(0);
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 30, canceled: 120 });
+    await t.engine.maintenance.tick(0);
+    expect((await of.look(group)).state).to.equal("canceled");
+    expect(await t.redis.exists(t.key("groups"))).to.equal(0);
+  });
+
+  it("is not canceled once it has ended", async () => {
+    const group = await of.open();
+    await of.join(group, "a");
+    await group.close();
+    await of.complete();
+    expect(await t.engine.groups.cancel(group.id)).to.equal("ended");
+    expect((await of.look(group)).state).to.equal("done");
+    expect(await t.engine.groups.cancel("nothing")).to.equal("unknown");
+  });
+
+  it("sends its webhook once, even if a dead member runs again", async () => {
+    const group = await of.open("g", "https://example.com/");
+    await of.join(group, "a");
+    await group.close();
+    await of.fail("retry", 1);
+    await t.engine.tasks.retry("a");
+    await of.complete();
+    const deliveries = await t.redis.zrange(t.key("waiting", "paihao.webhooks"), "0", "-1");
+    expect(deliveries).to.have.length(1);
+    expect(deliveries[0]).to.match(/^g:webhook:group:\d+$/);
+    const input = await t.redis.hget(t.key("task", deliveries[0]), "i");
+    expect(JSON.parse(input ?? "")).to.deep.equal({ group: "g", state: "done", url: "https://example.com/" });
+  });
+
+  it("is repaired by verify", async () => {
+    const group = await of.open();
+    await of.join(group, "a", "b", "c", "lost");
+    await group.close();
+    await of.complete();
+    await t.redis.zadd(t.key("memberStates", group.id), "0", "a");
+    await t.redis.zrem(t.key("memberLine", group.id), "b");
+    await t.redis.zrem(t.key("memberStates", group.id), "c");
+    await t.redis.del(t.key("task", "lost"));
+    await t.redis.zrem(t.key("waiting"), "lost");
+    expect([...(await of.verified())].sort()).to.deep.equal(["a", "b", "c", "lost"]);
+    await of.verified(true);
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 2, succeeded: 1 });
+    await of.complete();
+    await of.complete();
+    expect((await of.look(group)).state).to.equal("done");
+  });
+
+  it("is repaired by verify if it would never close or end", async () => {
+    const [left, over] = [await of.open(), await of.open()];
+    await t.redis.zrem(t.key("groups"), left.id);
+    await t.redis.hset(t.key("group", over.id), GROUP.closed, "1");
+    await t.redis.zrem(t.key("groups"), over.id);
+    expect([...(await of.verified())].sort()).to.deep.equal([left.id, over.id].sort());
+    await of.verified(true);
+    await t.engine.maintenance.tick(0);
+    expect([(await of.look(left)).state, (await of.look(over)).state]).to.deep.equal(["done", "done"]);
+  });
+
+  it("has its members in the order in which they joined", async () => {
+    const group = await of.open();
+    await of.join(group, "z", "y", "x");
+    await of.complete();
+    expect(await t.engine.groups.members(group.id, 0, 2)).to.deep.equal({
+      total: 3,
+      members: [
+        { id: "z", line: 0, state: "succeeded" },
+        { id: "y", line: 1, state: "waiting" },
+      ],
+    });
+    expect((await t.engine.groups.members(group.id, 2, 2)).members).to.deep.equal([
+      { id: "x", line: 2, state: "waiting" },
+    ]);
+  });
+
+  it("knows when its last member will have ended", async () => {
+    const group = await of.open();
+    await of.join(group, "a", "b");
+    expect((await of.look(group)).eta).to.equal(null);
+    await t.redis.hset(t.key("queue"), "slots", "1", "workers", "1", "liveUntil", String(Date.now() * 2));
+    await of.complete();
+    const eta = (await of.look(group)).eta;
+    expect(eta).to.include({ basis: "idle" });
+    await group.close();
+    await of.complete();
+    expect((await of.look(group)).eta).to.equal(null);
+  });
+});
+
+describe("a group over several partitions", () => {
+  let t: TestEngine;
+  const others: TestEngine[] = [];
+  afterEach(() => Promise.all([t, ...others.splice(0)].map((one) => one.close())));
+  /** Another process, which knows nothing yet. */
+  const another = async () => {
+    const one = await openEngine({ partitions: 4, prefix: t.keys.prefix });
+    others.push(one);
+    return one;
+  };
+
+  for (const keyed of [false, true]) {
+    it(`is whole in one of them, whatever the ids of its members: ${keyed ? "keyed" : "plain"}`, async () => {
+      t = await openEngine({ partitions: 4, ...(keyed && { settings: { keyedConcurrency: 1 } }) });
+      const of = groupsOf(t);
+      for (const id of ["g1", "g2", "g3", "g4", "g5"]) {
+        const group = await of.open(id);
+        const member = { group: id, line: 0 };
+        const submit = (of: string) => t.submit({ id: of, member, ...(keyed && { key: `key-${of.length % 3}` }) });
+        const made = group.memberId();
+        const ids = [made, ...["a", "b", "c", "d", "e"].map((name) => `${id}${name}`)];
+        const verdicts = await Promise.all(ids.map(submit));
+        expect(verdicts.map(({ verdict }) => verdict)).to.deep.equal(ids.map(() => "new"));
+        expect((await submit(`${id}a`)).verdict).to.equal("replay");
+        expect(await of.countsOf(group)).to.deep.equal({ waiting: 6 });
+        expect((await of.look(group)).index).to.equal((await t.look(`${id}e`)).index);
+        expect((await t.engine.groups.members(id, 0, 10)).members.map((one) => one?.id)).to.deep.equal(ids);
+        for (const id of ids) expect((await t.engine.tasks.inspect(id, { result: false }))?.state).to.equal("waiting");
+      }
+      expect(await of.verified()).to.deep.equal([]);
+      expect(await t.engine.groups.cancel("g2")).to.equal("canceled");
+      expect(await of.look({ id: "g2" })).to.deep.include({ state: "canceled", total: 6 });
+      const { engine } = await another();
+      expect((await engine.groups.inspect("g3"))?.total).to.equal(6);
+      expect(await engine.groups.inspect("nothing")).to.equal(null);
+    });
+  }
+
+  it("takes batches of two processes at the same time", async () => {
+    t = await openEngine({ partitions: 4 });
+    const second = await another();
+    const both = [groupsOf(t), groupsOf(second)];
+    const ids = (of: number) => Array.from({ length: 200 }, (_, n) => `p${of}-${n}`);
+    await Promise.all(both.map(async (of, n) => of.join(await of.open("shared"), ...ids(n))));
+    const [first] = both;
+    expect(await first?.look({ id: "shared" })).to.deep.include({ state: "open", total: 400 });
+    const { members } = await t.engine.groups.members("shared", 0, 1000);
+    for (const of of [0, 1]) {
+      const own = members.flatMap((one) => (one?.id.startsWith(`p${of}-`) ? one.id : []));
+      expect(own).to.deep.equal(ids(of));
+    }
+  });
+});
