@@ -56,6 +56,11 @@ export const batch: Bench = {
           ...{ ours: `${within.length} of ${told.length}`, value: covered, unit: "%" },
           target: covered < 80 ? { atLeast: 70 } : { atMost: 90 },
         });
+        figures.push({
+          ...{ ...common, figure: `estimates, ${slots} slots: width`, against: "the estimate" },
+          ...{ ours: "median of high − low", unit: "×", target: null },
+          value: median(told.map(({ seconds, low, high }) => (high - low) / Math.max(seconds, TOLERANCE_S))),
+        });
         raw.push({ slots, rates, told });
       }
     } finally {

@@ -42,6 +42,7 @@ async function open({ prefix, slots, batch }: Scenario, work: () => Promise<unkn
 
 /** An estimate that a caller was told, and how long the task waited, seconds. */
 interface Told {
+  readonly seconds: number;
   readonly low: number;
   readonly high: number;
   readonly waited: number;
@@ -74,7 +75,8 @@ const calls = {
     const shop = await open(scenario, () => delay(meanMs * (0.5 + random())));
     await shop.worker.start();
     const given: { readonly id: string; readonly eta: Eta }[] = [];
-    const perWave = 3 * scenario.batch.max;
+    // Three calls for each slot.
+    const perWave = 3 * scenario.slots * scenario.batch.max;
     let last = "";
     for (let n = 0; n < waves; n += 1) {
       for (let k = 0; k < perWave; k += 1) {
@@ -90,7 +92,7 @@ const calls = {
     await shop.stop();
     return given.map(({ eta }, n) => {
       const { createdMs = 0, startedMs = 0 } = seen[n] ?? {};
-      return { low: eta.low, high: eta.high, waited: ((startedMs ?? 0) - createdMs) / 1000 };
+      return { seconds: eta.seconds, low: eta.low, high: eta.high, waited: ((startedMs ?? 0) - createdMs) / 1000 };
     });
   },
 };

@@ -3,7 +3,7 @@ const ASK_AFTER = 0.75;
 /** Its tasks are handed back if the running call takes longer than so many times the usual. */
 const GIVE_UP_AFTER = 2;
 /** Only calls that are usually shorter are worth it, ms: for longer ones a round trip to the store hardly matters. */
-const LONGEST_MS = 100;
+const LONGEST_MS = 50;
 /** How many calls must have been seen. */
 const LEAST = 4;
 /** The weight of the latest call in mean and deviation. */

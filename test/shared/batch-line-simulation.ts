@@ -22,11 +22,13 @@ interface Line {
   readonly batch: { readonly max: number; readonly waitMs: number };
   readonly tasks: number;
   readonly seed: number;
+  /** How long a task waits although a call has room for it, and how far apart those of a wave arrive, ms; default 0. */
+  readonly travelMs?: number;
 }
 
 interface Call {
   readonly taken: number[];
-  /** When it begins at the latest; when it ends, once it has begun. */
+  /** When it begins, at the latest; when it ends, once it has begun. */
   beginsAt: number;
   endsAt: number | undefined;
 }
@@ -36,21 +38,22 @@ interface Call {
  * workload says, whatever its size. What is told to newcomers that may wait comes from the figures that the store would have.
  */
 export function simulateBatchLine(line: Line): BatchLook[] {
-  const { workload, arrivals, slots, batch, tasks, seed } = line;
+  const { workload, arrivals, slots, batch, tasks, seed, travelMs = 0 } = line;
   const random = randomOf(seed);
   const statistics = new ServiceStatistics();
   const looks: BatchLook[] = [];
   const waiting: { readonly arrived: number; readonly eta: Eta | null }[] = [];
   let calls: Call[] = [];
-  let [now, arrived, nextArrival, begun] = [0, 0, 0, 0];
+  let [now, arrived, nextArrival, begun, taking] = [0, 0, 0, 0, Number.POSITIVE_INFINITY];
 
   const gathering = () => calls.find(({ endsAt, taken }) => endsAt === undefined && taken.length < batch.max);
   const begin = (call: Call) => {
     begun += 1;
+    call.beginsAt = now;
     call.endsAt = now + Math.max(1, MS * workload(begun, random));
   };
   const start = ({ arrived: at, eta }: { arrived: number; eta: Eta | null }) => {
-    if (eta?.basis === "history") looks.push({ eta, waitedMs: now - at });
+    if (eta) looks.push({ eta, waitedMs: now - at });
     let call = gathering();
     if (!call) {
       call = { taken: [], beginsAt: now + batch.waitMs, endsAt: undefined };
@@ -58,13 +61,16 @@ export function simulateBatchLine(line: Line): BatchLook[] {
     }
     call.taken.push(now);
   };
+  const beginDue = () => {
+    for (const call of calls) if (call.endsAt === undefined && call.beginsAt <= now) begin(call);
+  };
   const takeAll = () => {
     while (waiting.length > 0 && (calls.length < slots || gathering())) {
       const next = waiting.shift();
       if (next) start(next);
       for (const call of calls) if (call.endsAt === undefined && call.taken.length === batch.max) begin(call);
     }
-    for (const call of calls) if (call.endsAt === undefined && call.beginsAt <= now) begin(call);
+    beginDue();
   };
   const lookNow = (): Eta | null => {
     const { mean, variance, samples, misses, slowMean, slowMisses } = statistics;
@@ -90,11 +96,11 @@ export function simulateBatchLine(line: Line): BatchLook[] {
   const pause = () => {
     if (arrivals === "steady") return (-Math.log(1 - random()) * perTask) / 0.95;
     const [together, load] = arrivals === "burst" ? [40 * batch.max, 1.3] : [3 * batch.max, 2 * random()];
-    return arrived % together === 0 ? together * perTask * load : 0;
+    return arrived % together === 0 ? together * perTask * load : travelMs / 2;
   };
 
   for (;;) {
-    const due = Math.min(...calls.map(({ endsAt, beginsAt }) => endsAt ?? beginsAt));
+    const due = Math.min(taking, ...calls.map(({ endsAt, beginsAt }) => endsAt ?? beginsAt));
     const arrival = arrived < tasks ? nextArrival : Number.POSITIVE_INFINITY;
     now = Math.min(due, arrival);
     if (!Number.isFinite(now)) return looks;
@@ -104,10 +110,15 @@ export function simulateBatchLine(line: Line): BatchLook[] {
       waiting.push({ arrived: now, eta });
       nextArrival = now + pause();
     } else {
-      for (const { taken, endsAt } of calls)
-        if (endsAt !== undefined && endsAt <= now) statistics.add(now - (taken.at(-1) ?? now));
+      for (const { beginsAt, endsAt } of calls)
+        if (endsAt !== undefined && endsAt <= now) statistics.add(now - beginsAt);
       calls = calls.filter(({ endsAt }) => endsAt === undefined || endsAt > now);
     }
-    takeAll();
+    beginDue();
+    if (travelMs === 0 || now >= taking) takeAll();
+    taking =
+      waiting.length > 0 && (calls.length < slots || gathering())
+        ? Math.min(taking, now + travelMs)
+        : Number.POSITIVE_INFINITY;
   }
 }

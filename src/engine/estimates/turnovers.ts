@@ -23,18 +23,21 @@ export function turnoversBefore(line: LineFigures, before: number): Turnovers {
   const { running, slots, agesMs, batch } = line;
   if (!batch) return { turnovers: before + running - slots + 1, agesMs, unsureMs: 0, perhapsNow: false };
   const calls = callsOf(line, batch);
-  // While others wait, no slot has room, however few calls can be told apart.
-  const room = before > 0 ? 0 : calls.room;
-  const count = before > 0 ? Math.min(running, slots) : calls.count;
+  // While others wait, no slot has room, however few calls can be told apart; unless tasks have just been taken, and those are next.
+  const full = before > 0 && !calls.waits;
+  const room = full ? 0 : calls.room;
+  const count = full ? Math.min(running, slots) : calls.count;
   const free = (slots - count) * batch.max + room;
   const turnovers = before < free ? 0 : Math.floor((before - free) / batch.max) + 1;
-  const perhapsNow = running + before < slots * batch.max && agesMs.some((age) => age < batch.waitMs);
+  const perhapsNow = running + before < slots * batch.max && calls.waits;
   return { turnovers, agesMs: calls.agesMs, unsureMs: calls.unsureMs, perhapsNow };
 }
 
 /** The calls that run. */
 interface Calls {
   readonly count: number;
+  /** Whether the latest waits for more tasks. */
+  readonly waits: boolean;
   /** How many more tasks the one that waits for more takes. */
   readonly room: number;
   /** For how long they have run; not of all, if only some of the tasks are known. */
@@ -54,7 +57,7 @@ interface Group {
  * task that joined it. The oldest come first, since a slot takes no others before its call is full or has waited.
  */
 function callsOf({ running, slots, agesMs }: LineFigures, { max, waitMs }: SlotBatch): Calls {
-  if (agesMs.length === 0) return { count: Math.min(running, slots), room: 0, agesMs, unsureMs: 0 };
+  if (agesMs.length === 0) return { count: Math.min(running, slots), waits: false, room: 0, agesMs, unsureMs: 0 };
   const groups: Group[] = [];
   const known = agesMs.length / running;
   for (const age of [...agesMs].sort((a, b) => b - a)) {
@@ -72,6 +75,7 @@ function callsOf({ running, slots, agesMs }: LineFigures, { max, waitMs }: SlotB
   const tasks = latest ? Math.max(latest.tasks / known, running - (count - 1) * max) : max;
   return {
     count,
+    waits,
     room: waits ? Math.max(0, Math.floor(max - tasks)) : 0,
     agesMs: groups.map(({ youngestMs }) => youngestMs),
     // Of a few tasks of several calls it is not certain which belong together.
