@@ -18,7 +18,11 @@ const MAX_LOST = 3;
 /** One worker is killed while this many tasks run, each of which takes this long, ms. */
 const ONCE = { tasks: 12, ms: 3000, times: 10, quickTimes: 2 } as const;
 /** Workers are killed one after the other while this many tasks arrive, each of which takes this long, ms. */
-const AGAIN = { tasks: 800, ms: 300, everyMs: 1000, kills: 120, quickKills: 15 } as const;
+const AGAIN = { tasks: 800, ms: 300, everyMs: 1000, kills: 120, quickKills: 15, runs: 3 } as const;
+/** How often it is checked whether a kill or a start is due, ms. */
+const CHECK_MS = 100;
+/** Most workers that start at once: more would only slow each other down. */
+const MAX_STARTING = 8;
 /** How long after the last kill everything must have ended, ms. */
 const DRAIN_MS = 180_000;
 
@@ -34,19 +38,38 @@ export const recovery: Bench = {
       const once: number[] = [];
       const times = options.quick ? ONCE.quickTimes : ONCE.times;
       for (let n = 0; n < times; n += 1) once.push(...(await killOnce(store, journal, options)));
-      const again = await killAgain(store, `${journal}-again`, options);
+      const again: KilledAgain[] = [];
+      const runs = options.quick ? 1 : AGAIN.runs;
+      for (let n = 0; n < runs; n += 1) again.push(await killAgain(store, `${journal}-${n}`, options));
+      const total = (of: (run: KilledAgain) => number) => again.reduce((sum, run) => sum + of(run), 0);
       return {
         figures: [
           ...figuresOf("one worker killed", once, LEASE_MS + 2000),
-          ...figuresOf("a worker killed every second", again.recoveryMs, LEASE_MS + 5000),
-          count("tasks dead although cut off no more often than a task survives", again.wronged, 0),
-          count("tasks condemned", again.condemned, 0),
-          count("tasks not finished", again.open, 0),
+          ...again.flatMap((run, n) => [
+            // With fewer kills the next figures say little.
+            perSecond(`run ${n + 1}: workers killed a second`, run.killsPerSecond, 0.9),
+            ...figuresOf(`run ${n + 1}: a worker killed every second`, run.recoveryMs, LEASE_MS + 5000),
+          ]),
+          count(
+            "tasks dead although cut off no more often than a task survives",
+            total(({ wronged }) => wronged),
+            0,
+          ),
+          count(
+            "tasks condemned",
+            total(({ condemned }) => condemned),
+            0,
+          ),
+          count(
+            "tasks not finished",
+            total(({ open }) => open),
+            0,
+          ),
         ],
         notes: [
           `One killed: ${times} times, each time with fresh processes and an empty store, while ${ONCE.tasks} tasks of ${ONCE.ms} ms ran. ` +
-            `Every second: ${again.tasks} tasks of ${AGAIN.ms} ms; ${again.recoveryMs.length} runs were cut off. ` +
-            `Workers killed: ${again.kills}; the last remaining one was spared until others had started.`,
+            `Every second, in each of ${runs} runs: ${again.map(({ tasks, kills }) => `${tasks} tasks of ${AGAIN.ms} ms and ${kills} kills`).join(", ")}; ` +
+            `${again.map(({ workers }) => workers.toFixed(1)).join(", ")} workers were there on average, of which ${WORKERS} were needed.`,
         ],
         raw: { once, again },
       };
@@ -69,6 +92,11 @@ function figuresOf(words: string, recoveryMs: readonly number[], atMostMs: numbe
 function count(words: string, value: number, atMost: number | null): Figure {
   const target = atMost === null ? null : { atMost };
   return { figure: words, against: "–", store: "no persistence", ours: "", theirs: "", value, unit: "", target };
+}
+
+function perSecond(words: string, value: number, atLeast: number): Figure {
+  const common = { against: "–", store: "no persistence", ours: "", theirs: "" } as const;
+  return { figure: words, ...common, value, unit: "/s", target: { atLeast } };
 }
 
 const startWorker = (store: BenchStore) =>
@@ -141,34 +169,40 @@ async function killOnce(store: BenchStore, journal: string, { say }: BenchOption
   }
 }
 
-async function killAgain(store: BenchStore, journal: string, { quick, say }: BenchOptions) {
+/** A run in which workers are killed again and again. */
+interface KilledAgain {
+  readonly recoveryMs: readonly number[];
+  readonly tasks: number;
+  readonly kills: number;
+  readonly killsPerSecond: number;
+  /** How many were there, on average. */
+  readonly workers: number;
+  readonly open: number;
+  readonly condemned: number;
+  readonly wronged: number;
+}
+
+async function killAgain(store: BenchStore, journal: string, { quick, say }: BenchOptions): Promise<KilledAgain> {
   await store.clear();
   const built = await openEngine(store);
-  const workers = await startWorkers(store);
-  const killedAt = new Map<number, number>();
+  const fleet = new Fleet(store);
   const [kills, ids]: [number, string[]] = [quick ? AGAIN.quickKills : AGAIN.kills, []];
   const tasks = Math.round((AGAIN.tasks * kills) / AGAIN.kills);
-  const starting: Promise<unknown>[] = [];
+  const forMs = kills * AGAIN.everyMs;
   try {
+    await fleet.start();
     const begun = performance.now();
-    const until = (share: number) => delay(begun + share * kills * AGAIN.everyMs - performance.now());
-    const submitting = (async () => {
-      for (let n = 0; n < tasks; n += 1) {
-        await until(n / tasks);
-        ids.push(await submit(built, `again-${n}`, { ms: AGAIN.ms, journal }));
+    for (let ms = 0; ms < forMs; ms = performance.now() - begun) {
+      while (ids.length < (tasks * ms) / forMs) {
+        ids.push(await submit(built, `again-${ids.length}`, { ms: AGAIN.ms, journal }));
       }
-    })();
-    for (let n = 0; n < kills; n += 1) {
-      await until((n + 1) / kills);
-      // Without any worker, nothing can run again.
-      const oldest = workers.length > 1 ? workers.shift() : undefined;
-      if (!oldest) continue;
-      killedAt.set(oldest.pid, Date.now());
-      process.kill(oldest.pid, "SIGKILL");
-      starting.push(startWorker(store).then((worker) => workers.push(worker)));
+      fleet.go(Math.floor(ms / AGAIN.everyMs));
+      await delay(CHECK_MS);
     }
-    await Promise.all([submitting, ...starting]);
-    say(`${killedAt.size} workers killed, ${ids.length} tasks`);
+    const seconds = (performance.now() - begun) / 1000;
+    const { killedAt } = fleet;
+    const killsPerSecond = killedAt.size / seconds;
+    say(`${killedAt.size} workers killed in ${Math.round(seconds)} s, ${ids.length} tasks`);
     const open = await drained(built, ids);
     const runs = runsOf(journal);
     const all = recoveries(runs, killedAt);
@@ -183,13 +217,79 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
     return {
       // A dead task does not run again.
       recoveryMs: all.filter(({ id, ms }) => Number.isFinite(ms) || !failed.includes(id)).map(({ ms }) => ms),
-      ...{ tasks: ids.length, kills: killedAt.size, open: open.length, condemned: failed.length },
+      ...{ tasks: ids.length, kills: killedAt.size, killsPerSecond, workers: fleet.average },
+      ...{ open: open.length, condemned: failed.length },
       wronged: failed.filter((id) => cutOff(id) <= MAX_LOST).length,
     };
   } finally {
-    await Promise.allSettled(starting);
-    await endAllOf(workers);
+    await fleet.end();
     built.close();
+  }
+}
+
+/**
+ * Workers that are killed one after the other. As many start ahead as will be killed while a process starts, so that some are always there
+ * however slow the machine is.
+ */
+class Fleet {
+  /** When each was killed. */
+  readonly killedAt = new Map<number, number>();
+  readonly #store: BenchStore;
+  readonly #ready: ServerSubject[] = [];
+  readonly #starting = new Set<Promise<unknown>>();
+  #startMs = AGAIN.everyMs;
+  #looks = 0;
+  #seen = 0;
+
+  constructor(store: BenchStore) {
+    this.#store = store;
+  }
+
+  /** How many were there on average. */
+  get average(): number {
+    return this.#seen / Math.max(1, this.#looks);
+  }
+
+  /** Starts all that are needed at first. */
+  async start(): Promise<void> {
+    await Promise.all(Array.from({ length: WORKERS }, () => this.#startOne()));
+    while (this.#ready.length < this.#wanted) await this.#startOne();
+  }
+
+  /** Starts and kills those that are due. @param kills how many should have been killed by now */
+  go(kills: number): void {
+    this.#looks += 1;
+    this.#seen += this.#ready.length;
+    while (this.#starting.size < MAX_STARTING && this.#ready.length + this.#starting.size < this.#wanted) {
+      // If it does not start, another one does at the next look.
+      this.#startOne().catch(() => undefined);
+    }
+    // Without any worker, nothing can run again.
+    const oldest = this.killedAt.size < kills && this.#ready.length > 1 ? this.#ready.shift() : undefined;
+    if (!oldest) return;
+    this.killedAt.set(oldest.pid, Date.now());
+    process.kill(oldest.pid, "SIGKILL");
+  }
+
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#starting);
+    await endAllOf(this.#ready);
+  }
+
+  get #wanted(): number {
+    return WORKERS + Math.ceil(this.#startMs / AGAIN.everyMs);
+  }
+
+  async #startOne(): Promise<void> {
+    const begun = performance.now();
+    const starting = startWorker(this.#store);
+    this.#starting.add(starting);
+    try {
+      this.#ready.push(await starting);
+    } finally {
+      this.#starting.delete(starting);
+    }
+    this.#startMs += (performance.now() - begun - this.#startMs) / 4;
   }
 }
 
