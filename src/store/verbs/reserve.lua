@@ -275,13 +275,7 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   -- Tasks that the completions have freed may start too.
   Keyed.open_freed(call)
   local count, pause = request.count, 0
-  if request.rate then
-    count, pause = allowed_by_rate(call, request)
-    if count == 0 then
-      remember(call, request, nil, {})
-      return answer(call, request, redis.call('ZCARD', startable), pause, verdicts)
-    end
-  end
+  if request.rate then count, pause = allowed_by_rate(call, request) end
 
   local entries = take(call, queue, count, keyed, undecided)
   local started = start(call, request, entries, tonumber(fence or 0), keyed and Keyed.marks_starts(call, queue))
