@@ -80,6 +80,25 @@ describe("what is left behind in the indexes of a queue", () => {
     expect((await t.look("waits")).state).to.equal("waiting");
   });
 
+  it("is nothing to run of a task whose input is gone", async () => {
+    await t.submit({ id: "a", input: LONG });
+    await t.redis.del(t.key("input", "a"));
+    const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
+    const { tasks } = await t.engine.leases.reserve(0, request);
+    expect(await Promise.all(tasks.map((task) => t.engine.tasks.inputOf(task)))).to.deep.equal([null]);
+  });
+
+  it("is no jump of the clock that was long ago: later leases stay as they are", async () => {
+    const HOUR_MS = 3_600_000;
+    await t.submit({ id: "a" });
+    await t.reserve(1, { leaseMs: 2 * HOUR_MS });
+    const lease = () => t.redis.zscore(t.key("leases"), "a");
+    const before = await lease();
+    await t.redis.hset(t.key("ticked"), "back", `${Date.now() - HOUR_MS} ${Date.now() - 3 * HOUR_MS}`);
+    await t.engine.maintenance.tick(0);
+    expect(await lease()).to.equal(before);
+  });
+
   it("is nothing of a dead task whose record is gone", async () => {
     await t.redis.zadd(t.key("dead"), Date.now(), "gone");
     expect(await t.engine.deadLetters.deleteAll("jobs")).to.equal(1);
@@ -124,6 +143,35 @@ describe("a queue that is paused", () => {
     } finally {
       await t.close();
     }
+  });
+});
+
+describe("the slots of a queue", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine();
+  });
+  afterEach(() => t.close());
+
+  const beat = (worker: string, ttlMs: number, again = false) =>
+    t.scripts.heartbeat(t.keys.tag(0), worker, ttlMs, new Map([["jobs", 2]]), "", again);
+  const live = async () => {
+    const { snapshot } = (await t.engine.queues.figures(["jobs"]))[0] ?? {};
+    return { workers: snapshot?.workers, slots: snapshot?.slots };
+  };
+
+  it("are not fewer if a worker leaves that was not there", async () => {
+    await beat("w1", 60_000);
+    await beat("w2", 0);
+    expect(await live()).to.deep.equal({ workers: 1, slots: 2 });
+  });
+
+  it("are counted again for a worker that goes on after the store has lost it, or lost all of them", async () => {
+    await beat("w1", 60_000, true);
+    expect(await live()).to.deep.equal({ workers: 1, slots: 2 });
+    await t.redis.del(t.key("workers"));
+    await beat("w1", 60_000, true);
+    expect(await live()).to.deep.equal({ workers: 1, slots: 2 });
   });
 });
 

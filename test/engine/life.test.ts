@@ -109,11 +109,32 @@ describe("the life of a task", () => {
     expect((await t.submit({ id: "a", input: "{}" })).verdict).to.equal("conflict");
   });
 
+  it("keeps its last five errors", async () => {
+    const t9 = await openEngine({ settings: { attempts: 9 } });
+    try {
+      await t9.submit({ id: "a" });
+      for (let n = 1; n <= 7; n += 1) {
+        const [task] = await t9.reserve();
+        const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
+        await t9.engine.leases.fail(lease, { ...failureOf("retry"), error: `e${n}` }, t9.settings);
+        await t9.makeDue("a");
+        await t9.engine.maintenance.tick(0);
+      }
+      const [task] = await t9.reserve();
+      const end = { ...failureOf("give-up"), error: "e8" };
+      await t9.engine.leases.fail({ queue: "jobs", id: "a", fence: task?.fence ?? "" }, end, t9.settings);
+      expect((await t9.look("a")).errors).to.deep.equal(["e8", "e7", "e6", "e5", "e4"]);
+    } finally {
+      await t9.close();
+    }
+  });
+
   it("says how often its input was replaced", async () => {
     await t.submit({ id: "a" });
     expect(await t.look("a")).to.include({ revision: 0 });
-    await t.engine.tasks.update(submissionOf("a", "jobs", "2"), t.settings);
+    await t.engine.tasks.update(submissionOf("a", "jobs", "2", { query: { page: "2" } }), t.settings);
     expect(await t.look("a")).to.include({ revision: 1 });
+    expect((await t.reserve())[0]).to.include({ query: '{"page":"2"}' });
   });
 
   it("is retried after a failure, then is dead, with its input and last errors kept", async () => {

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { submissionOf } from "../../shared/submission.ts";
 
 const TASKS = 2000;
@@ -166,6 +167,13 @@ describe("a verification", () => {
       expect(await found(t, true), `damage ${n}`).to.include(id);
       expect(await found(t, false), `after damage ${n}`).to.deep.equal([]);
     }
+    let heard = 0;
+    await t.engine.pubsub.listen(t.keys.workChannel(0, "jobs"), () => {
+      heard += 1;
+    });
+    await t.redis.zrem(t.key("startable"), "a");
+    await found(t, true);
+    await eventually(async () => heard > 0);
     expect((await t.reserve(2)).map(({ id }) => id)).to.have.length(1);
   });
 

@@ -85,11 +85,16 @@ export class Messages {
     this.#toWorkers.clear();
   }
 
-  #checkNotices({ id, state, attempts, deleted }: ModelTask): void {
+  #checkNotices({ id, state, attempts, deleted, late }: ModelTask): void {
     const heard = this.#notices.filter((notice) => notice.id === id);
     const ended = isOutcome(state);
     if (HEARS_ALL.has(id) || (ended && HEARS_ENDS.has(id)))
       expect(heard.filter((notice) => notice.ended || !ended).length, `notices of ${id}`).to.be.above(0);
+    if (ended && heard.length > 0 && !deleted && !late)
+      expect(
+        heard.some(({ end }) => end),
+        `the end in a notice of ${id}`,
+      ).to.equal(true);
     for (const { end } of heard)
       if (end && !deleted) expect({ ...end, id }).to.include({ id, state, attempts }, `the end of ${id}`);
   }
