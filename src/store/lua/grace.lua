@@ -23,14 +23,15 @@ local MIN_BACK_MS = 1000
 --   expected  the earliest time that the clock can show, by that of the process; nil if it has not seen the clock before
 --   from, to  a jump that the process has noticed since its last tick, ms; nil if none
 --   paused    the pause that the process has planned since its last tick, ms; 0 for the usual one
--- Returns {ended_by, next, jumped_from, jumped_to, gap_from, gap_to, back}: until when leases must have ended to count as lost now, and
--- when that changes; the times before and after the last jump forward of the clock, and of the last gap, nil if there was none, all ms; and
--- when it was last set back: see Setback.read.
+-- Returns {ended_by, next, jumped_from, jumped_to, gap_from, gap_to, back, back_ended}: until when leases must have ended to count as lost
+-- now, and when that changes; the times before and after the last jump forward of the clock, and of the last gap, nil if there was none, all
+-- ms; and when it was last set back: see Setback.read.
 function Grace.note_tick(call, expected, from, to, paused)
   local key, now = K.ticked(call), call.now
   if from then redis.call('HSET', key, 'from', whole(from), 'to', whole(to)) end
-  local last_at, held, over, graces, jumped_from, jumped_to, gap_from, gap_to, back =
-    unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to', 'gap from', 'gap to', 'back'))
+  local last_at, held, over, graces, jumped_from, jumped_to, gap_from, gap_to, back, ended, back_ended =
+    unpack(redis.call(
+      'HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to', 'gap from', 'gap to', 'back', 'ended', 'back ended'))
   local at = tonumber(last_at or now)
   held, graces = tonumber(held or 0), tonumber(graces or 0)
   -- If the clock was set back, a grace lasts no longer than a new one would.
@@ -51,17 +52,20 @@ function Grace.note_tick(call, expected, from, to, paused)
     graces = 0
   end
   if gap <= -MIN_BACK_MS then
-    back = whole(at) .. ' ' .. call.now_text
-    redis.call('HSET', key, 'back', back)
-  end
-  if from or not last_at or gap < 0 or gap >= NOTE_MS then
-    redis.call('HSET', key, 'at', call.now_text, 'held', whole(held), 'until', whole(over), 'graces', graces)
+    -- An older release notes no 'ended'.
+    back, back_ended = whole(at) .. ' ' .. call.now_text, ended or whole(at)
+    redis.call('HSET', key, 'back', back, 'back ended', back_ended)
   end
   local ended_by = math.min(now, expected or at)
-  local grace = { ended_by = ended_by, next = ended_by, back = back }
+  local grace = { ended_by = ended_by, next = ended_by, back = back, back_ended = tonumber(back_ended) }
+  if now < over then grace.ended_by, grace.next = math.min(held, ended_by), over end
+  if from or not last_at or gap < 0 or gap >= NOTE_MS then
+    redis.call(
+      'HSET', key, 'at', call.now_text, 'held', whole(held), 'until', whole(over), 'graces', graces,
+      'ended', whole(grace.ended_by))
+  end
   grace.jumped_from, grace.jumped_to = tonumber(jumped_from), tonumber(jumped_to)
   grace.gap_from, grace.gap_to = tonumber(gap_from), tonumber(gap_to)
-  if now < over then grace.ended_by, grace.next = math.min(held, ended_by), over end
   return grace
 end
 

@@ -3,7 +3,8 @@
 -- clock, stay at their times.
 --
 -- Fields of K.ticked: 'back' is "from to", what the clock said before and after, ms; and 'back <queue>' is "to leases scheduled
--- deadlines": the set-back handled so far, and the cursors in the indexes, "-" at the end.
+-- deadlines": the set-back handled so far, and the cursors in the indexes, "-" at the end. 'back ended' is until when leases had ended that
+-- were returned before: those that ended after that, but before the clock was set back, are brought forward too.
 local Setback = {}
 
 local whole = Number.whole
@@ -12,25 +13,28 @@ local UNKNOWN_LEASE_MS = 60000
 -- How long a set-back is remembered, ms: by then every queue has been handled.
 local REMEMBER_MS = 3600000
 
--- The last set-back of the clock, as {from (ms), to (text)}; nil if there is none to handle. back: the field.
-function Setback.read(call, back)
-  local from, to = string.match(back or '', '^(%d+) (%d+)$')
+-- The last set-back of the clock, as {from, ended (ms), to (text)}; nil if there is none to handle. grace: see Grace.note_tick.
+function Setback.read(call, grace)
+  local from, to = string.match(grace.back or '', '^(%d+) (%d+)$')
   if not from then return nil end
   if call.now > to + REMEMBER_MS then
     redis.call('HDEL', K.ticked(call), 'back')
     return nil
   end
-  return { from = tonumber(from), to = to }
+  from = tonumber(from)
+  return { from = from, ended = math.min(from, grace.back_ended or from), to = to }
 end
 
--- Goes through a part of an index. due_of: when a task is due at the earliest, nil to leave it alone.
+-- Goes through a part of an index.
+--   since   entries up to this time are from after the set-back, or were handled before it
+--   due_of  when a task is due at the earliest, nil to leave it alone
 -- Returns the cursor of the next part, and how many entries it had.
-local function bring_forward(call, setback, index, cursor, count, due_of)
+local function bring_forward(call, setback, index, cursor, count, since, due_of)
   if cursor == '-' then return cursor, 0 end
   local next_cursor, entries = unpack(redis.call('ZSCAN', index, cursor, 'COUNT', math.max(1, count)))
   for n = 1, #entries, 2 do
     local id, due = entries[n], tonumber(entries[n + 1])
-    local earliest = due > setback.from and due_of(call, id)
+    local earliest = due > since and due_of(call, id)
     if earliest then
       local sooner = math.max(due - (setback.from - setback.to), earliest)
       if sooner < due then redis.call('ZADD', index, whole(sooner), id) end
@@ -57,15 +61,15 @@ function Setback.pass(call, setback, queue, count)
   if of ~= setback.to then leases, scheduled, deadlines = '0', '0', '0' end
   if deadlines == '' then deadlines = '0' end
   if leases == '-' and scheduled == '-' and deadlines == '-' then return 0, true end
-  local usual = tonumber(redis.call('HGET', ticked, 'lease ' .. queue) or UNKNOWN_LEASE_MS)
+  local from, usual = setback.from, tonumber(redis.call('HGET', ticked, 'lease ' .. queue) or UNKNOWN_LEASE_MS)
   -- It may have been renewed since.
   local function due_lease(_, id)
     return call.now + math.max(usual, tonumber(redis.call('HGET', K.task(call, id), F.lease) or 0))
   end
   local seen, more, absent
-  leases, seen = bring_forward(call, setback, K.leases(call, queue), leases, count, due_lease)
-  scheduled, more = bring_forward(call, setback, K.scheduled(call, queue), scheduled, count - seen, due_retry)
-  deadlines, absent = bring_forward(call, setback, K.deadlines(call, queue), deadlines, count - seen - more, due_absent)
+  leases, seen = bring_forward(call, setback, K.leases(call, queue), leases, count, setback.ended, due_lease)
+  scheduled, more = bring_forward(call, setback, K.scheduled(call, queue), scheduled, count - seen, from, due_retry)
+  deadlines, absent = bring_forward(call, setback, K.deadlines(call, queue), deadlines, count - seen - more, from, due_absent)
   redis.call('HSET', ticked, progress, setback.to .. ' ' .. leases .. ' ' .. scheduled .. ' ' .. deadlines)
   return seen + more + absent, leases == '-' and scheduled == '-' and deadlines == '-'
 end

@@ -206,7 +206,7 @@ register('tick', { 'allow-oom' }, function(keys, args)
     late = {},
     held = 0,
     grace = grace,
-    setback = Setback.read(call, grace.back),
+    setback = Setback.read(call, grace),
   }
   local places, waiting = queues_to_pass(call, args, pass.setback)
   -- First of all, so that canceled tasks neither join the line nor return to it.

@@ -110,6 +110,19 @@ describe("a store whose clock is set back by an hour", function () {
     expect(await t.look("a")).to.include({ lost: 1 });
   });
 
+  it("returns the task of a dead worker whose lease had ended in a grace", async () => {
+    await t.submit({ id: "a" });
+    await t.reserve(1, { leaseMs: 1000 });
+    const nowMs = Date.now() + HOUR_MS;
+    await t.redis.zadd(t.key("leases"), "XX", nowMs - 5000, "a");
+    // As if no tick had run for a while.
+    await t.redis.hset(t.key("ticked"), "at", nowMs - 10_000);
+    expect((await t.engine.maintenance.tick(0)).lost).to.deep.equal([]);
+    store.setAhead(0);
+    await ticking(async () => (await stateOf("a")) === "waiting");
+    expect(await t.look("a")).to.include({ lost: 1 });
+  });
+
   it("does not end a renewed lease", async () => {
     await t.submit({ id: "a" });
     const [task] = await t.reserve(1, { leaseMs: 1000 });
