@@ -37,7 +37,11 @@ local function bring_forward(call, setback, index, cursor, count, since, due_of)
     local earliest = due > since and due_of(call, id)
     if earliest then
       local sooner = math.max(due - (setback.from - setback.to), earliest)
-      if sooner < due then redis.call('ZADD', index, whole(sooner), id) end
+      if sooner < due then
+        redis.call('ZADD', index, whole(sooner), id)
+        local group = redis.call('HGET', K.task(call, id), F.group)
+        if group then Group.note(call, group, id) end
+      end
     end
   end
   return next_cursor == '0' and '-' or next_cursor, #entries / 2

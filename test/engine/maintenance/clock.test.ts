@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { StoreClock } from "../../../src/engine/maintenance/store-clock.ts";
+import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { type ClockedRedis, canSetClocks, startClockedRedis } from "../../helpers/store/clocked-redis.ts";
 import { eventually } from "../../shared/eventually.ts";
@@ -144,6 +145,18 @@ describe("a store whose clock is set back by an hour", function () {
     await ticking(async () => (await stateOf("retried")) === "waiting");
     expect(await t.redis.zscore(t.key("scheduled"), "scheduled")).to.equal(due);
     expect(await stateOf("scheduled")).to.equal("scheduled");
+  });
+
+  it("says of a member of a group that it is due as soon as it will be", async () => {
+    const group = await t.engine.groups.open({ id: null, caller: null, webhook: null }, t.settings);
+    if (typeof group === "string") throw new Error(group);
+    await t.submit({ id: "retried", member: { group: group.id, line: 0 } });
+    const [task] = await t.reserve(1);
+    const lease = { queue: "jobs", id: "retried", fence: task?.fence ?? "" };
+    await t.engine.leases.fail(lease, failureOf("retry", HOUR_MS / 2), t.settings);
+    store.setAhead(0);
+    await ticking(async () => Number(await t.redis.zscore(t.key("scheduled"), "retried")) < Date.now() + HOUR_MS);
+    expect((await verify(t.redis, t.scripts, t.keys, { heal: false })).disagreeing).to.deep.equal([]);
   });
 
   it("makes neither a key nor the rest of its line wait longer", async () => {
