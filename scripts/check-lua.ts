@@ -104,7 +104,10 @@ const verbs = registered.map(([, verb]) => verb).sort();
 if (verbs.join() !== Object.keys(VERBS).sort().join())
   faults.push("verbs/: Lua and TypeScript do not have the same verbs");
 
-const luacheck = spawnSync("luacheck", ["--quiet", "--no-color", "src/store"], { cwd: ROOT, encoding: "utf8" });
+const luacheck = spawnSync("luacheck", ["--quiet", "--no-color", "src/store", "--read-globals", ...modules], {
+  cwd: ROOT,
+  encoding: "utf8",
+});
 if (luacheck.status !== 0 && !luacheck.error) faults.push(luacheck.stdout);
 for (const fault of faults) console.log(`✘ ${fault}`);
 const luacheckSays = luacheck.error

@@ -5,18 +5,6 @@ export type State = (typeof STATES)[number];
 /** The terminal states. */
 export type Outcome = "succeeded" | "failed" | "canceled";
 
-/** Which state may follow which. ARCHITECTURE.md has it as a diagram. */
-export const TRANSITIONS: Readonly<Record<State, readonly State[]>> = {
-  waiting: ["running", "canceled", "scheduled"],
-  scheduled: ["waiting", "canceled"],
-  running: ["succeeded", "failed", "canceled", "retrying", "waiting"],
-  retrying: ["waiting", "canceled"],
-  succeeded: [],
-  // A dead task (failed, with its input kept) can be run again; any other failure is final.
-  failed: ["waiting"],
-  canceled: [],
-};
-
 /** Whether a state is terminal. */
 export function isOutcome(state: State): state is Outcome {
   return state === "succeeded" || state === "failed" || state === "canceled";

@@ -49,6 +49,11 @@ local function parts(run)
 end
 Run.parts = parts
 
+-- Whether a task in this state, with this run, is held under a fence.
+function Run.is_held(state, run, fence)
+  return state == S.running and parts(run) == fence
+end
+
 -- The same for a running or retrying task, which must return to its place even if its record cannot be read.
 --   noted  where that is then; nil for the end of the usual class
 function Run.readable_parts(call, run, noted)

@@ -52,8 +52,7 @@ local function release(call, args, at)
   local state, run, answers = unpack(redis.call('HMGET', key, F.state, F.run, F.answers))
   local known = Answers.find(answers, A.release .. fence)
   if known then return known end
-  local held_under = Run.parts(run)
-  if state ~= S.running or held_under ~= fence then return 'stale' end
+  if not Run.is_held(state, run, fence) then return 'stale' end
   local stay = Result.stay(call, args[at + RELEASED.keepMs], args[at + RELEASED.tombstoneMs])
   local verdict = Lease.release(call, args[at + RELEASED.queue], id, stay)
   if verdict == 'released' then redis.call('HINCRBY', key, F.restarts, 1) end
@@ -76,8 +75,7 @@ local function lose(call, args, at, cap)
   local state, run, answers = unpack(redis.call('HMGET', key, F.state, F.run, F.answers))
   local known = Answers.find(answers, A.lose .. fence)
   if known then return known end
-  local held_under = Run.parts(run)
-  if state ~= S.running or held_under ~= fence then return 'stale' end
+  if not Run.is_held(state, run, fence) then return 'stale' end
   local fate = Lease.lose(call, queue, id, Lease.ends(args, at, LOST, cap), true)
   if fate == 'waiting' or fate == 'released' then Notices.work_at_end(call, queue) end
   Answers.note(key, answers, A.lose .. fence, fate)

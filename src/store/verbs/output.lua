@@ -78,8 +78,7 @@ local function keep(call, args, at)
   local id = args[at + PROGRESS.id]
   local key = K.task(call, id)
   local state, run, listeners = unpack(redis.call('HMGET', key, F.state, F.run, F.listeners))
-  local held_under = Run.parts(run)
-  if state ~= S.running or held_under ~= args[at + PROGRESS.fence] then return 'stale' end
+  if not Run.is_held(state, run, args[at + PROGRESS.fence]) then return 'stale' end
   redis.call('HSET', key, F.progress, args[at + PROGRESS.progress], F.extra, '1')
   Notices.change(call, id, N.progress, listeners)
   return 'ok'

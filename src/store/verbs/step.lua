@@ -17,8 +17,7 @@ register('step', { 'allow-oom' }, function(keys, args)
   local id, verb, name = args[ARGS.id], args[ARGS.verb], args[ARGS.name]
   local key, steps = K.task(call, id), K.steps(call, id)
   local state, run, cancel, all_bytes = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.stepBytes))
-  local held_under = Run.parts(run)
-  if state ~= S.running or held_under ~= args[ARGS.fence] then return { [ANSWER.verdict] = 'stale' } end
+  if not Run.is_held(state, run, args[ARGS.fence]) then return { [ANSWER.verdict] = 'stale' } end
 
   if verb == 'read' then
     local page = redis.call('HSCAN', steps, name, 'COUNT', PAGE)

@@ -5,10 +5,22 @@ import { INLINE_BYTES } from "../../../src/store/fields.ts";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";
 import { RATE_LETTERS, stateOf } from "../../../src/store/letters.ts";
 import { runOf } from "../../../src/store/run.ts";
-import { isOutcome, type State, TRANSITIONS } from "../../../src/task.ts";
+import { isOutcome, type State } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import type { Dump, StoredQueue, StoredTask } from "./store.ts";
 import { MODEL_DEAD_CAP, type ModelTask } from "./task.ts";
+
+/** Which state may follow which. ARCHITECTURE.md has it as a diagram. */
+const TRANSITIONS: Readonly<Record<State, readonly State[]>> = {
+  waiting: ["running", "canceled", "scheduled"],
+  scheduled: ["waiting", "canceled"],
+  running: ["succeeded", "failed", "canceled", "retrying", "waiting"],
+  retrying: ["waiting", "canceled"],
+  succeeded: [],
+  // A dead task (failed, with its input kept) can be run again; any other failure is final.
+  failed: ["waiting"],
+  canceled: [],
+};
 
 /** How long what is finished stays in these tests, ms. */
 export const KEPT = { result: 3_600_000, tombstone: 86_400_000, dead: 604_800_000 } as const;
