@@ -192,14 +192,19 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
   try {
     await fleet.start();
     const begun = performance.now();
-    for (let ms = 0; ms < forMs; ms = performance.now() - begun) {
-      while (ids.length < (tasks * ms) / forMs) {
-        ids.push(await submit(built, `again-${ids.length}`, { ms: AGAIN.ms, journal }));
+    const until = (ms: number) => delay(begun + ms - performance.now());
+    const submitting = (async () => {
+      for (let n = 0; n < tasks; n += 1) {
+        await until((n * forMs) / tasks);
+        ids.push(await submit(built, `again-${n}`, { ms: AGAIN.ms, journal }));
       }
+    })();
+    for (let ms = 0; ms < forMs; ms = performance.now() - begun) {
       fleet.go(Math.floor(ms / AGAIN.everyMs));
       await delay(CHECK_MS);
     }
     const seconds = (performance.now() - begun) / 1000;
+    await submitting;
     const { killedAt } = fleet;
     const killsPerSecond = killedAt.size / seconds;
     say(`${killedAt.size} workers killed in ${Math.round(seconds)} s, ${ids.length} tasks`);
@@ -265,10 +270,12 @@ class Fleet {
       this.#startOne().catch(() => undefined);
     }
     // Without any worker, nothing can run again.
-    const oldest = this.killedAt.size < kills && this.#ready.length > 1 ? this.#ready.shift() : undefined;
-    if (!oldest) return;
-    this.killedAt.set(oldest.pid, Date.now());
-    process.kill(oldest.pid, "SIGKILL");
+    while (this.killedAt.size < kills && this.#ready.length > 1) {
+      const oldest = this.#ready.shift();
+      if (!oldest) return;
+      this.killedAt.set(oldest.pid, Date.now());
+      process.kill(oldest.pid, "SIGKILL");
+    }
   }
 
   async end(): Promise<void> {
