@@ -57,18 +57,22 @@ export class BatchCalls {
   /** The place of another task; undefined if there is no slot for it. */
   join(): Place | undefined {
     if (this.#gathering && this.#roomOfCall > 0) return this.#gathering.join();
-    const slot = this.#parts.takeSlot();
-    if (!slot && this.#early === 0) return undefined;
-    const call = this.#newCall(this.#parts.batch, slot);
-    if (!slot) this.#waiting.push(call);
-    this.#gathering = call;
-    return call.join();
+    const call = this.#open(this.#parts.batch);
+    if (call) this.#gathering = call;
+    return call?.join();
   }
 
   /** The place of a task in a call of its own; undefined if there is no slot for it. */
   alone(): Place | undefined {
+    return this.#open({ max: 1, waitMs: 0 })?.join();
+  }
+
+  #open(batch: SlotBatch): BatchCall | undefined {
     const slot = this.#parts.takeSlot();
-    return slot && this.#newCall({ max: 1, waitMs: 0 }, slot).join();
+    if (!slot && this.#early === 0) return undefined;
+    const call = this.#newCall(batch, slot);
+    if (!slot) this.#waiting.push(call);
+    return call;
   }
 
   /** A slot may have become free. */

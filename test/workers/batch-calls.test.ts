@@ -99,6 +99,21 @@ describe("calls that are filled early", () => {
     expect(calls[1]?.size).to.equal(2);
   });
 
+  it("have one task where that must run alone: it would never get a slot if only early calls got tasks", async () => {
+    const { all, calls, asked, join } = open(LONG_MS);
+    join();
+    expect(all.alone()).to.equal(undefined);
+    await asked;
+    const suspect = all.alone();
+    void suspect?.execute?.(new FakeAttempt() as unknown as Attempt);
+    expect(all.room).to.equal(0);
+    expect(join().place).to.equal(undefined);
+    calls[0]?.end.resolve(DONE);
+    await eventually(() => calls.length === 2);
+    expect(calls[1]?.size).to.equal(1);
+    calls[1]?.end.resolve(DONE);
+  });
+
   it("return their tasks if the one before takes much longer than usual, and are not filled again", async () => {
     const { all, calls, asked, join } = open(20);
     join();
