@@ -99,6 +99,11 @@ describe("the client on bad networks", () => {
     proxy.treat(() => ({ status: 429, headers: { "Retry-After": "3600" }, body: "" }));
     expect(await failure(client.queues())).to.include({ kind: "refused", retryAfter: 3600 });
     expect(proxy.seen).to.have.length(2);
+    const many = { type: "/problems/too-many-tasks", title: "The caller has too many tasks", status: 429, limit: 20 };
+    proxy.treat(() => ({ status: 429, headers: { "Retry-After": "1" }, body: JSON.stringify(many) }));
+    const refused = await failure(client.submit("greet", { name: "Ada" }));
+    expect(refused).to.deep.include({ kind: "refused", code: "too-many-tasks", retryAfter: 1, problem: many });
+    expect(proxy.seen).to.have.length(3);
   });
 
   it("gives up on a server that cannot be reached, or is not a Paihao server", async () => {

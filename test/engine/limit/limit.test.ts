@@ -183,31 +183,50 @@ describe("limits of a caller", () => {
     expect((await submit("a4", {}, { maxWaiting: 3 })).verdict).to.equal("full");
   });
 
+  it("hold a task that waits for another attempt or a time only while others run", async () => {
+    await verdicts(["a1", "a2"]);
+    await start();
+    for (const id of ["s1", "s2"]) await submit(id, { delayMs: 60_000 });
+    expect((await t.look("s2")).held, "two run").to.equal(true);
+    await fail("a1");
+    expect((await t.look("s2")).held, "one runs").to.equal(false);
+    await submit("a3", {}, { keyedWaiting: 9 });
+    await start();
+    expect((await t.look("a1")).held).to.equal(true);
+  });
+
+  it("say which of the tasks leaves first, of one call too, and of those that were moved", async () => {
+    const all = ["a1", "a2", "a3", "a4"].map((id) => submission(id));
+    const ends = await t.engine.tasks.submitAll(all, t.settings);
+    const last = ends[3]?.status === "fulfilled" ? ends[3].value : undefined;
+    expect(last?.reached?.first).to.deep.include({ state: "waiting", index: 0 });
+    for (const id of ["b1", "b2", "b3"]) await submit(id, { key: "ben", delayMs: 60_000 });
+    const leavesInMs = async () => {
+      const { reached } = await submit("b4", { key: "ben" });
+      return (reached?.first.dueMs ?? 0) - Date.now();
+    };
+    expect(await leavesInMs()).to.be.within(1, 60_000);
+    for (const id of ["b1", "b2", "b3"]) await t.engine.tasks.move({ id, queue: "jobs" }, { delayMs: 3_600_000 });
+    expect(await leavesInMs()).to.be.within(60_001, 3_600_000);
+    await t.engine.tasks.move({ id: "b2", queue: "jobs" }, { delayMs: 600_000 });
+    expect(await leavesInMs()).to.be.within(60_001, 600_000);
+  });
+
   it("change with the next submission, also from and to keyed lines and plain ones", async () => {
-    const keyed = { keyedConcurrency: 1, keyedWaiting: undefined };
-    for (const id of ["k1", "k2", "k3", "k4", "k5"]) await submit(id, {}, keyed);
-    await submit("k6", { delayMs: 60_000 }, keyed);
-    expect(await start()).to.deep.equal(["k1"]);
+    const keyed = { keyedConcurrency: 2, keyedWaiting: undefined };
+    for (const id of ["k1", "k2", "k3", "k4", "k5", "k6"]) await submit(id, {}, keyed);
+    expect(await start()).to.deep.equal(["k1", "k2"]);
     expect(await full(), "what waited is counted").to.equal(true);
     await submit("b1", { key: "ben" });
-    expect(await start()).to.deep.equal(["k2", "b1"]);
-    await fail("k2");
-    await t.engine.queues.page("waiting", { queue: "jobs", after: null, limit: 1 });
-    await submit("b2", { key: "ben" }, keyed);
-    expect(await start()).to.deep.equal([]);
-    await complete("k1");
-    await complete("b1");
-    const { disagreeing } = await verify(t.redis, t.scripts, t.keys, { heal: true });
-    expect(disagreeing, "what is parked is not, in a keyed line").to.deep.equal([]);
-    await t.engine.tasks.cancel("k6", "jobs");
-    for (;;) {
-      const some = await start();
-      if (some.length === 0) break;
-      for (const id of some) await complete(id);
-    }
-    await t.makeDue("k2");
+    await fail("k1");
+    expect((await submit("more")).reached, "from now on also between attempts").to.include({ waiting: 5, running: 1 });
+    expect(await start()).to.deep.equal(["k3", "b1"]);
+    expect((await submit("k7", {}, keyed)).verdict).to.equal("new");
+    expect((await verify(t.redis, t.scripts, t.keys, { heal: false })).disagreeing).to.deep.equal([]);
+    await t.makeDue("k1");
     await t.engine.maintenance.tick(0);
-    for (const id of await start()) await complete(id);
+    for (const id of ["k2", "k3", "b1"]) await complete(id);
+    for (let some = await start(); some.length > 0; some = await start()) for (const id of some) await complete(id);
     await submit("plain", { key: undefined }, { keyedConcurrency: undefined, keyedWaiting: undefined });
     expect(await start()).to.deep.equal(["plain"]);
   });
