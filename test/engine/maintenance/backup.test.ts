@@ -105,6 +105,17 @@ describe("a backup", function () {
     await t.submit({ id: "named", caller: "Zoë", input: '"排号"', trace: `00-${"1".repeat(32)}-${"2".repeat(16)}-01` });
   };
 
+  it("has lists of any length in their order", async () => {
+    await open();
+    const list = (of: string) => t.redis.lrange(`{${of}:0}gm:g`, 0, -1);
+    await t.redis.rpush(t.key("members", "g"), ...Array.from({ length: 2500 }, (_, n) => `${n} task-${n}`));
+    await backup();
+    await restore();
+    expect(await list(prefix))
+      .to.deep.equal(await list(t.keys.prefix))
+      .and.to.have.length(2500);
+  });
+
   it("has every Redis key of every task byte for byte, and restores it under another prefix", async () => {
     await open();
     await fill();

@@ -110,8 +110,11 @@ async function* partsOfKey(node: Redis, tag: string, partition: number, name: st
     const value = await node.getBuffer(key);
     if (value !== null) yield* divided(partition, { ...facts, type, items: [value] }, 0);
   } else if (type === "list") {
-    const items = await node.lrangeBuffer(key, 0, -1);
-    if (items.length > 0) yield* divided(partition, { ...facts, type, items }, 0);
+    for (let from = 0; ; from += PAGE) {
+      const items = await node.lrangeBuffer(key, from, from + PAGE - 1);
+      if (items.length > 0) yield* divided(partition, { ...facts, type, items }, from);
+      if (items.length < PAGE) break;
+    }
   } else if (type === "hash" || type === "zset") {
     let from = 0;
     for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
@@ -125,7 +128,7 @@ async function* partsOfKey(node: Redis, tag: string, partition: number, name: st
   }
 }
 
-/** Splits into parts of a bounded length, except lists, whose lengths are limited anyway, and single values of a hash. */
+/** Splits into parts of a bounded length, except lists, which are short or come page by page, and single values of a hash. */
 function* divided(partition: number, part: CopiedKey, from: number): Iterable<BackupPart> {
   if (part.type === "list") return yield { ...part, partition, from };
   if (part.type === "string") {

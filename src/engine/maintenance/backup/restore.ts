@@ -185,13 +185,8 @@ async function write(node: Redis, tag: string, parts: readonly BackupPart[]): Pr
         check(await values.exec());
         values = node.pipeline();
         // A repetition in part would add its values twice: a transaction is repeated as a whole, or fails.
-        check(
-          await node
-            .multi()
-            .unlink(key)
-            .rpush(key, ...part.items)
-            .exec(),
-        );
+        const before = part.from === 0 ? node.multi().unlink(key) : node.multi().ltrim(key, 0, part.from - 1);
+        check(await before.rpush(key, ...part.items).exec());
       }
     }
     if (part.expiresMs > 0) times.pexpireat(key, part.expiresMs);
