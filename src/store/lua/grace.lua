@@ -76,7 +76,8 @@ function Grace.begun_anew(call, grace, ended, lease)
   local from, to = grace.jumped_from, grace.jumped_to
   -- A later time is from before the clock was set back.
   if not to or to > call.now or ended <= from then return nil end
-  if ended > to and ended - lease > from then return nil end
+  -- Taken after it. A process knows the time before a jump only to within its call, and the clock has shown none in between.
+  if ended > to and ended - lease > (from + to) / 2 then return nil end
   return to + math.max(lease, ended - from)
 end
 

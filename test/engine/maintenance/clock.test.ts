@@ -77,6 +77,21 @@ describe("a store whose clock is set forward by an hour", function () {
   });
 });
 
+describe("a store whose clock was set forward while a tick was on its way", () => {
+  it("begins a lease anew that was taken just before", async () => {
+    const t = await openEngine({ settings: { leaseMs: 2000 } });
+    await t.engine.maintenance.tick(0);
+    await t.submit({ id: "a" });
+    await t.reserve(1, { leaseMs: 2000 });
+    const nowMs = Date.now();
+    await t.redis.zadd(t.key("leases"), "XX", nowMs - 10, "a");
+    await t.redis.hset(t.key("ticked"), { from: nowMs - 2011, to: nowMs - 1000 });
+    expect((await t.engine.maintenance.tick(0)).lost).to.deep.equal([]);
+    expect(Number(await t.redis.zscore(t.key("leases"), "a"))).to.be.above(nowMs + 900);
+    await t.close();
+  });
+});
+
 describe("a store whose clock is set back by an hour", function () {
   this.timeout(60_000);
   let store: ClockedRedis;
