@@ -83,9 +83,8 @@ class Link {
 
   carry(from: Socket, arrive: (to: Socket) => void): void {
     const [way, to] = from === this.client ? (["requests", this.server] as const) : (["replies", this.client] as const);
-    const { nowMs } = this.#time;
-    this.#lastAt[way] = Math.max(this.#lastAt[way], nowMs + this.#delayMs());
-    this.#time.plan(to.process, this.#lastAt[way] - nowMs, () => {
+    this.#lastAt[way] = Math.max(this.#lastAt[way], this.#time.nowMs + this.#delayMs());
+    this.#time.planAt(to.process, this.#lastAt[way], () => {
       if (!this.lost[way] && !to.destroyed) arrive(to);
     });
   }

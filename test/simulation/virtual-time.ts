@@ -93,8 +93,13 @@ export class VirtualTime {
 
   /** Plans something in a process. */
   plan(process: Process, delayMs: number, run: () => void, everyMs?: number): Timer {
+    return this.planAt(process, this.#nowMs + delayMs, run, everyMs);
+  }
+
+  /** The same at a time, virtual ms. */
+  planAt(process: Process, at: number, run: () => void, everyMs?: number): Timer {
     const timer = new Timer(process, run, everyMs);
-    this.#add(timer, this.#nowMs + delayMs);
+    this.#add(timer, at);
     return timer;
   }
 
