@@ -47,6 +47,13 @@ describe("what a task leaves behind in the store", () => {
     expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
   });
 
+  it("is no deadline of a task that runs and was asked to stop, so that it is asked once", async () => {
+    await t.submit({ id: "late", deadlineMs: 200 });
+    await take();
+    await eventually(async () => (await t.engine.maintenance.tick(0)).late.length > 0);
+    expect((await t.engine.maintenance.tick(0)).late).to.deep.equal([]);
+  });
+
   it("is a deadline no longer if its record is gone, so that a later task of its id is not canceled", async () => {
     await t.submit({ id: "gone", deadlineMs: 1 });
     await t.redis.del(t.key("task", "gone"));
@@ -133,6 +140,23 @@ describe("what is left behind in the indexes of a queue", () => {
 });
 
 describe("a queue that is paused", () => {
+  it("decides once that a request over HTTP gets nothing", async () => {
+    const t = await openEngine();
+    try {
+      await t.submit({ id: "waits" });
+      await t.engine.queues.pause("jobs", true);
+      const copy = { holder: "h", generation: 0, after: 0 };
+      const request = { ...{ queue: "jobs", worker: "w", reservation: "r", count: 1, leaseMs: 60_000 }, copy };
+      const { part } = await t.scripts.reserve(t.keys.tag(0), { ...request, rate: undefined });
+      expect(part).to.deep.include({ given: 0, replayed: false });
+      await t.engine.queues.pause("jobs", false);
+      const again = await t.scripts.reserve(t.keys.tag(0), { ...request, rate: undefined });
+      expect(again).to.deep.include({ tasks: [], part: { ...part, replayed: true } });
+    } finally {
+      await t.close();
+    }
+  });
+
   it("has no task that may start, although some wait", async () => {
     const t = await openEngine();
     try {

@@ -146,6 +146,8 @@ describe("a verification", () => {
       expect(await found(t, true), `damage ${n}`).to.deep.equal([id]);
       expect(await found(t, false), `after damage ${n}`).to.deep.equal([]);
     }
+    // It is in its class again.
+    expect((await t.submit({ id: "urgent", priority: 1 })).index).to.equal(0);
     const states = await Promise.all(["waits", "later", "runs", "dead"].map(async (id) => (await t.look(id)).state));
     expect(states).to.deep.equal(["waiting", "scheduled", "running", "failed"]);
   });
