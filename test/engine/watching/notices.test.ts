@@ -85,6 +85,19 @@ describe("notices", () => {
     expect(looks).to.deep.equal(["a"]);
   });
 
+  it("report to whoever watches a task that it has started, and that its attempt has failed", async () => {
+    let heard = 0;
+    await api.engine.notices.listen("a", () => {
+      heard += 1;
+    }).ready;
+    await api.submit({ id: "a" });
+    await api.engine.tasks.inspect("a", { result: false, listen: true });
+    const lease = await leased();
+    await eventually(async () => heard === 1);
+    await worker.engine.leases.fail(lease, failureOf("retry"), worker.settings);
+    await eventually(async () => heard === 2);
+  });
+
   it("are not sent to the process that runs the task, which notifies its own listeners directly", async () => {
     await warm();
     const waited = submitAndWait("a");

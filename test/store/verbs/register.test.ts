@@ -30,6 +30,7 @@ describe("the registered queues", () => {
     expect(await register([], -1)).to.deep.equal([own]);
     await t.engine.tasks.cancel("waits", "jobs");
     expect(await register([], -1)).to.deep.equal([]);
+    expect(await register([])).to.deep.equal([]);
     expect(await t.redis.hkeys(t.key("ticked")))
       .to.not.include("lease jobs")
       .and.not.include("warmup jobs");
