@@ -72,6 +72,7 @@ const LONG = [
   "test/http/security/small-chunks",
   "test/http/task/large-results",
   "test/http/routes/queues/orphans",
+  "test/http/routes/groups/many",
   "test/http/gateway/circuit-breaker",
   "test/http/gateway/once",
   "test/http/live/events-many",

@@ -43,6 +43,33 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
+  it("counts the tasks of groups in every partition, and gives all their results", async () => {
+    const server = await serve();
+    const path = (n: number) => `/v1/groups/group-${n}`;
+    try {
+      const groups = Array.from({ length: PARTITIONS * 2 }, (_, n) => n);
+      const sent = groups.map((n) =>
+        server.send(`/v1/queues/default/batches?group=group-${n}&envelope=true`, {
+          method: "POST",
+          headers: { "Content-Type": "application/x-ndjson" },
+          // Half of the ids belong to any partition.
+          body: [{ input: 0 }, { id: `of-${n}`, input: 1 }, { input: 2 }, { id: `of-${n}-too`, input: 3 }]
+            .map((line) => JSON.stringify(line))
+            .join("\n"),
+        }),
+      );
+      for (const { status } of await Promise.all(sent)) expect(status).to.equal(202);
+      for (const n of groups) {
+        const lines = verdictsOf((await server.send(`${path(n)}/results?follow=true`)).text);
+        expect(lines.map(({ data }) => data.input)).to.deep.equal([0, 1, 2, 3]);
+        expect((await server.send(path(n))).json).to.include({ state: "done", total: 4, succeeded: 4 });
+        expect((await server.send(`/v1/requests/of-${n}`)).status).to.equal(200);
+      }
+    } finally {
+      await server.stop();
+    }
+  });
+
   it("reports the true place of every task, in whatever partition", async () => {
     const server = await serve();
     const gate = closedGate();

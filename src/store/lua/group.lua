@@ -15,13 +15,13 @@ local NUMBERS = {
 -- Running, and a cancel was requested.
 local CANCELING, FIRST_END, STATES = 4, 5, 8
 
--- What K.memberStates and K.memberLine must say of a task: two scores, the second nil unless it waits; and for an ended one the expiry of its
--- result. Nil without a record.
-local function stand(call, id)
-  local queue, state, cancel, run, ended, expires =
-    unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state, F.cancel, F.run, F.ended, F.expires))
+-- What K.memberStates and K.memberLine must say of a member: two scores, the second nil unless it waits; and for an ended one the expiry of its
+-- result. Nil without a record, or if a later task has its id.
+local function stand(call, group, id)
+  local queue, state, cancel, run, ended, expires, of_group =
+    unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state, F.cancel, F.run, F.ended, F.expires, F.group))
   local number, time, place = NUMBERS[state], 0, nil
-  if not number then return nil end
+  if not number or of_group ~= group then return nil end
   if state == S.waiting then
     place = redis.call('ZSCORE', K.waiting(call, queue), id) or nil
   elseif state == S.running then
@@ -74,7 +74,7 @@ function Group.note(call, group, id)
   local states, line = K.memberStates(call, group), K.memberLine(call, group)
   -- A group that has expired.
   if not redis.call('ZSCORE', states, id) then return end
-  local score, place, expires = stand(call, id)
+  local score, place, expires = stand(call, group, id)
   if not score then return end
   redis.call('ZADD', states, whole(score), id)
   if place then redis.call('ZADD', line, place, id) else redis.call('ZREM', line, id) end
@@ -116,7 +116,7 @@ end
 function Group.agrees(call, heal, group, id)
   local states, line = K.memberStates(call, group), K.memberLine(call, group)
   local stored, stored_place = redis.call('ZSCORE', states, id), redis.call('ZSCORE', line, id)
-  local score, place = stand(call, id)
+  local score, place = stand(call, group, id)
   if not stored then
     local queue, finished, expires = unpack(redis.call('HMGET', K.group(call, group), G.queue, G.finished, G.expires))
     if not queue or not score or (finished and tonumber(expires) <= call.now) then return true end

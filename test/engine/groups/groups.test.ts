@@ -251,6 +251,31 @@ describe("a group of tasks", () => {
     expect([(await of.look(left)).state, (await of.look(over)).state]).to.deep.equal(["done", "done"]);
   });
 
+  it("knows a member that has ended when a later task has its id", async () => {
+    const group = await of.open();
+    await of.join(group, "a", "b");
+    await of.complete();
+    await t.redis.del(t.key("task", "a"));
+    expect((await t.submit({ id: "a" })).verdict).to.equal("new");
+    expect(await of.verified(true)).to.deep.equal([]);
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, succeeded: 1 });
+    await of.join(group, "a");
+    expect((await of.look(group)).total).to.equal(2);
+  });
+
+  it("knows the last of its members in a fair line", async () => {
+    const group = await of.open();
+    const share = (key: string) => ({ key, weight: 1 });
+    for (const [line, id] of ["a1", "a2", "a3"].entries()) {
+      await t.submit({ id, member: { group: group.id, line }, share: share("a") });
+    }
+    for (const id of ["b1", "b2"]) await t.submit({ id, share: share("b") });
+    expect((await of.look(group)).index).to.equal((await t.look("a3")).index);
+    expect((await of.look(group)).index).to.equal(4);
+    await t.engine.tasks.cancel("a3", "jobs");
+    expect((await of.look(group)).index).to.equal((await t.look("a2")).index);
+  });
+
   it("has its members in the order in which they joined", async () => {
     const group = await of.open();
     await of.join(group, "z", "y", "x");

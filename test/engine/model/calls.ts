@@ -44,6 +44,7 @@ export type Op =
   | { op: "cancel" | "retry" | "attend"; ids: readonly number[] }
   | { op: "retryAll" | "deleteDead" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
+  | { op: "group"; queue: number; verb: "open" | "close" | "cancel" }
   | { op: "step"; lease: number; verb: "begin" | "keep" | "undone"; name: number; undo: boolean }
   | { op: "write"; lease: number; values: number; all: boolean }
   | { op: "tick"; afterGap: boolean }
@@ -67,6 +68,8 @@ export interface SubmitOp {
   readonly present: boolean;
   readonly key: number;
   readonly share: number;
+  /** Joins the group of its queue, if its caller has no key. */
+  readonly grouped: boolean;
   /** Null for that of the queue. */
   readonly concurrency: number | null;
 }
@@ -95,6 +98,7 @@ const submission: fc.Arbitrary<SubmitOp> = fc.record({
   present: fc.boolean(),
   key: fc.nat({ max: KEYS.length - 1 }),
   share: fc.nat({ max: SHARES.length - 1 }),
+  grouped: fc.boolean(),
   concurrency: fc.constantFrom(null, null, ...LIMITS),
 });
 
@@ -158,6 +162,13 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("cancel", "cancel", "retry", "attend"), ids: few(id) }) },
     { weight: 3, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "retryAll", "deleteDead", "span"), queue }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant("pause"), queue, paused: rarely(false, fc.constant(true)) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        ...{ op: fc.constant("group"), queue: fc.nat({ max: 1 }) },
+        verb: fc.constantFrom("open", "open", "open", "close", "cancel"),
+      }),
+    },
     {
       weight: 3,
       arbitrary: fc.record({

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import { INLINE_BYTES } from "../../../src/store/fields.ts";
@@ -77,6 +78,16 @@ export class Checker {
       id.replace(/:webhook:\d+$/, ""),
     );
     expect(told, "webhooks").to.deep.equal(this.#model.told.map(({ id }) => id));
+  }
+
+  /** @throws AssertionError if a group says something else of its members than they do themselves */
+  checkGroup(id: string, seen: GroupInspection | null): void {
+    const { groups } = this.#model;
+    const line = seen ? this.#model.line(seen.queue) : [];
+    const last = line.findLast((task) => task.group === id);
+    expect(seen, `group ${id}`).to.deep.include({
+      ...{ state: groups.stateOf(id), counts: groups.countsOf(id), index: last ? this.#model.indexOf(last) : null },
+    });
   }
 
   #checkTask(task: ModelTask, stored: StoredTask, dump: Dump, seen: Inspection | null): void {

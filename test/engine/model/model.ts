@@ -12,6 +12,7 @@ import type {
   WriteAnswer,
 } from "../../../src/store/verbs/scripts.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
+import { ModelGroups } from "./groups.ts";
 import { playStep, type StepCall } from "./step.ts";
 import {
   byId,
@@ -30,12 +31,14 @@ import { ModelTransitions } from "./transitions.ts";
 
 /** The engine as its promises have it: maps and arrays, no Redis, no clock. Every verb answers what the engine must answer. */
 export class Model extends ModelTransitions {
+  readonly groups = new ModelGroups(this.tasks);
   #takings = 0;
 
   submit(s: ModelSubmission): { verdict: SubmitVerdict; state: State | null; index: number | null } {
     const known = this.tasks.get(s.id);
     if (known && !s.dryRun) {
-      const same = known.input === s.input && known.mediaType === s.mediaType;
+      const isMember = s.group === undefined || known.group === s.group;
+      const same = isMember && known.input === s.input && known.mediaType === s.mediaType;
       const verdict =
         known.caller !== s.caller ? "foreign" : known.queue !== s.queue ? "elsewhere" : same ? "replay" : "conflict";
       return { verdict, state: known.state, index: this.indexOf(known) };
@@ -46,6 +49,7 @@ export class Model extends ModelTransitions {
     const crowded = { verdict: "too-many", state: null, index: null } as const;
     const isCrowded = !known && this.isCrowded(s.queue, s.key);
     if (s.dryRun) return isCrowded ? crowded : { verdict: "dry", state: "waiting", index };
+    if (s.group !== undefined && !this.groups.isOpen(s.group)) return { verdict: "closed", state: null, index: null };
     if (this.of(s.queue, "waiting", "scheduled", "retrying").length >= s.limit) {
       return { verdict: "full", state: null, index: null };
     }
@@ -54,6 +58,7 @@ export class Model extends ModelTransitions {
     this.queue(s.queue).keyed = s.concurrency;
     this.queue(s.queue).accepted += 1;
     const task = this.fresh(s, s.delayed ? "scheduled" : "waiting");
+    this.groups.joined(task);
     return { verdict: "new", state: task.state, index: this.indexOf(task) };
   }
 
@@ -215,6 +220,16 @@ export class Model extends ModelTransitions {
     if (task.state === "succeeded") this.undo(task);
     this.deleteTask(task);
     return this.#answered(id, "deleted");
+  }
+
+  cancelGroup(id: string, order: readonly string[]): "canceled" | "ended" | "unknown" {
+    const members = this.groups.cancel(id, order);
+    if (typeof members === "string") return members;
+    for (const task of members) {
+      if (task.state === "running") task.cancelRequested = true;
+      else this.cancelAtOnce(task);
+    }
+    return "canceled";
   }
 
   retry(id: string): RetryVerdict {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
+import type { OpenGroup } from "../../../src/engine/groups/groups.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import type { Lease } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
@@ -36,6 +37,8 @@ export interface World {
   readonly leases: Lease[];
   /** The last reservation of each worker, queue and lane, to be sent again. */
   readonly reservations: Map<string, string>;
+  /** The groups that were opened. */
+  readonly groups: Map<string, OpenGroup>;
   /** Counts what is named by number. */
   serial: number;
 }
@@ -129,6 +132,8 @@ export async function play(world: World, call: Op): Promise<void> {
       await engine.queues.pause(queueOf(call.queue), call.paused);
       model.queue(queueOf(call.queue)).paused = call.paused;
       return;
+    case "group":
+      return group(world, call);
     case "step": {
       const of = leaseOf(world, call.lease);
       const [step, value] = [`step-${call.name}`, JSON.stringify(name(world, "v"))];
@@ -177,7 +182,8 @@ export async function play(world: World, call: Op): Promise<void> {
       const lost = ticked.lost.map(({ id: of, losses, fate }) => ({ id: of, losses, fate }));
       expect(lost, "losses").to.deep.equal(expected.lost);
       const isTimed = (t: ModelTask) => t.ends !== null || ["scheduled", "retrying", "running"].includes(t.state);
-      expect(ticked.nextMs !== null, "something is due").to.equal([...model.tasks.values()].some(isTimed));
+      const isDue = [...model.tasks.values()].some(isTimed) || model.groups.ids.some((id) => model.groups.isOpen(id));
+      expect(ticked.nextMs !== null, "something is due").to.equal(isDue);
       return;
     }
     case "elapse":
@@ -248,7 +254,11 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
     keyedConcurrency: limitOf(world, s),
   });
   const verdicts = await Promise.all(
-    items.map((s) => submitter.tasks.submit(made(givenOf(world, s)), settings(s), waitsFor(idOf(s.id)))),
+    items.map((s, line) => {
+      const of = groupOf(s);
+      const submission = { ...made(givenOf(world, s)), ...(of !== undefined && { member: { group: of, line } }) };
+      return submitter.tasks.submit(submission, settings(s), waitsFor(idOf(s.id)));
+    }),
   );
   const watched = items.map(({ id }) => idOf(id)).filter(watches);
   await Promise.all(watched.map((id) => submitter.tasks.inspect(id, { result: false, listen: true })));
@@ -257,6 +267,7 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
     return model.submit({
       ...submission,
       share,
+      group: groupOf(s),
       caller: s.caller ? "bob" : "",
       delayed: s.delayed,
       limit: s.limit,
@@ -269,6 +280,29 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
   expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);
   for (const [i, s] of items.entries()) {
     expect(verdicts[i]?.snapshot).to.include({ queue: home(s), waiting: model.line(home(s)).length });
+  }
+}
+
+const groupOf = (s: SubmitOp): string | undefined => (s.grouped && !s.caller ? `group-${home(s)}` : undefined);
+
+async function group(world: World, call: Extract<Op, { op: "group" }>): Promise<void> {
+  const { model, engine, groups } = world;
+  const id = `group-${queueOf(call.queue)}`;
+  if (call.verb === "open") {
+    const opened = await engine.groups.open(
+      { id, caller: null, webhook: null },
+      engine.queues.settings(queueOf(call.queue)),
+    );
+    expect(typeof opened === "string" ? opened : "open").to.equal(model.groups.open(id));
+    if (typeof opened !== "string") groups.set(id, opened);
+  } else if (call.verb === "close") {
+    const opened = groups.get(id);
+    if (!opened) return;
+    await opened.close();
+    model.groups.close(id);
+  } else {
+    const order = await world.time.membersOf(id);
+    expect(await engine.groups.cancel(id)).to.equal(model.cancelGroup(id, order));
   }
 }
 

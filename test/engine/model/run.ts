@@ -151,7 +151,7 @@ async function runOnce(
   const messages = await Messages.open(redis, submitter);
   const world: World = {
     ...{ model, engine, submitter, time: new TimeTravel(redis, keys, model) },
-    ...{ leases: [], reservations: new Map(), serial: 0 },
+    ...{ leases: [], reservations: new Map(), groups: new Map(), serial: 0 },
   };
   const checker = new Checker(model);
   try {
@@ -166,6 +166,7 @@ async function runOnce(
         ...ids.map((id) => engine.tasks.inspect(id, { result: true })),
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
+      for (const id of model.groups.ids) checker.checkGroup(id, await engine.groups.inspect(id));
       await messages.check(model, step.call.op, instant);
       expect(healed, "verify").to.deep.equal([]);
       options.onCall?.(step.call);

@@ -202,6 +202,7 @@ export class TimeTravel {
   async remove(id: string): Promise<void> {
     const task = this.#model.tasks.get(id);
     if (!(task?.expired || task?.deleted) || task.died !== null) return;
+    this.#model.groups.left(task);
     this.#model.tasks.delete(id);
     await this.#redis.unlink(this.#key("task", id));
   }
@@ -216,6 +217,11 @@ export class TimeTravel {
     await this.#redis.hset(this.#key("ticked"), { at, held: 0, until: 0, graces: 0 });
     await this.#redis.hdel(this.#key("ticked"), "gap from", "gap to");
     return gap ? at + 1 : Infinity;
+  }
+
+  /** The members of a group, in the order in which they are canceled together. */
+  membersOf(group: string): Promise<string[]> {
+    return this.#redis.zrange(this.#key("memberStates", group), "0", "-1");
   }
 
   /** The span of a queue's rate passes. */

@@ -16,6 +16,8 @@ export interface ModelTask {
   holds: boolean;
   /** Null where the line is not fair. */
   readonly share: ModelShare | null;
+  /** Null for none. */
+  readonly group: string | null;
   /** In a fair line, the task of its key that joined before it. */
   before: Start | null;
   state: State;
@@ -130,6 +132,8 @@ export interface ModelSubmission {
   readonly present: boolean;
   readonly key?: string | null | undefined;
   readonly share: ModelShare | null;
+  /** The group that it joins; undefined for none. */
+  readonly group?: string | undefined;
 }
 
 /** Where a task is moved: one of the three. */
@@ -158,7 +162,11 @@ export const LONG_AGO = 1;
 export type NewTask = Pick<
   ModelTask,
   "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook" | "present" | "share"
-> & { readonly dated: boolean; readonly key?: string | null | undefined };
+> & {
+  readonly dated: boolean;
+  readonly key?: string | null | undefined;
+  readonly group?: string | undefined;
+};
 
 /** A task that has just been submitted. */
 export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "undoable">): ModelTask {
@@ -166,7 +174,7 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
     ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, class: s.priority },
     ...{ input: s.input, mediaType: s.mediaType },
     ...{ key: s.key ?? null, holds: false },
-    ...{ share: s.share, before: null, arrival: 0 },
+    ...{ share: s.share, before: null, arrival: 0, group: s.group ?? null },
     ...{
       present: s.present,
       deadline: s.dated ? Infinity : null,
