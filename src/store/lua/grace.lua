@@ -55,6 +55,9 @@ function Grace.note_tick(call, expected, from, to, paused)
     -- An older release notes no 'ended'.
     back, back_ended = whole(at) .. ' ' .. call.now_text, ended or whole(at)
     redis.call('HSET', key, 'back', back, 'back ended', back_ended)
+    -- Jumps and gaps before it: their times come again.
+    redis.call('HDEL', key, 'from', 'to', 'gap from', 'gap to')
+    jumped_from, jumped_to, gap_from, gap_to = nil, nil, nil, nil
   end
   local ended_by = math.min(now, expected or at)
   local grace = { ended_by = ended_by, next = ended_by, back = back, back_ended = tonumber(back_ended) }

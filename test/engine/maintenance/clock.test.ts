@@ -139,6 +139,17 @@ describe("a store whose clock is set back by an hour", function () {
     expect(await t.look("a")).to.include({ lost: 1 });
   });
 
+  it("and then forward, takes no earlier jump forward for the last one", async () => {
+    await t.submit({ id: "a" });
+    await t.reserve(1, { leaseMs: 1000 });
+    await t.redis.hset(t.key("ticked"), { from: Date.now() - 10 * HOUR_MS, to: Date.now() + HOUR_MS / 2 });
+    store.setAhead(0);
+    await t.engine.maintenance.tick(0);
+    await t.redis.zadd(t.key("leases"), "XX", Date.now() - 10, "a");
+    store.setAhead(HOUR_MS);
+    await ticking(async () => (await stateOf("a")) === "waiting");
+  });
+
   it("does not end a renewed lease", async () => {
     await t.submit({ id: "a" });
     const [task] = await t.reserve(1, { leaseMs: 1000 });
