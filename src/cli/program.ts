@@ -8,6 +8,7 @@ import { completeCommand, completionCommand } from "./commands/completion.ts";
 import { deadCommand } from "./commands/dead.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { getCommand } from "./commands/get.ts";
+import { groupCommand } from "./commands/group.ts";
 import { historyCommand } from "./commands/history.ts";
 import { initCommand } from "./commands/init.ts";
 import { keysCommand } from "./commands/keys.ts";
@@ -59,6 +60,7 @@ export function createProgram(): Command {
   for (const made of [
     submitCommand(),
     watchCommand(),
+    groupCommand(),
     getCommand(),
     statusCommand(),
     historyCommand(),

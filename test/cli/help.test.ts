@@ -50,6 +50,7 @@ describe("the help of each command", () => {
       'import { defineHandler } from "paihao";\nexport const hello = defineHandler({ queue: "hello", run: () => 1 });\n',
     );
     writeFileSync(path.join(dir, "input.json"), '{"seconds":0}');
+    writeFileSync(path.join(dir, "inputs.ndjson"), '{"seconds":0}\n{"seconds":0}\n');
     writeFileSync(path.join(dir, "keys"), `old:read:${"0".repeat(64)}\n`);
   });
   afterEach(async () => {
@@ -68,6 +69,9 @@ describe("the help of each command", () => {
     for (const id of ["report-7", "photo-7"]) await submit("countdown", { seconds: 0 }, id);
     for (const id of ["report-8", "report-9"]) await submit("countdown", { seconds: 0 }, id, "?delay=3600");
     for (const id of ["greet-1", "greet-2"]) await submit("greet", 1, id);
+    const headers = { "Content-Type": "application/x-ndjson" };
+    const lines = { method: "POST", headers, body: '{"seconds":0}\n' };
+    await server.send("/v1/queues/countdown/batches?group=upload-7", lines);
     for (const id of ["report-7", "photo-7"]) await server.until(id, "succeeded");
     await eventually(async () => (await server.send("/v1/queues/greet")).json.dead === 2);
     await backupStore({ url: storeUrl(), prefix: server.prefix, file: path.join(dir, "paihao.backup") }, log, () => {});

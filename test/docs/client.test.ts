@@ -39,7 +39,7 @@ describe("docs/client.md", function () {
   }
 
   it("has these programs, whose types are right", () => {
-    const programs = ["run.ts", "steps.ts", "errors.ts", "batch.ts", "link.ts", "webhook.ts"];
+    const programs = ["run.ts", "steps.ts", "group.ts", "errors.ts", "batch.ts", "link.ts", "webhook.ts"];
     expect(files).to.deep.equal(["queues/handlers.ts", ...programs]);
   });
 
@@ -66,6 +66,11 @@ describe("docs/client.md", function () {
     expect(await said("link.ts"))
       .to.match(/^(waiting\n)?(running\n)?succeeded\n/)
       .and.include("Hello, Ada!");
+  });
+
+  it("makes a group of them, and gets all results", async () => {
+    const results = (await said("group.ts")).trim().split("\n");
+    expect(results.map((line) => JSON.parse(line).data.text)).to.deep.equal(["Hello, Ada!", "Hello, Bob!"]);
   });
 
   it("verifies webhooks", async () => {

@@ -24,7 +24,7 @@ export function openView({ json = false }: { json?: boolean | undefined }): Prog
 const BAR = { width: 24, done: "█", left: "░" } as const;
 
 /** A bar and its percentage. */
-function barText(progress: Progress): string {
+export function barText(progress: Progress): string {
   const done = Math.round((Math.min(100, Math.max(0, progress.percent)) / 100) * BAR.width);
   return `${BAR.done.repeat(done)}${BAR.left.repeat(BAR.width - done)} ${percentText(progress)}`;
 }

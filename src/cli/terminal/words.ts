@@ -1,4 +1,5 @@
 import type { Status } from "../../client/status.ts";
+import type { Group } from "../../wire/group.ts";
 import type { Eta, Progress } from "../../wire/task.ts";
 
 /** A time for a person: `0.4 s`, `12 s`, `3 min`, `2 h 5 min`, `4 days`. */
@@ -71,6 +72,21 @@ export function statusText(status: Status, agoS = 0): string {
 
 function dueText(eta: Eta | null, agoS: number): string {
   return eta === null ? "due later" : `due in ${durationText(Math.max(0, eta.seconds - agoS))}`;
+}
+
+/** How far a group is in a few words. */
+export function groupText(group: Group): string {
+  const { state, total, index, eta, succeeded, failed, canceled, cancelRequested } = group;
+  const words: string[] = [cancelRequested && state === "pending" ? "stopping" : state];
+  words.push(`${succeeded + failed + canceled} of ${count(total, "task")} ended`);
+  for (const name of ["waiting", "scheduled", "running", "retrying", "failed", "canceled"] as const) {
+    if (group[name] > 0) words.push(`${group[name]} ${name}`);
+  }
+  if (index !== null) words.push(`the last at place ${index + 1} in line`);
+  if (eta !== null && eta.seconds > 0) {
+    words.push(`${eta.basis === "starting" ? "a worker is starting, " : ""}done in about ${durationText(eta.seconds)}`);
+  }
+  return words.join(", ");
 }
 
 /** The progress of a task in percent, with ~ if that is an estimate. */

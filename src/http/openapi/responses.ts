@@ -148,3 +148,12 @@ export const resultOrEvents: Response = {
 export const ENDED: readonly ErrorCode[] = ["canceled", "expired", "deleted"];
 /** The codes of tasks that failed. */
 export const FAILED: readonly ErrorCode[] = ["task-failed", "task-timeout", "worker-lost"];
+
+/** Responses that are also available as an HTML page. */
+export const alsoAsPages = (responses: Responses): Responses =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      { ...response, content: { ...response.content, "text/html": {} } },
+    ]),
+  );

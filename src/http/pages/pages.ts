@@ -65,7 +65,8 @@ function refuse(ctx: Context, error: ProblemError, { embedOrigins }: Api): boole
   if (!prefersHtml(ctx.get("Accept"))) return false;
   const route = routeOf(ctx);
   const { status } = error;
-  if (route === ROUTES.watch || route === ROUTES.watchQueue) replyMissingPage(ctx, error, embedOrigins);
+  if (route === ROUTES.watch || route === ROUTES.watchQueue || route === ROUTES.group)
+    replyMissingPage(ctx, error, embedOrigins);
   else if ((route === routes.dashboard || route === routes.dashboardView) && (status === 401 || status === 403)) {
     ctx.status = status;
     replyDashboard(ctx);

@@ -1,6 +1,6 @@
 import { headerRefs } from "../headers.ts";
 import { parameterRefs } from "../parameters.ts";
-import { empty, json, problems } from "../responses.ts";
+import { alsoAsPages, empty, json, problems } from "../responses.ts";
 import { schemaRef } from "../schemas/schemas.ts";
 import type { Operations } from "../types.ts";
 
@@ -8,25 +8,27 @@ import type { Operations } from "../types.ts";
 export const groupOperations: Operations<"group" | "groupEvents" | "groupResults" | "cancelGroup"> = {
   group: {
     summary: "How many tasks of a group are where, the place of the last, and when all will have ended",
-    description: "Its events if `Accept` prefers text/event-stream.",
+    description: "Its events if `Accept` prefers text/event-stream, an HTML page if it prefers text/html.",
     tags: ["Groups"],
     parameters: parameterRefs("If-None-Match", "Prefer-wait"),
     responses: {
       "200": {
         description: "The group is done or canceled. Or its events.",
         headers: headerRefs("ETag", "Preference-Applied"),
-        content: { "application/json": { schema: schemaRef("Group") }, "text/event-stream": {} },
+        content: { "application/json": { schema: schemaRef("Group") }, "text/html": {}, "text/event-stream": {} },
       },
-      "202": json(
-        "Some of its tasks have not ended, or it is open.",
-        "Group",
-        ...(["ETag", "Preference-Applied", "Retry-After", "Location"] as const),
-      ),
+      ...alsoAsPages({
+        "202": json(
+          "Some of its tasks have not ended, or it is open.",
+          "Group",
+          ...(["ETag", "Preference-Applied", "Retry-After", "Location"] as const),
+        ),
+      }),
       "304": empty(
         "The caller has the current version of the document.",
         ...(["ETag", "Preference-Applied", "Retry-After", "Location"] as const),
       ),
-      ...problems("unknown", "expired"),
+      ...alsoAsPages(problems("unknown", "expired")),
     },
   },
   groupEvents: {

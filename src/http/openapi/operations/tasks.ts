@@ -5,6 +5,7 @@ import { parameterRefs, submitParameters } from "../parameters.ts";
 import {
   accepted,
   acceptedTask,
+  alsoAsPages,
   ENDED,
   empty,
   FAILED,
@@ -84,15 +85,6 @@ export function submitOperations(
 export function submitOperation(handler: Handler): OperationText {
   return submit(`Submit to the queue ${handler.queue}`, inputBody(handler));
 }
-
-/** Responses that are also available as an HTML page. */
-const alsoAsPages = (responses: Responses): Responses =>
-  Object.fromEntries(
-    Object.entries(responses).map(([status, response]) => [
-      status,
-      { ...response, content: { ...response.content, "text/html": {} } },
-    ]),
-  );
 
 const monitor = (summary: string): OperationText => ({
   summary,

@@ -121,7 +121,7 @@ export function titleOf(task) {
  * @param {number} seconds
  * @param {(value: number) => number} round
  */
-function durationOf(seconds, round = Math.round) {
+export function durationOf(seconds, round = Math.round) {
   if (seconds < 60) return `${Math.max(1, round(seconds))} s`;
   const minutes = round(seconds / 60);
   if (minutes < 60) return `${minutes} min`;

@@ -10,7 +10,7 @@ import { findGroup } from "../../groups/find-group.ts";
 import { groupDocumentOf, groupPaths, groupVersion, hasEnded } from "../../groups/group-document.ts";
 import { followGroup } from "../../groups/group-events.ts";
 import { groupResults } from "../../groups/group-results.ts";
-import { prefersEvents } from "../../headers/accept.ts";
+import { prefersEvents, prefersHtml } from "../../headers/accept.ts";
 import { isAny, namesVersion } from "../../headers/etag.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { groupRetryAfterS, setRetryAfter } from "../../headers/retry-after.ts";
@@ -18,6 +18,7 @@ import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { EventStreams } from "../../live/event-streams.ts";
 import { longPoll, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
+import { replyGroupPage } from "../../pages/group/group-page.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
@@ -44,6 +45,10 @@ async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: Ev
   responseOf(ctx).varyBy("Accept");
   const { id } = ctx.params;
   const first = await findGroup(ctx, api, id);
+  if (prefersHtml(ctx.get("Accept"))) {
+    const canCancel = mayEnd(accessOf(ctx), first);
+    return replyGroupPage(ctx, groupDocumentOf(ctx, first), canCancel ? groupPaths.group(first.id) : "");
+  }
   if (prefersEvents(ctx.get("Accept"))) return await follow(ctx, api, watchers, streams, first);
   replyGroup(ctx, (await untilChanged(ctx, api, watchers, first)) ? await findGroup(ctx, api, id) : first);
 }
