@@ -115,7 +115,7 @@ export class World {
   readonly supervisor: Process;
   machines: readonly Machine[] = [];
   #pids = 0;
-  #observing: Promise<Observer> | undefined;
+  #observer: Observer | undefined;
 
   /** @param write gets the lines of the log, if they are wanted */
   constructor(seed: number, write?: (line: string) => void) {
@@ -154,11 +154,10 @@ export class World {
 
   /** What is left in the store when every task has ended and should not be. */
   async leftovers(): Promise<string[]> {
-    const { redis, keys } = await this.#observer();
     const found: string[] = [];
     for (const queue of QUEUES)
       for (const index of ["waiting", "scheduled", "leases"] as const) {
-        const count = await redis.zcard(keys.index(keys.tag(0), index, queue));
+        const count = await this.#observe(({ redis, keys }) => redis.zcard(keys.index(keys.tag(0), index, queue)));
         if (count > 0) found.push(`${count} tasks in ${index} of ${queue}`);
       }
     return [...found, ...(await this.disagreeing())];
@@ -166,16 +165,27 @@ export class World {
 
   /** The tasks that disagree with their index. */
   async disagreeing(): Promise<string[]> {
-    const { redis, scripts, keys } = await this.#observer();
-    const { disagreeing } = await verify(redis, scripts, keys, { heal: false });
+    const { disagreeing } = await this.#observe(({ redis, scripts, keys }) =>
+      verify(redis, scripts, keys, { heal: false }),
+    );
     return disagreeing.map((id) => `${id} disagrees with its index`);
   }
 
-  #observer(): Promise<Observer> {
-    this.#observing ??= connect(URL, "observer", this.log).then((redis) => ({
-      ...{ redis, scripts: scriptsOf(redis), keys: new Keys(this.config.keyPrefix, this.config.partitions) },
-    }));
-    return this.#observing;
+  /** Asks the store until it answers: while it stands still, connections are replaced. */
+  async #observe<T>(ask: (observer: Observer) => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        this.#observer ??= await this.#connect();
+        return await ask(this.#observer);
+      } catch {
+        await delay(RESTART_MS);
+      }
+    }
+  }
+
+  async #connect(): Promise<Observer> {
+    const redis = await connect(URL, "observer", this.log);
+    return { redis, scripts: scriptsOf(redis), keys: new Keys(this.config.keyPrefix, this.config.partitions) };
   }
 }
 
