@@ -4,7 +4,8 @@ import { fullRetryAfterS, pendingRetryAfterS, retryAfterOf } from "../../../src/
 import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
 
 const snapshot = (meanMs: number | null, slots = 1) => ({ meanMs, slots }) as QueueSnapshot;
-const eta = (seconds: number) => ({ seconds, basis: "queue" }) as unknown as Parameters<typeof pendingRetryAfterS>[0];
+const eta = (seconds: number, basis = "queue") =>
+  ({ seconds, basis }) as unknown as Parameters<typeof pendingRetryAfterS>[0];
 
 describe("Retry-After", () => {
   it("is the estimated start of a waiting task, from 1 to 300 s", () => {
@@ -27,6 +28,8 @@ describe("Retry-After", () => {
     expect(pendingRetryAfterS(null, snapshot(8000), 3000, 0)).to.equal(5);
     expect(pendingRetryAfterS(null, snapshot(8000), 9000, 0)).to.equal(1);
     expect(pendingRetryAfterS(null, snapshot(null), 3000, 0)).to.equal(2);
+    expect(pendingRetryAfterS(null, snapshot(8000), null, 0)).to.equal(2);
+    expect(pendingRetryAfterS(eta(0, "running"), snapshot(null), 3000, 0)).to.equal(2);
   });
 
   it("is the estimated time until a full queue has room, or 5 s without an estimate", () => {
