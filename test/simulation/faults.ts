@@ -3,7 +3,7 @@ import type { Machine, World } from "./world.ts";
 
 /** Mean time between two faults, ms. */
 const PAUSE_MS = 30_000;
-/** The longest jump of the store's clock, ms. */
+/** How wrong the store's clock is at most, ms. */
 const LONGEST_JUMP_MS = 3_600_000;
 
 /** What goes wrong with a process, or with the store. Each resolves when a machine is back. */
@@ -27,7 +27,7 @@ const FAULTS: Readonly<Record<string, (world: World, machine: Machine) => Promis
   "silent connections": async ({ network, chance }, { process }) => network.silence(process, chance()),
   isolation: async ({ network, chance }, { process }) => network.isolate(process, chance() * 15_000),
   "jump of the store's clock": async ({ store, chance }) => {
-    store.aheadMs += Math.round((chance() < 0.5 ? 1 : -1) * LONGEST_JUMP_MS ** chance());
+    store.aheadMs = Math.round((chance() < 0.5 ? 1 : -1) * LONGEST_JUMP_MS ** chance());
   },
 };
 
@@ -43,7 +43,7 @@ export class Faults {
 
   /** Lets them strike until a virtual time, and ends them all. */
   async strike(untilMs: number): Promise<void> {
-    const { time, chance, machines, log } = this.#world;
+    const { time, chance, machines, log, store } = this.#world;
     const names = Object.keys(FAULTS);
     const underway: unknown[] = [];
     for (;;) {
@@ -58,5 +58,7 @@ export class Faults {
       underway.push(FAULTS[name]?.(this.#world, machine));
     }
     await Promise.all(underway);
+    // Scheduled tasks stay at the times that they were given by the clock, however often it is set back: now all have come.
+    store.aheadMs = LONGEST_JUMP_MS;
   }
 }
