@@ -17,9 +17,14 @@ export interface Calls {
 /** Submits the nth task of its kind, and does with it what callers do. */
 export type Kind = (calls: Calls, n: number) => Promise<unknown>;
 
-async function call(calls: Calls, method: string, path: string, more: { input?: unknown; headers?: object } = {}) {
-  const { input, headers } = more;
-  const body = input === undefined ? {} : { body: JSON.stringify(input) };
+async function call(
+  calls: Calls,
+  method: string,
+  path: string,
+  more: { input?: unknown; text?: string; headers?: object } = {},
+) {
+  const { input, headers, text = input === undefined ? undefined : JSON.stringify(input) } = more;
+  const body = text === undefined ? {} : { body: text };
   for (let tries = 0; ; tries += 1) {
     try {
       const answer = await fetch(calls.url() + path, {
@@ -27,7 +32,8 @@ async function call(calls: Calls, method: string, path: string, more: { input?: 
         signal: AbortSignal.timeout(PATIENCE_MS),
       });
       await answer.text();
-      return { status: answer.status, id: answer.headers.get("x-request-id") ?? "" };
+      const { status, headers: told } = answer;
+      return { status, id: told.get("x-request-id") ?? "", location: told.get("location") ?? "" };
     } catch (error) {
       // The server is being restarted.
       if (tries === 50) throw error;
@@ -54,9 +60,22 @@ export const KINDS: readonly Kind[] = [
   (calls, n) => submit(calls, "flaky", { doomed: n % 10 === 0 }),
   (calls) => submit(calls, "plain", null, `?webhook=${encodeURIComponent(calls.hook)}`),
   (calls) => submit(calls, "plain", null, "?delay=2"),
+  // Nobody looks at it again.
+  (calls) => submit(calls, "plain", null, "?delay=8&presence=5"),
   async (calls) => {
     const { id } = await submit(calls, "plain", null);
     await call(calls, "GET", `/v1/requests/${id}/events`, { headers: { Accept: "text/event-stream" } });
+  },
+  (calls, n) => submit(calls, "batch", { doomed: n % 10 === 0 }),
+  // Some are refused.
+  (calls, n) => submit(calls, "limited", { account: `account-${n % 3}` }),
+  async (calls, n) => {
+    const headers = { "Content-Type": "application/x-ndjson" };
+    const text = "null\n".repeat(10);
+    const query = `?group=true&webhook=${encodeURIComponent(calls.hook)}`;
+    const { location } = await call(calls, "POST", `/v1/queues/plain/batches${query}`, { text, headers });
+    if (n % 10 === 0) await call(calls, "DELETE", location);
+    else await call(calls, "GET", `${location}/results?follow=true`);
   },
   async (calls) => {
     const { id } = await submit(calls, "trip", { fails: false });

@@ -4,7 +4,28 @@ import { defineHandler, giveUp } from "paihao";
 
 const WORK_MS = 20;
 
-export const plain = defineHandler({ queue: "plain", lease: "3s", run: () => delay(WORK_MS, "done") });
+export const plain = defineHandler({
+  queue: "plain",
+  lease: "3s",
+  run: () => delay(WORK_MS, "done"),
+});
+
+export const batch = defineHandler<{ doomed: boolean }>({
+  queue: "batch",
+  lease: "3s",
+  batch: { max: 8, wait: "50ms" },
+  run: async (inputs) => {
+    await delay(WORK_MS);
+    return inputs.map(({ doomed }) => (doomed ? giveUp({ status: 422, title: "Not this one" }) : "done"));
+  },
+});
+
+export const limited = defineHandler<{ account: string }>({
+  queue: "limited",
+  lease: "3s",
+  limit: { waiting: 2, running: 1, by: ({ account }) => account },
+  run: () => delay(10 * WORK_MS, "done"),
+});
 
 export const fair = defineHandler<{ tenant: string }>({
   queue: "fair",
