@@ -21,7 +21,7 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A command that cannot go on. The message is for a person; nothing else is printed. */
+/** Ends a command. Its message is for a person; nothing else is printed. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: ExitCode;

@@ -153,7 +153,7 @@ class Member implements MemberMetrics {
     return answer.ready;
   }
 
-  /** Sends it its settings, and waits for what becomes of it. */
+  /** Sends it its settings, and waits until it is ready, refuses or ends. */
   async #instruct(forked: Worker): Promise<StartEnd> {
     // A message that arrives before it listens is lost.
     await once(forked, "message");

@@ -7,13 +7,13 @@ import { ask } from "./server.ts";
 import { plain } from "./terminal/print.ts";
 import { ageText } from "./terminal/words.ts";
 
-/** What the handler of a task threw last; null if it threw nothing, or this caller may not know. */
+/** What the handler of a task threw last; null if it threw nothing, or this caller may not see it. */
 export async function lastErrorOf(task: Target, state: Status["state"]): Promise<string | null> {
   if (!["failed", "retrying"].includes(state)) return null;
   return lastErrorIn(await timelineOf(task));
 }
 
-/** What happened to a task; null if this caller may not know. */
+/** What happened to a task; null if this caller may not see it. */
 async function timelineOf(task: Target): Promise<Timeline | null> {
   // A signed link does not allow reading it.
   if (task.query !== "") return null;

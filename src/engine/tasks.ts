@@ -101,7 +101,7 @@ export class Tasks {
     return this.#parts.inspector.inspect(id, options);
   }
 
-  /** Keeps a task with a presence, as a look does that attends. @throws ProblemError store-unavailable */
+  /** Counts as a look at a task with a presence. @throws ProblemError store-unavailable */
   attend(task: Attendance): Promise<AttendVerdict> {
     return this.#parts.batched.attend(task);
   }

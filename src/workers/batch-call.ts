@@ -4,7 +4,7 @@ import type { Place } from "./place.ts";
 
 /** The dependencies of {@link BatchCall}. */
 export interface BatchCallParts {
-  /** Most tasks. */
+  /** Maximum number of tasks. */
   readonly max: number;
   /** How long it waits for more tasks, ms. */
   readonly waitMs: number;
@@ -49,7 +49,7 @@ export class BatchCall {
       if (this.#slot) this.close();
     };
     if (parts.waitMs > 0) this.#timer = setTimeout(waited, parts.waitMs);
-    // The tasks that were taken together still join.
+    // Tasks that were taken together still join.
     else queueMicrotask(waited);
   }
 
@@ -58,7 +58,7 @@ export class BatchCall {
     return this.#closed ? 0 : this.#parts.max - this.#seats;
   }
 
-  /** The place of another task; there must be room. */
+  /** Seats another task; there must be room. */
   join(): Place {
     this.#seats += 1;
     this.#reading += 1;
@@ -88,7 +88,7 @@ export class BatchCall {
     };
   }
 
-  /** Gives it the slot that it waits for. */
+  /** Called with the slot that it waits for. */
   begin(slot: Place): void {
     this.#slot = slot;
     if (this.#waited) this.close();
@@ -103,7 +103,7 @@ export class BatchCall {
     this.#runIfReady();
   }
 
-  /** It gets no slot: its tasks return to their places in line. */
+  /** Ends it without a slot: its tasks return to their places in line. */
   handBack(): void {
     this.#handedBack = true;
     for (const { attempt } of [...this.#joined]) attempt.abort("shutdown");

@@ -40,7 +40,7 @@ export class BatchCalls {
     this.#times = parts.times ?? new CallTimes();
   }
 
-  /** How many tasks have room besides those for free slots. */
+  /** For how many tasks there is room, in addition to those for free slots. */
   get room(): number {
     return this.#roomOfCall + this.#early * this.#parts.batch.max;
   }
@@ -54,7 +54,7 @@ export class BatchCalls {
     return Math.max(0, this.#ending - this.#waiting.length);
   }
 
-  /** The place of another task; undefined if there is no slot for it. */
+  /** Seats another task; undefined if there is no slot for it. */
   join(): Place | undefined {
     if (this.#gathering && this.#roomOfCall > 0) return this.#gathering.join();
     const call = this.#open(this.#parts.batch);
@@ -62,7 +62,7 @@ export class BatchCalls {
     return call?.join();
   }
 
-  /** The place of a task in a call of its own; undefined if there is no slot for it. */
+  /** Seats a task in a call of its own; undefined if there is no slot for it. */
   alone(): Place | undefined {
     return this.#open({ max: 1, waitMs: 0 })?.join();
   }

@@ -1,10 +1,10 @@
 /** The next call is filled when this share of the usual time of a call has passed. */
 const ASK_AFTER = 0.75;
-/** Its tasks are handed back if the running call takes longer than so many times the usual. */
+/** Its tasks are handed back if the running call takes longer than this many times the usual time. */
 const GIVE_UP_AFTER = 2;
-/** Only calls that are usually shorter are worth it, ms: for longer ones a round trip to the store hardly matters. */
+/** Longest usual time of a call for which the next one is filled early, ms: beyond it a round trip to the store hardly matters. */
 const LONGEST_MS = 50;
-/** How many calls must have been seen. */
+/** How many calls must have been measured. */
 const LEAST = 4;
 /** The weight of the latest call in mean and deviation. */
 const WEIGHT = 0.1;
@@ -18,7 +18,7 @@ export interface EarlyFill {
 /** How long the calls of a handler usually take, and what follows from that for the next one. */
 export class CallTimes {
   #meanMs = 0;
-  /** Of the mean, on average. */
+  /** The average deviation from the mean. */
   #deviationMs = 0;
   #calls = 0;
 

@@ -5,11 +5,11 @@ import type { Place } from "./place.ts";
 /** The options of {@link Slots}. */
 export interface SlotsOptions {
   readonly count: number;
-  /** Most tasks of a slot. */
+  /** Maximum number of tasks in a slot. */
   readonly perSlot: number;
   readonly occupancy: Occupancy;
   readonly log: Logger;
-  /** How many tasks have room besides those for free slots; default none. */
+  /** For how many tasks there is room, in addition to those for free slots; default none. */
   readonly more?: (() => number) | undefined;
   /** Called when a handler has ended. */
   onFreed(): void;
@@ -28,7 +28,7 @@ export class Slots {
   #busy = 0;
   /** Abandoned handlers, which continue after their signal. */
   #overdue = 0;
-  /** Running handlers, and those of whose tasks some end is being reported to the store. */
+  /** Handlers that run, or for whose tasks an end is being reported to the store. */
   #inHand = 0;
   /** Tasks that were requested. */
   #claimed = 0;

@@ -84,9 +84,9 @@ export class Taker implements Role {
   readonly #silent = new Set<number>();
   #requests = 0;
   #standby: Standby | undefined;
-  /** Something may have changed since the last round: the next request does not wait. */
+  /** Whether something may have changed since the last round: then the next request does not wait. */
   #woken = true;
-  /** The line was empty at the last reply. */
+  /** Whether the line was empty at the last reply. */
   #lineEmpty = false;
   #stopped = false;
 

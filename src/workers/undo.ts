@@ -139,7 +139,7 @@ function problemOf({ result }: Failure, names: readonly string[]): Failure["resu
   const problem = JSON.parse(Buffer.from(result.body).toString("utf8")) as Record<string, unknown>;
   const detail =
     names.length > 0
-      ? "The work of the task could not be undone: the steps that are named still stand."
+      ? "The work of the task could not be undone: the named steps are still in effect."
       : "The steps of the task were undone, but the undo of the task as a whole failed.";
   return problemResult({
     ...problem,

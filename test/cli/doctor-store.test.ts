@@ -77,7 +77,7 @@ describe("paihao doctor, on a store that answers but does not work", function ()
     expect(code).to.equal(0);
     const queues = found.filter(({ check }) => check === "queues").map(({ message }) => message);
     expect(queues).to.deep.equal([
-      "no live worker takes from default, in which 1 wait",
+      "no live worker takes tasks from default, where 1 wait",
       "gated is orphaned: neither a live worker nor HANDLERS here has a handler for it (1 waiting)",
     ]);
     const working = await startServer({ REDIS_URL: redis.url, KEY_PREFIX: "left" });
@@ -91,7 +91,7 @@ describe("paihao doctor, on a store that answers but does not work", function ()
     expect(code).to.equal(1);
     expect(found).to.deep.include({
       ...{ check: "settings", level: "warning", message: "nothing reads CONCURENCY" },
-      advice: "is CONCURRENCY meant? Rename it",
+      advice: "did you mean CONCURRENCY? Rename it",
     });
     expect(named(found, "keys")).to.match(/^API_KEYS_FILE is "nowhere", expected a file to read: ENOENT/);
   });

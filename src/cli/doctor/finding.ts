@@ -13,12 +13,12 @@ export function ok(check: string, message: string): Finding {
   return { check, level: "ok", message };
 }
 
-/** Works, but not as well as it should, or not forever. */
+/** A finding that does not keep the server from working, but should be corrected. */
 export function warning(check: string, message: string, advice: string): Finding {
   return { check, level: "warning", message, advice };
 }
 
-/** Keeps the server from starting or from working. */
+/** A finding that keeps the server from starting or from working. */
 export function failure(check: string, message: string, advice: string): Finding {
   return { check, level: "error", message, advice };
 }

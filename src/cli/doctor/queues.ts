@@ -29,7 +29,7 @@ function findingOf({ snapshot, dead }: QueueRow, handled: ReadonlySet<string>): 
   if (workers > 0) return [];
   if (handled.has(queue) || isInternalQueue(queue)) {
     if (waiting === 0) return [];
-    const text = `no live worker takes from ${queue}, in which ${waiting} wait`;
+    const text = `no live worker takes tasks from ${queue}, where ${waiting} wait`;
     return [warning(CHECK, text, "start one: paihao start, with ROLE=worker beside API processes")];
   }
   if (waiting + scheduled + running + dead === 0) return [];

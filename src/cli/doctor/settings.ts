@@ -7,7 +7,11 @@ import { type Finding, failure, ok, warning } from "./finding.ts";
 /** Variables that are probably misspelt: the server ignores them silently. */
 export function checkVariables(): Finding[] {
   return misspeltVariables().map(({ name, meant }) =>
-    warning("settings", `nothing reads ${name}`, meant === undefined ? "remove it" : `is ${meant} meant? Rename it`),
+    warning(
+      "settings",
+      `nothing reads ${name}`,
+      meant === undefined ? "remove it" : `did you mean ${meant}? Rename it`,
+    ),
   );
 }
 

@@ -90,7 +90,7 @@ export class Batch<Item, Verdict> {
     });
   }
 
-  /** The same of several items; never rejects. */
+  /** Adds several items; never rejects. */
   addAll(partition: number, items: readonly Item[]): Promise<readonly PromiseSettledResult<Verdict>[]> {
     if (items.length === 0) return Promise.resolve([]);
     return new Promise((resolve) => {

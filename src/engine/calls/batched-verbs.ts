@@ -5,7 +5,7 @@ import type { Homes } from "../partitions/homes.ts";
 import { DEAD_CAP } from "../settings.ts";
 import { Batch } from "./batch.ts";
 
-/** The verbs that need little more than their script, each on one task. The calls of one turn of the event loop travel together. */
+/** Verbs on one task that do little more than call their script. The calls of one turn of the event loop are sent together. */
 export type BatchedVerbs = ReturnType<typeof batchedVerbs>;
 
 export function batchedVerbs(scripts: Scripts, keys: Keys, homes: Homes, metrics: Metrics) {

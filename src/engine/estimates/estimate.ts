@@ -5,7 +5,7 @@ import { type Forecast, forecastTurnovers } from "./forecast.ts";
 import { turnoversBefore } from "./turnovers.ts";
 import { forecastStart } from "./worker-start.ts";
 
-/** Shorter times are given to the millisecond, longer ones to a tenth of a second, which is at most a hundredth of them. */
+/** Shorter times are rounded to a millisecond, longer ones to a tenth of a second, which is at most 1 % of them. */
 const FINE_BELOW_MS = 10_000;
 
 /** A time in seconds, as callers see it. */
@@ -54,7 +54,7 @@ interface Place {
 
 const AT_ONCE: Forecast = { lowMs: 0, middleMs: 0, highMs: 0 };
 
-/** When a waiting task will start, by the slots there are; null if unknown. */
+/** When a waiting task will start with the present slots; null if unknown. */
 function forecastWait(snapshot: QueueSnapshot, task: Place): Forecast | null {
   const { slots, samples, meanMs, variance, misses, slowMeanMs, slowMisses } = snapshot;
   if (task.index === null || slots === 0) return null;
@@ -65,7 +65,7 @@ function forecastWait(snapshot: QueueSnapshot, task: Place): Forecast | null {
   const service = { meanMs, variance, samples, misses, slowMeanMs, slowMisses };
   const forecasts: Forecast[] = [];
   if (turnovers > 0) forecasts.push(forecastTurnovers({ turnovers, slots, agesMs, unsureMs, ...service }));
-  // The tasks of its key that go first, as if each ended with its first attempt; how long the current ones have been running is unknown.
+  // Assumes that each earlier task of its key ends with its first attempt; how long the current ones have been running is unknown.
   const atOnce = Math.min(task.turn?.limit ?? slots, slots);
   if (ends > 0) forecasts.push(forecastTurnovers({ turnovers: ends, slots: atOnce, agesMs: [], ...service }));
   return {
@@ -75,14 +75,14 @@ function forecastWait(snapshot: QueueSnapshot, task: Place): Forecast | null {
   };
 }
 
-/** Of how many slots the ages of their tasks are given: forecasts take no more into account. */
+/** How many slots a forecast takes into account. */
 const AGES = 16;
 
-/** The same once a first worker has started, which then takes as many tasks as it has slots, all at once. */
+/** The same while no worker is there: the first one will take as many tasks as it has slots, all at once. */
 function afterStart(snapshot: QueueSnapshot, task: Place, starting: WorkerStart): Eta | null {
   const { slots, samples } = starting;
   const turn = task.turn ?? null;
-  // What a lost worker still holds returns to its place before.
+  // The tasks of a lost worker return to their places in front.
   const back = snapshot.running;
   const place: Place = {
     index: task.index === null ? null : task.index + back,

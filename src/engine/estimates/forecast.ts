@@ -7,9 +7,9 @@ export interface Busy {
   readonly slots: number;
   /** How long some of the running tasks have been running; may be empty. */
   readonly agesMs: readonly number[];
-  /** How far off these may be, ms: a standard deviation; default 0. */
+  /** The standard deviation of their error, ms; default 0. */
   readonly unsureMs?: number;
-  /** Of the service times: exponentially weighted mean and variance, and how many there were, from 1. */
+  /** The service times: exponentially weighted mean and variance, and their number, from 1. */
   readonly meanMs: number;
   readonly variance: number;
   readonly samples: number;

@@ -16,10 +16,11 @@ const MINUTE_MS = 60_000;
 const HEADROOM = 1.1;
 
 /**
- * How many slots would start a newcomer within `targetWaitMs`, and keep up with what arrives; at least 1, but 0 after a minute without work. With c busy slots one
- * becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this is solved for c.
- * Slots that take several tasks are full then. The present number of slots does not matter, so that the answer is the same while an autoscaler is still starting workers. Null
- * if unknown: the queue is paused, its circuit breaker is open, or it has work and a worker, but no target or no history.
+ * How many slots would start a newcomer within `targetWaitMs`, and keep up with what arrives; at least 1, but 0 after a minute without
+ * work. With c busy slots one becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this
+ * is solved for c. Slots that take several tasks count as full. The present number of slots does not matter, so that the answer stays the
+ * same while an autoscaler starts workers. Null if unknown: the queue is paused, its circuit breaker is open, or it has work and a worker,
+ * but no target or no history.
  */
 export function slotsWanted(
   { snapshot, acceptedLastMinute, finishedLastMinute }: QueueFacts,

@@ -4,26 +4,26 @@ import type { QueueSnapshot, SlotBatch } from "../../store/verbs/scripts.ts";
 export interface Turnovers {
   readonly turnovers: number;
   readonly agesMs: readonly number[];
-  /** How far off these may be, ms: a standard deviation. */
+  /** The standard deviation of their error, ms. */
   readonly unsureMs: number;
-  /** Whether it may start at once all the same, since some call may still wait for more tasks. */
+  /** Whether it may start at once nevertheless, because a call may still be waiting for more tasks. */
   readonly perhapsNow: boolean;
 }
 
-/** By this share of the time over which its tasks were taken, the begin of a call is uncertain: as measured (test/shared/batch-line-simulation.ts). */
+/** How uncertain the start of a call is, as a share of the time over which its tasks were taken; measured by test/shared/batch-line-simulation.ts. */
 const UNSURE = 0.8;
 
 type LineFigures = Pick<QueueSnapshot, "running" | "slots" | "agesMs" | "batch">;
 
 /**
- * What a task with so many before it in line waits for; 0 turnovers or fewer: it starts at once. Where a slot has one call with several
- * tasks, the task waits for calls, not for the tasks in them, and it may also join a call that still waits for more.
+ * What a task waits for, by the number of tasks before it in line; with 0 turnovers or fewer it starts at once. If a slot runs one call with
+ * several tasks, the task waits for calls, not for the tasks in them, and it may join a call that still waits for more.
  */
 export function turnoversBefore(line: LineFigures, before: number): Turnovers {
   const { running, slots, agesMs, batch } = line;
   if (!batch) return { turnovers: before + running - slots + 1, agesMs, unsureMs: 0, perhapsNow: false };
   const calls = callsOf(line, batch);
-  // While others wait, no slot has room, however few calls can be told apart; unless tasks have just been taken, and those are next.
+  // If tasks wait in line, every slot is full, even if fewer calls can be recognised; except just after tasks were taken.
   const full = before > 0 && !calls.waits;
   const room = full ? 0 : calls.room;
   const count = full ? Math.min(running, slots) : calls.count;
@@ -33,14 +33,14 @@ export function turnoversBefore(line: LineFigures, before: number): Turnovers {
   return { turnovers, agesMs: calls.agesMs, unsureMs: calls.unsureMs, perhapsNow };
 }
 
-/** The calls that run. */
+/** The running calls. */
 interface Calls {
   readonly count: number;
-  /** Whether the latest waits for more tasks. */
+  /** Whether the latest call still waits for more tasks. */
   readonly waits: boolean;
-  /** How many more tasks the one that waits for more takes. */
+  /** How many more tasks that call takes. */
   readonly room: number;
-  /** For how long they have run; not of all, if only some of the tasks are known. */
+  /** How long they have been running; some are missing if not all tasks are known. */
   readonly agesMs: readonly number[];
   readonly unsureMs: number;
 }
@@ -53,8 +53,8 @@ interface Group {
 }
 
 /**
- * The store knows tasks, not calls. Those of one call were taken within its wait and are at most so many; and each call begins with the last
- * task that joined it. The oldest come first, since a slot takes no others before its call is full or has waited.
+ * Groups tasks into calls, since the store only knows tasks. A call has at most `max` tasks, all taken within `waitMs`, and begins when the
+ * last of them has joined. Starts with the oldest task, since a call is filled before the next one is.
  */
 function callsOf({ running, slots, agesMs }: LineFigures, { max, waitMs }: SlotBatch): Calls {
   if (agesMs.length === 0) return { count: Math.min(running, slots), waits: false, room: 0, agesMs, unsureMs: 0 };
@@ -71,14 +71,14 @@ function callsOf({ running, slots, agesMs }: LineFigures, { max, waitMs }: SlotB
   const count = Math.min(slots, Math.max(groups.length, Math.ceil(running / max)));
   const latest = groups.at(-1);
   const waits = latest !== undefined && latest.oldestMs < waitMs;
-  // The others have at most as many as they may.
+  // All calls but the latest have at most `max` tasks.
   const tasks = latest ? Math.max(latest.tasks / known, running - (count - 1) * max) : max;
   return {
     count,
     waits,
     room: waits ? Math.max(0, Math.floor(max - tasks)) : 0,
     agesMs: groups.map(({ youngestMs }) => youngestMs),
-    // Of a few tasks of several calls it is not certain which belong together.
+    // If only some of the tasks are known, they may be grouped wrongly.
     unsureMs: known < 1 && groups.length > 1 ? (UNSURE * spread) / groups.length : 0,
   };
 }

@@ -2,18 +2,18 @@ import { SHARED } from "../../store/constants.ts";
 import type { WorkerStart } from "../../store/verbs/scripts.ts";
 import type { Forecast } from "./forecast.ts";
 
-/** How much starts vary before it is known: the standard deviation of their logarithms. It counts as much as so many starts. */
+/** The assumed standard deviation of the logarithms of start times, and how many observed starts this assumption weighs as much as. */
 const USUAL = { deviation: 0.25, starts: 0.5 } as const;
-/** Few starts vary less than those to come, and not as this distribution: `npm run bench -- estimates` comes nearest to 80 with this. */
+/** Widens the range, since a few past starts vary less than future ones; with this factor `npm run bench -- estimates` comes nearest to 80. */
 const WIDER = 1.4;
 /** The number of equally weighted starts that determine a mean as well as the exponentially weighted ones. */
 const MAX_EFFECTIVE_STARTS = 2 / SHARED.minStartWeight - 1;
-/** The store keeps times in whole milliseconds; and a start that is still to come takes some time. */
+/** The shortest time of a start that is still to come: the store keeps whole milliseconds. */
 const LEAST_MS = 1;
 
 /**
- * Forecasts when the first worker of a queue will have started, as the log-logistic distribution does: for a start that takes longer than
- * usual, the rest and its spread grow with the time that has already passed.
+ * Forecasts when the first worker of a queue will have started, by a log-logistic distribution: the longer a start has taken beyond the
+ * usual time, the longer and the less certain is the rest.
  */
 export function forecastStart({ elapsedMs, declaredMs, meanMs, variance, samples }: WorkerStart): Forecast {
   const starts = declaredMs === null ? Math.min(samples, MAX_EFFECTIVE_STARTS) : 0;

@@ -5,8 +5,8 @@ import { estimate } from "../estimates/estimate.ts";
 type Members = Pick<GroupRow, "counts" | "turn" | "dueMs" | "begunMs">;
 
 /**
- * When the last member of a group will have ended: of those in line the last one, of those that are scheduled or retry the one due last,
- * of those that run the one that began last, each with its service time. Null if any of them is unknown.
+ * When the last member of a group will have ended. Compares the last member in line, the scheduled or retrying one that is due last, and the
+ * running one that began last, each with its service time. Null if any of them is unknown.
  * @param index place of the last member in line over all partitions
  */
 export function estimateEnd(

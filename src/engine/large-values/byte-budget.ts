@@ -66,7 +66,7 @@ export class ByteBudget {
     this.#admit();
   }
 
-  /** @param newcomer is told by its claim alone */
+  /** @param newcomer its caller reads `granted`, so `go` is not called */
   #admit(newcomer?: Waiter): void {
     for (const claim of this.#line) {
       if (this.#inFlight + claim.bytes > this.#max) return;

@@ -26,7 +26,7 @@ interface BulkStep {
 /** The result of a step. */
 export interface BulkDone {
   readonly matched: number;
-  /** How many have changed: the others were in another state by then. */
+  /** How many were changed; the others were in another state by then. */
   readonly done: number;
   readonly looked: number;
   readonly next: BulkPlace | null;

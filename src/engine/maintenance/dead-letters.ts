@@ -3,8 +3,8 @@ import { BATCH_LIMIT, type PagePart, type Place, type RetryVerdict, type Scripts
 import { newCall } from "../calls/new-call.ts";
 
 /**
- * Verbs on all dead tasks of a queue. Each call processes, in each partition, as many of the oldest tasks as were dead when it began, each
- * once, so that it ends even if tasks keep dying.
+ * Verbs on all dead tasks of a queue. Each call counts the dead tasks of each partition at its beginning, and processes that many of the
+ * oldest, each once: it ends even if tasks keep dying.
  */
 export class DeadLetters {
   readonly #scripts: Pick<Scripts, "page" | "queue" | "deleteDead">;

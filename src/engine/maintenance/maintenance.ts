@@ -47,8 +47,8 @@ export class Maintenance {
   }
 
   /**
-   * Cancels tasks past their deadline or that nobody looks at, promotes due ones, reclaims lost ones and purges old dead ones, in all queues of a partition,
-   * with or without a handler here.
+   * Cancels tasks past their deadline or that nobody looks at, promotes due ones, reclaims lost ones and purges old dead ones: in all queues
+   * of a partition, with or without a handler here.
    * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
    * @throws ProblemError store-unavailable
    */

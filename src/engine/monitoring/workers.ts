@@ -113,7 +113,7 @@ export class Workers {
   }
 }
 
-/** Reads "ttl JSON", of which `leftMs` are left; a program that leases tasks may have reported nothing. */
+/** Parses "ttl JSON", given how much of the TTL is left; a program that leases tasks may have reported nothing. */
 function aboutOf(stored: string, nowMs: number, leftMs: number): { about: AboutWorker; seenMs: number | null } {
   const space = stored.indexOf(" ");
   const ttlMs = Number(stored.slice(0, space));

@@ -45,8 +45,8 @@ export interface OpenedEngine {
 
 /**
  * Connects to a store, checks that it suits the configuration, and creates an engine on it.
- * @throws StartError if the store is too old, takes no writes or not from its user, has data of a version that this release cannot work with, was used with another number of
- *   partitions, or cannot provide the configured durability
+ * @throws StartError if the store is too old, refuses writes (all, or those of its user), has data of a version that this release cannot
+ *   work with, was used with another number of partitions, or cannot provide the configured durability
  */
 export async function openEngine(
   config: Config,

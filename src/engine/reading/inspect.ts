@@ -27,7 +27,7 @@ export interface Inspection
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
   /** Finished, and the result has expired. */
   readonly expired: boolean;
-  /** What has canceled it, if that was no caller: its deadline, or that nobody looked at it. */
+  /** Why it was canceled, if not by a caller: its deadline passed, or nobody looked at it. */
   readonly canceledBy: "deadline" | "abandoned" | null;
   readonly caller: string | null;
   /** Only if requested and available. */
@@ -69,7 +69,7 @@ export interface InspectOptions {
    * yes.
    */
   allowed?(task: Inspection): boolean;
-  /** Whether this is a look that keeps a task with a presence. Default: no. */
+  /** Whether this look counts for the presence of the task. Default: no. */
   attends?(task: Inspection): boolean;
   /** A longer result is not read, and is null. Default: no limit. */
   readonly maxBytes?: number;
@@ -106,7 +106,7 @@ export class Inspector {
   /** Looks that add this process to the listeners of a task. */
   readonly #watches: Batch<InspectItem, PlacedTask>;
 
-  /** @param process what records call this process */
+  /** @param process the name of this process in records */
   constructor({ scripts, keys, homes, others, values, batched }: InspectorParts, process: string) {
     this.#homes = homes;
     this.#values = values;
@@ -127,7 +127,7 @@ export class Inspector {
       const { resultBytes } = row;
       const without = view(id, row, index, snapshot, nowMs);
       if (isLookDue(without, nowMs) && options.attends?.(without)) {
-        // What cannot be stored now will be by the next look; the task was read all the same.
+        // The next look stores it; the task was read anyway.
         const verdict = await this.#attend(without).catch(() => null);
         if (verdict === "kept") return { ...without, presentUntilMs: keptUntil(without, nowMs) };
         // It has ended in the meantime.

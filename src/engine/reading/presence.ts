@@ -3,7 +3,7 @@ import { isOutcome } from "../../task.ts";
 
 type PresenceFacts = Pick<TaskRow, "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs">;
 
-/** Into how many parts a presence is divided: in each, one look is stored at most, and callers are told to look once. */
+/** A presence is divided into this many parts. Callers are asked to look once in each, and at most one look in each is stored. */
 const PARTS = 3;
 
 /**
@@ -17,7 +17,7 @@ export function isLookDue(task: PresenceFacts, nowMs: number): boolean {
   if (presentUntilMs === null) return true;
   if (presentUntilMs === deadlineMs) return false;
   const leftMs = presentUntilMs - nowMs;
-  // More is left than there can be if the clock was set back.
+  // If the clock was set back, more time is left than a presence lasts.
   return leftMs <= presenceMs * (1 - 1 / PARTS) || leftMs > presenceMs;
 }
 

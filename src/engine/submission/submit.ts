@@ -125,7 +125,7 @@ export class Submitter {
     return group === undefined ? undefined : this.#keys.partitionOf(group);
   }
 
-  /** The same of several tasks, in their order; never rejects. */
+  /** Submits several tasks in their order; never rejects. */
   async submitAll(
     submissions: readonly Submission[],
     settings: QueueSettings,

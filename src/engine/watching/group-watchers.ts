@@ -5,12 +5,12 @@ import type { GroupInspection } from "../groups/group-inspection.ts";
 /** Called with the state of a group at each look; null if it no longer exists. */
 type GroupListener = (seen: GroupInspection | null) => void;
 
-/** How often all watched groups are read, ms: thousands of tasks may end in between, and are told together. */
+/** How often all watched groups are read, ms; thousands of tasks may end in between, and are reported together. */
 const LOOK_MS = 500;
 
 /**
- * Watches groups for all callers of this process. There are no notices of their changes, which would be as many as those of all their tasks:
- * each watched group is read twice a second, once for all who watch it. Without watched groups it has no timer.
+ * Watches groups for all callers of this process. A group sends no notices, since it would send one for every change of its tasks; instead
+ * each watched group is read twice a second, once for all its watchers. Without watched groups there is no timer.
  */
 export class GroupWatchers {
   readonly #engine: Pick<Engine, "groups">;

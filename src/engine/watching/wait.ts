@@ -87,7 +87,7 @@ export class Wait {
   #endOf({ result, finishedMs, ...end }: NoticedEnd): TaskEnd {
     const { id, queue } = this.#task;
     const stored = result && decodeResult(result);
-    // The notice of a cancel by time carries no facts, so such an end never gets here.
+    // A cancel by time is announced without facts, so such an end never gets here.
     const never = { expired: false, deleted: false, canceledBy: null };
     return { id, queue, ...end, ...never, nowMs: finishedMs, finishedMs, result: stored };
   }

@@ -40,7 +40,7 @@ interface WatchedTask {
   /** Which of the passes reads it even without a notice. */
   readonly pass: number;
   readonly listeners: Set<WatchListener>;
-  /** Those whose watch is a look that keeps a task with a presence. */
+  /** Watchers that count for the presence of the task. */
   readonly attendants: Set<WatchListener>;
   latest: Inspection | null;
   /** When it was read, on the clock of `performance.now()`. */
@@ -84,7 +84,7 @@ export class Watchers {
     this.#engine = engine;
     this.#onError = options.onError ?? (() => undefined);
     this.#passMs = options.passMs ?? WATCH_DEFAULTS.passMs;
-    // A loop varies its pauses by a fifth: this usual one is never shorter than what the tick asks for.
+    // A loop varies its pauses by a fifth: with this margin none is shorter than what the tick asks for.
     this.#loop = new Loop({
       tick: () => this.#pass(),
       intervalMs: this.#passMs * 1.25,
@@ -99,7 +99,7 @@ export class Watchers {
 
   /**
    * Begins to watch a task: the listener is called for every change after `first`, perhaps twice for one.
-   * @param keeps whether the watch is a look that keeps a task with a presence, for as long as it lasts
+   * @param keeps whether the watch counts for the presence of the task, for as long as it lasts
    * @throws ProblemError store-unavailable
    */
   async watch(id: string, listener: WatchListener, keeps = false): Promise<Watch> {
@@ -188,7 +188,7 @@ export class Watchers {
     entry.due = false;
     try {
       const look = this.#beginLook();
-      // A store that has failed over may have lost who listens.
+      // After a failover the store may no longer know who listens.
       const list = !entry.listed || (ofPass && entry.pass === this.#passes % WATCH_DEFAULTS.fullEvery);
       this.#tell(entry, await this.#inspect(entry, list), { look, ofPass });
     } catch (error) {

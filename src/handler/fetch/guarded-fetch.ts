@@ -144,7 +144,7 @@ function decompressor(encoding = "identity"): Transform | undefined {
     case "gzip":
     case "x-gzip":
     case "deflate":
-      return createUnzip(); // tells the two apart by their first byte
+      return createUnzip(); // recognises both by their first byte
     case "br":
       return createBrotliDecompress();
     default:

@@ -40,7 +40,7 @@ export class InProcess implements Executor {
       const actions = new BatchMemberActions(attempt);
       return { input: attempt.input, context: new Context(attempt.facts, actions, handler, limits) };
     });
-    // What the handler logs of its own belongs to none of the tasks.
+    // What the handler logs itself belongs to none of the tasks.
     const ends = runInScope({ requestId: undefined }, () => performBatch(handler, members, limits.maxResultBytes)).then(
       (all) => {
         noteSample(attempts, all);
@@ -83,7 +83,8 @@ function mayBeLeft({ aborted, settings }: Attempt): boolean {
 }
 
 /**
- * A batch has one service time, not one of each task: that of the success that was taken last, which has waited least for others to join.
+ * A batch has one service time, not one for each task: that of the task that was taken last among those that succeeded, since it waited
+ * least for others to join.
  */
 function noteSample(attempts: readonly Attempt[], ends: readonly HandlerEnd[]): void {
   const last = ends.findLastIndex(({ kind }) => kind === "result");

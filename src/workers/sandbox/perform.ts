@@ -37,8 +37,8 @@ export interface BatchMember {
 }
 
 /**
- * Runs a handler with `batch` on several inputs; returns the end of each. What it throws, or an answer that is not an array with a result
- * for each, ends all of them; an input that the schema refuses ends only its own task, and is not passed. Never rejects.
+ * Runs a handler with `batch` on several inputs; returns the end of each. If it throws, or does not return an array with a result for each,
+ * all of them fail. An input that the schema refuses is not passed, and fails alone. Never rejects.
  */
 export async function performBatch(
   handler: Handler,

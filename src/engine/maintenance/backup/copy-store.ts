@@ -27,8 +27,8 @@ const LEFT_OUT: ReadonlySet<string> = new Set([...OF_TASKS, ...OF_PROCESSES, "ve
 /**
  * Everything of a deployment. Each task is of one instant, with its input, result and places; the store as a whole is not:
  *
- * - Webhooks and undos come after all tasks, each with its task again, so that none is missing that an ended task has left behind.
- * - Queues come after their tasks: no place and no fence of a task is later than the last one that its queue knows of.
+ * - Webhooks and undos come after all tasks, each with its task again: otherwise those of a task that ends meanwhile would be missing.
+ * - Queues come after their tasks, so that no task has a later place or fence than its queue knows of.
  */
 export async function* copyStore(connection: Connection, scripts: Scripts, keys: Keys): AsyncIterable<BackupPart> {
   for await (const { partition, names } of pagesOf(connection, keys, START.task)) {

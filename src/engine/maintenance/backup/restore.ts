@@ -125,7 +125,7 @@ async function* pagesOf(node: Redis, prefix: string): AsyncIterable<string[]> {
   }
 }
 
-/** Returns how many keys were left out since they have expired. */
+/** Returns how many keys were left out because they have expired. */
 async function writeParts(
   redis: Connection,
   keys: Keys,
@@ -217,6 +217,6 @@ function check(answers: [Error | null, unknown][] | null): void {
   for (const [error] of answers ?? []) if (error) throw error;
 }
 
-/** Scores before members, as ZADD wants them. */
+/** Scores before members, in the order of ZADD's arguments. */
 const scored = (items: readonly Buffer[]): Buffer[] =>
   items.flatMap((member, n) => (n % 2 === 0 ? [items[n + 1] ?? Buffer.from("0"), member] : []));
