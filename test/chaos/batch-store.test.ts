@@ -4,7 +4,7 @@ import { openBatch } from "../helpers/http/batch.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
-/** What the API promises: an answer while the store is away. */
+/** The API promises an answer within this time while the store is away. */
 const WITHIN_MS = 5000 + BUSY_MS;
 
 describe("a batch whose store goes down", () => {

@@ -48,7 +48,7 @@ suite(`DURABILITY=replica${there ? "" : " (left out: no redis-server on PATH)"}`
     await eventually(async () => (await submit(one, `ready-${performance.now()}`))[1] === true);
     process.kill(replica.pid, "SIGSTOP");
     expect(await submit(one, "a")).to.deep.equal(["new", false]);
-    // The caller was told so, and submits again, as it was asked to; another process answers.
+    // The caller got that answer and submits again, as it asks; another process answers.
     expect(await submit(two, "a")).to.deep.equal(["replay", false]);
     process.kill(replica.pid, "SIGCONT");
     await eventually(async () => (await submit(two, "a"))[1] === true);

@@ -14,45 +14,45 @@ import { type HistoryEntry, historyOf } from "./history/history.ts";
 import { Load, type LoadOptions } from "./load.ts";
 import type { World } from "./world.ts";
 
-/** Something that goes wrong. */
+/** A fault. */
 export interface Fault {
   readonly name: string;
-  /** Does it, while the load goes on, and resolves when it is over: from then on all is to recover by itself. */
+  /** Causes the fault under load, and resolves when it is over: from then on everything must recover by itself. */
   strike(world: World, load: Load): Promise<Aftermath>;
-  /** Two histories of the store, of which one is lost: a task of both may have ended in both. */
+  /** Whether the store may go on with an older state: then a task may end twice. */
   readonly forks?: boolean;
 }
 
-/** What comes after a fault is over. */
+/** What happens after a fault is over. */
 interface Aftermath {
-  /** More to wait for than that a new task is done, before all has recovered. */
+  /** What to wait for, besides a new task that ends, before recovery counts as complete. */
   recovered?(): Promise<unknown>;
-  /** What is to be done or looked at once all has recovered. */
+  /** What to do or check after recovery. */
   afterwards?(): Promise<unknown>;
 }
 
-/** What came of a fault. */
+/** The outcome of a fault. */
 export interface Row {
   readonly fault: string;
   readonly accepted: number;
-  /** Accepted, and never finished. */
+  /** Tasks that were accepted and never finished. */
   readonly lost: number;
   readonly executions: number;
   /** From the end of the fault until a task that was submitted after it had finished. */
   readonly recoveryS: number;
 }
 
-/** An API answers within this, whatever the store does. */
+/** An API answers within this time, whatever the store does. */
 const ANSWER_MS = 5000 + BUSY_MS;
-/** A store that is back is made use of within this. */
+/** A store that is back is used again within this time. */
 const RECOVERY_S = 30;
 /** Tasks accepted before a fault strikes, and after it is over. */
 const AROUND = 40;
-/** After a fault every task has finished within this. */
+/** After a fault every task finishes within this time. */
 const DRAIN_MS = 60_000;
 const QUEUES = ["work", "keyed", "neighbor", "innocent", "pill", "paihao.undo", "paihao.webhooks"];
 
-/** Lets faults strike one after the other under load, and holds every promise afterwards. @throws AssertionError */
+/** Causes one fault after the other under load, and checks every promise afterwards. @throws AssertionError */
 export async function endure(world: World, faults: readonly Fault[], options: LoadOptions): Promise<Row> {
   const load = new Load(world, options);
   const earlier = world.journal.marks().length;
@@ -100,7 +100,7 @@ async function strikeAll(world: World, load: Load, faults: readonly Fault[]): Pr
   return recoveryS;
 }
 
-/** Submits tasks until one is accepted, and waits for its end: then all works again. */
+/** Submits tasks until one is accepted, and waits for its end: then everything works again. */
 async function probe(world: World, load: Load): Promise<void> {
   const id = `probe-${performance.now()}`.replace(".", "-");
   while ((await load.submit(id, "work", { ms: 0 })) !== "accepted")
@@ -142,7 +142,7 @@ async function accounts(world: World, load: Load, { name, recoveryS }: { name: s
   return { fault: name, accepted: load.accepted.size, lost, executions, recoveryS };
 }
 
-/** Counts the terminal states that are told of each task. */
+/** Counts the terminal states that were reported for each task. */
 async function countEndings(world: World): Promise<{ counts: Map<string, number>; stop(): void }> {
   const counts = new Map<string, number>();
   const prefix = storedKey(world.observer.keys.tag(0), "notices", "");

@@ -6,22 +6,22 @@ import type { Fault } from "./endure.ts";
 import type { Load } from "./load.ts";
 import type { World } from "./world.ts";
 
-/** For so long the replica that is promoted has got nothing, ms. */
+/** How long the promoted replica has received nothing, ms. */
 const LAG_MS = 1000;
 
-/** The replica is the master now. */
+/** Makes the replica the master. */
 async function promote(world: World, replica: PrivateRedis): Promise<void> {
   await world.adminOf(replica).call("REPLICAOF", "NO", "ONE");
   await world.moveTo(replica);
 }
 
-/** A replica is promoted that lacks what the master did last. */
+/** Promotes a replica that lacks the last writes of the master. */
 async function promoteLagging(world: World, prepare: () => Promise<void>): Promise<void> {
   const wire = await startTcpProxy(world.redis.port);
   try {
     const replica = await world.startReplica(wire.port);
     await prepare();
-    // Whatever was accepted on other terms, the replica has.
+    // The replica has everything that was accepted with another durability.
     await world.inStep(replica);
     wire.freeze();
     await delay(LAG_MS);
@@ -45,11 +45,11 @@ export const handover: Fault = {
 
 export const masterLost: Fault = {
   name: "failover: master killed, replica promoted",
-  // What workers told the old master last, the new one may not know: it is done again.
+  // The new master may lack what workers last stored in the old one: that work is done again.
   forks: true,
   async strike(world, load) {
     const replica = await world.startReplica();
-    // Acknowledged by one server only, a submission could be lost with it; DURABILITY=replica is there for those who mind.
+    // A submission that only one server has acknowledged could be lost with it; DURABILITY=replica prevents that.
     await load.pauseWhile(async () => {
       await world.inStep(replica);
       await world.redis.stop("SIGKILL");
@@ -65,7 +65,7 @@ export const laggingReplica: Fault = {
   forks: true,
   async strike(world, load: Load) {
     await promoteLagging(world, async () => undefined);
-    // The last second is lost to everybody, and DURABILITY=memory promises no more. All that comes after it is held to every promise.
+    // The last second is lost, and DURABILITY=memory promises no more. Every promise is checked for all that comes after it.
     load.writeOff();
     return {};
   },
@@ -76,9 +76,9 @@ export const laggingButDurable: Fault = {
   forks: true,
   async strike(world, load) {
     await promoteLagging(world, () => world.replaceApi({ DURABILITY: "replica" }));
-    // Outcomes of the last second are lost, and come a second time; no accepted task is.
+    // Outcomes of the last second are lost, so those tasks end a second time; no accepted task is lost.
     load.fork("submissions");
-    // The new master has no replica that could confirm anything.
+    // The new master has no replica to confirm writes.
     await world.replaceApi();
     return {};
   },

@@ -4,11 +4,11 @@ import { FAULTS } from "./faults.ts";
 import { table } from "./table.ts";
 import { World } from "./world.ts";
 
-/** Modest: it is the fault that is to be hard, not the load. */
+/** A modest load, since the fault is what is tested. */
 const LOAD = { clients: 4, pauseMs: 10, workMs: 40 };
-/** Longest that one fault takes, ms; most take a tenth of it. */
+/** Maximum time of a fault, ms; most take a tenth of it. */
 const LIMIT_MS = 120_000;
-/** Lines of each log that are shown of a fault that was not endured. */
+/** How many lines of each log are shown if a test fails. */
 const LOG_LINES = 20;
 
 const there = spawnSync("redis-server", ["--version"], { stdio: "ignore" }).status === 0;
@@ -33,7 +33,7 @@ suite(`servers and workers under fault${there ? "" : " (left out: no redis-serve
         rows.push(await endure(world, [fault], LOAD));
       } catch (error) {
         process.stdout.write(`${world.logs(LOG_LINES)}\n`);
-        // The next fault is to be judged by itself.
+        // The next fault gets new processes, so that it is judged by itself.
         await world.stop();
         world = await World.start();
         throw error;

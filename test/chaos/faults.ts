@@ -10,42 +10,42 @@ import type { Load } from "./load.ts";
 import { clocksApart, frozenAtScripts, repliesLate } from "./timing.ts";
 import type { World } from "./world.ts";
 
-/** How long the faults last that last, ms. */
+/** How long faults with a duration last, ms. */
 const WHILE_MS = 2000;
 /** Tasks that run beside the one that kills its worker. */
 const NEIGHBORS = 8;
-/** Who wait for a result when the API is told to stop. */
+/** How many callers wait for a result when the API is stopped. */
 const CALLERS = 40;
-/** Redis closed for writing, or its clients paused: longer than a lease. */
+/** How long Redis refuses writes or pauses its clients, ms: longer than a lease. */
 const PAUSE_MS = 3000;
-/** Redis stands still for longer than a lease, so often, with a pause in which everybody goes on, ms. */
+/** How often Redis stands still, for how long (more than a lease), and the pause in between, ms. */
 const FROZEN_MS = 2500;
 const FREEZES = 4;
 const THAWED_MS = 700;
 /**
- * Workers are killed one after the other, so often and so far apart, ms, while so many tasks are to be done. Not at a fixed beat: the
- * leases last three of them, and each kill would meet the tasks of an earlier one at the same moment of their next run.
+ * How many workers are killed one after the other, how far apart, ms, and how many tasks run meanwhile. The times vary: with a fixed
+ * interval, each kill would hit the tasks of an earlier one at the same moment of their next run.
  */
 const KILLS = 10;
 const KILL_AFTER_MS = { min: 700, max: 1300 };
 const INNOCENTS = 100;
-/** All that they ran has been run again so long after the last kill: a lease of theirs, and some time on a busy machine, ms. */
+/** How long after the last kill all its tasks must have run again, ms: a lease, and some time for a busy machine. */
 const RERUN_MS = 3000 + 15_000;
 /**
- * Tasks whose worker was killed between its report that the handler begins and the handler's own note: in a moment like that it has
- * all that it may run at once (8), and two kills of ten may meet it.
+ * Maximum number of tasks whose worker is killed after it has reported the beginning of the handler, but before the handler's own note:
+ * 8 tasks at once, in two kills of ten.
  */
 const MAX_EARLY = 16;
-/** After SIGSTOP a process does nothing more within this, ms. */
+/** How long after SIGSTOP a process may still do something, ms. */
 const STANDSTILL_MS = 50;
-/** Longest that anything is waited for, ms: the machine may be busy. */
+/** Maximum time to wait for anything, ms: the machine may be busy. */
 const PATIENCE_MS = 60_000;
-/** What a worker says of the end of an attempt that came too late. */
+/** What a worker logs if the end of an attempt comes too late. */
 const REFUSED = /no longer belongs to this worker|the lease was lost|the lease of a running task/;
-/** Memory that is left when it is to become scarce, bytes. */
+/** How much memory is left when it becomes scarce, bytes. */
 const SPARE_BYTES = 3 * 1024 ** 2;
 
-/** A worker that has tasks in hand, and which. */
+/** A worker with running tasks, and those tasks. */
 async function busyWorker(world: World): Promise<{ worker: ServerProcess; held: string[] }> {
   return eventually(() => {
     for (const worker of world.workers) {
@@ -56,7 +56,7 @@ async function busyWorker(world: World): Promise<{ worker: ServerProcess; held: 
   });
 }
 
-/** Stops a worker that has tasks in hand; those are noted only when it stands still, or it might still end them. */
+/** Stops a worker with running tasks. They are read only after it stands still, since it might end them before. */
 async function stopBusyWorker(world: World): Promise<{ worker: ServerProcess; held: string[] }> {
   for (;;) {
     const { worker } = await busyWorker(world);
@@ -75,7 +75,7 @@ function finished(world: World, ids: readonly string[]): Promise<unknown> {
   }, PATIENCE_MS);
 }
 
-/** Does something again and again for a while. */
+/** Repeats something for a while. */
 async function during(ms: number, everyMs: number, act: () => Promise<unknown>): Promise<void> {
   const over = performance.now() + ms;
   while (performance.now() < over) {
@@ -100,7 +100,7 @@ const workerStopped: Fault = {
     const { worker, held } = await stopBusyWorker(world);
     return {
       recovered: () => finished(world, held),
-      // It finishes what it had in hand, too late. Whether that was refused the results tell: they name who made them.
+      // It finishes its tasks too late. The results show whether that was refused: they name the process that made them.
       afterwards: async () => {
         worker.child.kill("SIGCONT");
         await eventually(() => {
@@ -151,7 +151,7 @@ const workersKilled: Fault = {
           const cutOff = executions.filter((one) => one.id === id).length - 1;
           const seen = await world.observer.engine.tasks.inspect(id, { result: false });
           expect(seen, id).to.include({ state: "succeeded" });
-          // The reservation of a task that has lost no worker before counts as its beginning.
+          // If a task has lost no worker before, its reservation counts as its beginning.
           if ((seen?.lost ?? 0) > cutOff + 1) early.push(`${id}: ${seen?.lost} losses, cut off ${cutOff} times`);
         }
         expect(early.length, `losses before a handler began: ${early.join("; ")}`).to.be.at.most(MAX_EARLY);
@@ -175,7 +175,7 @@ const apiStopped: Fault = {
   async strike(world, load) {
     const { url, child, ended } = world.api;
     const { engine } = world.observer;
-    // Paused until the API takes no more connections: all of them are in flight when it is told to stop.
+    // Workers are paused until the API accepts no more connections, so that all requests are in flight when it stops.
     await engine.queues.pause("work", true);
     const ids = Array.from({ length: CALLERS }, (_, n) => `sync-${n}-${performance.now().toFixed(0)}`);
     const held = ids.map((id) => load.hold(id));
@@ -205,7 +205,7 @@ const redisEmptied: Fault = {
   name: "Redis: restart empty",
   async strike(world, load) {
     await world.crashRedis({ empty: true });
-    // What was accepted before is lost by whoever empties a store. What matters: all go on without a restart.
+    // An emptied store has lost its tasks. All processes must go on without a restart.
     load.writeOff();
     return {};
   },
@@ -258,7 +258,7 @@ const frozen: Fault = {
     return {
       recovered: async () => {
         await finished(world, ids);
-        // No worker has died: nobody was lost.
+        // No worker has died, so no loss may be counted.
         for (const id of ids) expect(await look(id), id).to.include({ state: "succeeded", lost: 0, attempts: 1 });
       },
     };
@@ -269,7 +269,7 @@ const halfOpen: Fault = {
   name: "network: all connections half-open",
   async strike(world) {
     world.proxy.freeze();
-    // What was sent into the dead connections arrives after all, when new ones have long taken over.
+    // What was sent into the dead connections arrives at last, long after new ones have taken over.
     return { afterwards: async () => world.proxy.thaw() };
   },
 };
@@ -292,9 +292,9 @@ const memoryFull: Fault = {
     const used = async () => Number(/^used_memory:(\d+)/m.exec(await world.admin.info("memory"))?.[1]);
     await world.admin.config("SET", "maxmemory", String((await used()) + SPARE_BYTES));
     await fillUp(load);
-    // Not on the brink, but well above: only what is drained makes room.
+    // Well above the limit, so that only drained tasks make room.
     await world.admin.config("SET", "maxmemory", String((await used()) - SPARE_BYTES / 2));
-    // A worker that comes now must be able to start, and all must be able to drain: each task keeps a step first.
+    // A new worker must be able to start, and all must be able to drain, although each task first stores a step.
     const late = await world.startWorker();
     await engine.queues.pause("work", false);
     await eventually(async () => (await load.submit(`again-${performance.now()}`, "work", { ms: 0 })) === "accepted");
@@ -320,7 +320,7 @@ async function fillUp(load: Load): Promise<void> {
 const readOnly: Fault = {
   name: "Redis: READONLY for 2 s",
   async strike(world) {
-    // A master that nobody is: the data stay.
+    // There is no such master, so the data stay.
     await world.admin.call("REPLICAOF", "127.0.0.1", "1");
     await delay(WHILE_MS);
     await world.admin.call("REPLICAOF", "NO", "ONE");
@@ -342,7 +342,7 @@ const poison: Fault = {
         await finished(world, [`pill-${stamp}`]);
         expect(await look(`pill-${stamp}`)).to.include({ state: "failed", errorCode: "worker-lost", lost: 3 });
       },
-      // They ran in the process that it killed; after that they may not be lost a second time.
+      // They ran in the process that it killed, and must not be lost a second time.
       afterwards: async () => {
         await finished(world, neighbors);
         for (const id of neighbors) expect(await look(id), id).to.include({ state: "succeeded" });
@@ -351,7 +351,7 @@ const poison: Fault = {
   },
 };
 
-/** All of them; those that leave another Redis behind come last. */
+/** All faults; those that replace the Redis come last. */
 export const FAULTS: readonly Fault[] = [
   ...[workerKilled, workersKilled, workerStopped, apiKilled, apiStopped],
   ...[functionFlush, clientKill, clientPause, frozen, readOnly, redisCrash, memoryFull],

@@ -10,7 +10,7 @@ export interface Execution {
   ended: boolean;
 }
 
-/** The file in which handlers note what they do, outside of the store. Only what is new is read: it may grow long. */
+/** The file outside of the store in which handlers record what they do. Only new lines are read, since it may grow long. */
 export class Journal {
   readonly #dir = mkdtempSync(path.join(tmpdir(), "paihao-chaos-"));
   readonly file = path.join(this.#dir, "journal");

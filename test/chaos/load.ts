@@ -3,7 +3,7 @@ import type { Fork } from "./history/history.ts";
 import { monotonicMs, Recorder, type Subject } from "./history/recorder.ts";
 import type { World } from "./world.ts";
 
-/** How hard the servers are worked. */
+/** The load on the servers. */
 export interface LoadOptions {
   /** Clients that submit, one task after the other. */
   readonly clients: number;
@@ -13,23 +13,23 @@ export interface LoadOptions {
   readonly workMs: number;
 }
 
-/** Pause of a client before it submits again what was refused, ms. */
+/** Pause of a client before it submits a refused task again, ms. */
 const RETRY_MS = 100;
-/** One task of so many has a key, one of so many keys. */
+/** One of this many tasks has a key, and there are this many keys. */
 const KEYED_IN = 8;
 const KEYS = 8;
 
 let loads = 0;
 
-/** Clients that submit tasks under ids of their own, again under the same id until they are accepted, and keep the books. */
+/** Clients that submit tasks under ids of their own, repeat each until it is accepted, and record the answers. */
 export class Load {
-  /** Of whom it was said that they are accepted. */
+  /** The ids of tasks that were reported as accepted. */
   readonly accepted = new Set<string>();
-  /** Refusals by their code; "lost" where there was no answer at all. */
+  /** Refusals by code; "lost" if there was no answer. */
   readonly refused = new Map<string, number>();
   /** The longest that a client had to wait for any answer, ms. */
   slowestMs = 0;
-  /** All calls, and what came of them. */
+  /** All calls and their answers. */
   readonly recorder: Recorder;
   readonly #world: World;
   readonly #options: LoadOptions;
@@ -49,30 +49,30 @@ export class Load {
 
   start(): void {
     this.#submitting = true;
-    // A client rejects when its world ends under it: then nobody minds.
+    // A client rejects if the world ends while it works, which is no failure.
     this.#clients = Array.from({ length: this.#options.clients }, () => this.#client().catch(() => undefined));
   }
 
-  /** Resolves when what is under way has been answered. What was refused last may be stored all the same. */
+  /** Resolves when all calls in flight are answered. Submissions refused last may have been stored nevertheless. */
   async stop(): Promise<void> {
     this.#submitting = false;
     await Promise.all(this.#clients);
   }
 
-  /** Resolves when so many more have been accepted. */
+  /** Resolves when this many more have been accepted. */
   async more(count: number): Promise<void> {
     const goal = this.accepted.size + count;
     while (this.accepted.size < goal) await this.#pause(10);
   }
 
-  /** Holds the clients back while something is done; what they are at is answered before. */
+  /** Pauses the clients while something is done, after their calls in flight are answered. */
   async pauseWhile(act: () => Promise<unknown>): Promise<void> {
     await this.stop();
     await act();
     this.start();
   }
 
-  /** The store has gone on with an older state, to which nothing belongs that has been accepted so far. */
+  /** The store has gone on with an older state, which may lack everything accepted so far. */
   writeOff(): void {
     this.fork("nothing");
     this.#writtenOffAt = monotonicMs();
@@ -84,12 +84,12 @@ export class Load {
     this.recorder.fork(kept);
   }
 
-  /** Submits one task, once; returns what was answered: "accepted", the problem's code, or "lost". */
+  /** Submits a task once; returns "accepted", the code of the problem, or "lost". */
   async submit(id: string, queue: string, body: object): Promise<string> {
     return (await this.#submit({ id, queue }, body)).verdict;
   }
 
-  /** Submits a task and is held until it is done; returns the status of the answer. */
+  /** Submits a task synchronously; returns the status of the answer. */
   async hold(id: string): Promise<number> {
     const { answer } = await this.recorder.submit({ id, queue: "work" }, { ms: this.#options.workMs }, { wait: true });
     return Number.parseInt(answer, 10);
@@ -99,7 +99,7 @@ export class Load {
     const call = await this.recorder.submit(subject, body, { wait: false });
     const { answer, told, invokedAt, returnedAt } = call;
     this.slowestMs = Math.max(this.slowestMs, returnedAt - invokedAt);
-    // Of a task that has finished meanwhile the answer is its result.
+    // If the task has finished meanwhile, the answer is its result.
     const isAccepted = told === "pending" || told === "succeeded";
     return { verdict: isAccepted ? "accepted" : (answer.split(" ")[1] ?? answer), invokedAt };
   }

@@ -28,13 +28,13 @@ const { values } = parseArgs({
   },
 });
 const MINUTE_MS = 60_000;
-/** Lines of each log that are shown of a fault that was not endured. */
+/** How many lines of each log are shown if a promise is broken. */
 const LOG_LINES = 40;
-/** Slots of the workers together, what a task costs beside its work, ms, and how much of that the load may use. */
+/** The slots of all workers, the overhead of a task, ms, and the share of the capacity that the load may use. */
 const SLOTS = 16;
 const OVERHEAD_MS = 15;
 const USED = 0.7;
-/** How often a second fault strikes before all has been accounted for. */
+/** How often a second fault strikes before the first one has been checked. */
 const TWO_IN = 0.3;
 
 const seed = seedOf(values.seed);
@@ -42,13 +42,13 @@ const chance = randomOf(seed);
 const oneOf = <T>(all: readonly T[]): T => all[Math.floor(chance() * all.length)] as T;
 const faults = FAULTS.filter((fault) => fault.name.includes(values.only));
 
-/** As many clients, so slow that two workers keep up with what they submit. */
+/** A load of this many clients, slow enough for two workers. */
 function loadOf(clients: number, workMs: number): LoadOptions {
   const perSecond = (SLOTS * 1000) / (workMs + OVERHEAD_MS);
   return { clients, workMs, pauseMs: Math.ceil((clients * 1000) / (perSecond * USED)) };
 }
 
-/** A row for each fault, of all the times that it struck: the sums, and the longest recovery. */
+/** A row for each fault: the sums over all the times that it struck, and the longest recovery. */
 function summary(rows: readonly Row[]): Row[] {
   const sums = new Map<string, { row: Row; times: number }>();
   for (const row of rows) {

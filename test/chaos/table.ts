@@ -2,7 +2,7 @@ import type { Row } from "./endure.ts";
 
 const HEAD = ["fault", "accepted", "lost", "executions", "recovery s"];
 
-/** What came of faults, as a table of Markdown. */
+/** The outcomes of faults as a Markdown table. */
 export function table(rows: readonly Row[]): string {
   const lines = rows.map((row) => [row.fault, row.accepted, row.lost, row.executions, row.recoveryS.toFixed(1)]);
   const width = Math.max(...rows.map((row) => row.fault.length), HEAD[0]?.length ?? 0);

@@ -8,20 +8,20 @@ import type { Fault } from "./endure.ts";
 import type { World } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
-/** How long replies are late, ms, and by how much each at most; every so often one of them is lost. */
+/** For how long replies are late, ms, and by how much at most; now and then one is lost. */
 const LATE = { forMs: 3000, mostMs: 200, lostEveryMs: 150 } as const;
 /** Tasks that are submitted twice at the same time. */
 const TWICE = 20;
 /** Longer than the lease of a task of these queues, ms. */
 const FROZEN_MS = 1300;
-/** Scripts at which a worker is stopped, and how long it may take until it calls another one, ms. */
+/** The scripts at which a worker is stopped, and how long it may take to call the next one, ms. */
 const SCRIPTS = { least: 3, most: 8, quietMs: 5000 } as const;
-/** Longest that anything is waited for, ms: the machine may be busy. */
+/** Maximum time to wait for anything, ms: the machine may be busy. */
 const PATIENCE_MS = 60_000;
 /** A call of a function of the library: its verb, then the digest. */
 const CALL = /FCALL(?:_RO)?\r\n\$\d+\r\n([a-z_]+?)_(?:ro_)?[0-9a-f]+\r\n/gi;
 
-/** The clock of a process that is wrong by so much. */
+/** The environment of a process whose clock is wrong by this much. */
 const clock = (aheadMs: number): Readonly<Record<string, string>> => ({
   NODE_OPTIONS: `--import=${pathToFileURL(path.join(import.meta.dirname, "wrong-clock.mjs")).href}`,
   CHAOS_CLOCK_AHEAD_MS: String(aheadMs),
@@ -75,7 +75,7 @@ export const frozenAtScripts: Fault = {
       wire.onRequest((data) => {
         const verb = [...data.matchAll(CALL)].map((match) => match[1] ?? "").find((name) => !seen.has(name));
         if (isFrozen || verb === undefined || seen.size >= SCRIPTS.most) return;
-        // The script runs, and its reply finds nobody.
+        // The script runs, but nobody reads its reply.
         isFrozen = worker.child.kill("SIGSTOP");
         seen.add(verb);
       });

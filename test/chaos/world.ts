@@ -12,11 +12,11 @@ import { startTcpProxy, type TcpProxy } from "../helpers/tcp-proxy.ts";
 import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 import { Journal } from "./journal.ts";
 
-/** Nothing that was acknowledged may be lost by a crash. */
+/** Settings with which a crash loses nothing that was acknowledged. */
 const DURABLE = ["--appendonly", "yes", "--appendfsync", "always"];
-/** For so long a Redis that has crashed is away, ms. */
+/** How long Redis is away after a crash, ms. */
 const DOWN_MS = 1000;
-/** Worker processes that are kept running. */
+/** How many worker processes are kept running. */
 const WORKERS = 2;
 /** Pause before a worker that could not start is started again, ms. */
 const RESPAWN_MS = 200;
@@ -24,11 +24,11 @@ const RESPAWN_MS = 200;
 /** A Redis, an API process and two worker processes between which faults happen, and an observer beside them. */
 export class World {
   readonly journal = new Journal();
-  /** The worker processes that run now. */
+  /** The running worker processes. */
   readonly workers: ServerProcess[] = [];
-  /** Through which the servers reach Redis. */
+  /** The proxy through which the servers reach Redis. */
   readonly proxy: TcpProxy;
-  /** Looks at the store by a way of its own, which faults of the network do not touch. */
+  /** Reads the store over its own connection, which faults of the network do not affect. */
   readonly observer: TestEngine;
   redis: PrivateRedis;
   #api: ServerProcess | undefined;
@@ -60,7 +60,7 @@ export class World {
     }
   }
 
-  /** Fires when it is stopped: whoever still does something to it is to leave off. */
+  /** Fires when the world is stopped: faults that are still under way must end. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }
@@ -71,7 +71,7 @@ export class World {
     return this.#api;
   }
 
-  /** Commands to the Redis that is the master now, as an operator gives them. */
+  /** Sends a command to the present master, as an operator would. */
   get admin(): Redis {
     return this.adminOf(this.redis);
   }
@@ -86,7 +86,7 @@ export class World {
     return admin;
   }
 
-  /** A connection of the observer's, to listen on; whoever asks for it disconnects it. */
+  /** A connection of the observer for listening; the caller must disconnect it. */
   watch(): Redis {
     const listener = new Redis(urlOf(this.#side), { maxRetriesPerRequest: null, retryStrategy: () => 50 });
     listener.on("error", () => undefined);
@@ -103,12 +103,12 @@ export class World {
     await this.startApi(env);
   }
 
-  /** One more worker, for as long as it lives. */
+  /** Starts one more worker, which is not replaced when it ends. */
   startWorker(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
     return this.#start("worker", env);
   }
 
-  /** Ends Redis at once and starts it again on what it has on disk, or on nothing. */
+  /** Kills Redis and starts it again with its data on disk, or with none. */
   async crashRedis(options: { empty: boolean }): Promise<void> {
     await this.redis.stop("SIGKILL");
     if (options.empty) await rm(path.join(this.redis.dir, "appendonlydir"), { recursive: true });
@@ -116,14 +116,14 @@ export class World {
     await this.redis.restart(DURABLE);
   }
 
-  /** A Redis that follows the master, in step with it; by another way to it if a port is given. */
+  /** A replica in sync with the master, reached through another port if one is given. */
   async startReplica(port = this.redis.port): Promise<PrivateRedis> {
     const replica = await startDurable(["--replicaof", "127.0.0.1", String(port)]);
     await this.inStep(replica);
     return replica;
   }
 
-  /** Resolves when a replica has everything that the master has now. */
+  /** Resolves when a replica has everything that the master has at this moment. */
   async inStep(replica: PrivateRedis): Promise<void> {
     const field = async (redis: Redis, name: string) =>
       new RegExp(`^${name}:(\\S+)`, "m").exec(await redis.info("replication"))?.[1] ?? "";
@@ -148,7 +148,7 @@ export class World {
     await rm(old.dir, { recursive: true });
   }
 
-  /** Ends everything, whatever state it is in. */
+  /** Ends all processes, whatever their state. */
   async stop(): Promise<void> {
     this.#ending.abort();
     await endProcesses([...(this.#api ? [this.#api] : []), ...this.workers]);
@@ -160,14 +160,14 @@ export class World {
     this.journal.remove();
   }
 
-  /** The last lines of every process's log, to see why something went wrong. */
+  /** The last log lines of every process, to explain a failure. */
   logs(lines: number): string {
     const of = (name: string, { pid, logged }: ServerProcess) =>
       [`--- ${name} ${pid}`, ...logged.slice(-lines)].join("\n");
     return [of("api", this.api), ...this.workers.map((worker) => of("worker", worker))].join("\n");
   }
 
-  /** A worker, and another one whenever it ends: as whatever supervises processes does. */
+  /** Starts a worker, and another one whenever it ends, like a supervisor. */
   async #keepWorker(): Promise<void> {
     const worker = await this.startWorker();
     if (this.ending.aborted) return endProcesses([worker]);
@@ -175,7 +175,7 @@ export class World {
     void worker.ended.then(async () => {
       this.workers.splice(this.workers.indexOf(worker), 1);
       for (let started = false; !started && !this.ending.aborted; ) {
-        // The store may be away at that very moment.
+        // The store may be away at this moment.
         started = await this.#keepWorker().then(
           () => true,
           () => delay(RESPAWN_MS).then(() => false),
@@ -193,7 +193,7 @@ export class World {
   }
 }
 
-/** Where it can be, in memory: what survives the end of a process is the same, and no slow disk holds up the store. */
+/** In memory if possible: what survives the end of a process is the same, and no slow disk delays the store. */
 const DATA = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 async function startDurable(more: string[]): Promise<PrivateRedis> {

@@ -1,7 +1,7 @@
 import { type BatchHandlerOptions, defineHandler } from "../../src/handler/define.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
 
-/** Longer than any test waits: a call that begins earlier is full, or its worker stops. */
+/** Longer than any test waits: a call that begins before that is full, or its worker is stopping. */
 export const LONG = "60s";
 
 /** A call of a handler. */
@@ -10,7 +10,7 @@ export interface BatchCallSeen {
   readonly tasks: readonly TaskContext[];
 }
 
-/** A handler of the queue "many" that notes its calls and answers as told, by default with the inputs doubled. */
+/** A handler of the queue "many" that records its calls. By default it returns the inputs doubled. */
 export function batchHandler(
   batch: { max: number; wait?: string },
   answer: (call: BatchCallSeen) => unknown = ({ inputs }) => inputs.map((input) => 2 * Number(input)),

@@ -11,9 +11,9 @@ export async function launchBrowser(): Promise<Browser | undefined> {
   return executablePath === undefined ? undefined : chromium.launch({ executablePath, args: ["--no-sandbox"] });
 }
 
-/** What axe finds wrong with a page for people who use it in another way: each rule with the elements that break it. */
+/** The accessibility faults that axe finds on a page: each rule with the elements that break it. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  // As an expression of the debugger: the policy of the page allows no script of ours.
+  // Evaluated by the debugger, since the page's policy does not allow our script.
   await page.evaluate(AXE);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };

@@ -1,2 +1,2 @@
-/** What a machine with much to do may add to a time that is promised, ms. */
+/** How much later than promised something may happen on a busy machine, ms. */
 export const BUSY_MS = 3000;

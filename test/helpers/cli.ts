@@ -18,7 +18,7 @@ export interface CliOutcome {
   readonly stderr: string;
 }
 
-/** A command that runs, its streams pipes as in a script. */
+/** A running command, with pipes for its streams, as in a script. */
 export interface CliProcess {
   readonly child: ChildProcess;
   readonly ended: Promise<CliOutcome>;
@@ -66,8 +66,8 @@ export interface LineOptions {
 }
 
 /**
- * Runs a line as somebody would who copies it from a page, with `paihao` as a command. What would run for ever is told to stop
- * when it says that it is ready.
+ * Runs a line as somebody who copied it from a page would, with `paihao` as a command. A command that does not end by itself is stopped
+ * when it prints that it is ready.
  */
 export async function runLine(line: string, { cwd, env }: LineOptions): Promise<{ code: number; printed: string }> {
   const command = [process.execPath, ...builtCommand()].map((word) => `'${word}'`).join(" ");

@@ -1,4 +1,4 @@
-/** A promise with its ends in hand. */
+/** A promise with its resolve and reject functions. */
 export function deferred<T = void>(): { promise: Promise<T>; resolve(value: T): void; reject(error: unknown): void } {
   let resolve: (value: T) => void = () => undefined;
   let reject: (error: unknown) => void = () => undefined;

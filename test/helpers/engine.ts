@@ -16,7 +16,7 @@ import { onCluster, storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeysLike } from "./store/scan.ts";
 import { storedKey } from "./store/stored.ts";
 
-/** An engine of its own on the run's store: a fresh key prefix, and nothing left behind. */
+/** A separate engine on the run's store, with a fresh key prefix; removes its keys at the end. */
 export interface TestEngine {
   readonly engine: Engine;
   readonly redis: Connection;
@@ -32,9 +32,9 @@ export interface TestEngine {
     count?: number,
     options?: { worker?: string; lane?: number; reservation?: string; leaseMs?: number },
   ): Promise<readonly WithInput[]>;
-  /** As if the time had come of a scheduled or retrying task of the test's queue, in partition 0. */
+  /** Makes a scheduled or retrying task of the test's queue due, in partition 0. */
   makeDue(id: string): Promise<unknown>;
-  /** As if the lease of a running one had ended. */
+  /** Ends the lease of a running task. */
   endLease(id: string): Promise<unknown>;
   /** Reads a task with its result; throws if it is unknown. */
   look(id: string): Promise<Inspection>;
@@ -51,7 +51,7 @@ export const failureOf = <Kind extends "retry" | "later" | "give-up">(kind: Kind
   ...{ kind, delayMs, error: "boom", code: "task-failed", result: catalogueResult("task-failed") },
 });
 
-/** How long the shared store may stand still on a machine with much to do, ms: what is late there is no failure of the engine. */
+/** How long the shared store may stand still on a busy machine, ms; such a delay is no failure of the engine. */
 const STALLED_MS = 30_000;
 
 let ids = 0;
@@ -69,7 +69,7 @@ export async function openEngine(
     prefix?: string;
     /** The queues with a handler; default: `jobs`. */
     queues?: readonly "jobs"[];
-    /** Scripts that fail as a test needs. */
+    /** Scripts that fail in the way that the test needs. */
     makeScripts?: (redis: Connection) => Scripts;
     /** Other scripts for large values. */
     makeLarge?: (redis: Connection) => Scripts;

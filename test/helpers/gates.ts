@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { TaskContext } from "../../src/handler/task-context.ts";
 import { deferred } from "./deferred.ts";
 
-/** Holds the tasks of the queue `gated` until a test lets them go on. */
+/** Lets a test decide when the tasks of the queue `gated` go on. */
 export interface Gate {
   readonly name: string;
   /** The input that makes a task stop here. */
   readonly input: { readonly gate: string };
-  /** Resolves with what the handler was given when a task has come to the gate. */
+  /** Resolves with the arguments of the handler when a task has reached the gate. */
   readonly entered: Promise<TaskContext>;
   /** Lets the task finish with this value. */
   open(value?: unknown): void;
@@ -30,7 +30,7 @@ export function closedGate(): Gate {
   const name = randomUUID();
   const entered = deferred<TaskContext>();
   const passed = deferred<unknown>();
-  // A gate that breaks after its task was aborted has nobody to tell.
+  // If the gate fails after its task was aborted, nobody awaits it.
   passed.promise.catch(() => undefined);
   const gate: Held = {
     name,
@@ -45,7 +45,7 @@ export function closedGate(): Gate {
   return gate;
 }
 
-/** What the handler does: says that it has come, and waits until the gate opens or its signal fires. */
+/** The work of the handler: reports that it has reached the gate, then waits until the gate opens or its signal fires. */
 export function passGate(name: string, task: TaskContext): Promise<unknown> {
   const gate = gates.get(name);
   if (!gate) throw new Error(`no gate ${name}`);

@@ -5,7 +5,7 @@ import { messageOf } from "../../src/errors.ts";
 import { createLog } from "../../src/log.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/servers/provision.ts";
 
-/** The seed of a run: the one given, else another each time. */
+/** The seed of a run: the given one, otherwise a random one. */
 export function seedOf(given: string | undefined): number {
   return given === undefined ? Date.now() % 2 ** 31 : Number(given);
 }
@@ -23,7 +23,7 @@ function fail(error: unknown): void {
   process.exitCode = 1;
 }
 
-/** Does a long piece of work on a store of its own; prints the error of one that fails. */
+/** Runs long work on a store of its own, and prints its error if it fails. */
 export async function longRun(work: (store: ProvisionedStore) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), "paihao-run-"));
   const store = await provisionStore({ redisUrl: undefined, store: undefined, dataDir }, createLog("error"));

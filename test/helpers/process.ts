@@ -11,7 +11,7 @@ export async function processGone(pid: number): Promise<void> {
   await eventually(() => !isRunning(pid));
 }
 
-/** The process group that a terminal's Ctrl-C would reach it by. Linux only. */
+/** The process group to which a terminal sends Ctrl-C. Linux only. */
 export function groupOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[2]);
@@ -28,7 +28,7 @@ export async function startStoreOwner(kind: string, dir: string): Promise<{ owne
   return { owner, url: first.toString().trim() };
 }
 
-/** Whether nobody listens there any more. */
+/** Whether nothing listens there any more. */
 export async function refuses(url: string): Promise<boolean> {
   const { protocol, pathname, port } = new URL(url);
   const socket = protocol === "unix:" ? net.connect(pathname) : net.connect(Number(port), "127.0.0.1");

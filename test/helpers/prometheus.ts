@@ -7,12 +7,12 @@ import { stringify } from "yaml";
 import { eventually } from "../shared/eventually.ts";
 import { reservePort } from "../shared/ports.ts";
 
-/** An alert that fires. */
+/** A firing alert. */
 interface FiringAlert {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A real Prometheus that looks at the given servers every second. */
+/** A real Prometheus that scrapes the given servers every second. */
 export interface Prometheus {
   firing(): Promise<readonly FiringAlert[]>;
   /** The values of an expression. */

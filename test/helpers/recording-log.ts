@@ -1,6 +1,6 @@
 import { createLog, type Logger } from "../../src/log.ts";
 
-/** A log that is kept. */
+/** A log that keeps its messages. */
 export interface RecordingLog {
   readonly log: Logger;
   /** The messages so far, the first first. */

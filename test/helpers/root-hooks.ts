@@ -19,7 +19,7 @@ export const mochaHooks = {
     dir = await mkdtemp(path.join(tmpdir(), "paihao-test-"));
     if (process.env.TEST_STORE === "cluster") {
       cluster = await startCluster();
-      // To the server it is a store of the operator's own, like any other that REDIS_URL names.
+      // To the server it is an external store, like any that REDIS_URL names.
       publishStore({ kind: "external", url: cluster.url });
       return;
     }
@@ -39,14 +39,14 @@ export const mochaHooks = {
   },
 };
 
-/** A server that writes its data waits for the disk, on a slow one for seconds; tests of what survives start their own. */
+/** Persistence would wait for the disk, for seconds if it is slow; tests of what survives a restart start their own servers. */
 async function keepInMemory(url: string): Promise<void> {
   const redis = await connect(url, "test-setup", createLog("error"));
   await redis.call("CONFIG", "SET", "appendonly", "no");
   redis.disconnect();
 }
 
-/** TEST_STORE: native, embedded, cluster, or external, which wants TEST_REDIS_URL. */
+/** TEST_STORE: native, embedded, cluster, or external, which requires TEST_REDIS_URL. */
 function wantedKind(): StoreKind | undefined {
   const given = process.env.TEST_STORE;
   if (given === undefined || given === "") return undefined;

@@ -4,16 +4,16 @@ import { ROOT } from "../shared/root.ts";
 import { builtCommand } from "./build.ts";
 import { storeUrl } from "./store/run-store.ts";
 
-/** As much of a log as helps to see why a test failed. */
+/** How many log lines are kept to explain a failed test. */
 const LOGGED_LINES = 500;
 
 /** A server in a process of its own. */
 export interface ServerProcess {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** Where it listens, "" where it does not. */
+  /** Where it listens; "" if it does not. */
   readonly url: string;
-  /** What it has said for people, line by line. */
+  /** The lines that it has printed for people. */
   readonly said: readonly string[];
   /** The last lines of its log. */
   readonly logged: readonly string[];

@@ -1,20 +1,20 @@
 import { once } from "node:events";
 import net from "node:net";
 
-/** Stands between clients and a server on this machine, and does to their connections what networks do. */
+/** A proxy between clients and a server on this machine, with the faults of a network. */
 export interface TcpProxy {
   readonly port: number;
-  /** New connections lead there; those that are open stay where they are. */
+  /** Forwards new connections to another server; open ones are not affected. */
   target(port: number): void;
   /** Open connections forward nothing any more, without being closed; new ones work. What is sent on them is held. */
   freeze(): void;
-  /** What was held is delivered, late, even where the sender has given up; then those connections end. */
+  /** Delivers late what was held, even if the sender has given up; then ends those connections. */
   thaw(): void;
   /** Ends every open connection at once, as a reset does. */
   cut(): void;
-  /** The next bytes that the server sends do not arrive, and their connection is cut: a reply is lost. */
+  /** Drops the next bytes from the server and cuts their connection, so that a reply is lost. */
   loseReply(): Promise<void>;
-  /** From now on what the server sends arrives later, in order, by about as many ms as this says each time. */
+  /** Delays what the server sends from now on, in order, each time by about the ms that the function returns. */
   delayReplies(nextMs: () => number): void;
   /** Calls back with what clients send, once it is on its way to the server. */
   onRequest(listener: (data: string) => void): void;
@@ -69,9 +69,9 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
       }
     });
     for (const socket of [client, server]) {
-      // A reset is what this is for; the close that follows it ends the link.
+      // Errors such as a reset are expected; the close that follows ends the link.
       socket.on("error", () => undefined);
-      // On a half-open connection the one side does not learn that the other has gone.
+      // On a half-open connection, one side does not learn that the other has gone.
       socket.on("close", () => link.frozen || end(link));
     }
   });

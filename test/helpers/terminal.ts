@@ -5,7 +5,7 @@ import { TerminalScreen } from "./terminal-screen.ts";
 
 const SIZE = { columns: 100, rows: 24 };
 
-/** Whether this machine has `script` of util-linux, which gives a command a terminal of its own. */
+/** Whether this machine has `script` of util-linux, which runs a command on its own terminal. */
 export function hasTerminal(): boolean {
   return process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 }
@@ -22,7 +22,7 @@ export class Terminal {
 
   /**
    * @param command the words of a command line
-   * @param size what the terminal says of its size
+   * @param size the size that the terminal reports
    */
   constructor(command: readonly string[], env: Readonly<Record<string, string>> = {}, size = SIZE) {
     const line = `stty cols ${size.columns} rows ${size.rows}; exec ${command.map(quoted).join(" ")}`;

@@ -16,13 +16,13 @@ import { storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeys } from "./store/scan.ts";
 import { TASK } from "./store/stored.ts";
 
-/** Threads and processes start slowly on a machine that has too much to do. */
+/** Threads and processes start slowly on a busy machine. */
 const PATIENCE_MS = 45_000;
 
 /** A line of a log. */
 type LogLine = Readonly<Record<string, unknown>>;
 
-/** An engine with workers of this process, on the run's store unless it is given another. */
+/** An engine with workers in this process; on the run's store, unless another is given. */
 export interface Workshop {
   readonly engine: Engine;
   readonly prefix: string;
@@ -30,14 +30,14 @@ export interface Workshop {
   readonly log: readonly LogLine[];
   /** Makes a worker, and starts it unless told not to. */
   worker(options?: Partial<WorkerOptions> & { idle?: boolean }): Promise<Worker>;
-  /** Submits to a queue, the only one where none is named; returns the id. */
+  /** Submits to a queue, by default the only one; returns the id. */
   submit(input: unknown, submission?: GivenSubmission): Promise<string>;
   look(id: string): Promise<Inspection>;
   /** Waits until a task has ended, or is in this state. */
   ended(id: string, state?: Inspection["state"]): Promise<Inspection>;
   /** Waits until a task has run for so long, by the store's clock. */
   ranFor(id: string, ms: number): Promise<void>;
-  /** Waits for a task's answer: its JSON, or its text where it is none. Throws when the task did not succeed. */
+  /** Waits for the result of a task: its JSON, else its text. Throws if the task did not succeed. */
   answer(id: string): Promise<unknown>;
   /** A connection to its store, closed with it. */
   redis(): ReturnType<typeof connectOnce>;
@@ -49,9 +49,9 @@ export interface WorkshopOptions {
   readonly url?: string;
   readonly prefix?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Lets no time pass in the store; for tests that do so themselves. */
+  /** Runs no ticks; for tests that run them themselves. */
   readonly timeless?: boolean;
-  /** How undoing is tried: no test waits for a day. */
+  /** The retries of undos, since no test can wait for a day. */
   readonly undo?: Parameters<typeof undoHandler>[1];
 }
 
@@ -136,7 +136,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
   };
 }
 
-/** Has the deadline of a task pass now. */
+/** Makes the deadline of a task pass now. */
 export async function passDeadline(shop: Pick<Workshop, "prefix" | "look" | "redis">, id: string): Promise<void> {
   const keys = new Keys(shop.prefix, 1);
   const [tag, redis, { queue }] = [keys.tag(0), await shop.redis(), await shop.look(id)];
@@ -144,7 +144,7 @@ export async function passDeadline(shop: Pick<Workshop, "prefix" | "look" | "red
   await redis.zadd(keys.start(tag, "deadlines") + queue, "XX", 1, id);
 }
 
-/** Lets time pass in the store as a Ticker does, but looks more often than that, so that no test has to wait for it. */
+/** Runs ticks like a Ticker, but more often, so that no test has to wait for one. */
 function hastyTicker(engine: Engine): Loop {
   return new Loop({
     intervalMs: 25,

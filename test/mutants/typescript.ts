@@ -6,7 +6,7 @@ import { ROOT } from "../shared/root.ts";
 /** The version of Node for StrykerJS, which needs 22 at least. */
 const NODE = "24";
 const REPORT = join(ROOT, ".cache/mutants/typescript.json");
-/** What counts as killed; what no test reaches and what survives does not, and the rest is no mutant of a kind that can run. */
+/** The verdicts that count as killed. Mutants that survive or that no test reaches do not; other verdicts mean that a mutant cannot run. */
 const KILLED = ["Killed", "Timeout"];
 const SURVIVED = ["Survived", "NoCoverage"];
 
@@ -19,7 +19,7 @@ interface Mutant {
 /** Runs StrykerJS as stryker.config.json says, prints the score by folder and each survivor, and returns its exit code. */
 export async function runTypeScript(options: readonly string[]): Promise<number> {
   rmSync(REPORT, { force: true });
-  // The processes of the runner take it over.
+  // Inherited by the processes of the runner.
   process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --require ${join(ROOT, "test/mutants/mocha-12.cjs")}`;
   const code = await runUnderNode(NODE, "npx", ["stryker", "run", "test/mutants/stryker.config.json", ...options]);
   if (existsSync(REPORT)) report(JSON.parse(readFileSync(REPORT, "utf8")).files);

@@ -4,9 +4,9 @@ import type { Eta } from "../../src/wire/task.ts";
 import { type Arrivals, MEAN, ServiceStatistics, type Workload } from "./line-simulation.ts";
 import { randomOf } from "./random.ts";
 
-/** Callers are told whole milliseconds: with work of about a second that does not matter. */
+/** Callers get whole milliseconds, which does not matter for work of about a second. */
 const MS = 100;
-/** As many ages as the store tells. */
+/** How many ages the store returns. */
 const MOST_AGES = 16;
 
 /** What a newcomer was told, and how long it waited. */
@@ -35,7 +35,7 @@ interface Call {
 
 /**
  * Simulates a line whose slots run several tasks in one call: a call begins when it is full or has waited long enough, and takes as long as the
- * workload says, whatever its size. What is told to newcomers that may wait comes from the figures that the store would have.
+ * workload says, whatever its size. Newcomers get estimates from the figures that the store would have.
  */
 export function simulateBatchLine(line: Line): BatchLook[] {
   const { workload, arrivals, slots, batch, tasks, seed, travelMs = 0 } = line;
@@ -91,7 +91,7 @@ export function simulateBatchLine(line: Line): BatchLook[] {
     };
     return estimate(snapshot, { state: "waiting", index: waiting.length }, 0);
   };
-  // As the slots would be busy if every call were full.
+  // The mean time between tasks at which the slots are always busy, if every call is full.
   const perTask = (MS * MEAN) / slots / batch.max;
   const pause = () => {
     if (arrivals === "steady") return (-Math.log(1 - random()) * perTask) / 0.95;

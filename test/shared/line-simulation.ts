@@ -12,9 +12,9 @@ export type Workload = (n: number, random: () => number) => number;
 /** The mean of every workload. */
 export const MEAN = 10;
 
-/** The workloads that estimates are held against. */
+/** The workloads on which estimates are tested. */
 export const WORKLOADS = {
-  /** Always the same, but for the 2 % that even the most even work varies by. */
+  /** Always the same, except for the 2 % by which even the most regular work varies. */
   constant: (_, random) => MEAN * (1 + 0.02 * normal(random)),
   exponential: (_, random) => -MEAN * Math.log(1 - random()),
   /** One task in ten takes eleven times as long as the others. */
@@ -25,7 +25,7 @@ export const WORKLOADS = {
 } as const satisfies Record<string, Workload>;
 export type WorkloadName = keyof typeof WORKLOADS;
 
-/** How tasks arrive: by chance at 95 % of what the slots can do, 400 at one instant, or 30 at a time. */
+/** How tasks arrive: at random with 95 % of the slots' capacity, 400 at once, or 30 at a time. */
 export const ARRIVALS = ["steady", "burst", "waves"] as const;
 export type Arrivals = (typeof ARRIVALS)[number];
 
@@ -86,8 +86,8 @@ interface Waiting {
 }
 
 /**
- * Simulates a line: tasks arrive, start in order on the first slot that is free, and take as long as the workload says. Half
- * of them are looked at as they arrive, and now and then one that waits.
+ * Simulates a line: tasks arrive, start in order on the first free slot, and take as long as the workload says. Half of them
+ * get an estimate when they arrive, and now and then one that waits gets another.
  */
 export function simulateLine(options: {
   workload: Workload;

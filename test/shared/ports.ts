@@ -3,9 +3,9 @@ import { once } from "node:events";
 import net from "node:net";
 
 /**
- * Ports that no system gives to those who ask for any port: Linux does so from 32,768 on, others later. They come in pairs: who
- * listens on the odd one has the even one too. So a server can leave its port and come back to it, and another process finds a
- * port refused.
+ * Ports that no system assigns to a process that asks for any free port: Linux assigns those from 32,768 on, others higher ones. They
+ * come in pairs: whoever listens on the odd one also owns the even one. So a server can leave its port and return to it, and another
+ * process finds a port that refuses connections.
  */
 const RANGE = { first: 20_000, pairs: 5_000 } as const;
 

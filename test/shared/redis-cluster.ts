@@ -6,19 +6,19 @@ import { type PrivateRedis, startRedis } from "./redis-server.ts";
 /** One node of a test's cluster. */
 export interface ClusterNode {
   readonly server: PrivateRedis;
-  /** For its own commands; keys are another's matter. */
+  /** A connection for commands to this node; for keys use the cluster's. */
   readonly admin: Redis;
   readonly id: string;
 }
 
-/** A Redis Cluster of a test's own, on loopback. */
+/** A Redis Cluster for one test, on loopback. */
 export interface TestCluster {
   /** For REDIS_URL. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
-  /** The master that has the slot of a key now, as the first of some nodes says that runs. */
+  /** The master that has the slot of a key now, according to the first running node. */
   ownerOf(key: string, among?: readonly ClusterNode[]): Promise<ClusterNode>;
-  /** The masters that are there now. */
+  /** The present masters. */
   masters(): Promise<ClusterNode[]>;
   stop(): Promise<void>;
 }
@@ -62,14 +62,14 @@ export async function startCluster({ masters = 3, replicas = 1, nodeTimeoutMs = 
 function nodeArgs(bus: number, nodeTimeoutMs: number): string[] {
   return [
     ...["--cluster-enabled", "yes", "--cluster-port", String(bus), "--cluster-node-timeout", String(nodeTimeoutMs)],
-    // Nothing on disk, and a replica that begins at once, not after the five seconds in which others might come.
+    // Nothing on disk; and replication begins at once instead of waiting five seconds for further replicas.
     ...["--appendonly", "no", "--repl-diskless-sync-delay", "0", "--repl-diskless-load", "swapdb"],
-    // However long it was without its master: there is no other.
+    // The replica may take over however long it had no master, since there is no other.
     ...["--cluster-replica-validity-factor", "0"],
   ];
 }
 
-/** One that may be killed: it is connected anew where it is asked again. */
+/** A node that may be killed: after a failure, the next command connects again. */
 function adminOf(port: number): Redis {
   const admin = new Redis(port, "127.0.0.1", { maxRetriesPerRequest: 1, retryStrategy: () => 100 });
   admin.on("error", () => undefined);
@@ -107,7 +107,7 @@ async function form(nodes: readonly ClusterNode[], buses: readonly number[], mas
 
 function cluster(nodes: readonly ClusterNode[], stop: () => Promise<void>): TestCluster {
   const byId = new Map(nodes.map((node) => [node.id, node]));
-  /** As the first that runs has it. */
+  /** The slot table of the first running node. */
   const masters = async (among = nodes): Promise<{ node: ClusterNode; ranges: readonly string[] }[]> => {
     for (const { admin, server } of among) {
       if (!server.running) continue;
@@ -161,7 +161,7 @@ export async function moveSlot(
   await to.admin.call("CLUSTER", "SETSLOT", slot, "NODE", to.id);
   await from.admin.call("CLUSTER", "SETSLOT", slot, "NODE", to.id);
   for (const { admin } of nodes) {
-    // Replicas are told by their masters.
+    // Replicas learn it from their masters.
     await admin.call("CLUSTER", "SETSLOT", slot, "NODE", to.id).catch(() => undefined);
   }
 }

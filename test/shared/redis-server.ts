@@ -10,12 +10,12 @@ import { connectOnce, whenLoaded } from "../../src/store/servers/probe.ts";
 import { eventually } from "./eventually.ts";
 import { reservePort } from "./ports.ts";
 
-/** A Redis of a test's or benchmark's own, to be killed, stopped and started again. */
+/** A Redis for one test or benchmark, which may be killed, stopped and started again. */
 export interface PrivateRedis {
   readonly url: string;
   readonly port: number;
   readonly dir: string;
-  /** Of the process that runs now. */
+  /** The pid of the running process. */
   readonly pid: number;
   readonly running: boolean;
   /** Sends the signal and resolves when the process is gone; idempotent. */
@@ -51,7 +51,7 @@ export async function startRedis(
     if (!alive.has(child)) return;
     const gone = once(child, "exit");
     child.kill(signal);
-    // A process under SIGSTOP heeds SIGTERM only when it goes on.
+    // A process under SIGSTOP handles SIGTERM only after SIGCONT.
     child.kill("SIGCONT");
     // A replica refuses to end as long as it writes its first append-only file.
     const again = setInterval(() => child.kill(signal), 500);
@@ -80,14 +80,14 @@ export async function startRedis(
 async function spawnRedis(args: string[], env: Readonly<Record<string, string>> = {}): Promise<ChildProcess> {
   const child = spawn("redis-server", args, { stdio: "ignore", env: { ...process.env, ...env } });
   await once(child, "spawn");
-  // One that is forgotten must not keep the process from ending; the exit hook above ends it then.
+  // A server that a test forgot must not keep this process alive; the exit hook above ends it.
   child.unref();
   alive.add(child);
   child.once("exit", () => alive.delete(child));
   return child;
 }
 
-/** Waits until the server has loaded its data and answers; a demand for a password is an answer too. */
+/** Waits until the server has loaded its data and answers; a request for a password counts as an answer. */
 async function answers(url: string, child: ChildProcess): Promise<void> {
   await eventually(async () => {
     if (!alive.has(child)) return;

@@ -11,9 +11,9 @@ const DONE_MS = 30_000;
 /** A command of a page, and what the page says of its outcome. */
 export interface ShownCommand {
   readonly command: string;
-  /** Of curl the status of the response, of anything else the exit code. */
+  /** For curl the status of the response, otherwise the exit code. */
   readonly codes: readonly number[];
-  /** The last code is to be waited for. */
+  /** Whether the command is repeated until it gives the last code. */
   readonly waits: boolean;
   readonly contains: readonly string[];
 }
@@ -29,9 +29,9 @@ interface Outcome {
 export type RunLine = (line: string) => Promise<{ readonly code: number; readonly printed: string }>;
 
 /**
- * The commands in the blocks of a page that are marked `sh`, in order. A line that ends with `\` goes on in the next one, an indented
- * line is not one of its own. Behind `# →` stands the expected code: `202`, `200 or 202`, or `404, then 200` for a command
- * that is run again until it is 200. What stands there in backticks must be printed.
+ * The commands in the `sh` blocks of a page, in order. A line that ends with `\` continues in the next one, and an indented line belongs
+ * to the one before. After `# →` comes the expected code: `202`, `200 or 202`, or `404, then 200` for a command that is repeated
+ * until it gives 200. Text in backticks after it must be printed.
  */
 export function commandsIn(markdown: string): ShownCommand[] {
   const blocks = [...markdown.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) =>

@@ -11,12 +11,12 @@ export const START_TIMES = {
   even: (random) => 20 * SECOND_MS * Math.exp(0.1 * normal(random)),
   /** A machine, an image and a model to load. */
   usual: (random) => 70 * SECOND_MS * Math.exp(0.35 * normal(random)),
-  /** One start in three has to wait for a new machine. */
+  /** One start in three waits for a new machine. */
   mixed: (random) => (random() < 2 / 3 ? 30 : 150) * SECOND_MS * Math.exp(0.15 * normal(random)),
 } as const satisfies Record<string, (random: () => number) => number>;
 export type StartTimes = keyof typeof START_TIMES;
 
-/** The first starts, of which too little is known to judge an estimate. */
+/** The number of first starts that are not judged, since too little is known then. */
 const LEARNED = 5;
 
 /** What was known of a start at some time before its end, and how long it took from then on. */

@@ -2,7 +2,7 @@ import type { Submission } from "../../src/engine/submission/submission.ts";
 import type { SubmitItem } from "../../src/store/verbs/scripts.ts";
 import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../src/wire/submit-options.ts";
 
-/** What is not as usual with a submission: its members and options together. */
+/** What differs from the usual submission: members and options together. */
 export type GivenSubmission = Partial<Submission & SubmitOptions>;
 
 /** A submission of JSON to a queue, with the usual options except those given. */

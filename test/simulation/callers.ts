@@ -7,9 +7,9 @@ import type { Call } from "../chaos/history/history.ts";
 import { type GivenSubmission, submissionOf } from "../shared/submission.ts";
 import type { Work, World } from "./world.ts";
 
-/** A caller gives up on an answer after this, ms. */
+/** How long a caller waits for an answer, ms. */
 const PATIENCE_MS = 10_000;
-/** Pause before a call is repeated that got no clear answer, ms. */
+/** Pause before a call without a clear answer is repeated, ms. */
 const AGAIN_MS = 500;
 /** Mean time between two arrivals, ms; and how many come at once. */
 const ARRIVAL_MS = 8000;
@@ -19,7 +19,7 @@ const KEYS = 4;
 type Subject = Pick<Call, "id" | "queue" | "key">;
 type Heard = Pick<Call, "outcome" | "answer" | "told" | "index" | "fence" | "starts">;
 
-/** Callers of the API: they submit tasks of all kinds, look at them, cancel some and retry some, and note what they are told. */
+/** Callers of the API: they submit tasks of all kinds, read them, cancel some, retry some, and record the answers. */
 export class Callers {
   readonly #world: World;
   readonly #lives = new Set<Promise<void>>();
@@ -33,7 +33,7 @@ export class Callers {
     return this.#count;
   }
 
-  /** Submits tasks until a virtual time; resolves when every one has ended and everyone was asked for its end. */
+  /** Submits tasks until a virtual time; resolves when all have ended and the end of each has been read. */
   async work(untilMs: number): Promise<void> {
     const { time, chance } = this.#world;
     while (time.nowMs < untilMs) {
@@ -71,7 +71,7 @@ export class Callers {
     while ((await this.#submit(subject, work, options, !fails)).outcome !== "ok") await delay(AGAIN_MS);
     await delay(chance() * 3000);
     if (isCanceled) await this.#insist((engine) => engine.tasks.cancel(subject.id, subject.queue, "pending"));
-    // Nobody is told how a task has failed that is retried later: that it fails is not its end.
+    // The failure of a task that is retried later is not recorded, since it is not its end.
     if (!fails) await this.#ask(chance() < 0.5 ? "status" : "collect", subject);
     for (let isRetried = false; ; ) {
       const seen = await this.#insist((engine) => engine.tasks.inspect(subject.id, { result: false }));
@@ -130,7 +130,7 @@ export class Callers {
     return call;
   }
 
-  /** Repeats a call that is not noted until it is answered. */
+  /** Repeats a call until it is answered, without recording it. */
   async #insist<T>(ask: (engine: Engine) => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -141,7 +141,7 @@ export class Callers {
     }
   }
 
-  /** The process may die over it, and then nobody answers. */
+  /** The process may die meanwhile; then there is no answer. */
   #once<T>(ask: (engine: Engine) => Promise<T>): Promise<T> {
     const { api, time } = this.#world;
     const { engine } = api;

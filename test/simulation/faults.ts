@@ -6,7 +6,7 @@ const PAUSE_MS = 30_000;
 /** How wrong the store's clock is at most, ms. */
 const LONGEST_JUMP_MS = 3_600_000;
 
-/** What goes wrong with a process, or with the store. Each resolves when a machine is back. */
+/** The faults of a process or the store. Each resolves when a process that it has ended is started again. */
 const FAULTS: Readonly<Record<string, (world: World, machine: Machine) => Promise<unknown>>> = {
   crash: async ({ chance }, machine) => {
     machine.kill();
@@ -31,17 +31,17 @@ const FAULTS: Readonly<Record<string, (world: World, machine: Machine) => Promis
   },
 };
 
-/** Faults drawn by chance. */
+/** Random faults. */
 export class Faults {
   readonly #world: World;
-  /** How many have struck. */
+  /** The number of faults so far. */
   count = 0;
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** Lets them strike until a virtual time, and ends them all. */
+  /** Causes faults until a virtual time, then ends them all. */
   async strike(untilMs: number): Promise<void> {
     const { time, chance, machines, log, store } = this.#world;
     const names = Object.keys(FAULTS);
@@ -51,7 +51,7 @@ export class Faults {
       if (time.nowMs >= untilMs) break;
       const name = names[Math.floor(chance() * names.length)] ?? "";
       const machine = machines[Math.floor(chance() * machines.length)];
-      // One that is down already has to start before anything else happens to it.
+      // A process that is down must start before it gets another fault.
       if (!machine?.engine) continue;
       this.count += 1;
       log.info({ of: machine.process.name }, `FAULT: ${name}`);

@@ -1,8 +1,8 @@
 /**
  * `npm run simulate -- [--seed N] [--seeds N] [--minutes N] [--plant NAME] [--log]`: an API, two workers and the embedded store in this
- * process, for an hour of virtual time, under faults and latencies drawn by chance. What callers and handlers saw is held against the rules
- * of test/chaos/history, and the store is verified. The same seed plays the same simulation again; `--seeds` plays as many, one after
- * the other, until one breaks a promise. `--plant` plants a mistake in the Lua.
+ * process, for an hour of virtual time, under random faults and latencies. What callers and handlers saw is checked against the rules of
+ * test/chaos/history, and the store is verified. The same seed plays the same simulation again; `--seeds` plays this many, one after the
+ * other, until one breaks a promise. `--plant` puts a mistake into the Lua.
  */
 import { parseArgs } from "node:util";
 import { seedOf } from "../helpers/long-run.ts";

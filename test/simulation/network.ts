@@ -3,13 +3,13 @@ import net from "node:net";
 import { Duplex } from "node:stream";
 import type { Process, VirtualTime } from "./virtual-time.ts";
 
-/** How often a packet takes how long, ms. */
+/** The distribution of the times that packets take, ms. */
 const LATENCIES = [
   { share: 0.95, fromMs: 0.05, toMs: 1 },
   { share: 0.99, fromMs: 1, toMs: 20 },
   { share: 1, fromMs: 20, toMs: 400 },
 ] as const;
-/** A connection whose other end has gone silently is closed after this. */
+/** How long until a connection whose other end has gone silently is closed. */
 const KEEPALIVE_MS = 60_000;
 
 /** One end of a connection: what ioredis and the embedded store use of a socket. */
@@ -54,7 +54,7 @@ class Socket extends Duplex {
 
   setKeepAlive(): void {}
 
-  /** Only for the time until it is connected, for which ioredis uses it. */
+  /** Only implemented for the time until it is connected, for which ioredis uses it. */
   setTimeout(ms: number, listener?: () => void): void {
     if (this.#idle) this.#idle.run = undefined;
     if (ms > 0 && listener) this.#idle = this.#time.plan(this.process, ms, listener);
@@ -89,7 +89,7 @@ class Link {
     });
   }
 
-  /** One end learns after a while that the connection is broken. */
+  /** Tells one end after a while that the connection is broken. */
   break(end: "client" | "server", afterMs: number): void {
     const socket = this[end];
     const error = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
@@ -97,7 +97,7 @@ class Link {
   }
 }
 
-/** All connections to the store: each has seeded latencies, and can lose what is on its way. */
+/** All connections to the store: each has seeded latencies, and can lose packets in flight. */
 export class Network {
   readonly #time: VirtualTime;
   readonly #chance: () => number;
@@ -157,7 +157,7 @@ export class Network {
     return (this.#isolated.get(process) ?? 0) > this.#time.nowMs;
   }
 
-  /** A process has died: what it has sent arrives, and its connections close. */
+  /** Called when a process has died: what it has sent arrives, and its connections close. */
   leave(process: Process): void {
     for (const link of this.#linksOf(process)) {
       this.#links.delete(link);
@@ -165,7 +165,7 @@ export class Network {
     }
   }
 
-  /** Cuts some connections of a process. Replies are lost, and perhaps requests; each end learns of it in its own time. */
+  /** Cuts some connections of a process. Replies are lost, and perhaps requests; each end notices after a time of its own. */
   cut(process: Process, share: number): void {
     for (const link of this.#linksOf(process)) {
       if (this.#chance() > share) continue;
@@ -176,7 +176,7 @@ export class Network {
     }
   }
 
-  /** Some connections of a process carry nothing any more, and nobody is told. */
+  /** Makes some connections of a process drop everything, without closing them. */
   silence(process: Process, share: number): void {
     for (const link of this.#linksOf(process)) {
       if (this.#chance() > share) continue;
@@ -185,7 +185,7 @@ export class Network {
     }
   }
 
-  /** For a while nothing gets through between a process and the store, nor a new connection. */
+  /** Stops all traffic between a process and the store for a while, new connections included. */
   isolate(process: Process, forMs: number): void {
     this.#isolated.set(process, this.#time.nowMs + forMs);
     this.silence(process, 1);

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { luaFiles, luaMutants, mutated } from "../mutants/lua/files.ts";
 
-/** Mistakes of the Lua that a simulation must find, as test/mutants makes them. */
+/** Mistakes in the Lua that a simulation must find, as test/mutants makes them. */
 const PLANTS: Readonly<Record<string, { readonly file: string; readonly before: string }>> = {
   "fence-not-checked": { file: "lua/completion.lua", before: "if held_under ~= fence then return 'stale' end" },
   "lost-zrem": {

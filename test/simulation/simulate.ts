@@ -6,7 +6,7 @@ import { Callers } from "./callers.ts";
 import { Faults } from "./faults.ts";
 import { World } from "./world.ts";
 
-/** What came of a simulation. */
+/** The outcome of a simulation. */
 export interface Outcome {
   /** How long it has lasted, virtual ms. */
   readonly virtualMs: number;
@@ -14,14 +14,14 @@ export interface Outcome {
   readonly faults: number;
   /** How many timers have fired. */
   readonly turns: number;
-  /** Of everything that callers and handlers saw: the same for the same seed. */
+  /** The digest of everything that callers and handlers saw: the same for the same seed. */
   readonly digest: string;
   readonly broken: readonly string[];
 }
 
-/** After the last fault every task ends within this, virtual ms. */
+/** After the last fault every task ends within this time, virtual ms. */
 const SETTLE_MS = 900_000;
-/** How often all promises are checked that hold at any time, virtual ms. */
+/** How often the promises that hold at any time are checked, virtual ms. */
 const CHECK_MS = 120_000;
 /** Rules on a history that hold only when every call has returned. */
 const AT_THE_END = ["nothing lost", "only what was submitted"];

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { expect } from "chai";
 import { ROOT } from "../shared/root.ts";
 
-/** Plays simulations in a process of their own, since they take the place of all its clocks and timers. */
+/** Plays simulations in a process of their own, since they replace all its clocks and timers. */
 async function simulate(...args: readonly string[]): Promise<{ status: number; lines: string[] }> {
   const child = spawn(process.execPath, ["--no-warnings", "--import", "tsx", "test/simulation/main.ts", ...args], {
     cwd: ROOT,

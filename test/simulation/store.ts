@@ -21,7 +21,7 @@ export class SimulatedStore {
     this.#chance = chance;
   }
 
-  /** Boots it; it does so in real time, before the simulation begins. */
+  /** Starts it in real time, before the simulation begins. */
   async start(): Promise<void> {
     const store = this;
     const { WASI } = wasi;

@@ -15,7 +15,7 @@ export interface Process {
 
 /** What the clock reads when a simulation begins, ms since 1970. */
 const EPOCH_MS = Date.UTC(2030, 0, 1);
-/** More turns than this without any time passing are an endless loop. */
+/** More turns than this while no time passes count as an endless loop. */
 const MAX_TURNS_AT_ONCE = 1_000_000;
 
 const turn = setImmediate;
@@ -51,9 +51,9 @@ class Timer {
 }
 
 /**
- * The time of a simulation. It takes the place of all timers, clocks and random numbers of this Node process: time passes only from one
- * timer to the next, and all that depends on it happens in the same order for the same seed. Promises and `process.nextTick` stay as they
- * are: between two timers all of them run.
+ * The time of a simulation. It replaces all timers, clocks and random numbers of this Node process: time passes only from one timer to the
+ * next, and everything happens in the same order for the same seed. Promises and `process.nextTick` are not replaced: all of them run
+ * between two timers.
  */
 export class VirtualTime {
   readonly #chance: () => number;
@@ -74,29 +74,29 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
-  /** What the clocks of all machines read, unless they are wrong. */
+  /** The time of all machines whose clocks are right. */
   get clockMs(): number {
     return EPOCH_MS + this.#nowMs;
   }
 
-  /** The process whose code runs. */
+  /** The process whose code is running. */
   get process(): Process {
     const process = this.#process.getStore();
     if (!process) throw new Error("this runs in no process of the simulation");
     return process;
   }
 
-  /** Does something in a process, with all that follows from it. */
+  /** Runs something in a process, with all timers and promises that follow from it. */
   in<T>(process: Process, work: () => T): T {
     return this.#process.run(process, work);
   }
 
-  /** Plans something in a process. */
+  /** Schedules something in a process after a delay. */
   plan(process: Process, delayMs: number, run: () => void, everyMs?: number): Timer {
     return this.planAt(process, this.#nowMs + delayMs, run, everyMs);
   }
 
-  /** The same at a time, virtual ms. */
+  /** Schedules it at a time, virtual ms. */
   planAt(process: Process, at: number, run: () => void, everyMs?: number): Timer {
     const timer = new Timer(process, run, everyMs);
     this.#add(timer, at);
@@ -169,7 +169,7 @@ export class VirtualTime {
     return first;
   }
 
-  /** Takes the place of the timers, clocks and random numbers of Node, for good. */
+  /** Replaces the timers, clocks and random numbers of Node, for good. */
   install(): void {
     const time = this;
     // As Node does.

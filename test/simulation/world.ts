@@ -16,10 +16,10 @@ import { Network } from "./network.ts";
 import { SimulatedStore } from "./store.ts";
 import { type Process, VirtualTime } from "./virtual-time.ts";
 
-/** What a task is given. */
+/** The input of a task. */
 export interface Work {
   readonly ms: number;
-  /** How many of its runs fail. */
+  /** How many runs fail before one succeeds. */
   readonly failures: number;
   /** Whether a step is stored on the way. */
   readonly step: boolean;
@@ -27,18 +27,18 @@ export interface Work {
 
 const QUEUES = ["work", "keyed"] as const;
 const URL = "redis://store:6379";
-/** After a start that failed, a supervisor tries again. */
+/** How long after a failed start the supervisor tries again. */
 const RESTART_MS = 1000;
-/** As long as a process may take to stop before it is killed, ms. */
+/** How long a process may take to stop before it is killed, ms. */
 const STOP_MS = 30_000;
 
-/** An API or a worker, with one process after the other. */
+/** An API or a worker: a succession of processes. */
 export class Machine {
   readonly role: "api" | "worker";
   readonly #world: World;
   readonly #name: string;
   process: Process;
-  /** Undefined while its process does not serve. */
+  /** Undefined while its process is not ready. */
   engine: Engine | undefined;
   #stop: (() => Promise<unknown>) | undefined;
 
@@ -81,7 +81,7 @@ export class Machine {
     });
   }
 
-  /** Nothing of its process happens any more, whatever it was about to do. */
+  /** Kills its process: none of its pending events happens any more. */
   kill(): void {
     this.engine = undefined;
     this.#stop = undefined;
@@ -89,7 +89,7 @@ export class Machine {
     this.#world.network.leave(this.process);
   }
 
-  /** Lets its process end as with SIGTERM. */
+  /** Stops its process as SIGTERM would. */
   async stop(): Promise<void> {
     const stop = this.#stop;
     this.engine = undefined;
@@ -103,7 +103,7 @@ export class World {
   readonly time: VirtualTime;
   readonly network: Network;
   readonly store: SimulatedStore;
-  /** Of faults and of what callers do. */
+  /** The random numbers of faults and callers. */
   readonly chance: () => number;
   readonly log: Logger;
   readonly config: Config = readConfig({}, { DRAIN_TIMEOUT: "10s" });
@@ -111,13 +111,13 @@ export class World {
   readonly history: HistoryEntry[] = [];
   /** How often each task has run. */
   readonly runs = new Map<string, number>();
-  /** Callers, and who starts processes: nothing ever happens to it. */
+  /** The process of callers and of the supervisor, which has no faults. */
   readonly supervisor: Process;
   machines: readonly Machine[] = [];
   #pids = 0;
   #observer: Observer | undefined;
 
-  /** @param write gets the lines of the log, if they are wanted */
+  /** @param write gets the lines of the log; undefined: no log */
   constructor(seed: number, write?: (line: string) => void) {
     this.chance = randomOf(seed);
     const time = new VirtualTime(randomOf(seed + 1e9));
@@ -152,7 +152,7 @@ export class World {
     return api;
   }
 
-  /** What is left in the store when every task has ended and should not be. */
+  /** What is left in the store although every task has ended. */
   async leftovers(): Promise<string[]> {
     const found: string[] = [];
     for (const queue of QUEUES)
@@ -189,14 +189,14 @@ export class World {
   }
 }
 
-/** A connection that no fault strikes. */
+/** A connection without faults. */
 interface Observer {
   readonly redis: Connection;
   readonly scripts: Scripts;
   readonly keys: Keys;
 }
 
-/** Their runs are noted outside of the store. */
+/** Handlers whose runs are recorded outside of the store. */
 function handlersOf({ time, history, runs }: World): Handler[] {
   const { process } = time;
   return QUEUES.map((queue) =>
@@ -205,7 +205,7 @@ function handlersOf({ time, history, runs }: World): Handler[] {
       lease: "3s",
       concurrency: 2,
       attempts: 3,
-      // Workers are killed all the time here, and no task is to be condemned for it.
+      // Workers are killed all the time here, and no task may become dead by that.
       maxLost: 1000,
       ...(queue === "keyed" && { keyed: { by: ({ key = null }) => key } }),
       run: async ({ ms, failures, step, key }, task) => {
@@ -215,7 +215,7 @@ function handlersOf({ time, history, runs }: World): Handler[] {
         runs.set(id, nth);
         history.push({ type: "begins", ...mark, at: time.nowMs });
         if (step) await task.step("stored", () => "x".repeat(300));
-        // Whatever its signal says: what it makes too late is the store's to refuse.
+        // Ignores its signal, since the store must refuse a result that comes too late.
         await delay(ms);
         history.push({ type: "ends", ...mark, at: time.nowMs });
         if (nth <= failures) throw new Error("boom");

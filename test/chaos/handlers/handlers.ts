@@ -1,14 +1,14 @@
-/** Handlers of the servers under fault. Each execution is noted in a journal outside of the store: it alone tells the truth. */
+/** Handlers of the servers under fault. Each execution is recorded in a journal outside of the store, which no fault affects. */
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { defineHandler, type TaskContext } from "paihao";
 
-/** What the tasks of all queues are given; what else they carry only makes them large. */
+/** The input of all tasks; further members only make it large. */
 interface Work {
   readonly ms: number;
   /** Its key in a keyed line. */
   readonly key?: string;
-  /** Whether a step is kept on the way. */
+  /** Whether the handler stores a step. */
   readonly step?: boolean;
 }
 
@@ -19,7 +19,7 @@ const note = (type: "begins" | "ends", { id, queue, fence }: TaskContext, { key 
   appendFileSync(journal, `${JSON.stringify(mark)}\n`);
 };
 
-/** Takes its time whatever its signal says: what it makes too late is the store's to refuse. */
+/** Ignores its signal, since the store must refuse a result that comes too late. */
 const takeTime = async (input: Work, task: TaskContext) => {
   note("begins", task, input);
   if (input.step) await task.step("kept", () => "x".repeat(1000));
@@ -34,7 +34,7 @@ export const work = defineHandler<Work>({
   // Enough for two requests for tasks to be underway.
   concurrency: 24,
   attempts: 3,
-  // Workers are killed all the time here; only the pill is to be condemned for it.
+  // Workers are killed all the time here; only the pill may become dead by that.
   maxLost: 100,
   run: takeTime,
 });
@@ -49,17 +49,17 @@ export const keyed = defineHandler<Work>({
   run: takeTime,
 });
 
-/** Runs beside the pill, and may be lost with it once: not twice. */
+/** Runs beside the pill, and may be lost with it once, but not twice. */
 export const neighbor = defineHandler<Work>({
   queue: "neighbor",
-  // Renewed in time even by a machine that has far too much to do: to be late is to be lost.
+  // Long enough to be renewed in time on a very busy machine: a late renewal would count as a loss.
   lease: "4s",
   concurrency: 8,
   maxLost: 1,
   run: takeTime,
 });
 
-/** Works while workers are killed, and is not to be condemned for it. */
+/** Runs while workers are killed, and must not become dead by that. */
 export const innocent = defineHandler<Work>({
   queue: "innocent",
   lease: "3s",
@@ -67,7 +67,7 @@ export const innocent = defineHandler<Work>({
   run: takeTime,
 });
 
-/** Kills whoever runs it. */
+/** Kills the process that runs it. */
 export const pill = defineHandler<Work>({
   queue: "pill",
   lease: "1s",

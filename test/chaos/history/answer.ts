@@ -4,7 +4,7 @@ type Heard = Pick<Call, "outcome" | "answer" | "told" | "index" | "fence" | "sta
 
 /** Refusals of a submission that store nothing, by docs/delivery.md; every other 4xx does not either. */
 const STORES_NOTHING = new Set(["queue-full", "line-too-long", "store-full"]);
-/** Problems that tell how a task ended. */
+/** Problems that say how a task ended. */
 const ENDS: Readonly<Record<string, Told>> = {
   ...{ "task-failed": "failed", "task-timeout": "failed", "worker-lost": "failed" },
   ...{ canceled: "canceled", deleted: "deleted", unknown: "unknown", pending: "pending" },

@@ -20,7 +20,7 @@ function run(id: string, at: number, fence: number, more: Partial<Mark> = {}): M
   ];
 }
 
-/** A task of its own line that is submitted at a time, told its place, run and collected. */
+/** A task in a line of its own: submitted at the given time, told its place, run and collected. */
 function task(
   id: string,
   at: number,
@@ -67,14 +67,14 @@ function changed(which: (entry: HistoryEntry) => boolean, change: object): Histo
 const lastCall = (id: string, kind: Call["kind"]) => (entry: HistoryEntry) =>
   entry.type === "call" && entry.id === id && entry.kind === kind;
 const isFirst = lastCall("c", "submit");
-/** The runs of two tasks of a key, each in place of the other. */
+/** The runs of two tasks of a key, exchanged. */
 const K1_BEFORE_K2_MS = 30;
 function swappedRuns(entry: HistoryEntry): HistoryEntry {
   if (entry.type !== "begins" && entry.type !== "ends") return entry;
   const by = entry.id === "k1" ? K1_BEFORE_K2_MS : -K1_BEFORE_K2_MS;
   return { ...entry, at: entry.at + by };
 }
-/** Two tasks have started in each other's place. */
+/** Exchanges the starts of two tasks. */
 function exchanged(one: string, other: string): HistoryEntry[] {
   const fences = new Map(
     [one, other].flatMap((id) =>

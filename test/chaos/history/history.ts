@@ -1,4 +1,4 @@
-/** What an answer tells of a task; "unknown": the server does not know its id. */
+/** What an answer says about a task; "unknown": the server does not know its id. */
 export type Told = "pending" | "succeeded" | "failed" | "canceled" | "deleted" | "unknown";
 
 /** A call over HTTP. Times are those of one monotonic clock that all processes of a machine share, ms. */
@@ -11,11 +11,11 @@ export interface Call {
   readonly key?: string;
   readonly invokedAt: number;
   readonly returnedAt: number;
-  /** "failed": it surely had no effect; "unknown": it may have had one, also later. */
+  /** "failed": it certainly had no effect; "unknown": it may have one, perhaps later. */
   readonly outcome: "ok" | "failed" | "unknown";
   /** HTTP status and the code of the problem, for people. */
   readonly answer: string;
-  /** Only of a call that is "ok", as all that follows. */
+  /** This and the following members only for a call that is "ok". */
   readonly told?: Told;
   readonly index?: number;
   /** The fence of the run whose result it is. */
@@ -89,8 +89,8 @@ export function entriesOf(text: string): HistoryEntry[] {
 }
 
 /**
- * Sorts entries by task. What was answered before a fork and may be lost with it is treated as if nobody had got the answer: then all rules
- * hold for what is left.
+ * Sorts entries by task. Answers before a fork that may be lost with it are treated as if they had not arrived, so that all rules hold for
+ * the rest.
  */
 export function historyOf(entries: readonly HistoryEntry[]): History {
   const forks = entries.filter((entry) => entry.type === "fork");
@@ -115,7 +115,7 @@ function afterForks(call: Call, forks: readonly Fork[]): Call {
   const key = call.key === undefined ? {} : { key: call.key };
   const bare = { ...{ type, kind, id, queue, invokedAt, returnedAt, answer }, ...key };
   const isKept = kind === "submit" && lost.every(({ kept }) => kept === "submissions");
-  // It is known, but neither its place nor its outcome stands.
+  // The task is known, but its place and its outcome are void.
   return isKept ? { ...bare, outcome: "ok", told: "pending" } : { ...bare, outcome: "unknown" };
 }
 
@@ -134,7 +134,7 @@ function taskOf(id: string, calls: readonly Call[], marks: readonly Mark[]): Tas
   };
 }
 
-/** The answer that first tells how a task ended. */
+/** The first answer that says how a task ended. */
 export function outcomeOf({ calls }: TaskHistory): Call | undefined {
   return calls.find(({ told }) => isTerminal(told));
 }

@@ -2,11 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { heard } from "./answer.ts";
 import type { Call, Fork, HistoryEntry } from "./history.ts";
 
-/** A client gives up on an answer after this, ms; the server promises one within 5 s. */
+/** How long a client waits for an answer, ms; the server promises one within 5 s. */
 const PATIENCE_MS = 10_000;
-/** Pause before a call is repeated that got no clear answer, ms. */
+/** Pause before a call without a clear answer is repeated, ms. */
 const RETRY_MS = 200;
-/** How many tasks are asked for at once at the end. */
+/** How many tasks are read at once at the end. */
 const AT_ONCE = 8;
 
 /** The task of a call. */
@@ -16,12 +16,12 @@ export interface Subject {
   readonly key?: string;
 }
 
-/** Milliseconds of the clock that all processes of this machine share. No fault changes it. */
+/** Milliseconds of the monotonic clock that all processes of this machine share. No fault changes it. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** Makes calls and keeps what was answered. */
+/** Makes calls and records the answers. */
 export class Recorder {
-  /** In the order in which they returned. */
+  /** Calls in the order in which they returned. */
   readonly entries: HistoryEntry[] = [];
   readonly #subjects = new Map<string, Subject>();
   readonly #url: () => string;
@@ -46,17 +46,17 @@ export class Recorder {
     });
   }
 
-  /** Asks for a task. */
+  /** Reads a task. */
   ask(kind: "status" | "collect" | "timeline", subject: Subject): Promise<Call> {
     const path = kind === "collect" ? "" : `/${kind}`;
     return this.#call(kind, subject, `/v1/requests/${subject.id}${path}`, {});
   }
 
-  /** Asks for everything about every task, until there is a clear answer. */
+  /** Reads everything about every task, until the answers are clear. */
   async askAtTheEnd(): Promise<void> {
     const subjects = this.#subjects.values();
     const askAll = async () => {
-      // All share the iterator: each task is asked for by one of them.
+      // They share the iterator, so that each task is read by one of them.
       for (const subject of subjects) {
         for (const kind of ["timeline", "collect"] as const) {
           while ((await this.ask(kind, subject)).outcome !== "ok") await delay(RETRY_MS);

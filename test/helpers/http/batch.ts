@@ -9,7 +9,7 @@ export interface OpenBatch {
   write(part: string | Buffer): void;
   /** Ends the body. */
   end(part?: string | Buffer): void;
-  /** Goes away without a word. */
+  /** Drops the connection. */
   leave(): void;
   /** The next verdict; undefined after the last. */
   // biome-ignore lint/suspicious/noExplicitAny: tests reach into documents whose shape is what they test
@@ -23,7 +23,7 @@ export function openBatch(url: string, path: string, headers: Readonly<Record<st
     agent: false,
     headers: { "Content-Type": "application/x-ndjson", ...headers },
   });
-  // One that leaves is told so by its socket.
+  // A dropped connection raises an error on its own socket.
   request.on("error", () => undefined);
   request.flushHeaders();
   const response = once(request, "response").then(([message]) => message as http.IncomingMessage);
@@ -41,7 +41,7 @@ export function openBatch(url: string, path: string, headers: Readonly<Record<st
   };
 }
 
-/** The verdicts of an answer that is there whole. */
+/** The verdicts in a complete response. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export function verdictsOf(text: string): any[] {
   return text

@@ -2,18 +2,18 @@ import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import type { OpenApiDocument, Operation, Response } from "../../../src/http/openapi/types.ts";
 import type { Answer } from "./server.ts";
 
-/** Headers of ours that an answer may not have unless its operation says so. */
+/** Our headers that a response may only have if its operation describes them. */
 const DECLARED =
   /^(x-.*|location|operation-location|link|retry-after|preference-applied|idempotent-replayed|etag|www-authenticate|allow|accept|expires)$/;
 /** Headers that say how to treat the bytes, whatever they are. */
 const UNDECLARED = new Set(["x-content-type-options", "x-accel-buffering", "x-made-by"]);
 
-/** Holds answers of a server against its own description. */
+/** Compares the responses of a server with its OpenAPI description. */
 export class Contract {
   readonly #document: OpenApiDocument;
   readonly #ajv: InstanceType<typeof Ajv2020.Ajv2020>;
   readonly #compiled = new Map<string, ValidateFunction>();
-  /** The operations that have been seen to keep it, each with its statuses: "GET /v1/queues" → 200. */
+  /** The operations whose responses agreed, each with its statuses: "GET /v1/queues" → 200. */
   readonly seen = new Map<string, Set<number>>();
 
   constructor(document: OpenApiDocument) {
@@ -22,12 +22,12 @@ export class Contract {
     this.#ajv.addSchema({ $id: "http://paihao/openapi.json", components: closed(document.components) });
   }
 
-  /** Whether there is an operation for this. */
+  /** Whether an operation is described. */
   describes(method: string, path: string): boolean {
     return this.#operation(method, path) !== undefined;
   }
 
-  /** What is wrong with an answer; nothing when it is as described. */
+  /** The differences between a response and its description. */
   violations(method: string, path: string, answer: Answer): string[] {
     const found = this.#operation(method, path);
     if (!found) return [`${method} ${path} is not described`];
@@ -43,7 +43,7 @@ export class Contract {
     return problems.map((problem) => `${found.name} ${status}: ${problem}`);
   }
 
-  /** What is wrong with a document, by the name of its schema: for answers that may also be something else. */
+  /** The differences between a document and a schema, by name: for responses that may also be something else. */
   faults(name: string, document: unknown): string[] {
     return this.#check({ $ref: `#/components/schemas/${name}` }, document, name);
   }
@@ -57,7 +57,7 @@ export class Contract {
         .replace(/\{\w+\}/g, "[^/]+");
       return new RegExp(`^${form}$`).test(pathname);
     });
-    // What is written out goes before what is filled in (OpenAPI 3.1 §4.8.8.2).
+    // A literal path takes precedence over a template (OpenAPI 3.1 §4.8.8.2).
     const variables = (template: string) => template.split("{").length;
     const [template] = templates
       .filter((candidate) => method.toLowerCase() in (this.#document.paths[candidate] ?? {}))
@@ -111,10 +111,10 @@ export class Contract {
   }
 }
 
-/** Of answers that others compose: closed, these would refuse what they are composed with. */
+/** Schemas that others compose: if closed, they would refuse the members of those. */
 const OPEN = new Set(["Problem", "Pending", "Envelope"]);
 
-/** The components with their objects closed: in a test, a member that is not described is a mistake. */
+/** The components with closed objects: in a test, a member that is not described is a mistake. */
 function closed(components: OpenApiDocument["components"]): unknown {
   const schemas = Object.entries(components.schemas).map(([name, schema]) => {
     const isOurs = /^[A-Z]/.test(name) && !OPEN.has(name);
@@ -123,7 +123,7 @@ function closed(components: OpenApiDocument["components"]): unknown {
   return { ...components, schemas: Object.fromEntries(schemas) };
 }
 
-/** An object schema that says nothing of further members allows none. */
+/** Closes an object schema that does not mention additional members. */
 function closedObject(_name: string, value: unknown): unknown {
   const isObject = typeof value === "object" && value !== null && "type" in value && value.type === "object";
   return isObject ? { additionalProperties: false, ...value } : value;

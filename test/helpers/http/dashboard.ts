@@ -59,7 +59,7 @@ export function dashboardTest(options: BrowserContextOptions = {}): DashboardTes
     page.setDefaultTimeout(30_000);
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("console", (message) => {
-      // That the server refused something, or could not be reached, is no complaint of the page.
+      // A refused or failed request is not an error of the page.
       const isItsOwn = message.type() === "error" && !message.text().startsWith("Failed to load resource");
       if (isItsOwn) complaints.push(message.text());
     });

@@ -15,7 +15,7 @@ export interface StreamEvent {
 export interface EventReader {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Everything that came, as it came. */
+  /** Everything received, as it was received. */
   readonly text: string;
   /** The next event; rejects when the server closes without one. */
   next(): Promise<StreamEvent>;

@@ -33,11 +33,11 @@ interface SeenRequest {
   readonly atMs: number;
 }
 
-/** An HTTP proxy between a client and a server, as bad as those that people have. */
+/** An HTTP proxy between a client and a server, with the faults of real ones. */
 export interface HttpProxy {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
-  /** Decides what is done with each request; to begin with all pass. */
+  /** Decides what is done with each request; by default each is forwarded. */
   treat(how: (request: SeenRequest) => Treatment): void;
   /** Resets the connections of open requests for URLs with this in them. */
   cut(part: string): void;
@@ -63,7 +63,7 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
       return;
     }
     if (typeof how === "object" && "lateAfter" in how) {
-      // What has arrived is forwarded, whether or not the client waits for the answer.
+      // A request that has arrived is forwarded even if the client has gone.
       const body: Buffer[] = [];
       req.on("data", (part: Buffer) => body.push(part));
       void Promise.all([how.lateAfter, once(req, "end")]).then(() => {

@@ -3,7 +3,7 @@ import type { Api } from "../../../src/http/api.ts";
 import { ALL_ROUTES, apiEndpoints, routerOf } from "../../../src/http/router.ts";
 import type { Route } from "../../../src/http/routes.ts";
 
-/** The router of a server that serves everything. */
+/** The router of a server with all extras. */
 function fullRouter(): Router {
   const api: Partial<Api> = { replicate: true, handlers: new Map(), stopping: new AbortController().signal };
   return routerOf(apiEndpoints(api as Api));

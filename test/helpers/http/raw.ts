@@ -3,7 +3,7 @@ import net from "node:net";
 /** Sends bytes as they are over a connection of their own, and returns all that comes until the server ends it. */
 export async function raw(url: string, bytes: string | Buffer): Promise<string> {
   const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
-  // A server that closes on a client in mid-sentence may reset the connection.
+  // A server that closes while the client is still sending may reset the connection.
   socket.on("error", () => undefined);
   socket.write(bytes);
   const chunks: Buffer[] = [];
@@ -13,7 +13,7 @@ export async function raw(url: string, bytes: string | Buffer): Promise<string> 
   return Buffer.concat(chunks).toString("latin1");
 }
 
-/** An answer as it was written. */
+/** A response as it was written. */
 export interface RawAnswer {
   readonly status: number;
   /** By name in lower case. */

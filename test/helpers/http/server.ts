@@ -12,7 +12,7 @@ import { storeUrl, uniquePrefix } from "../store/run-store.ts";
 import { removeKeys } from "../store/scan.ts";
 import { TASK } from "../store/stored.ts";
 
-/** An answer of a server, whole. */
+/** A complete response. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -23,7 +23,7 @@ export interface Answer {
   readonly json: any;
 }
 
-/** What is sent. */
+/** A request to send. */
 export interface Sent {
   readonly method?: string;
   /** A header may have several values, each a line of its own. */
@@ -48,9 +48,9 @@ export interface TestServer {
   post(queue: string, input: unknown, headers?: Sent["headers"]): Promise<Answer>;
   /** Submits to a queue without waiting for it; returns the id. */
   enqueue(queue: string, input: unknown, search?: string): Promise<string>;
-  /** Asks the monitor until the task is in this state. */
+  /** Polls the monitor until the task is in this state. */
   until(id: string, state: string, headers?: Sent["headers"]): Promise<Answer>;
-  /** Resolves when someone in some process waits to hear of the task. */
+  /** Resolves when some process listens to the task. */
   untilHeld(id: string): Promise<void>;
   /** Stops it, and removes its keys unless they are kept for another one. */
   stop(options?: { keep?: boolean }): Promise<void>;
@@ -58,7 +58,7 @@ export interface TestServer {
 
 const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers");
 
-/** Starts a server; `env` wins over what tests usually need. */
+/** Starts a server; `env` wins over the usual settings of tests. */
 export async function startServer(env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
   const variables = {
     REDIS_URL: storeUrl(),
@@ -124,7 +124,7 @@ export async function exchange(url: URL, { method = "GET", headers = {}, body, c
       ...(headers as Record<string, string | string[]>),
     },
   });
-  // A server may answer and close before it has read everything: the answer counts.
+  // If a server answers and closes before it has read everything, its response counts.
   request.on("error", () => undefined);
   for (const chunk of chunks ?? []) request.write(chunk);
   request.end(bytes);

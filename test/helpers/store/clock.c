@@ -1,4 +1,4 @@
-// The wall clock of a process, ahead or behind by as many ms as the file CLOCK_FILE holds (an int64): loaded by LD_PRELOAD.
+// Shifts the wall clock of a process by the ms in the file CLOCK_FILE (an int64); loaded by LD_PRELOAD.
 // It calls nothing that allocates, since allocators read the clock while they start.
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -6,7 +6,7 @@ import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 
 /** A Redis whose clock can be set. */
 export interface ClockedRedis extends PrivateRedis {
-  /** Sets its clock ahead of the machine's, or back, by so much. */
+  /** Sets its clock ahead of the machine's by this much, or behind it if negative. */
   setAhead(ms: number): void;
 }
 
@@ -24,7 +24,7 @@ export async function startClockedRedis(): Promise<ClockedRedis> {
   const setAhead = (ms: number) => {
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(BigInt(ms));
-    // In place: the server has it in its memory.
+    // Written in place, since the server has mapped the file into memory.
     writeFileSync(file, bytes, { flag: existsSync(file) ? "r+" : "w" });
   };
   setAhead(0);

@@ -3,10 +3,10 @@ import { parseRedisUrl } from "../../../src/config/redis-url.ts";
 import type { StoreKind } from "../../../src/config/variables.ts";
 import type { ProvisionedStore } from "../../../src/store/servers/provision.ts";
 
-/** Where the root hooks leave the run's store: mocha may load them as another instance of this module. */
+/** Where the root hooks store the URL of the run's store: mocha may load them as another instance of this module. */
 const SHARED = { url: "PAIHAO_TEST_STORE_URL", kind: "PAIHAO_TEST_STORE_KIND" } as const;
 
-/** Called by the root hooks alone. */
+/** Only for the root hooks. */
 export function publishStore({ url, kind }: Pick<ProvisionedStore, "url" | "kind">): void {
   process.env[SHARED.url] = url;
   process.env[SHARED.kind] = kind;
@@ -19,7 +19,7 @@ export function storeUrl(): string {
   return url;
 }
 
-/** Where the shared store listens: the path of its socket, or the port of one that is no child of the run. */
+/** Where the shared store listens: the path of its socket, or its port if it is not a child of the run. */
 export function storeTarget(): string | number {
   const address = parseRedisUrl(storeUrl());
   return address.kind === "socket" ? address.path : Number(new URL(storeUrl()).port);
@@ -42,7 +42,7 @@ export function onCluster(): boolean {
   return storeUrl().startsWith("redis+cluster:");
 }
 
-/** What the shared store is, for tests of what one kind cannot do. */
+/** The kind of the shared store, for tests of what a kind cannot do. */
 export function storeKind(): StoreKind {
   return process.env[SHARED.kind] as StoreKind;
 }

@@ -10,7 +10,7 @@ export async function keysLike(connection: Connection, match: string): Promise<s
   return found;
 }
 
-/** Removes them; one by one, since those of two partitions may lie in different slots. */
+/** Removes keys one by one, since those of two partitions may be in different slots. */
 export async function removeKeysLike(connection: Connection, match: string): Promise<void> {
   for (const node of mastersOf(connection)) {
     for await (const some of node.scanStream({ match, count: 1000 })) {
@@ -19,13 +19,13 @@ export async function removeKeysLike(connection: Connection, match: string): Pro
   }
 }
 
-/** Removes the keys of a prefix, unless the store, one of the test's own, is gone with all of them. */
+/** Removes the keys of a prefix, unless the store belonged to the test and is gone. */
 export async function removeKeys(url: string, prefix: string): Promise<void> {
   const redis = await connectOnce(url).catch(() => undefined);
   if (redis) await removeKeysLike(redis, `{${prefix}:*`).finally(() => redis.disconnect());
 }
 
-/** How many listen to a channel: of a cluster, at the shard that has it. */
+/** The number of subscribers of a channel; in a cluster, at the shard that has it. */
 export async function listenersOf(connection: Connection, channel: string): Promise<number> {
   const word = isCluster(connection) ? "SHARDNUMSUB" : "NUMSUB";
   const counts = await Promise.all(

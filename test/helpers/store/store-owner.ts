@@ -1,4 +1,4 @@
-/** A process with a store, to be killed: `store-owner.ts KIND DIR` prints the store's URL when it answers. */
+/** A process that owns a store, for tests that kill it: `store-owner.ts KIND DIR` prints the store's URL when it answers. */
 import { STORES } from "../../../src/config/variables.ts";
 import { createLog } from "../../../src/log.ts";
 import { provisionStore } from "../../../src/store/servers/provision.ts";

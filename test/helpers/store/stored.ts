@@ -2,8 +2,8 @@ import { GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fiel
 import { type KEYS, START } from "../../../src/store/keys.ts";
 
 /**
- * A key of a partition by the name of its kind, for a test that asks the store itself since the engine has no such question. Keys of which a
- * partition has only one have no name.
+ * A key of a partition by the name of its kind, for tests that read from the store what the engine does not offer. A kind with only one
+ * key in each partition needs no name.
  */
 export function storedKey(tag: string, kind: keyof typeof KEYS, name = "jobs"): string {
   return tag + START[kind] + (START[kind].endsWith(":") ? name : "");

@@ -4,8 +4,8 @@ import type { Redis } from "ioredis";
 import { eventually } from "../../shared/eventually.ts";
 
 /**
- * Makes a Redis fail to save in its directory, as on a full disk: it then refuses writes (MISCONF). A directory is where its snapshot
- * goes, which no user can overwrite. Returns what makes it save again.
+ * Makes a Redis fail to save, as on a full disk: it then refuses writes (MISCONF). Its snapshot has the path of a directory, which no
+ * user can overwrite. Returns a function that makes it save again.
  */
 export async function keepFromSaving(admin: Redis, dir: string): Promise<() => Promise<void>> {
   const inTheWay = path.join(dir, "dump.rdb");

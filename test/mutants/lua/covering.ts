@@ -6,12 +6,12 @@ import { ROOT } from "../../shared/root.ts";
 import { instrumented } from "./files.ts";
 import { type Reaches, Tests } from "./tests.ts";
 
-/** Where the tests of the store's Lua are; those of the engine are the fastest, and only the others reach some of it. */
+/** Where the tests of the store's Lua are. Those of the engine are the fastest, but some of the Lua is reached only by the others. */
 const FOLDERS = [
   ...["test/engine", "test/store/verbs", "test/store/library", "test/workers", "test/webhooks"],
   ...["test/http/routes", "test/http/live"],
 ];
-/** What takes long for the little Lua that it alone reaches, or ends and starts servers, by the beginnings of their paths. */
+/** Left out, by the beginnings of paths: tests that take long and alone reach little of the Lua, or that stop and start servers. */
 const LEFT_OUT = [
   "test/engine/durability",
   "test/engine/model/",
@@ -32,7 +32,7 @@ const LEFT_OUT = [
   "test/http/routes/queues/orphans",
   "test/http/routes/service",
 ];
-/** In place of the tests of the model. */
+/** Replaces the tests of the model. */
 const SHORT_MODEL = "test/mutants/lua/short-model.ts";
 const LIMIT_MS = 900_000;
 const CACHE = join(ROOT, ".cache/mutants");

@@ -8,7 +8,7 @@ const FILE = join(ROOT, "test/mutants/lua/equivalents.txt");
 const nameOf = ({ file, before, after }: Pick<Mutant, "file" | "before" | "after">): string =>
   `${file} ${before} → ${after}`;
 
-/** The names of those that no test can tell from the original. */
+/** The names of mutants that no test can tell from the original. */
 function equivalents(): string[] {
   const pairs = readFileSync(FILE, "utf8").matchAll(/^(\S+\.lua) +(.*)\n +→ ?(.*)$/gm);
   return [...pairs].map(([, file = "", before = "", after = ""]) => nameOf({ file, before, after: after.trim() }));

@@ -9,7 +9,7 @@ const STORE = join(ROOT, "src/store");
 
 /** A mutation in its file. */
 export interface Mutant extends Mutation {
-  /** Stays the same as long as its line and what becomes of it do. */
+  /** Stays the same as long as its line and the changed line do. */
   readonly id: string;
   /** `lua/lease.lua` */
   readonly file: string;

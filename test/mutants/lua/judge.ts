@@ -1,30 +1,30 @@
 import { type Mutant, mutated } from "./files.ts";
 import type { Reaches, Tests } from "./tests.ts";
 
-/** What became of a mutant. */
+/** The verdict on a mutant. */
 export interface Verdict {
   /** The test that fails with it, and passes without. */
   readonly killedBy?: string;
   /** How long that test usually takes. */
   readonly ms?: number;
   readonly error?: string;
-  /** None of the tests is there. */
+  /** None of its tests exists. */
   readonly missing?: true;
   /** No test reaches its statement. */
   readonly unreached?: true;
 }
 
-/** What has killed mutants of a file: it is likely to kill others. */
+/** The tests that have killed mutants of a file, since they are likely to kill others. */
 export type Kills = Map<string, Map<string, number>>;
 
-/** How many tests are tried first, and then. */
+/** How many tests are run first, and how many next. */
 const FIRST = 4;
 const NEXT = 16;
-/** The tests of a mutant take no longer than this where nothing is wrong, ms: those with the most kills for their time are taken. */
+/** How long the tests of a mutant may take if all pass, ms: those with the most kills for their time are chosen. */
 const BUDGET_MS = 15_000;
-/** A process that has run broken code for a while is replaced. */
+/** After how many requests a process that has run broken code is replaced. */
 const RUNS_A_PROCESS = 40;
-/** Beyond what the tests take, for all that hangs. */
+/** The time allowed beyond what the tests usually take, in case something hangs. */
 const LIMIT_MS = 20_000;
 
 /** Judges one mutant after the other. */
@@ -79,7 +79,7 @@ export class Judge {
       if (answer?.missing) return { missing: true };
       const [failed] = answer?.failed ?? [];
       if (answer && failed === undefined) return undefined;
-      // Without the mutant they must pass, or what an earlier one has left behind is what failed; likewise if an ended test fails.
+      // Without the mutant they must pass; otherwise leftovers of an earlier mutant made them fail. The same if a test that has ended fails.
       const again = failed !== undefined && failed in tests ? { [failed]: tests[failed] ?? 0 } : tests;
       const control = await this.#tests.ask({ sources: [], tests: again }, limitMs);
       const isLate = answer?.error?.includes("done() called multiple times");
@@ -94,7 +94,7 @@ export class Judge {
     return undefined;
   }
 
-  /** The tests that reach a statement, in the order in which they are tried. */
+  /** The tests that reach a statement, in the order in which they are run. */
   *#groups(file: string, reaching: readonly string[], before: string | undefined): Iterable<Record<string, number>> {
     const kills = this.#kills.get(file) ?? new Map<string, number>();
     const msOf = (test: string) => this.#reaches[test]?.ms ?? 0;

@@ -1,6 +1,6 @@
 import { type Node, nodesOf, parse, statementOf } from "./syntax.ts";
 
-/** What a mutator changes: each kind is a mistake that somebody could make. */
+/** The kinds of mutations: each is a mistake that somebody could make. */
 export type Kind =
   | "comparison"
   | "condition"
@@ -35,7 +35,7 @@ export function mutationsOf(source: string): Mutation[] {
   const found: Mutation[] = [];
   for (const [node, around] of nodesOf(parse(source))) {
     const statement = statementOf(node, around);
-    // Outside of any function only names are made; a mistake there is seen when the library is loaded.
+    // Code outside of functions only defines names; a mistake there shows when the library is loaded.
     if (!statement || !around.some(({ type }) => type === "FunctionDeclaration")) continue;
     const add = (kind: Kind, [from, to]: readonly [number, number], becomes: string) =>
       found.push({ kind, line: lineOf(source, from), from, to, statement: statement.range[0], becomes });

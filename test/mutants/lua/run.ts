@@ -8,12 +8,12 @@ import { luaFiles, luaMutants, type Mutant } from "./files.ts";
 import { Judge, type Kills, type Verdict } from "./judge.ts";
 import { Tests } from "./tests.ts";
 
-/** What the last run has found, by ids of mutants: a later one tries first what has killed before. */
+/** The verdicts of the last run, by ids of mutants: a later run first tries the tests that killed them. */
 const LAST = join(ROOT, ".cache/mutants/lua.json");
 const SEED = "1";
 const SAY_MS = 15_000;
 
-/** What to run: mutants of files whose names begin with `only`; those that no test has killed yet; those not judged yet; how many at a time. */
+/** Which mutants to run: of files whose names begin with `only`, those that survived, those not judged yet; and how many at a time. */
 export interface LuaRun {
   readonly only?: string | undefined;
   readonly which?: "all" | "survivors" | "new";
@@ -40,7 +40,7 @@ export async function runLua({ only = "", which = "all", atATime }: LuaRun): Pro
   );
 }
 
-/** An order that has nothing to do with that of the code, and in which a mutant keeps its place when the code around it changes. */
+/** A random but stable order: a mutant keeps its place when the code around it changes. */
 export const byLot = (a: Mutant, b: Mutant): number => (lotOf(a) < lotOf(b) ? -1 : 1);
 const lotOf = ({ id }: Mutant): string => createHash("sha1").update(`${SEED} ${id}`).digest("hex");
 
@@ -58,7 +58,7 @@ async function judgeAll(
   }
   mkdirSync(dirname(LAST), { recursive: true });
   const verdicts: Record<string, Verdict> = {};
-  // Those that have been judged when a run is stopped are a sample of all.
+  // The mutants judged before a run is stopped are then a random sample.
   const queue = mutants.toSorted(byLot);
   const began = performance.now();
   const timer = setInterval(() => {
@@ -73,7 +73,7 @@ async function judgeAll(
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
       const { id, file, statement } = mutant;
       verdicts[id] = await judge.judge(mutant, statements.get(`${file}:${statement}`), last[id]?.killedBy);
-      // A run that is stopped keeps what it has found.
+      // Saved now, so that a stopped run keeps its verdicts.
       writeFileSync(LAST, JSON.stringify({ ...last, ...verdicts }, null, 1));
     }
     tests.stop();
@@ -106,6 +106,6 @@ export function report(mutants: readonly Mutant[], verdicts: Readonly<Record<str
 
 const percent = (score: number): string => `${(100 * score).toFixed(1)} %`;
 
-/** What was found of each mutant, in the last runs. */
+/** The verdict on each mutant in the last runs. */
 export const lastVerdicts = (): Readonly<Record<string, Verdict>> =>
   existsSync(LAST) ? JSON.parse(readFileSync(LAST, "utf8")) : {};

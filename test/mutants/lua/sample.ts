@@ -18,7 +18,7 @@ interface Sample {
   readonly killed: Readonly<Record<string, { readonly by: string; readonly ms: number }>>;
 }
 
-/** Draws the sample from what the last runs have found, without those that were killed by a time limit: they may be faster next time. */
+/** Draws the sample from the verdicts of the last runs, without mutants killed by a time limit: they may be faster next time. */
 export function drawSample(): void {
   const last = lastVerdicts();
   const { mutants } = withoutEquivalents(luaMutants(luaFiles()));

@@ -1,7 +1,7 @@
 import { holdAgainstModel } from "../../engine/model/run.ts";
 import { storeUrl } from "../../helpers/store/run-store.ts";
 
-/** With seeds, so that a mutant meets the same calls each time; most are found by the few first. */
+/** Fixed seeds, so that each mutant gets the same calls; the first few seeds find most mutants. */
 const RUNS = [
   { runs: 10, steps: 40, seed: 7, shrink: false },
   { runs: 20, steps: 40, seed: 8, shrink: false },

@@ -8,7 +8,7 @@ export interface Node {
   readonly [member: string]: unknown;
 }
 
-/** It has no types of its own, and those below are all that we use of its tree. */
+/** The package has no types; those below are all that we use of its tree. */
 const luaparse: {
   parse(source: string, options: { ranges: true; locations: true; luaVersion: "5.1"; comments: false }): Node;
 } = createRequire(import.meta.url)("luaparse");
@@ -26,7 +26,7 @@ export function* nodesOf(node: Node, around: readonly Node[] = []): Iterable<[No
   }
 }
 
-/** The statement in which a node is, or which it is: the innermost one that stands in a block. */
+/** The innermost statement in a block that contains a node, perhaps the node itself. */
 export function statementOf(node: Node, around: readonly Node[]): Node | undefined {
   return [...around, node].findLast((one, n) => {
     const block = around[n - 1]?.body;

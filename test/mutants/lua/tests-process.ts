@@ -1,6 +1,6 @@
 /**
- * A process that has loaded all tests and runs those it is asked for, again and again, each time with other Lua in the store: it replaces
- * what the product loads into Redis. See tests.ts, which starts it.
+ * A process that loads all tests once and then runs those that it is asked for, each time with other Lua: it replaces the library that the
+ * product loads into Redis. See tests.ts, which starts it.
  */
 import { relative } from "node:path";
 import { Redis } from "ioredis";
@@ -10,7 +10,7 @@ import { startRedis } from "../../shared/redis-server.ts";
 import { ROOT } from "../../shared/root.ts";
 import type { Answer, Request } from "./tests.ts";
 
-/** How long a test may take, by how long it took when nothing was wrong. */
+/** How long a test may take, given how long it usually takes. */
 const limitMs = (usualMs: number): number => 4000 + 4 * usualMs;
 const HOOK_LIMIT_MS = 20_000;
 
@@ -19,13 +19,13 @@ const { url, pid } = await startRedis();
 publishStore({ kind: "external", url });
 const redis = new Redis(url);
 process.on("disconnect", () => process.exit());
-// What an ended test has left behind is no reason to end.
+// An error left behind by an ended test must not end the process.
 process.on("unhandledRejection", () => {});
 
-/** By what the texts of the library's modules are replaced. */
+/** The texts that replace modules of the library. */
 let sources: readonly (readonly [original: string, text: string])[] = [];
 let isRecording = false;
-/** Where the library was loaded with notes of what is reached, and the digest in its name. */
+/** The servers that have the instrumented library, and the digest in its name. */
 const recording = new Map<string, { server: Redis; digest: string }>();
 
 const { sendCommand } = Redis.prototype;
@@ -120,7 +120,7 @@ async function record(): Promise<Answer> {
   });
   mocha.suite.suites = suites;
   mocha.suite.beforeEach(async function () {
-    // What hooks before a suite have reached counts for all of its tests.
+    // Statements reached by the hooks before a suite count for all of its tests.
     const statements = isRecording ? await reached() : [];
     if (statements.length > 0) this.currentTest?.parent?.eachTest((test) => note(test, statements));
   });

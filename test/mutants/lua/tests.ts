@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { ROOT } from "../../shared/root.ts";
 
-/** What the process of the tests is asked for: to run some, or to run all and note which statements of Lua they reach. */
+/** A request to the process of the tests: run some, or run all and record which statements of Lua they reach. */
 export interface Request {
-  /** By what the texts of modules of the library are replaced. */
+  /** The texts that replace modules of the library. */
   readonly sources: readonly (readonly [original: string, text: string])[];
   /** The tests, and how long each usually takes, ms. */
   readonly tests: Readonly<Record<string, number>>;
@@ -16,7 +16,7 @@ export interface Request {
 export type Reaches = Readonly<Record<string, { readonly ms: number; readonly statements: readonly number[] }>>;
 
 export interface Answer {
-  /** The tests that failed; of a run that is not recorded only the first. */
+  /** The tests that failed; only the first, unless the run is recorded. */
   readonly failed?: readonly string[];
   readonly error?: string;
   readonly reaches?: Reaches;
@@ -36,7 +36,7 @@ export class Tests {
     this.#files = files;
   }
 
-  /** Asks for one thing at a time. Returns undefined if there is no answer in time: then the process is ended. */
+  /** Sends one request at a time. If there is no answer in time, ends the process and returns undefined. */
   async ask(request: Request, limitMs: number): Promise<Answer | undefined> {
     const child = this.#child ?? (await this.#start());
     child.send(request);

@@ -1,6 +1,6 @@
 import { type Call, isTerminal, type Rule } from "../history.ts";
 
-/** An answer is not taken back by a call that began after it: a known task stays known, one that has ended does not go on. */
+/** A call that began after an answer does not contradict it: a known task stays known, and one that has ended does not go on. */
 export const answersStand: Rule = ({ tasks }) =>
   tasks.flatMap(({ id, calls }) => {
     const told = calls.filter((call) => call.told !== undefined);

@@ -1,6 +1,6 @@
 import { acceptance, outcomeOf, type Rule } from "../history.ts";
 
-/** Every task whose acceptance was told has ended, at the latest when everybody was asked at the end. */
+/** Every task that was reported as accepted has ended, at the latest by the final reading. */
 export const nothingLost: Rule = ({ tasks }) =>
   tasks.flatMap((task) =>
     acceptance(task) === undefined || outcomeOf(task) !== undefined

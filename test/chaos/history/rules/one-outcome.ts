@@ -1,6 +1,6 @@
 import { isTerminal, type Rule } from "../history.ts";
 
-/** Every answer that tells how a task ended tells the same. What was deleted had an outcome, which it does not tell. */
+/** All answers that say how a task ended agree. A deleted result had an outcome too, which its answer does not show. */
 export const oneOutcome: Rule = ({ tasks }) =>
   tasks.flatMap(({ id, calls }) => {
     const ends = calls.filter(({ told }) => isTerminal(told) && told !== "deleted");

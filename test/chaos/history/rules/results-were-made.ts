@@ -1,6 +1,6 @@
 import type { Rule } from "../history.ts";
 
-/** A result was made by a run of its own task, which had ended before the result was told. */
+/** A result was made by a run of its own task, which had ended before the result was reported. */
 export const resultsWereMade: Rule = ({ tasks }) =>
   tasks.flatMap(({ id, calls, runs }) =>
     calls.flatMap(({ fence, returnedAt }) => {

@@ -7,20 +7,20 @@ interface Started {
   readonly places: readonly Place[];
 }
 
-/** A place in line, and the call that told it. */
+/** A place in line, and the call that reported it. */
 interface Place {
   readonly index: number;
   readonly invokedAt: number;
   readonly returnedAt: number;
 }
 
-/** A timeline lists so many starts at most. */
+/** Maximum number of starts that a timeline lists. */
 const MOST_STARTS = 10;
 
 /**
- * In a line by arrival a task starts before all that are submitted after a place was told to it, and before all that are told the same
- * place or a higher one later. Only tasks that never returned to the line are judged: the first start of another one may have been noted
- * nowhere. Each return may have moved others back by one place.
+ * In a line by arrival, a task starts before every task that is submitted after its place was reported, and before every task that later
+ * gets the same place or a higher one. Only tasks that never returned to the line are judged, since the first start of others may not be
+ * recorded. Each return may have moved others back by one place.
  */
 export const startsInOrder: Rule = (history) => {
   const queues = new Set(history.tasks.map(({ queue }) => queue));
@@ -66,7 +66,7 @@ function startedOf(task: TaskHistory, { forkedAt }: History): Started[] {
   const accepted = acceptance(task);
   const [run] = task.runs;
   if (task.key !== undefined || run === undefined || startsOf(task) !== 1) return [];
-  // Nobody knows what the state that was given up had reserved.
+  // The reservations of the lost state are unknown.
   if (accepted === undefined || accepted.invokedAt < forkedAt) return [];
   const places = task.calls.flatMap(({ told, index, invokedAt, returnedAt }) =>
     told === "pending" && index !== undefined ? [{ index, invokedAt, returnedAt }] : [],
