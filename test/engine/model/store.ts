@@ -1,4 +1,5 @@
 import type { Connection } from "../../../src/store/connection.ts";
+import { SHARED } from "../../../src/store/constants.ts";
 import { INLINE_BYTES, TASK_FIELDS } from "../../../src/store/fields.ts";
 import { INDEXES, type Index, type KEYS, type Keys } from "../../../src/store/keys.ts";
 import { names } from "../../../src/store/library/assemble.ts";
@@ -162,7 +163,15 @@ export class TimeTravel {
     } else if (task?.state === "scheduled" || task?.state === "retrying") {
       task.due = when;
       await this.#redis.zadd(this.#keys.index(this.#tag, "scheduled", task.queue), "XX", when, id);
+      if (task.group !== null) await this.#dueInGroup(task.group, id, when);
     }
+  }
+
+  /** A group says of its member when it is due. */
+  async #dueInGroup(group: string, id: string, when: number): Promise<void> {
+    const states = this.#key("memberStates", group);
+    const score = Number(await this.#redis.zscore(states, id));
+    await this.#redis.zadd(states, "XX", score - (score % SHARED.memberSpan) + when, id);
   }
 
   /** The deadline of a task that has not ended passed `when`. */
