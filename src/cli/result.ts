@@ -1,7 +1,6 @@
-import { isPending } from "../client/connection.ts";
 import { RESULT_BYTES } from "../client/figures.ts";
 import { pathTo } from "../client/follow.ts";
-import { outcomeOf, type Problem, taskError } from "../client/problem.ts";
+import { errorOf, PaihaoError, type Problem } from "../client/problem.ts";
 import type { Status } from "../client/status.ts";
 import { isJsonType } from "../json-type.ts";
 import { CommandError, EXIT } from "./exit.ts";
@@ -54,10 +53,10 @@ async function collect(
     });
   } catch (error) {
     // A proxy may have removed the header with the state.
-    if (!isPending(error)) throw outcomeOf(error);
+    if (!(error instanceof PaihaoError && error.code === "pending")) throw error;
     answer = { pending: "pending" };
   }
-  if ("problem" in answer) throw taskError(answer.problem);
+  if ("problem" in answer) throw errorOf(answer.problem);
   if (!("pending" in answer)) return answer;
   if (json) printJson(await ask<Status>(connection, pathTo(task, "/status"), { signal }));
   const wait = `wait for it: paihao watch ${name}`;

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { Connection, type Request } from "../client/connection.ts";
 import type { Target } from "../client/follow.ts";
-import { linkedTask } from "../client/link.ts";
+import { LINK, targetOf } from "../client/link.ts";
 import { isId, isQueueName } from "../task.ts";
 import type { Page } from "../wire/page.ts";
 import { wrongUsage } from "./exit.ts";
@@ -81,9 +81,9 @@ export interface NamedTask extends Target {
 
 /** A task that is named by its id or by a link to it, which may be signed. @throws CommandError if it is neither */
 export function taskAt(connection: Connection, idOrLink: string): NamedTask {
-  const linked = linkedTask(connection, idOrLink);
-  if (linked) return { ...linked, name: `'${idOrLink.replaceAll("'", "%27")}'` };
-  return { connection, path: taskPath(idOrLink), query: "", name: idOrLink };
+  const isLink = LINK.test(idOrLink);
+  const target = targetOf(connection, isLink ? idOrLink : taskPath(idOrLink));
+  return { ...target, name: isLink ? `'${idOrLink.replaceAll("'", "%27")}'` : idOrLink };
 }
 
 /** The path of a queue. @throws CommandError if it is not a name */

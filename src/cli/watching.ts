@@ -1,5 +1,5 @@
 import { follow, type TaskEvent } from "../client/follow.ts";
-import { PaihaoError, taskError } from "../client/problem.ts";
+import { errorOf, PaihaoError } from "../client/problem.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { withLastError } from "./last-error.ts";
 import { printResult } from "./result.ts";
@@ -56,7 +56,7 @@ export async function watchTask(task: NamedTask, { json, signal }: WatchOptions)
     for await (const { name, data } of eventsOf(task, { signal, say: (line) => view.say(line) })) {
       if (name === "output") view.output(data);
       else view.status(data);
-      if ("problem" in data && data.problem) problem = taskError(data.problem);
+      if ("problem" in data && data.problem) problem = errorOf(data.problem);
     }
   } finally {
     view.end();

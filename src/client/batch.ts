@@ -3,9 +3,8 @@ import type { Connection } from "./connection.ts";
 import { linesOf } from "./event-stream.ts";
 import { MAX_LENGTH, MAX_LINES, PATIENCE_MS } from "./figures.ts";
 import type { Problem } from "./problem.ts";
-import { headersOf, newId, type SubmitOptions, searchOf } from "./submission.ts";
+import { newId, requestOf, type SubmitOptions } from "./submission.ts";
 import { Limit, rejection, sleep } from "./time.ts";
-import { named } from "./valid.ts";
 
 /** The verdict on one input of a batch. */
 export type Verdict =
@@ -26,14 +25,12 @@ export async function* submitAll(
   inputs: Iterable<unknown> | AsyncIterable<unknown>,
   options: BatchOptions,
 ): AsyncGenerator<Verdict, void> {
-  const { signal } = options;
-  const path = `/v1/queues/${named("queue", queue)}/batches${searchOf(options, { envelope: "true" })}`;
-  const headers = { ...headersOf(options), "Content-Type": "application/x-ndjson" };
+  const typed = { ...options, type: "application/x-ndjson" };
   let line = 0;
-  for await (const part of partsOf(inputs, signal)) {
+  for await (const part of partsOf(inputs, options.signal)) {
     while (part.length > 0) {
-      const body = part.join("\n");
-      const verdicts = await connection.send(path, { method: "POST", headers, body, signal }, verdictsOf);
+      const request = requestOf(queue, part.join("\n"), typed, "/batches", { envelope: "true" });
+      const verdicts = await connection.send(...request, verdictsOf);
       part.splice(0, verdicts.length);
       for (const verdict of verdicts) {
         yield { ...verdict, line: line++ };

@@ -1,17 +1,16 @@
 import type { Queue, Queues } from "../wire/queue.ts";
 import type { Output, Quote } from "../wire/task.ts";
 import { type BatchOptions, submitAll, type Verdict } from "./batch.ts";
-import { Connection, isPending, type Request } from "./connection.ts";
+import { Connection, type Request } from "./connection.ts";
 import { CANCEL_MS, FAREWELL_MS, LATE_MS, MAX_TRIES, RESULT_BYTES } from "./figures.ts";
 import { follow, pathTo, type Target } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
-import { linkedTask } from "./link.ts";
+import { targetOf } from "./link.ts";
 import { decode } from "./media.ts";
-import { errorOf, outcomeOf, type Problem, taskError } from "./problem.ts";
-import { type Accepted, hasEnded, type Status } from "./status.ts";
+import { errorOf, PaihaoError, type Problem } from "./problem.ts";
+import { type Accepted, hasEnded, type Status, versionOf } from "./status.ts";
 import { newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
 import { type Duration, Limit, rejection, sleep } from "./time.ts";
-import { named } from "./valid.ts";
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -183,7 +182,7 @@ export class PaihaoClient<H = AnyHandlers> {
 
   /** What place a submission would get; nothing is submitted. @throws PaihaoError */
   async quote<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Quote> {
-    return this.#connection.json(...requestOf(queue, input, options, "", { dryRun: "true" }));
+    return this.#connection.json(...requestOf(queue, input, options, "/requests", { dryRun: "true" }));
   }
 
   /** All queues with their figures. @throws PaihaoError */
@@ -214,9 +213,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   #task(task: TaskRef): Target {
-    const connection = this.#connection;
-    const text = typeof task === "string" ? task : task.id;
-    return linkedTask(connection, text) ?? { connection, path: `/v1/requests/${named("id", text)}`, query: "" };
+    return targetOf(this.#connection, typeof task === "string" ? task : task.id);
   }
 
   /** The result of a task, which is followed while it is pending. @throws PaihaoError; the signal's reason */
@@ -224,15 +221,13 @@ export class PaihaoClient<H = AnyHandlers> {
     const { connection, path, query } = task;
     const { signal, as } = options;
     try {
-      const found = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
+      return await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
         const state = response.headers.get("X-Task-State");
-        if (state === "failed") throw errorOf((await response.json()) as Problem);
-        if (state && state !== "succeeded") return undefined;
-        return { value: as === "response" ? response : await decode(response) };
+        if (state && state !== "succeeded") throw errorOf((await response.json()) as Problem);
+        return as === "response" ? response : await decode(response);
       });
-      if (found) return found.value;
     } catch (error) {
-      if (!isPending(error)) throw outcomeOf(error);
+      if (!(error instanceof PaihaoError && error.code === "pending")) throw error;
     }
     return this.#follow(task, options);
   }
@@ -248,7 +243,7 @@ export class PaihaoClient<H = AnyHandlers> {
         onUpdate?.(data as Status<never>);
       }
     }
-    if (last.problem) throw taskError(last.problem);
+    if (last.problem) throw errorOf(last.problem);
     if (options.as !== "response" && "result" in last) return last.result;
     // It may have been retried in the meantime.
     return this.#collect(task, options);
@@ -265,15 +260,9 @@ export class PaihaoClient<H = AnyHandlers> {
         const late = rejection(AbortSignal.timeout(tries && LATE_MS));
         const accepted = await Promise.race([submitting, late]).catch(() => undefined);
         const task = this.#task(accepted?.id ?? id);
-        const [status, tag] = await task.connection.send(
-          pathTo(task, "/status"),
-          { signal },
-          async (response): Promise<[Status, string | null]> => [
-            (await response.json()) as Status,
-            response.headers.get("ETag"),
-          ],
-        );
-        if (!hasEnded(status)) await this.cancel(task.path, { signal, headers: tag ? { "If-Match": tag } : {} });
+        const [status, tag] = await task.connection.send(pathTo(task, "/status"), { signal }, versionOf);
+        if (status && !hasEnded(status))
+          await this.cancel(task.path, { signal, headers: tag ? { "If-Match": tag } : {} });
         return;
       } catch {
         // It has not been accepted yet, or has a newer version.

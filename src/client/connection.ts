@@ -1,5 +1,5 @@
 import { ANSWER_MS, ATTEMPTS, DOCUMENT_BYTES, LONGEST_PAUSE_MS, LONGEST_RETRY_AFTER_S, PAUSE_MS } from "./figures.ts";
-import { errorOf, PaihaoError, type Problem, unreachable } from "./problem.ts";
+import { errorOf, ownProblem, PaihaoError, type Problem } from "./problem.ts";
 import { Limit, sleep } from "./time.ts";
 import { valid } from "./valid.ts";
 
@@ -60,10 +60,7 @@ export class Connection {
       try {
         return await read(await this.open(path, request, limit));
       } catch (thrown) {
-        signal?.throwIfAborted();
-        const error = thrown instanceof PaihaoError ? thrown : unreachable(`no whole answer from ${this.url}`, thrown);
-        if (once && error.problem.status !== 429) throw error;
-        await this.pause(error, attempt, signal);
+        await this.pause(thrown, attempt, signal, once);
       } finally {
         limit.release();
       }
@@ -75,14 +72,33 @@ export class Connection {
     return this.send(path, request, (response) => response.json() as Promise<T>);
   }
 
-  /** Waits before the next attempt. @throws the error, if another attempt would not help; the signal's reason */
-  async pause(error: PaihaoError, attempt: number, signal: AbortSignal | undefined): Promise<void> {
+  /**
+   * Waits before the next attempt.
+   * @param thrown why there is no answer
+   * @param once see {@link Request}
+   * @throws PaihaoError, if another attempt would not help; the signal's reason
+   */
+  async pause(thrown: unknown, attempt: number, signal: AbortSignal | undefined, once?: boolean): Promise<void> {
+    signal?.throwIfAborted();
+    const error =
+      thrown instanceof PaihaoError
+        ? thrown
+        : errorOf(
+            ownProblem("The server cannot be reached", 0, `no whole answer from ${this.url}`),
+            { cause: thrown },
+            "unreachable",
+          );
     const { kind, code, problem, retryAfter } = error;
     // The caller must learn that it has too many tasks, of a full queue, or a line that is too long. The problem of a task, which has a state, is final.
     const helps =
       !problem.state &&
       (kind === "unreachable" || (problem.status === 429 && code !== "too-many-tasks") || code === "not-durable");
-    if (!helps || attempt >= (this.#options.attempts ?? ATTEMPTS) || (retryAfter ?? 0) > LONGEST_RETRY_AFTER_S)
+    if (
+      !helps ||
+      (once && problem.status !== 429) ||
+      attempt >= (this.#options.attempts ?? ATTEMPTS) ||
+      (retryAfter ?? 0) > LONGEST_RETRY_AFTER_S
+    )
       throw error;
     await sleep(pauseMs(attempt, retryAfter), signal);
   }
@@ -114,7 +130,7 @@ export class Connection {
     const transform = (part: Uint8Array, to: TransformStreamDefaultController<Uint8Array>) => {
       // An event stream has no maximum length, but each of its lines has.
       left = headers.Accept && part.includes(10) ? maxBytes : left - part.length;
-      if (left < 0) throw errorOf({ type: "about:blank", title: "The answer is too long", status: 0 });
+      if (left < 0) throw errorOf(ownProblem("The answer is too long", 0));
       to.enqueue(part);
     };
     if (response.body) response = new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
@@ -125,11 +141,6 @@ export class Connection {
   }
 }
 
-/** Whether the error says that the task has not ended. A header says so too, but a proxy may have removed it. */
-export function isPending(error: unknown): boolean {
-  return error instanceof PaihaoError && error.code === "pending";
-}
-
 /** The error of an unsuccessful answer. */
 async function refusal(response: Response): Promise<PaihaoError> {
   const { status } = response;
@@ -137,8 +148,8 @@ async function refusal(response: Response): Promise<PaihaoError> {
   const problem =
     typeof read?.type === "string" && typeof read.title === "string"
       ? (read as Problem)
-      : { type: "about:blank", title: `HTTP ${status}`, detail: "not from Paihao" };
-  return errorOf({ ...problem, status }, retryAfterOf(response.headers.get("Retry-After")));
+      : ownProblem(`HTTP ${status}`, status, "not from Paihao");
+  return errorOf({ ...problem, status }, { retryAfter: retryAfterOf(response.headers.get("Retry-After")) });
 }
 
 /** The pause before the next attempt, ms: at least what the server asks for, varied so that callers do not return together. */

@@ -13,7 +13,7 @@ import {
   SILENCE_MS,
 } from "./figures.ts";
 import { PaihaoError } from "./problem.ts";
-import { hasEnded, type Status } from "./status.ts";
+import { hasEnded, type Status, versionOf } from "./status.ts";
 import { type Duration, Limit, sleep } from "./time.ts";
 
 /** A task at its server. */
@@ -130,10 +130,7 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
     const [status, found] = await ask(
       pathTo(task, "/status"),
       output ? 0 : waitS,
-      async (response): Promise<[Status | undefined, string]> => [
-        response.status === 304 ? undefined : ((await response.json()) as Status),
-        response.headers.get("ETag") ?? "",
-      ],
+      versionOf,
       tag && { "If-None-Match": tag },
     );
     if (status && hasEnded(status)) {

@@ -14,6 +14,11 @@ export interface Problem extends AnyProblem {
  */
 export type ErrorKind = "failed" | "canceled" | "expired" | "unknown" | "refused" | "unauthorized" | "unreachable";
 
+interface ErrorDetails {
+  readonly retryAfter?: number | undefined;
+  readonly cause?: unknown;
+}
+
 /** Every error of the client. */
 export class PaihaoError extends Error {
   override readonly name: string = "PaihaoError";
@@ -22,7 +27,7 @@ export class PaihaoError extends Error {
   /** When the same request may succeed, seconds; undefined if the server did not say. */
   readonly retryAfter: number | undefined;
 
-  constructor(kind: ErrorKind, problem: Problem, options: { retryAfter?: number | undefined; cause?: unknown } = {}) {
+  constructor(kind: ErrorKind, problem: Problem, options: ErrorDetails = {}) {
     super(messageOf(problem), options);
     this.kind = kind;
     this.problem = problem;
@@ -74,34 +79,25 @@ const CLASSES: Partial<Record<ErrorKind, typeof PaihaoError>> = {
   unknown: TaskUnknown,
 };
 
-/** The error for a problem that the server answered. */
-export function errorOf(problem: Problem, retryAfter?: number, kind = kindOf(problem)): PaihaoError {
-  return new (CLASSES[kind] ?? PaihaoError)(kind, problem, { retryAfter });
+/** The error of a problem. */
+export function errorOf(problem: Problem, options?: ErrorDetails, kind = kindOf(problem)): PaihaoError {
+  return new (CLASSES[kind] ?? PaihaoError)(kind, problem, options);
 }
 
 function kindOf(problem: Problem): ErrorKind {
   const { status, state } = problem;
   const code = codeOf(problem);
-  // From a proxy, for example: the problem of a task includes its state.
+  const known = KINDS[code];
+  // Its handler may have given it any code and status.
+  if (state === "failed" && known !== "expired") return "failed";
+  // From a proxy, for example.
   const other = status >= 500 && !code && !state ? "unreachable" : "refused";
-  return KINDS[code] ?? (status === 401 || status === 403 ? "unauthorized" : other);
+  return known ?? (status === 401 || status === 403 ? "unauthorized" : other);
 }
 
-/** The error of a task that has ended without a result. */
-export function taskError(problem: Problem): PaihaoError {
-  const kind = kindOf(problem);
-  return errorOf(problem, undefined, kind === "canceled" || kind === "expired" ? kind : "failed");
-}
-
-/** The error of collecting a result; if the task failed, that of the task, even if a proxy removed the header that says so. */
-export function outcomeOf(error: unknown): unknown {
-  return error instanceof PaihaoError && error.problem.state === "failed" ? taskError(error.problem) : error;
-}
-
-/** The error of a request without an answer. */
-export function unreachable(detail: string, cause?: unknown): PaihaoError {
-  const problem = { type: "about:blank", title: "The server cannot be reached", status: 0, detail };
-  return new PaihaoError("unreachable", problem, { cause });
+/** A problem that the client found, not the server. */
+export function ownProblem(title: string, status: number, detail = ""): Problem {
+  return { type: "about:blank", title, status, detail };
 }
 
 function messageOf({ title, detail, errors }: Problem): string {

@@ -58,3 +58,11 @@ export interface Accepted<Q extends string = string> extends Omit<Pending, "rel"
 export function hasEnded<R>(status: Status<R>): status is SucceededStatus<R> | UnsuccessfulStatus {
   return status.finishedAt !== null;
 }
+
+/** The status in an answer, unless the caller has it, and its ETag. */
+export async function versionOf(response: Response): Promise<[status: Status | undefined, tag: string]> {
+  return [
+    response.status === 304 ? undefined : ((await response.json()) as Status),
+    response.headers.get("ETag") ?? "",
+  ];
+}

@@ -45,7 +45,7 @@ export async function submit(
   const { id, idempotencyKey: key } = options;
   const isFresh = id === undefined && key === undefined;
   // In the path, since proxies replace X-Request-Id.
-  const [path, request] = requestOf(queue, input, options, isFresh ? `/${fresh}` : "");
+  const [path, request] = requestOf(queue, input, options, isFresh ? `/requests/${fresh}` : "/requests");
   const headers: Record<string, string> = { ...request.headers, Prefer: "respond-async" };
   if (key !== undefined) headers["Idempotency-Key"] = valid("idempotencyKey", key, /^[!-~]+$/);
   else if (id !== undefined) headers["X-Request-Id"] = named("id", id);
@@ -55,7 +55,11 @@ export async function submit(
   return connection.send(path, { ...request, method, headers }, (response) => acceptedOf(response, queue, own));
 }
 
-/** The request of a submission, without what identifies it. */
+/**
+ * The request of a submission, without what identifies it.
+ * @param end of the path, after that of the queue
+ * @param more parameters
+ */
 export function requestOf(
   queue: string,
   input: unknown,
@@ -64,9 +68,10 @@ export function requestOf(
   more?: Readonly<Record<string, string>>,
 ): [path: string, request: Request] {
   const { body, type } = encode(input, options.type);
+  const headers = { ...headersOf(options), "Content-Type": type };
   return [
-    `/v1/queues/${named("queue", queue)}/requests${end}${searchOf(options, more)}`,
-    { method: "POST", headers: { ...headersOf(options), "Content-Type": type }, body, signal: options.signal },
+    `/v1/queues/${named("queue", queue)}${end}${searchOf(options, more)}`,
+    { method: "POST", headers, body, signal: options.signal },
   ];
 }
 

@@ -1,5 +1,5 @@
 import { TOLERANCE_S } from "./figures.ts";
-import { errorOf, type PaihaoError } from "./problem.ts";
+import { errorOf, ownProblem, type PaihaoError } from "./problem.ts";
 import type { SucceededStatus, UnsuccessfulStatus } from "./status.ts";
 
 /** An event that a webhook got. */
@@ -54,7 +54,7 @@ export async function verifyWebhook(
 }
 
 function unverified(detail: string): PaihaoError {
-  return errorOf({ type: "about:blank", title: "Not a valid webhook", status: 401, detail });
+  return errorOf(ownProblem("Not a valid webhook", 401, detail));
 }
 
 /** The bytes of base64 text; undefined if it is invalid. */

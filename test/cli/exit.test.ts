@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { CommanderError } from "commander";
 import { CommandError, EXIT, type ExitCode, failureOf, wrongUsage } from "../../src/cli/exit.ts";
-import { errorOf, taskError, unreachable } from "../../src/client/problem.ts";
+import { errorOf, PaihaoError } from "../../src/client/problem.ts";
 import { type ErrorCode, errorEntries, StartError } from "../../src/errors.ts";
 
 /** The exit code of each problem of a server; of those that are left out it is 6. */
@@ -48,11 +48,11 @@ describe("the exit code and message of an error", () => {
   it("are 1 for a task that failed, whatever its problem, and 3 for one that was canceled", () => {
     for (const status of [400, 404, 409, 503]) {
       const own = { type: "https://example.com/busy", title: "Busy", status, detail: "later" };
-      expect(failureOf(taskError(own))).to.deep.equal({ exitCode: 1, message: "Busy: later" });
+      expect(failureOf(errorOf({ ...own, state: "failed" }))).to.deep.equal({ exitCode: 1, message: "Busy: later" });
     }
-    const late = taskError(problemOf("canceled", 410, { reason: "deadline" }));
+    const late = errorOf(problemOf("canceled", 410, { reason: "deadline" }));
     expect(failureOf(late)).to.deep.equal({ exitCode: 3, message: "A title: its deadline has passed" });
-    const left = taskError(problemOf("canceled", 410, { reason: "abandoned" }));
+    const left = errorOf(problemOf("canceled", 410, { reason: "abandoned" }));
     expect(failureOf(left)).to.deep.equal({ exitCode: 3, message: "A title: nobody looked at it" });
   });
 
@@ -60,10 +60,10 @@ describe("the exit code and message of an error", () => {
     const fields = [{ pointer: "#/width", detail: "too small" }];
     const invalid = problemOf("invalid-input", 400, { detail: "#/width: too small", errors: fields });
     expect(failureOf(errorOf(invalid)).message).to.equal("A title: #/width: too small");
-    const full = errorOf(problemOf("queue-full", 503, { detail: "A title" }), 90);
+    const full = errorOf(problemOf("queue-full", 503, { detail: "A title" }), { retryAfter: 90 });
     expect(failureOf(full)).to.deep.equal({ exitCode: 6, message: "A title (try again in 2 min)" });
     expect(failureOf(errorOf(problemOf("unauthenticated", 401))).message).to.include("--key or PAIHAO_KEY");
-    expect(failureOf(unreachable("no answer"))).to.include({ exitCode: 4 });
+    expect(failureOf(new PaihaoError("unreachable", problemOf("other", 0)))).to.include({ exitCode: 4 });
   });
 
   it("are those that the commands choose themselves, and 1 for what keeps the server from starting", () => {

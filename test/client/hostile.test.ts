@@ -160,6 +160,15 @@ describe("the client of a hostile server", () => {
     expect(server.keys).to.deep.equal(["Bearer from-a-file"]);
   });
 
+  it("reports a failed task as failed, whatever code its handler gave", async () => {
+    for (const code of ["unknown", "canceled", "store-unavailable", "other"]) {
+      const problem = { type: `/problems/${code}`, title: "No", status: 503, state: "failed" };
+      const server = await hostile((_, res) => res.writeHead(503).end(JSON.stringify(problem)));
+      expect(await failure(server.client.result("a"))).to.include({ kind: "failed", code, name: "TaskFailed" });
+      expect(server.seen).to.have.length(1);
+    }
+  });
+
   it("treats any unknown code as a refusal", async () => {
     for (const code of ["constructor", "__proto__", "toString", "other"]) {
       const problem = { type: `/problems/${code}`, title: "No", status: 400 };

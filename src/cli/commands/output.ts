@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { taskError } from "../../client/problem.ts";
+import { errorOf } from "../../client/problem.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { waitFor } from "../interrupt.ts";
 import { connectionTo, taskAt } from "../server.ts";
@@ -37,7 +37,7 @@ export function outputCommand(): Command {
               }
               run = data.run;
             } else if ("problem" in data && data.problem) {
-              throw taskError(data.problem);
+              throw errorOf(data.problem);
             }
           }
           if (midLine && process.stdout.isTTY) process.stdout.write("\n");
