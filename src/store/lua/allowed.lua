@@ -1,7 +1,7 @@
--- What the state of a task allows to anyone: one decision for the verbs that act and for those that show the task before.
+-- Which actions the state of a task allows: decided here both for the verbs that act and for those that show the task.
 local Allowed = {}
 
--- Whether its input may be replaced. A run says that a worker has had the task: work done for the old input must not count for the new one.
+-- Whether its input may be replaced. Not once a worker has had the task (it has a run): work for the old input must not count for the new.
 function Allowed.replace(state, run)
   return (state == S.waiting or state == S.scheduled) and not run
 end

@@ -2,7 +2,7 @@
 -- the queue's hash:
 --   failures  references of the latest consecutive failures, with a space between
 --   breaker   "since next probes reason": when it opened, when a probe may start, how many have failed
---   probe     "until request": who probes, and until when that counts without another word
+--   probe     "until request": who probes, and until when that counts if it is not renewed
 local Breaker = {}
 
 local whole = Number.whole

@@ -26,7 +26,7 @@ function Call.new(keys)
   }
 end
 
--- A call in which nothing depends on the time.
+-- The context of a call that does not depend on the time.
 function Call.untimed(keys)
   return { base = keys[1], notices = nil, work = nil, counts = nil, keyed = nil }
 end

@@ -47,7 +47,7 @@ local function complete_one(call, ends, id, fence, result, stay, untimed, teller
   local key = task_key(call, id)
   local state, run, extra, listeners = unpack(redis.call('HMGET', key, STATE, RUN, EXTRA, LISTENERS))
   if not state then return 'unknown' end
-  -- Nearly always the handler began when the fence was issued, and the rest need not be read.
+  -- Nearly always the handler began when the fence was issued, so the rest need not be read.
   local begun
   if run and string.find(run, fence .. ' 0 ', 1, true) == 1 then
     begun = time_of_fence(fence)
@@ -68,7 +68,7 @@ local function complete_one(call, ends, id, fence, result, stay, untimed, teller
     end
   else
     mark_ended(call, id, key, SUCCEEDED, stay, result)
-    -- Nothing of it is rare but its key.
+    -- It has no rare field but its key.
     if extra then Keyed.free(call, ends.queue, id, extra) end
   end
   if untimed then
@@ -83,7 +83,7 @@ local function complete_one(call, ends, id, fence, result, stay, untimed, teller
   return told and 'done:' .. told .. ':' .. call.now_text or 'done'
 end
 
---   args   the arguments of the verb, in which behind `at` stand those of complete.lua
+--   args   the arguments of the verb; those of complete.lua come after `at`
 --   asked  nil, or the queue whose hash the caller goes on with, and the field of a reservation: see Service.note_ends
 -- Returns a verdict of each, in one string with a space between: see complete.lua. Where tasks of the queue asked for have ended also
 -- what Service.note_ends returns, and the caller writes it; of all others it is written here.
@@ -102,7 +102,7 @@ function Completion.complete(call, args, at, asked, lane)
     -- canceled.
     local ends = queues[queue]
     if not ends then
-      -- With room for the only task of most calls.
+      -- Preallocated for one task, since most calls have only one.
       ends = { queue = queue, ids = { nil }, times = { nil }, outcomes = { nil }, canceled = 0 }
       queues[queue] = ends
     end

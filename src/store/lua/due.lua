@@ -1,9 +1,9 @@
--- Which tasks time cancels: those past their deadline, and those with a presence at which nobody has looked for that long. Both have one
--- entry in K.deadlines, at the sooner of the two times, which a look moves.
+-- Tasks that are canceled by time: those past their deadline, and those with a presence that nobody has looked at for that long. A task
+-- has one entry in K.deadlines, at the earlier of the two times; a look moves it.
 local Due = {}
 
 local whole = Number.whole
--- What is said of a cancel by time: to workers and callers, and as the error code of the task.
+-- The words for a cancel by time: for workers and callers, and as the error code of the task.
 local REASONS = { [C.cancelByDeadline] = 'deadline', [C.cancelByAbsence] = 'abandoned' }
 local CODES = { [C.cancelByDeadline] = C.deadlinePassed, [C.cancelByAbsence] = C.abandoned }
 
@@ -17,7 +17,7 @@ function Due.code(by)
   return CODES[by]
 end
 
--- Enters a task that has one of both, or moves it.
+-- Enters a task that has a deadline or presence, or moves its entry.
 --   deadline  ms, nil or false for none; presence: after how long without a look it is canceled, the same
 function Due.enter(call, queue, id, deadline, presence)
   local at = presence and call.now + tonumber(presence)

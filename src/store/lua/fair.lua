@@ -1,4 +1,4 @@
--- Fair lines: start-time fair queueing inside the score. Of each class the virtual time is the start of what was taken last. A task
+-- Fair lines: start-time fair queueing inside the score. The virtual time of a class is the start of the task taken last. A task
 -- starts when its key has paid for the tasks before it, or now: start = max(virtual time, charge of the key); the charge then grows
 -- by 1/weight.
 --
@@ -7,7 +7,7 @@
 -- line is done only for such scores.
 --
 -- A member of K.shares and K.shareEnds is "class key". K.shares holds "charge place id": charge, and place and id of its last task in
--- line. K.shareEnds has the later of both, in the order of classes, so that those are found which the virtual time has passed.
+-- line. K.shareEnds has the later of both, in the order of classes, to find the line keys that the virtual time has passed.
 local Fair = {}
 
 local whole = Number.whole
@@ -107,7 +107,7 @@ local function delete_where_empty(call, queue)
   if not first[2] then
     redis.call('UNLINK', K.shares(call, queue), K.shareEnds(call, queue))
   else
-    -- Nobody waits in the classes before the first.
+    -- Nothing waits in the classes before the first.
     delete_between(call, queue, '-inf', '(' .. whole(math.floor(first[2] / CLASS) * CLASS))
   end
 end

@@ -1,17 +1,17 @@
--- Which tasks of a list are wanted.
+-- Filters of lists of tasks.
 local Filter = {}
 
 -- An entry of a list, see Filter.entry.
 Filter.ENTRY = Layout.page.entry
 local ENTRY = Filter.ENTRY
 
--- Reads a filter from arguments, of which `names` are the names; "" stands for any:
+-- Reads a filter from arguments with these names; "" means any:
 --   prefix    what their ids begin with
 --   caller
 --   key       whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
 --   states    their letters
 --   beforeMs  created then or earlier
---   ageMs     created so long ago or longer
+--   ageMs     created at least this long ago
 function Filter.read(call, args, names)
   local before, age = tonumber(args[names.beforeMs]), tonumber(args[names.ageMs])
   return {

@@ -15,7 +15,7 @@ local function packed_format()
 end
 
 -- What is known of a queue: the numbers that are packed.
---   mean  where nothing is known
+--   mean  used if nothing is known
 function Forecast.read(call, queue, mean)
   local packed = redis.call('HGET', K.queue(call, queue), Q.foretold)
   if packed then return { struct.unpack(packed_format(), packed) } end
@@ -35,7 +35,7 @@ function Forecast.next_block(known, samples, total, mean)
     if samples % length == 0 then
       local at = 5 * n - 3
       local began = known[at + 2]
-      -- Nothing was foretold of the first block.
+      -- There was no forecast for the first block.
       if began >= 0 then
         local weight = math.max(1 / (samples / length - 1), MIN_ERROR_WEIGHT)
         for which = at, at + 1 do

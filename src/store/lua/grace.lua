@@ -39,7 +39,7 @@ function Grace.note_tick(call, expected, from, to, paused)
   local gap = now - at
   local is_gap = gap > math.max(GAP_MS, paused + LATE_MS)
   if from then
-    -- The gap was this jump.
+    -- The gap is the same as this jump.
     over = 0
   elseif is_gap and graces < MAX_GRACES then
     -- A grace that the gap interrupted goes on for the same leases.
@@ -55,7 +55,7 @@ function Grace.note_tick(call, expected, from, to, paused)
     -- An older release notes no 'ended'.
     back, back_ended = whole(at) .. ' ' .. call.now_text, ended or whole(at)
     redis.call('HSET', key, 'back', back, 'back ended', back_ended)
-    -- Jumps and gaps before it: their times come again.
+    -- Forgets earlier jumps and gaps, since their times come again.
     redis.call('HDEL', key, 'from', 'to', 'gap from', 'gap to')
     jumped_from, jumped_to, gap_from, gap_to = nil, nil, nil, nil
   end
@@ -72,7 +72,7 @@ function Grace.note_tick(call, expected, from, to, paused)
   return grace
 end
 
--- When a lease ends that a jump has cut short, ms; nil if none has.
+-- When a lease that a jump has cut short ends, ms; nil if no jump has.
 --   ended  when it ended by the clock
 --   lease  for how long it was taken or renewed, ms
 function Grace.begun_anew(call, grace, ended, lease)
@@ -91,8 +91,8 @@ local function later_after(call, from, to, ended, presence)
   return ended < later and later or nil
 end
 
--- When a presence ends that a gap or a jump has cut short, ms; nil if none has. Half of it is enough for all who look as often as
--- Retry-After says, which is every third.
+-- When a presence that a gap or a jump has cut short ends, ms; nil if none has. Half a presence is enough for callers that look as often
+-- as Retry-After says, which is every third of it.
 --   ended     when it ended by the clock
 --   presence  how long a task may go without a look, ms
 function Grace.absent_later(call, grace, ended, presence)

@@ -1,10 +1,10 @@
 -- Groups: one number for many tasks. All members of a group are in its partition, and every verb that changes the state or the place of one
--- ends with Group.note, which copies what the record and the line say. A second call changes nothing, and verify.lua heals with the same.
+-- ends with Group.note, which copies them from the record and the line. A second call changes nothing, and verify.lua heals by the same code.
 --   K.members      the members in the order in which they joined: "line id", the line of the batch that brought it
 --   K.memberStates their states: score = the number of the state·C.memberSpan + when it is due, has begun or has ended, ms; so that counts
 --                  are counts of scores
---   K.memberLine   those that wait in line, with their scores there
---   K.groups       the groups for which time has something to do, at which time, ms: to close one that is open, to cancel more of one
+--   K.memberLine   the members that wait in line, with their scores there
+--   K.groups       the groups that a tick must close or go on canceling, and when, ms
 local Group = {}
 
 local whole = Number.whole
@@ -15,8 +15,8 @@ local NUMBERS = {
 -- Running, and a cancel was requested.
 local CANCELING, FIRST_END, STATES = 4, 5, 8
 
--- What K.memberStates and K.memberLine must say of a member: two scores, the second nil unless it waits; and for an ended one the expiry of its
--- result. Nil without a record, or if a later task has its id.
+-- The scores of a member in K.memberStates and in K.memberLine (nil unless it waits); and if it has ended, the expiry of its result. Nil
+-- without a record, or if a later task has its id.
 local function stand(call, group, id)
   local queue, state, cancel, run, ended, expires, of_group =
     unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state, F.cancel, F.run, F.ended, F.expires, F.group))
@@ -39,12 +39,12 @@ local function pending(call, group)
   return redis.call('ZCOUNT', K.memberStates(call, group), '-inf', '(' .. whole(FIRST_END * SPAN))
 end
 
--- The members that have not ended and whose cancel is not requested, some of them.
+-- Some of the members that have not ended and whose cancel is not requested.
 function Group.to_cancel(call, group, max)
   return redis.call('ZRANGEBYSCORE', K.memberStates(call, group), '-inf', '(' .. whole(CANCELING * SPAN), 'LIMIT', 0, max)
 end
 
--- Ends a group that takes no more members when the last one has ended. Its webhook is sent once, even if a dead member is run again.
+-- Ends a closed group when its last member has ended. Its webhook is sent once, even if a dead member is run again.
 local function finish_if_over(call, group)
   local key = K.group(call, group)
   local closed, canceled, finished, expires, keep, tombstone, webhook, sent = unpack(redis.call(
@@ -69,10 +69,10 @@ local function reopen(call, group)
   for _, kind in ipairs({ K.group, K.members, K.memberStates, K.memberLine }) do redis.call('PERSIST', kind(call, group)) end
 end
 
--- Notes what has become of a member, once its record and its place are written.
+-- Copies the state and place of a member; to be called once its record and its place are written.
 function Group.note(call, group, id)
   local states, line = K.memberStates(call, group), K.memberLine(call, group)
-  -- A group that has expired.
+  -- The group has expired.
   if not redis.call('ZSCORE', states, id) then return end
   local score, place, expires = stand(call, group, id)
   if not score then return end
@@ -84,7 +84,7 @@ function Group.note(call, group, id)
   finish_if_over(call, group)
 end
 
--- Whether a group takes members of a caller; what it takes keeps it open.
+-- Whether a group accepts members from a caller; each new member keeps it open for longer.
 function Group.is_open(call, group, caller)
   local key = K.group(call, group)
   local owner, closed, open_ms = unpack(redis.call('HMGET', key, G.caller, G.closed, G.openMs))
@@ -93,7 +93,7 @@ function Group.is_open(call, group, caller)
   return true
 end
 
--- A new task joins its group.
+-- Adds a new task to its group.
 --   line   of its batch
 --   place  its score in line; nil for one that is due at a time (ms)
 function Group.enter(call, group, id, line, place, due)
@@ -102,7 +102,7 @@ function Group.enter(call, group, id, line, place, due)
   if place then redis.call('ZADD', K.memberLine(call, group), place, id) end
 end
 
--- From now on it takes no more members.
+-- Closes it: it accepts no more members.
 function Group.close(call, group)
   local key = K.group(call, group)
   local queue, closed = unpack(redis.call('HMGET', key, G.queue, G.closed))
@@ -112,7 +112,7 @@ function Group.close(call, group)
   finish_if_over(call, group)
 end
 
--- For verify.lua: whether the group says of a member what its record says; heals it if asked to.
+-- For verify.lua: whether the group agrees with the record of a member; heals it if asked to.
 function Group.agrees(call, heal, group, id)
   local states, line = K.memberStates(call, group), K.memberLine(call, group)
   local stored, stored_place = redis.call('ZSCORE', states, id), redis.call('ZSCORE', line, id)
@@ -141,7 +141,7 @@ function Group.agrees(call, heal, group, id)
   return agrees
 end
 
--- The same for the group itself: whether time will close it or go on with its cancel, and whether it has finished if it should.
+-- The same for the group itself: whether a tick will close it or go on canceling it, and whether it has finished if it should have.
 function Group.is_kept(call, heal, group)
   local queue, closed, canceled, finished = unpack(redis.call('HMGET', K.group(call, group), G.queue, G.closed, G.canceled, G.finished))
   if not queue or finished then return true end

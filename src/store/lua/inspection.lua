@@ -4,7 +4,7 @@ local Inspection = {}
 local ITEM, ANSWER, TASK = Layout.inspect.item, Layout.inspect.answer, Layout.inspect.task
 
 local whole = Number.whole
--- Most bytes of a result in an answer.
+-- Maximum bytes of a result in an answer.
 local INSIDE = 4096
 local QUEUE, STATE, CREATED, EXTRA, RUN = F.queue, F.state, F.created, F.extra, F.run
 local task_key = K.task

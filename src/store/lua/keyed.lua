@@ -11,7 +11,7 @@
 -- last empty, every start is marked, as earlier releases always did: they take only marked members for holders. Holders are therefore
 -- marked, or are the first unmarked member.
 --
--- Q.keyed is the limit, followed by a space if it was changed since the queue was last empty, and by " /" in a counted line.
+-- Q.keyed is the limit, then a space if it was changed since the queue was last empty, or " /" in a counted line.
 --
 -- A counted line is that of a handler with `limit`: the line of a key has all of its tasks that have not ended, so that they can be counted.
 -- Every start is marked, and a scheduled or retrying task is parked: its score is C.parked + when it is due. It holds nothing.
@@ -73,8 +73,8 @@ function Keyed.parts(key)
   return string.match(key or NO_KEY, '^(%d+) ?(.*)$')
 end
 
--- What a submission says of its key: the limit, the name ("" for none), whether the line is counted, and how many tasks of the key may wait
--- there, nil for any number. Of "limit name" or "limit/most name".
+-- Parses what a submission says about its key, "limit name" or "limit/most name": the limit, the name ("" for none), whether the line is
+-- counted, and how many tasks of the key may wait there, nil for any number.
 function Keyed.asked(key)
   local limit, slash, most, name = string.match(key, '^(%d+)(/?)(%d*) ?(.*)$')
   return tonumber(limit), name, slash == '/', tonumber(most)

@@ -4,7 +4,7 @@ local Lease = {}
 
 local whole = Number.whole
 
--- The handler of a reserved task does not begin after all: for the queue's rate it has not started, if the queue is in one partition.
+-- The handler of a reserved task does not begin: the start no longer counts towards the queue's rate, if the queue is in one partition.
 function Lease.delete_start(call, queue, key)
   local fence, late = Run.parts(redis.call('HGET', key, F.run))
   local at = Run.begun(fence, late)
@@ -38,8 +38,8 @@ function Lease.release(call, queue, id, stay)
   return 'released'
 end
 
--- How a queue ends tasks, of arguments behind `at` with the names `of`.
---   cap  most dead tasks kept
+-- How a queue ends tasks, from the arguments after `at` with the names `of`.
+--   cap  maximum number of dead tasks kept
 function Lease.ends(args, at, of, cap)
   return {
     max_lost = tonumber(args[at + of.maxLost]),
@@ -51,7 +51,7 @@ function Lease.ends(args, at, of, cap)
   }
 end
 
--- After so many uncounted losses in a row, the death of a worker counts even if the handler runs in a child process.
+-- After this many uncounted losses in a row, the death of a worker counts even if the handler runs in a child process.
 local MAX_UNCOUNTED = 3
 
 -- A running task has lost its worker. Losses are counted apart from attempts; one too many ends the task. A loss is a process that died
@@ -59,7 +59,7 @@ local MAX_UNCOUNTED = 3
 -- ran in a child process, since a task that kills its process leaves the worker alive.
 --   ends      how its queue ends tasks, see Lease.ends
 --   reported  whether the worker lives and reports that the process of the handler died
--- Returns what became of it ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.
+-- Returns its fate ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.
 function Lease.lose(call, queue, id, ends, reported)
   local key = K.task(call, id)
   local cancel, run, lost, unbegun, restarts, noted, of_key, apart, releases, group = unpack(redis.call(

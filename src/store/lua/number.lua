@@ -7,7 +7,7 @@ local LAST_DIGITS = '00010203040506070809101112131415161718192021222324252627282
 -- A cache: the last number that was written, without its last two digits.
 local known_hundreds, known_text
 
--- A whole number as text. In two halves, each of which fits 32 bits, as '%.0f' takes longer and '%d' is cut in the embedded store. Places,
+-- A whole number as text. In two halves that fit 32 bits, since '%.0f' takes longer and '%d' is cut in the embedded store. Places,
 -- fences and times of a call follow one another, so usually only the last two digits are new: without the cache a batch of 32 takes
 -- 3 % (submit) to 10 % (renew) more instructions of Redis (valgrind --tool=callgrind redis-server).
 function Number.whole(number)

@@ -15,7 +15,7 @@ function Rate.field(call, kind)
   return kind .. Rate.bucket(call) % BUCKETS
 end
 
--- The value with n more; value: what it was, if there is one. A number with fewer digits than Redis writes of one.
+-- The value with n more; value: the present one, if there is one. A number with fewer digits than Redis would write.
 function Rate.added(call, value, n)
   local start = Rate.bucket(call) * SHIFT
   local count = value and value - start or 0

@@ -43,8 +43,8 @@ end
 
 -- Looks up the part.
 --   holder      who asks: one of the senders of the request
---   generation  that this partition is to decide; 0 for the next, where no other partition has named one yet
---   after       the last generation of which whoever asks knows that it is empty
+--   generation  that this partition must decide; 0 for the next one, if no other partition has named one yet
+--   after       the last generation that the sender knows to be empty
 -- Returns the generation, and where the part has been decided how many it gave, its first fence and its ids.
 function Reservation.recall_part(call, queue, worker, reservation, holder, generation, after, lease)
   local key = part_key(call, queue, worker, reservation)
@@ -55,7 +55,7 @@ function Reservation.recall_part(call, queue, worker, reservation, holder, gener
   if not decided then
     return generation > 0 and generation or math.max(stored + 1, after + 1, call.now)
   end
-  -- If several senders ask, none may hand the tasks back, since another may have got them.
+  -- If several senders ask, none of them may hand the tasks back, since another may have got them.
   if of ~= holder then of = '*' end
   write_part(key, of .. ' ' .. whole(stored) .. ' ' .. given .. ' ' .. first .. ' ', ids, lease)
   return stored, tonumber(given), tonumber(first), ids

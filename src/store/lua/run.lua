@@ -55,7 +55,7 @@ function Run.is_held(state, run, fence)
 end
 
 -- The same for a running or retrying task, which must return to its place even if its record cannot be read.
---   noted  where that is then; nil for the end of the usual class
+--   noted  the place in that case; nil for the end of the usual class
 function Run.readable_parts(call, run, noted)
   local fence, late, attempts, place, worker = parts(run)
   if fence then return fence, late, attempts, place, worker end

@@ -6,7 +6,7 @@ local Service = {}
 -- Notes the ends of tasks of a queue.
 --   ended  how many tasks
 --   times  the service times of those that succeeded
---   lane   nil, or the field of a reservation: it is read as well, before it the four fields that reserve.lua needs
+--   lane   nil, or the field of a reservation, which is then read with the other fields that reserve.lua needs
 -- Returns what was read, and the fields and values to write.
 function Service.note_ends(call, queue, ended, times, lane)
   local key, rate = K.queue(call, queue), Rate.field(call, R.finished)

@@ -4,7 +4,7 @@
 --   slots      of live workers; followed by "max wait" if a slot has one call with several tasks, see Q.batch
 --   ages       for how many ms some of the running tasks have been running; only read while every slot is busy
 --   startable  how many may start; "" or left out for a queue that is not keyed
---   starting   without a live worker, what is known of starts, see warmup.lua; otherwise left out
+--   starting   without a live worker, the figures of starts, see warmup.lua; otherwise left out
 local Snapshot = {}
 
 local whole = Number.whole

@@ -77,8 +77,7 @@ local function put(fields, last, field, value)
   return last + 2
 end
 
--- The fields and values that all tasks of a group share, and how many these are. An option with the name of a field is stored there as it
--- is.
+-- The fields and values that all tasks of a group share, and their number. An option with the name of a field is stored in it unchanged.
 local function common_fields(call, group)
   local fields, last = { F.queue, group.queue, F.state, group.delay > 0 and S.scheduled or S.waiting, F.created, call.now_text }, 6
   for name, value in pairs(group.options) do
@@ -90,7 +89,7 @@ local function common_fields(call, group)
 end
 
 -- Stores the nth task of a group.
---   share, before, arrival  what it has of its own in a fair or keyed line, nil or false for nothing
+--   share, before, arrival  its own facts in a fair or keyed line, nil or false for none
 function Submission.store(call, batch, group, n, key, listener, share, before, arrival)
   if not group.fields then group.fields, group.common = common_fields(call, group) end
   local args, fields, last = batch.args, group.fields, group.common
@@ -103,7 +102,7 @@ function Submission.store(call, batch, group, n, key, listener, share, before, a
     last = Input.put(call, fields, last, id, input)
   end
   if listener then last = put(fields, last, F.listeners, listener) end
-  -- The fraction says that the task will join a fair line.
+  -- The fraction marks a task that will join a fair line.
   if group.delay > 0 then last = put(fields, last, F.place, whole(group.class * CLASS) .. (share and '.5' or '')) end
   if share then last = put(fields, last, F.share, share) end
   if before then last = put(fields, last, F.before, before) end
@@ -194,7 +193,7 @@ local function submit_one(call, batch, group, state, n)
     refusal = Keyed.refusal(call, queue, name, most)
   end
   if group.options.dryRun then
-    -- The same submission again would not be refused.
+    -- A repeated submission is not refused.
     return refusal and redis.call('EXISTS', key) == 0 and refusal or 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told
   end
   local of_group = group.options.group

@@ -27,7 +27,7 @@ register('allocate', {}, function(keys, args)
   redis.call('SET', K.allocation(call, id), value, 'PX', ttl)
   redis.call('ZADD', handed, until_ms, id)
   redis.call('PEXPIREAT', handed, until_ms)
-  -- Submissions check the ids only if this says that there may be some.
+  -- Submissions check for allocated ids only until this time.
   redis.call('HSET', K.queue(call, queue), Q.handedUntil, until_ms)
   return { [ANSWER.verdict] = 'kept' }
 end)

@@ -8,7 +8,7 @@ interface Allocation {
   readonly value: string;
   readonly ttlMs: number;
   readonly queue: string;
-  /** Maximum of waiting and scheduled tasks and allocated ids together, in the partition. */
+  /** Maximum number of waiting and scheduled tasks and allocated ids together, in the partition. */
   readonly limit: number;
 }
 

@@ -1,4 +1,4 @@
--- Keeps tasks at which somebody has looked: each may go without another look for as long as its presence from now on.
+-- Keeps tasks that somebody has looked at: from now on, each may go without another look for as long as its presence.
 
 local ARGS, GROUP = Layout.attend.args, Layout.attend.group
 
@@ -12,7 +12,7 @@ local function enter(call, queue, id)
   return 'kept'
 end
 
--- Moves the entries of tasks of a queue, all to the same time: what has an entry has not ended, so no record has to be read.
+-- Moves the entries of tasks of a queue, all to the same time. A task with an entry has not ended, so no record has to be read.
 local function keep(call, queue, at, ids, verdicts)
   local index, moved = K.deadlines(call, queue), {}
   local entries, before = redis.call('ZMSCORE', index, unpack(ids)), #verdicts

@@ -10,7 +10,7 @@ end
 
 -- Asks whether work may be taken. One request at a time may take a task as a probe. A repetition by the same request renews the probe.
 -- Returns the state: "closed" (work may be taken), "half-open" (the request may take one task) or "open"; for how
--- many ms nobody may probe; and how many consecutive failures there have been.
+-- many ms no probe may start; and how many consecutive failures there have been.
 register('breaker', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local queue, request, lease = args[QUESTION.queue], args[QUESTION.request], tonumber(args[QUESTION.leaseMs])

@@ -3,7 +3,7 @@ import { list } from "./reply.ts";
 import type { Argument, BytesReply, Reply, Script } from "./script.ts";
 
 /**
- * The arguments and answers of a verb, by name. Only here is their order: the Lua reads `args[ARGS.queue]`, with `local ARGS =
+ * The arguments and answers of a verb, by name. Their order is defined only here: the Lua reads `args[ARGS.queue]`, with `local ARGS =
  * Layout.pause.args`, a table that library/assemble.ts generates from this.
  */
 export interface Layout {

@@ -24,7 +24,7 @@ local function revive(call, id, key)
   redis.call('PERSIST', key)
   redis.call('PERSIST', K.input(call, id))
   redis.call('PERSIST', K.steps(call, id))
-  -- If its output has expired with its result, that no longer counts towards the limit.
+  -- If its output has expired with its result, it no longer counts towards the limit.
   if redis.call('PERSIST', K.output(call, id)) == 0 then redis.call('HDEL', key, F.output) end
   redis.call('HINCRBY', key, F.restarts, 1)
   Result.drop(call, id, key)
@@ -43,7 +43,7 @@ local function retry(call, args, at, woken)
   if refusal then return refusal end
 
   note_end(call, key, run)
-  -- A run says that a worker has had the task: while its work stands, a cancel undoes it, and its input is kept.
+  -- A worker has had the task (it has a run): a cancel must undo its work, so its input is kept.
   if undo then
     take_back(call, id, undo)
     redis.call('HSET', key, F.run, Run.handed_back((Run.parts(run)), 0))

@@ -4,7 +4,7 @@ local whole = Number.whole
 local OPENED, ONE, CANCELED, MEMBERS = Layout.openGroup.args, Layout.group.item, Layout.cancelGroup.args, Layout.members.args
 local GROUP, ANSWER, PAGE = Layout.group.group, Layout.group.answer, Layout.members.answer
 
--- A group that exists takes another batch only of its caller and its queue, and only while it is open.
+-- An existing group accepts another batch only from its caller, for its queue, and while it is open.
 local function join(call, args, id, key)
   local queue, caller, webhook = unpack(redis.call('HMGET', key, G.queue, G.caller, G.webhook))
   if caller ~= args[OPENED.caller] then return 'foreign' end
@@ -13,8 +13,8 @@ local function join(call, args, id, key)
   return 'open'
 end
 
--- Opens a group, or adds to one. Returns a verdict and when the group was created, ms: "open", "closed" (it takes no more members, or is one
--- of another queue), "foreign" (another caller's), "webhooks-full" (it has a webhook, and as many deliveries wait as may).
+-- Opens a group, or adds to one. Returns a verdict and when the group was created, ms: "open", "closed" (it accepts no more members, or
+-- belongs to another queue), "foreign" (another caller's), "webhooks-full" (it has a webhook, and too many deliveries wait).
 register('openGroup', {}, function(keys, args)
   local call, id = Call.new(keys), args[OPENED.id]
   local key = K.group(call, id)
@@ -33,14 +33,14 @@ register('openGroup', {}, function(keys, args)
   return { 'open', call.now_text }
 end)
 
--- Lets a group take no more members. Returns nothing.
+-- Closes a group: it accepts no more members. Returns nothing.
 register('closeGroup', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   Group.close(call, args[Layout.closeGroup.args.id])
 end)
 
--- Lets a group take no more members, and cancels some of those that have not ended; a tick goes on if nobody else does. Returns "more" if
--- there may be others, "canceled" if not, "ended" (it had ended before), or "unknown".
+-- Closes a group, and cancels some of the members that have not ended; a tick goes on if nobody else does. Returns "more" if there may be
+-- others, "canceled" if not, "ended" (it had ended before), or "unknown".
 register('cancelGroup', { 'allow-oom' }, function(keys, args)
   local call, id, max = Call.new(keys), args[CANCELED.id], tonumber(args[CANCELED.max])
   local key = K.group(call, id)

@@ -12,9 +12,9 @@ export interface GroupOpening extends Retention {
   readonly caller: string;
   /** "" for none. */
   readonly webhook: string;
-  /** Maximum of waiting deliveries of webhooks. */
+  /** Maximum number of waiting webhook deliveries. */
   readonly limit: number;
-  /** After how long without a new member it is closed. */
+  /** How long it stays open without a new member. */
   readonly openMs: number;
 }
 
@@ -45,7 +45,7 @@ export interface GroupRow {
   readonly finishedMs: number | null;
   readonly expiresMs: number | null;
   readonly counts: MemberCounts;
-  /** How many of the running ones are asked to stop. */
+  /** How many of the running members were asked to stop. */
   readonly canceling: number;
   /** The place of the last member in line, null if none waits; its score for other partitions; and its turn in a keyed line. */
   readonly index: number | null;
@@ -66,7 +66,7 @@ export interface ReadGroups {
 /** A member of a group. */
 export interface Member {
   readonly id: string;
-  /** Of the batch that brought it. */
+  /** Its line in its batch. */
   readonly line: number;
   readonly state: State;
 }
@@ -90,12 +90,12 @@ export const openGroup = verb(
     },
 );
 
-/** Lets a group take no more members. */
+/** Closes a group: it accepts no more members. */
 export const closeGroup = verb({ args: ["id"] }, (script) => async (tag: string, id: string): Promise<void> => {
   await script.text(tag, [id]);
 });
 
-/** Cancels some members of a group, and lets it take no more. */
+/** Closes a group and cancels some of its members. */
 export const cancelGroup = verb(
   { args: ["id", "max"] },
   (script) =>

@@ -38,7 +38,7 @@ export interface TaskRow {
   readonly presenceMs: number | null;
   /** When it is canceled unless somebody looks at it before; only of one with a presence that has not ended. */
   readonly presentUntilMs: number | null;
-  /** Whether it waits for its line key: it has not started, and as many other tasks hold the key as may. */
+  /** Whether it waits for its line key: it has not started, and other tasks hold the key as often as is allowed. */
   readonly held: boolean;
   /** The task whose input was submitted again as this one. */
   readonly original: string | null;

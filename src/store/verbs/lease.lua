@@ -40,8 +40,8 @@ local function renew(call, args, at)
   return (cancel and Due.reason(cancel, 'cancel') or 'ok') .. ' ' .. lease
 end
 
--- Prolongs leases. Returns a verdict of each: "ok", "cancel", "deadline" or "abandoned" (prolonged, but the task must be given up:
--- a caller, its deadline, or that nobody has looked at it) with a space and the lease, ms; "stale" (it no longer belongs to the worker).
+-- Prolongs leases. Returns a verdict of each, a space and the lease in ms: "ok", or "cancel", "deadline" or "abandoned" (prolonged, but the
+-- task must be given up, and why); or "stale" alone (it no longer belongs to the worker).
 register('renew', { 'allow-oom' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.renew, renew)
 end)

@@ -25,7 +25,7 @@ export type BeginVerdict = "ok" | "cancel" | "deadline" | "abandoned" | "stale";
 
 /** A lease to prolong. */
 export interface Renewal extends TimedLease {
-  /** By its original length if it was taken over HTTP; else by `leaseMs`. */
+  /** Whether to prolong by its original length if it was taken over HTTP, otherwise by `leaseMs`. */
   readonly asTaken?: boolean;
 }
 

@@ -15,8 +15,8 @@ local function to_class(call, queue, id, share, of_key, class)
   Keyed.join(call, queue, id, of_key, Line.put(call, queue, id, class, score % CLASS, is_shared and share))
 end
 
--- The start of the line: in a class of its own before all others, also before those of more urgent tasks to come. It keeps its arrival, which
--- says since when it waits.
+-- The start of the line: in a class before all others, so also before more urgent tasks that come later. It keeps its arrival, the time since
+-- which it has been waiting.
 --   edge  the score of the first task of the line over all partitions; nil if there is one partition
 local function to_start(call, queue, id, edge)
   local line = K.waiting(call, queue)
@@ -25,7 +25,7 @@ local function to_start(call, queue, id, edge)
   if own ~= least then redis.call('ZADD', line, whole((math.floor(least / CLASS) - 1) * CLASS + own % CLASS), id) end
 end
 
--- The end of the line: as if it arrived now, in the class of the last task.
+-- The end of the line: in the class of the last task, as if it arrived now.
 local function to_end(call, queue, id, edge)
   local line = K.waiting(call, queue)
   local last = tonumber(redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2])
@@ -69,7 +69,7 @@ local function move(call, args, id, key)
   return 'moved'
 end
 
--- Returns "moved", "not-waiting" (it has begun, is not in line if a place is wanted, or has ended), "ordered" (its line has an order of its
+-- Returns "moved", "not-waiting" (it has begun or ended, or should get a place but is not in line), "ordered" (its line has an order of its
 -- own: it is fair, keyed or has a limit), "late" (its deadline would pass before), or "unknown".
 register('move', {}, function(keys, args)
   local call, id, word = Call.new(keys), args[ARGS.id], args[ARGS.call]

@@ -17,7 +17,7 @@ interface MoveCall extends Move, Call {
   readonly edge?: string | undefined;
 }
 
-/** What became of it: see move.lua. */
+/** The verdict, see move.lua. */
 export type MoveVerdict = "moved" | "not-waiting" | "ordered" | "late" | "unknown";
 
 const MOVE = names<MoveCall>("id", "call", "priority", "place", "delayMs", "edge");

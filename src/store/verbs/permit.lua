@@ -1,4 +1,4 @@
--- Permits to start tasks of a queue that lies in several partitions, in the one that keeps its rate.
+-- Permits to start tasks of a queue in several partitions; they are in the partition that keeps its rate.
 
 local whole = Number.whole
 -- Maximum number of permits that are corrected in one call after the clock was set back.

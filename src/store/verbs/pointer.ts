@@ -2,7 +2,7 @@ import { counted, named, names, verb } from "./codec.ts";
 import { list, text } from "./reply.ts";
 import { BATCH_LIMIT } from "./script.ts";
 
-/** How long a pointer that was returned to one caller is left to it, ms: after that, the caller has probably gone. */
+/** How long a pointer that one caller got is not given to others, ms: after that, the caller has probably gone. */
 const CLAIM_MS = 60_000;
 
 /** A task in another partition than that of its id. */

@@ -67,7 +67,7 @@ register('probe', { 'allow-oom' }, function(keys, args)
     if string.find(fault, 'MISCONF') or string.find(fault, 'NOREPLICAS') or string.find(fault, 'READONLY') then
       return reply
     end
-    -- In the words of Redis 7.0 and later ones.
+    -- The wording of Redis 7.0 and later.
     if string.find(fault, 'NOPERM') or string.find(fault, 'executing the script') or string.find(fault, 'ACL failure') then
       refused[#refused + 1] = { [REFUSED.command] = try[1], [REFUSED.said] = fault }
     end

@@ -41,7 +41,7 @@ register('queue', { 'no-writes' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.queue, figures)
 end)
 
--- Returns how many tasks may start now, apart from the rate: all that wait, or in a keyed queue those that wait for no other task; none
+-- Returns how many tasks may start now, regardless of the rate: all that wait, or in a keyed queue those that wait for no other task; 0
 -- while the queue is paused.
 register('startable', { 'no-writes' }, function(keys, args)
   local call, queue = Call.untimed(keys), args[Layout.startable.args.queue]

@@ -26,7 +26,7 @@ local function read_request(args)
     span = tonumber(args[REQUEST.perMs]),
     suspect_lease = suspect_lease ~= '0' and suspect_lease,
     lane = Reservation.lane_field(worker, lane),
-    -- With room for one task: a table that grows costs more.
+    -- Preallocated for one task, since a table that grows costs more.
     tasks = { nil, nil },
     told = 0,
     writes = nil,
@@ -217,7 +217,7 @@ local function start(call, request, entries, last_fence, marks)
         if before then attempts = whole(before + 1) end
         if marks and of_key then Keyed.mark_holder(call, queue, id, of_key) end
       elseif extra and marks then
-        -- Nothing of it is rare but its key.
+        -- It has no rare field but its key.
         Keyed.mark_holder(call, queue, id, extra)
       end
       redis.call('HSET', key, STATE, RUNNING, RUN, new_run(call, fence, fence_text, attempts, score, worker_end))
@@ -280,7 +280,7 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   local entries = take(call, queue, count, keyed, undecided)
   local started = start(call, request, entries, tonumber(fence or 0), keyed and Keyed.marks_starts(call, queue))
   if started < #entries / 2 then redis.call('HINCRBY', counters, Q.healed, #entries / 2 - started) end
-  -- Fewer than asked for were all.
+  -- Fewer than requested, so the line is empty.
   local left = #entries < 2 * count and 0 or redis.call('ZCARD', startable)
   return answer(call, request, undecided and math.max(1, left) or left, pause, verdicts)
 end)

@@ -8,17 +8,17 @@ export interface SlotBatch {
   readonly waitMs: number;
 }
 
-/** Of a queue without a worker: what is known of how long one takes to start. Times are in ms. */
+/** For a queue without a worker: the figures of how long one takes to start. Times are in ms. */
 export interface WorkerStart {
-  /** For how long there has been work in line and no worker; 0 without work. */
+  /** How long there has been work in line and no worker; 0 without work. */
   readonly elapsedMs: number;
-  /** How long it takes as the handler says; null if it does not. */
+  /** How long a start takes according to the handler; null if it does not say. */
   readonly declaredMs: number | null;
-  /** Of the starts so far: exponentially weighted mean and variance, and how many there were. */
+  /** The starts so far: exponentially weighted mean and variance, and their number. */
   readonly meanMs: number;
   readonly variance: number;
   readonly samples: number;
-  /** Of the worker that started last, or as the handler says, at least 1. */
+  /** The slots of the worker that started last, or those that the handler declares; at least 1. */
   readonly slots: number;
 }
 
@@ -36,9 +36,9 @@ export interface QueueSnapshot {
   readonly workers: number;
   /** Slots of all live workers. */
   readonly slots: number;
-  /** Left out or null if there is a worker, or nothing is known of how long one takes to start. */
+  /** Left out or null if there is a worker, or if it is unknown how long one takes to start. */
   readonly starting?: WorkerStart | null;
-  /** If a slot has one call with several tasks; left out if it has one task. */
+  /** Only if a slot runs one call with several tasks. */
   readonly batch?: SlotBatch;
   /** Exponentially weighted mean of the service time, ms; null before the first sample. */
   readonly meanMs: number | null;
@@ -122,7 +122,7 @@ export function workerStartOf(words: string): WorkerStart | null {
   return { elapsedMs, declaredMs: declaredMs || null, meanMs, variance, samples, slots };
 }
 
-/** What is known of the starts of one queue from two partitions. */
+/** Combines the figures of two partitions about the starts of workers of one queue. */
 export function eitherStart(a: WorkerStart | null = null, b: WorkerStart | null = null): WorkerStart | null {
   if (!a || !b) return a ?? b;
   return { ...(b.samples > a.samples ? b : a), elapsedMs: Math.max(a.elapsedMs, b.elapsedMs) };

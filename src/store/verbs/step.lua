@@ -1,5 +1,5 @@
 -- The durable steps of a running task: reads them, records that one begins, stores the value of one, records that one is undone. Works even
--- at the memory limit: only a task that can go on makes room.
+-- at the memory limit, since a task must go on to make room.
 --
 -- A step is stored as its number in the order of beginning, a letter ("i" when it can be undone, "u" when it has been, else
 -- none), a space, and its value as JSON, which is empty until it is known.

@@ -9,8 +9,8 @@ local QUEUE, STATE, CREATED, INPUT, LISTENERS = F.queue, F.state, F.created, F.i
 local WAITING = S.waiting
 local NONE = Submission.no_options
 
--- Reads a group of which the arguments begin behind the one at a place. Returns it, and the place of its last argument.
--- What it has of each task is found behind a place: `ids`, `inputs` and those that its lists name.
+-- Reads the group whose arguments begin after the one at a place. Returns it, and the place of its last argument.
+-- The values of its tasks come after a place each: `ids`, `inputs` and those that its lists name.
 local function read_group(args, at)
   local listener, lists, count = args[at + GROUP.listener], args[at + GROUP.lists], tonumber(args[at + GROUP.tasks])
   local group = {
@@ -43,12 +43,12 @@ local function read_group(args, at)
   return group, at
 end
 
--- What is known of a queue, and what this call has added to it.
+-- The state of a queue, with counters of what this call adds to it.
 local function read_state(call, queue)
   local figures = Snapshot.read(call, queue, Q.hlc, Q.handedUntil, Rate.field(call, R.accepted))
   local keyed, hlc, handed_until = figures[9], figures[10], figures[11]
   local handed = 0
-  -- Ids that were handed out for tasks to come: they count as if they had.
+  -- Allocated ids count as waiting tasks.
   if handed_until and tonumber(handed_until) > call.now then
     handed = redis.call('ZCOUNT', K.allocated(call, queue), '(' .. call.now_text, '+inf')
   end
@@ -65,8 +65,8 @@ local function read_state(call, queue)
   }
 end
 
--- Stores a group that consists of new tasks of a plain line, for which nothing is to be decided one by one, and puts them in line
--- in one command. Returns false, and has changed nothing, if it does not.
+-- Stores a group of new tasks of a plain line, if no task needs a decision of its own, and puts them in line in one command. Otherwise
+-- changes nothing and returns false.
 local function submit_together(call, batch, group, state)
   local args, queue, count, ids, class = batch.args, group.queue, group.count, group.ids, group.class
   if group.alone or group.shares or group.keys or state.limit or state.handed > 0 then return false end
@@ -79,7 +79,7 @@ local function submit_together(call, batch, group, state)
     Submission.join_line(call, queue, state)
     state.before = {}
   end
-  -- Behind everything of its class and all before.
+  -- After all tasks of its class and of more urgent ones.
   if state.counted ~= class then
     state.counted = class
     state.index = state.waiting > 0 and redis.call('ZCOUNT', line, '-inf', '(' .. whole((class + 1) * C.classSpan)) or 0
@@ -88,7 +88,7 @@ local function submit_together(call, batch, group, state)
   local before = class * C.classSpan + hlc - 1
   for n = 1, count do entries[2 * n - 1], entries[2 * n] = whole(before + n), args[ids + n] end
   if redis.call('ZADD', line, unpack(entries)) < count then
-    -- An id is there twice.
+    -- An id occurs twice.
     redis.call('ZREM', line, unpack(args, ids + 1, ids + count))
     return false
   end
@@ -116,12 +116,12 @@ local function submit_together(call, batch, group, state)
   return true
 end
 
--- Writes what the call has changed of a queue, and tells workers of it.
+-- Writes the changes of a queue, and notifies its workers.
 local function write_state(call, queue, state)
   if state.entries then Submission.join_line(call, queue, state) end
   local accepted = Rate.added(call, state.figures[12], state.accepted)
   redis.call('HSET', K.queue(call, queue), Q.hlc, whole(state.hlc), Rate.field(call, R.accepted), accepted)
-  -- Whoever has free slots has emptied the line: only its first tasks are news.
+  -- Workers with free slots have emptied the line before, so only its first tasks need a message.
   local waiting, joined = state.waiting, state.joined
   if state.limit then waiting, joined = redis.call('ZCARD', K.startable(call, queue)), state.opened end
   if waiting == joined and joined > 0 then
@@ -131,12 +131,12 @@ local function write_state(call, queue, state)
   end
 end
 
--- Returns the snapshot of each queue as it is afterwards; and in one string a line of text for each task, "verdict state index score created"
--- and of a new one in a keyed line its turn (see keyed.lua), nothing for what there is not; or "+n" for n more tasks like the one before, each
--- with the next index and score. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another queue),
--- "pointer" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook, and as many
--- deliveries wait as tasks may), "long" (index above most), "too-many" (as many of its key wait as may; the rest: see Keyed.refusal), "closed"
--- (its group takes no more members), "dry".
+-- Returns the snapshot of each queue after the call; and in one string a line of text for each task, "verdict state index score created",
+-- for a new one in a keyed line also its turn (see keyed.lua), with nothing for a missing member; or "+n" for n more tasks like the one
+-- before, each with the next index and score. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
+-- (another queue), "pointer" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook,
+-- and too many deliveries wait), "long" (index above `maxIndex`), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed"
+-- (its group accepts no more members), "dry".
 register('submit', {}, function(keys, args)
   local call = Call.new(keys)
   local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil, open = {} }

@@ -30,7 +30,7 @@ export interface SubmitItem {
   /** "weight key" in a fair line; left out in any other. */
   readonly share?: string | undefined;
   /**
-   * "limit key" in a keyed line, "limit" if it has no key; "limit/most key" where tasks are counted, and at most so many of a key may wait;
+   * "limit key" in a keyed line, "limit" if it has no key; "limit/most key" if tasks are counted and at most `most` of a key may wait;
    * left out in any other line.
    */
   readonly key?: string | undefined;
@@ -57,13 +57,13 @@ export type SubmitVerdict =
   | "closed"
   | "dry";
 
-/** As many tasks of a line key wait as may. */
+/** The facts if too many tasks of a line key wait. */
 export interface LimitReached {
   /** How many may wait. */
   readonly limit: number;
   readonly waiting: number;
   readonly running: number;
-  /** The place of the one that leaves them first. */
+  /** The place of the first of them to start. */
   readonly first: {
     readonly state: "waiting" | "scheduled";
     readonly index: number | null;
@@ -99,7 +99,7 @@ const { query: _, ...DEFAULTS } = SUBMIT_DEFAULTS;
 const NAMES = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
 const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo", "original", "group");
 
-/** What tasks that are submitted together mostly have in common: the options of their callers, "" for the default, and what is beside them. */
+/** The values that tasks submitted together mostly share: the options of their callers, "" for the default, and some others. */
 const OPTIONS = [...NAMES, ...BESIDE];
 
 /**

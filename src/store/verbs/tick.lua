@@ -1,6 +1,6 @@
 -- Applies the passage of time to queues: cancels tasks past their deadline or that nobody looks at, lets due tasks join the line, returns tasks
--- of lost workers to it, deletes old dead letters, closes groups that were left open, and goes on with the cancel of others. Any number of
--- processes may call it at any time.
+-- of lost workers to it, deletes old dead letters, closes groups that were left open, and goes on canceling others. Any number of processes
+-- may call it at any time.
 
 local ARGS, QUEUE, ANSWER = Layout.tick.args, Layout.tick.item, Layout.tick.answer
 local LOST, LATE = Layout.tick.lost, Layout.tick.late
@@ -26,7 +26,7 @@ local function due_in(pass, key, score)
   return ids, scores
 end
 
--- Why time cancels a task that has an entry at a time that has passed; nil if it does not.
+-- Why a task whose entry is due must be canceled; nil if it must not.
 local function cause_of(call, pass, queue, id, at, state, deadline, presence)
   -- The entry of a task that has left the store must not cancel a later task with the same id.
   if Allowed.ending(call, state) ~= 'cancel' then return nil end
@@ -38,8 +38,8 @@ local function cause_of(call, pass, queue, id, at, state, deadline, presence)
   return nil
 end
 
--- Cancels the tasks whose deadline has passed, and those at which nobody has looked for as long as their presence. Returns whether the
--- queue has tasks with either: most have none.
+-- Cancels the tasks whose deadline has passed, and those that nobody has looked at for as long as their presence. Returns whether the
+-- queue has tasks with either: most queues have none.
 local function pass_deadlines(call, pass, args, at)
   local queue = args[at + QUEUE.queue]
   local deadlines = K.deadlines(call, queue)
@@ -138,7 +138,7 @@ local function consider_queue(call, pass, queue, has_deadlines)
   consider(pass, lease_end)
 end
 
--- Closes groups that were left open, and goes on with the cancel of others, as far as the limit still allows.
+-- Closes groups that were left open, and goes on canceling others, as far as the limit still allows.
 local function pass_groups(call, pass)
   local groups = K.groups(call)
   for _, group in ipairs(redis.call('ZRANGEBYSCORE', groups, '-inf', call.now_text, 'LIMIT', 0, math.max(0, pass.left))) do
@@ -209,7 +209,7 @@ register('tick', { 'allow-oom' }, function(keys, args)
     setback = Setback.read(call, grace),
   }
   local places, waiting = queues_to_pass(call, args, pass.setback)
-  -- First of all, so that canceled tasks neither join the line nor return to it.
+  -- First, so that canceled tasks neither join the line nor return to it.
   local has_deadlines = {}
   for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args, at) end
   for _, at in ipairs(places) do pass_time(call, pass, args, at, cap, has_deadlines[at]) end

@@ -3,7 +3,7 @@ import { list, number, optional, text } from "./reply.ts";
 import type { Reply } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
-/** A queue of a tick, with what its lost tasks get. */
+/** A queue of a tick, with the facts about the end of its lost tasks. */
 export interface TickQueue extends Retention {
   readonly queue: string;
   readonly maxLost: number;
@@ -21,7 +21,7 @@ export interface LostTask {
   readonly fate: "waiting" | "released" | "dead" | "canceled";
 }
 
-/** A task that time cancels: out of the line, or, while it runs, asked to stop. */
+/** A task that is canceled by time: removed from the line, or asked to stop if it runs. */
 interface LateTask {
   readonly queue: string;
   readonly id: string;
@@ -61,7 +61,7 @@ export interface TickAnswer {
 interface TickLimits {
   readonly limit: number;
   readonly deadCap: number;
-  /** How long the process has waited on purpose since its last tick, where that is longer than usual, ms. */
+  /** How long the process has deliberately waited since its last tick, if longer than usual, ms. */
   readonly pausedMs?: number;
 }
 

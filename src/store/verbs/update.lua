@@ -7,8 +7,8 @@ local function put(key, field, value)
   if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
 end
 
--- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it is of another revision), "too-many" (as many of its
--- new line key wait as may; what follows: see Keyed.refusal) or "unknown".
+-- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it has another revision), "too-many" (too many of its
+-- new line key wait; the rest: see Keyed.refusal) or "unknown".
 register('update', {}, function(keys, args)
   local call = Call.untimed(keys)
   local id, input, digest, word = args[ARGS.id], args[ARGS.input], args[ARGS.digest], args[ARGS.call]

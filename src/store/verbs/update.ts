@@ -9,7 +9,7 @@ interface Replacement extends Call, Pick<SubmitItem, "id" | "input" | "digest" |
   readonly revision?: number | undefined;
 }
 
-/** What became of it: see update.lua. */
+/** The verdict, see update.lua. */
 export type UpdateVerdict = "updated" | "conflict" | "changed" | "unknown" | LimitReached;
 
 const REPLACEMENT = names<Replacement>(

@@ -1,6 +1,6 @@
 -- Checks tasks against the indexes of their queues, and repairs disagreements if asked to: a task belongs in exactly
 -- the one index that its state names, and an entry belongs to a task; a line key of a fair line is in both of its tables; in a keyed
--- line the tasks that may start are those of keyed.lua; and a group knows the state and the place of each member.
+-- line the tasks that may start are those of keyed.lua; and a group has the state and the place of each member.
 
 local whole = Number.whole
 local ARGS = Layout.verify.args
@@ -75,7 +75,7 @@ local function agrees_with_key(call, heal, id, queue, state, of_key, run)
   return agrees
 end
 
--- The checks: each takes the partition's prefix `of` and the queue of an index, and an id; returns whether all agrees.
+-- The checks: each takes the partition's prefix `of`, the queue of an index, and an id; returns whether everything agrees.
 
 local function check_task(call, heal, _, _, id)
   local queue, state, run, priority, deadline, presence, cancel, share, of_key, group = unpack(redis.call(

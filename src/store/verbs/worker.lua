@@ -48,7 +48,7 @@ local function beat(call, args, at, worker)
   local all_slots, lost_at, known_workers, known_until =
     unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt, Q.workers, Q.liveUntil))
   if again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return tonumber(lost_at) end
-  -- One that was late is still known, and does not start.
+  -- A worker whose heartbeat was late is still known: it is not a start.
   if ttl > 0 and tonumber(known_until or 0) <= call.now and not redis.call('ZSCORE', live, worker) then
     Warmup.note_start(call, queue, slots, known_until)
   end
