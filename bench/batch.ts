@@ -11,10 +11,10 @@ const BATCH = { max: 32, wait: "50ms" };
 const SLOTS = [1, 4] as const;
 /** Mean time of a call where estimates are taken, ms. */
 const MEAN_MS = 80;
-/** Redis tells times in whole milliseconds. */
+/** Redis reports times in whole milliseconds. */
 const TOLERANCE_S = 0.001;
 
-/** A handler that takes many tasks in one call: what it gets done, and whether estimates count its calls. */
+/** A handler that takes many tasks in one call: its tasks per second, and whether estimates count its calls. */
 export const batch: Bench = {
   name: "batch",
   title: `A handler of ${CALL_MS} ms a call that takes ${BATCH.max} tasks: tasks a second, and its estimates`,

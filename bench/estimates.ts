@@ -112,7 +112,7 @@ function simulate(name: WorkloadName, slots: number, seeds: number): Coverage {
   };
 }
 
-/** Where no worker is there: how often it starts within low…high, in the twenty starts after the first five. */
+/** While there is no worker: how often it starts within low…high, in the twenty starts after the first five. */
 function coverStarts(times: StartTimes, seeds: number): Coverage {
   const looks: Look[] = [];
   for (let seed = 1; seed <= seeds; seed += 1) {

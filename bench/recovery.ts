@@ -21,7 +21,7 @@ const ONCE = { tasks: 12, ms: 3000, times: 10, quickTimes: 2 } as const;
 const AGAIN = { tasks: 800, ms: 300, everyMs: 1000, kills: 120, quickKills: 15, runs: 3 } as const;
 /** How often it is checked whether a kill or a start is due, ms. */
 const CHECK_MS = 100;
-/** Most workers that start at once: more would only slow each other down. */
+/** Maximum number of workers that start at once: more would only slow each other down. */
 const MAX_STARTING = 8;
 /** How long after the last kill everything must have ended, ms. */
 const DRAIN_MS = 180_000;
@@ -233,8 +233,8 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
 }
 
 /**
- * Workers that are killed one after the other. As many start ahead as will be killed while a process starts, so that some are always there
- * however slow the machine is.
+ * Workers that are killed one after the other. While a process starts, others are killed; that many are started ahead, so that some workers
+ * are always there, however slow the machine is.
  */
 class Fleet {
   /** When each was killed. */

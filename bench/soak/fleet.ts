@@ -37,7 +37,7 @@ export class Fleet {
     return new Fleet(store, [steady, api, worker]);
   }
 
-  /** Of the process that stays, or of the API that is restarted. */
+  /** The URL of the process that stays, or of the API that is restarted. */
   url(which: "steady" | "api"): string {
     return `http://127.0.0.1:${(which === "steady" ? this.steady : this.#api).port}`;
   }

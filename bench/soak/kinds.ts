@@ -2,19 +2,19 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /** A caller gives up after this, ms. */
 const PATIENCE_MS = 15_000;
-/** Pause before a call is repeated that found no server, ms. */
+/** Pause before a call that found no server is repeated, ms. */
 const RETRY_MS = 200;
 const ASYNC = { Prefer: "respond-async" };
 
 /** What a kind of task needs. */
 export interface Calls {
-  /** Of the server that is called now. */
+  /** The URL of the server that is called now. */
   url(): string;
   /** Where webhooks are received. */
   readonly hook: string;
 }
 
-/** Submits the nth task of its kind, and does with it what callers do. */
+/** Submits the nth task of its kind, and acts as its caller. */
 export type Kind = (calls: Calls, n: number) => Promise<unknown>;
 
 async function call(

@@ -5,9 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Fleet } from "./fleet.ts";
 import { type Calls, KINDS } from "./kinds.ts";
 
-/** A task of each kind is submitted so often, ms. */
+/** How often a task of each kind is submitted, ms. */
 const EVERY_MS = 400;
-/** Tasks that callers wait for at most; what would be more is left out and counted. */
+/** Maximum number of tasks that callers wait for; further calls are left out and counted. */
 const MOST_OPEN = 200;
 
 /** Submits tasks of all kinds at a fixed rate, and receives webhooks. */
@@ -17,7 +17,7 @@ export class SoakLoad {
   failed = 0;
   leftOut = 0;
   hooks = 0;
-  /** Of the synchronous calls since they were last taken, ms. */
+  /** Latencies of the synchronous calls since they were last taken, ms. */
   #latencies: number[] = [];
   #open = 0;
   #isEnding = false;

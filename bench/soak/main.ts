@@ -16,12 +16,12 @@ import { compareQuarters, type Moment } from "./quarters.ts";
 import { takeSample } from "./sample.ts";
 
 const HOUR_MS = 3_600_000;
-/** Until as many records leave the store as come, and the code is compiled; after that the first quarter begins, ms. */
+/** The time before the first quarter, ms: until then as many records leave the store as come, and the code is compiled. */
 const WARM_UP_MS = 60_000;
-/** So many samples are taken, but none closer together than this, ms. */
+/** How many samples are taken, and the shortest time between two, ms. */
 const SAMPLES = 240;
 const LEAST_MS = 2000;
-/** Everything has ended so long after the last submission, ms. */
+/** How long after the last submission everything has ended, ms. */
 const DRAIN_MS = 60_000;
 /** A shorter run shows only that it works. */
 const SHORT_HOURS = 0.5;

@@ -13,7 +13,7 @@ const ALLOWED = { share: 1.25, more: 10 } as const;
 /** Latencies depend on whatever else the machine does: they must not grow without bound, ms. */
 const ALLOWED_LATENCY = { share: 2, more: 100 } as const;
 
-/** Compares the last quarter of a run with the first one: whatever grows with time has no place in a server. */
+/** Compares the last quarter of a run with the first one: no figure of a server may grow with time. */
 export function compareQuarters(moments: readonly Moment[]): Figure[] {
   const length = Math.max(1, Math.floor(moments.length / 4));
   const [first, last] = [moments.slice(0, length), moments.slice(-length)];

@@ -49,7 +49,7 @@ interface Told {
 }
 
 const calls = {
-  /** Runs tasks that are all in line; resolves with how many a second. */
+  /** Runs tasks that are all in line; resolves with tasks per second. */
   async work({ tasks, callMs, ...scenario }: Scenario & { tasks: number; callMs: number }): Promise<number> {
     let [called, ended] = [0, 0];
     let began = 0;
@@ -69,7 +69,7 @@ const calls = {
     return tasks / ((ended - began) / 1000);
   },
 
-  /** Feeds a line in waves; resolves with what was told of those that had to wait. */
+  /** Feeds a line in waves; resolves with the estimates of tasks that had to wait. */
   async told({ waves, meanMs, ...scenario }: Scenario & { waves: number; meanMs: number }): Promise<Told[]> {
     const random = randomOf(scenario.slots);
     const shop = await open(scenario, () => delay(meanMs * (0.5 + random())));

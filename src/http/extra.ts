@@ -4,7 +4,7 @@ import type { Api } from "./api.ts";
 import type { Operations } from "./openapi/types.ts";
 import type { Endpoints, Routes } from "./routes.ts";
 
-/** Routes that submitting, running and watching tasks do without. Each is in a folder of its own, and has one line in extras.ts. */
+/** Routes that are not needed to submit, run and watch tasks. Each extra has a folder of its own, and one line in extras.ts. */
 export interface Extra<Own extends Routes = Routes> {
   readonly routes: Own;
   /** What answers them; none where they are not served. */

@@ -4,5 +4,5 @@ import type { Extra } from "./extra.ts";
 import { gateway } from "./gateway/gateway.ts";
 import { pages } from "./pages/pages.ts";
 
-/** Everything that the server has beside its core; see `src/extras.ts` for what is not about HTTP. */
+/** The extras of the server; see `src/extras.ts` for those that are not about HTTP. */
 export const EXTRAS: readonly Extra[] = [gateway, allocations, predictions, pages];

@@ -11,7 +11,7 @@ import { refusalOf } from "../submission/refusal.ts";
 import type { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 
-/** Most errors reported for the input of one line. */
+/** Maximum number of errors reported for the input of one line. */
 const MAX_FIELD_ERRORS = 10;
 
 /** How many lines are stored together: a promise for each would cost more than storing it. */

@@ -13,7 +13,7 @@ export const groupPaths = {
   results: pathTo(ROUTES.groupResults),
 };
 
-/** The document of a group, for whoever sent a request. */
+/** The document of a group for the sender of a request. */
 export function groupDocumentOf(ctx: Pick<Context, "state">, seen: GroupInspection): Group {
   return groupDocument(seen, signatureOf(ctx, seen));
 }
@@ -39,7 +39,7 @@ export function groupDocument(seen: GroupInspection, signature = ""): Group {
 /** Whether it is done or canceled. */
 export const hasEnded = ({ finishedMs }: Pick<GroupInspection, "finishedMs">): boolean => finishedMs !== null;
 
-/** A short name for what watchers of a group wait for, without estimates: the `id:` of its events, and, quoted, its ETag. */
+/** A short name for the state of a group without estimates, which watchers wait to change: the `id:` of its events, and, quoted, its ETag. */
 export function groupVersion({ state, counts, index, cancelRequested, finishedMs }: GroupInspection): string {
   const version = JSON.stringify([state, Object.values(counts), index, cancelRequested, finishedMs]);
   return createHash("sha256").update(version).digest("base64url").slice(0, 16);

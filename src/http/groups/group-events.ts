@@ -5,7 +5,7 @@ import { type EventStreams, eventText } from "../live/event-streams.ts";
 import { responseOf } from "../server/response.ts";
 import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
 
-/** Answers with the events of a group: `status` at once and on every change, at last `done`. @throws ProblemError store-unavailable */
+/** Answers with the events of a group: `status` at once and on every change, then `done`. @throws ProblemError store-unavailable */
 export async function followGroup(
   ctx: Context,
   watchers: GroupWatchers,

@@ -13,23 +13,23 @@ import { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 import { outcomeProblem } from "../task/reply.ts";
 
-/** How many members are read at a time, with their results: each may be 64 KiB. */
+/** How many members are read at a time with their results, each of which may have 64 KiB. */
 const PAGE = 50;
 
-/** Whose results are read, and until when. */
+/** Which results are read, and until when. */
 interface ResultsParts {
   readonly ctx: Pick<Context, "state">;
   readonly api: Pick<Api, "engine">;
   readonly group: GroupInspection;
-  /** Set to wait for those that have not ended. */
+  /** If given, waits for members that have not ended. */
   readonly watchers: GroupWatchers | undefined;
-  /** Nobody reads any more. */
+  /** Fires when nobody reads any more. */
   readonly gone: AbortSignal;
 }
 
 /**
- * The results of a group as lines of JSON, in the order in which its tasks joined: of those that have ended, or, with watchers, of each as it
- * ends, once all before it have. The next are read when those before have been taken.
+ * The results of a group as lines of JSON, in the order in which its tasks joined. Without watchers, those of tasks that have ended; with
+ * watchers, each when its task and all before it have ended. Further lines are read when the caller has taken the earlier ones.
  * @throws ProblemError store-unavailable
  */
 export async function* groupResults(parts: ResultsParts): AsyncGenerator<string, void, void> {

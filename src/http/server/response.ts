@@ -46,7 +46,7 @@ class HttpResponse {
   /** Sets the headers on the answer that Koa, or the code it was handed to, will send. */
   set(ctx: Context): void {
     const list = this.#list();
-    // Of all headers only Link may be there twice.
+    // Only Link may occur twice.
     for (let i = 0; i < list.length; i += 2) {
       const [name = "", value = ""] = [list[i], list[i + 1]];
       if (name === "Link") ctx.append(name, value);

@@ -82,7 +82,7 @@ export function checkAccepted(
   if (refusal) throw refusal;
 }
 
-/** The error of a caller that has as many tasks as may wait; it can submit again when the first of them starts. */
+/** The error for a caller with too many waiting tasks, who can submit again when the first of them starts. */
 export function tooMany(queue: string, reached: LimitReached | undefined, snapshot: QueueSnapshot): ProblemError {
   if (!reached) return new ProblemError("too-many-tasks", undefined, { extensions: { queue } });
   const { first, ...figures } = reached;

@@ -76,7 +76,7 @@ export function mayRead(access: Access, task: Pick<Inspection, "caller">): boole
   return access.scopes.has("read") || isOwn(access, task);
 }
 
-/** Whether their looks keep a task with a presence: those of its caller, and of whoever has a link to it; not those of operators. */
+/** Whether their looks keep a task with a presence: yes for its caller and for holders of a link to it, no for operators. */
 export function keepsPresent(access: Access, task: OwnedTask): boolean {
   if (access.dashboard) return false;
   return access.key === "off" || isOwn(access, task) || (access.link?.opens(task) ?? false);

@@ -24,7 +24,7 @@ import { responseOf } from "../../server/response.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
 import { unknownTask } from "../../task/reply.ts";
 
-/** How many bytes of results wait for a caller to read those before. */
+/** Maximum bytes of results that wait for a slow caller. */
 const ANSWER_BYTES = 64 * 1024;
 
 /** Groups of tasks: one number for many. */
@@ -71,7 +71,7 @@ function replyGroup(ctx: Context, seen: GroupInspection): void {
   }
 }
 
-/** It is weak, since the estimate changes without it. */
+/** The ETag is weak, since the estimate may change while it stays the same. */
 const tagOf = (seen: GroupInspection): string => `W/"${groupVersion(seen)}"`;
 
 /**

@@ -31,7 +31,7 @@ export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
   };
 }
 
-/** A queue as it is now, for whoever sent a request. */
+/** The present state of a queue for the sender of a request. */
 export async function queueDocument(ctx: Context, api: Api, queue: string): Promise<Queue | undefined> {
   const [row] = await api.engine.queues.figures([queue]);
   return row && documentOf(ctx, api, row);

@@ -113,7 +113,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
 
 /**
  * Opens the group of a batch, if it has one, and sets its address as the Location.
- * @throws ProblemError id-conflict for one that takes no more tasks, or is another caller's; queue-full for a webhook too many
+ * @throws ProblemError id-conflict if the group accepts no more tasks or belongs to another caller; queue-full if too many webhooks wait
  */
 async function openGroup(
   ctx: Context,

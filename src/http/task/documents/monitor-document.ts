@@ -18,7 +18,7 @@ import { paths, pendingLinks } from "../links.ts";
  */
 export const WITH_PROBLEM = { result: true, maxBytes: 65_536 } as const;
 
-/** The monitor's document of a task, for whoever sent a request. See {@link monitorDocument}. */
+/** The monitor's document of a task for the sender of a request. See {@link monitorDocument}. */
 export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {
   const actions = actionsOf(accessOf(ctx), api, seen);
   return monitorDocument(seen, api.engine.queues.settings(seen.queue).attempts, {

@@ -6,7 +6,7 @@ import { isOutcome } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
 
-/** Most entries of lua/past.lua: with so many, earlier ones may have been left out. */
+/** Maximum number of entries of lua/past.lua: if there are this many, earlier ones may have been left out. */
 const MAX_PAST = 10;
 
 /**
