@@ -44,7 +44,7 @@ export interface LimitOptions<I = unknown> {
 
 /** How tasks are put together for one call, see {@link BatchHandlerOptions.batch}. */
 export interface BatchOptions {
-  /** Most tasks of one call: 2 to 500. */
+  /** Maximum number of tasks in one call: 2 to 500. */
   max: number;
   /** How long a call waits for more tasks, from when its first task was taken; default 0: it takes what is there. */
   wait?: Duration;
@@ -147,7 +147,7 @@ const MAX_OF_A_KEY = 10_000;
 /** The maximum of tasks of one caller that wait. */
 const MAX_WAITING_OF_A_CALLER = 1_000_000;
 
-/** Most tasks of one call, and the longest time for which it waits for more: a task that waits holds a lease. */
+/** Maximum number of tasks in one call, and the longest time for which it waits for more: a task that waits holds a lease. */
 export const MOST_OF_A_BATCH = 500;
 const LONGEST_BATCH_WAIT_MS = 60_000;
 

@@ -13,7 +13,7 @@ export class BodyTooLong extends Error {
 
 /** Limits for reading a body. */
 export interface ReadLimits {
-  /** Most bytes, after decompression if the stream does that. */
+  /** Maximum number of bytes, after decompression if the stream does that. */
   readonly maxBytes: number;
   /** Aborts the reading, since a body may never end. */
   readonly signal?: AbortSignal | undefined;

@@ -59,7 +59,7 @@ export const SHARED = {
   inlineInputBytes: 256,
   /** A stored result up to this length is in the task's hash, so that it costs no key of its own. */
   inlineResultBytes: 256,
-  /** The most processes that a task's record names as listeners, so that the names stay below 64 bytes. */
+  /** Maximum number of processes that a task's record names as listeners, so that the names stay below 64 bytes. */
   maxListeners: 6,
   /** Replaces the names if more processes listen: the channel of all processes that listen to any task. */
   everyone: "*",

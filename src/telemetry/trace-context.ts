@@ -40,7 +40,7 @@ function parentOf(given: string): string {
   const [, version = "ff", traceId = "", spanId = "", flags = "", more] = PARENT.exec(given) ?? [];
   if (version === "ff" || (version === "00" && more !== undefined)) return "";
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return "";
-  // Of the flags only sampled and random are known.
+  // Only the flags `sampled` and `random` are known.
   return `00-${traceId}-${spanId}-0${Number.parseInt(flags, 16) & 3}`;
 }
 

@@ -218,7 +218,7 @@ export class AttemptTrace {
     this.#span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
   }
 
-  /** The store has reported what became of the task. */
+  /** The store has reported the outcome for the task. */
   told(verdict: string): void {
     this.#span.setAttribute("paihao.task.verdict", verdict);
   }

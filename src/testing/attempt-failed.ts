@@ -14,7 +14,7 @@ export interface AttemptRecord {
   readonly log: readonly LogEntry[];
 }
 
-/** What becomes of a task after an attempt that did not succeed. */
+/** The fate of a task after an attempt that did not succeed. */
 interface AttemptEnding {
   /** `retrying` while attempts are left, or if the handler asked for `retryLater`. */
   readonly state: "failed" | "retrying" | "canceled";

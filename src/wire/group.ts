@@ -10,9 +10,9 @@ export const group = z.object({
   state: z
     .enum(["open", "pending", "done", "canceled"])
     .describe(
-      "`open`: it takes more tasks; `pending`: it takes no more, and some have not ended; then `done`, or `canceled` if its cancel was requested.",
+      "`open`: it accepts more tasks; `pending`: it accepts no more, and some have not ended; then `done`, or `canceled` if its cancel was requested.",
     ),
-  total: count.describe("How many tasks it has; so many are in one of the next seven states."),
+  total: count.describe("How many tasks it has: the sum of the next seven members."),
   waiting: count,
   scheduled: count,
   running: count,
@@ -22,7 +22,7 @@ export const group = z.object({
   canceled: count,
   index: count
     .nullable()
-    .describe("How many tasks of the queue start before the last of the group in line; null if none of it waits."),
+    .describe("How many tasks of the queue start before the last waiting task of the group; null if none waits."),
   eta: eta
     .nullable()
     .describe("When the last task of the group is expected to end, in seconds from now; null if unknown."),

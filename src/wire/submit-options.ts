@@ -97,7 +97,7 @@ const OPTIONS = {
       {
         ...{ in: "query", line: "string", name: "presence" },
         description:
-          "Cancel the task when nobody has looked at it for so long: `30`, `30s`, `5m` or `1h`; 5 s to 1 h. By default that of its handler, if it has one.",
+          "Cancel the task when nobody has looked at it for this long: `30`, `30s`, `5m` or `1h`; 5 s to 1 h. By default that of its handler, if it has one.",
         schema: { type: "string" },
         expected: PRESENCE,
         read: readPresence,

@@ -34,7 +34,7 @@ export const headers = {
     type: "string",
     pattern: "^[0-9]+(\\.[0-9]+)?$",
   }),
-  Presence: header("After how many seconds without a look the task is canceled; absent if it is kept all the same.", {
+  Presence: header("After how many seconds without a look the task is canceled; absent if looks do not matter.", {
     type: "string",
     pattern: "^[0-9]+(\\.[0-9]+)?$",
   }),

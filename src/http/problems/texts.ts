@@ -211,7 +211,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { queue: "thumbnails", index: 42, eta: ETA },
   },
   "store-unavailable": {
-    meaning: "Redis did not answer in time. A submission may have been stored all the same.",
+    meaning: "Redis did not answer in time. A submission may have been stored anyway.",
     action: "Send the same request again under the same X-Request-Id or Idempotency-Key: the task is not stored twice.",
   },
   "store-full": {

@@ -17,7 +17,7 @@ describe("the contract: durability that was not reached", () => {
       expect(refused.json).to.include({ id: "once", queue: "default" });
       expect(refused.headers).to.include({ "x-request-id": "once", location: "/v1/requests/once" });
       expect(refused.headers["retry-after"]).to.match(/^[1-9]\d*$/);
-      // It is stored all the same, and runs once.
+      // It is stored anyway, and runs once.
       const done = await server.until("once", "succeeded");
       expect(done.json.attempt).to.equal(1);
       const headers = { "Content-Type": "application/x-ndjson" };
