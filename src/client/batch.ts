@@ -2,14 +2,21 @@ import type { AcceptedLine } from "../wire/batch.ts";
 import type { Connection } from "./connection.ts";
 import { linesOf } from "./event-stream.ts";
 import { MAX_LENGTH, MAX_LINES, PATIENCE_MS } from "./figures.ts";
-import type { Problem } from "./problem.ts";
+import { errorOf, type Problem } from "./problem.ts";
 import { newId, requestOf, type SubmitOptions } from "./submission.ts";
 import { Limit, rejection, sleep } from "./time.ts";
 
+/** One JSON value for each line. */
+const NDJSON = "application/x-ndjson";
+
 /** The verdict on one input of a batch. */
-export type Verdict =
-  | (AcceptedLine & { readonly problem?: never })
-  | { readonly line: number; readonly problem: Problem };
+export type Verdict = (AcceptedLine & { readonly problem?: never }) | Refusal;
+
+/** An input that is not accepted. */
+export interface Refusal {
+  readonly line: number;
+  readonly problem: Problem;
+}
 
 /** What all tasks of a batch share. */
 export type BatchOptions = Omit<SubmitOptions, "id" | "idempotencyKey" | "type">;
@@ -24,12 +31,13 @@ export async function* submitAll(
   queue: string,
   inputs: Iterable<unknown> | AsyncIterable<unknown>,
   options: BatchOptions,
+  more?: Readonly<Record<string, string>>,
 ): AsyncGenerator<Verdict, void> {
-  const typed = { ...options, type: "application/x-ndjson" };
+  const typed = { ...options, type: NDJSON };
   let line = 0;
   for await (const part of partsOf(inputs, options.signal)) {
     while (part.length > 0) {
-      const request = requestOf(queue, part.join("\n"), typed, "/batches", { envelope: "true" });
+      const request = requestOf(queue, part.join("\n"), typed, "/batches", { ...more, envelope: "true" });
       const verdicts = await connection.send(...request, verdictsOf);
       part.splice(0, verdicts.length);
       for (const verdict of verdicts) {
@@ -88,4 +96,40 @@ async function* partsOf(
     // A generator that waits for its next input ends only when that has come.
     Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
+}
+
+/** How a group is submitted: `query` and the other options are those of its tasks, `webhook` is that of the group. */
+export interface GroupOptions extends BatchOptions {
+  /** Its id; by default a new one. Inputs are added to an open group, a closed one is refused. */
+  readonly id?: string;
+}
+
+/** A group that has been submitted. */
+export interface SubmittedGroup {
+  readonly id: string;
+  /** The inputs that are not in the group. */
+  readonly refused: readonly Refusal[];
+}
+
+/** Submits many inputs as a group, and closes it. @throws PaihaoError; TypeError; the signal's reason */
+export async function submitGroup(
+  connection: Connection,
+  queue: string,
+  inputs: Iterable<unknown> | AsyncIterable<unknown>,
+  { id: group = newId(), ...options }: GroupOptions,
+): Promise<SubmittedGroup> {
+  const refused: Refusal[] = [];
+  for await (const verdict of submitAll(connection, queue, inputs, options, { group, open: "true" }))
+    if (verdict.problem) refused.push(verdict);
+  const closing = requestOf(queue, "", { ...options, type: NDJSON }, "/batches", { group });
+  await connection
+    .send(...closing, async (response) => {
+      const text = await response.text();
+      if (text) throw errorOf(JSON.parse(text).problem);
+    })
+    .catch((error) => {
+      // It was closed, and the answer lost.
+      if (error.code !== "id-conflict") throw error;
+    });
+  return { id: group, refused };
 }

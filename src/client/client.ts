@@ -1,6 +1,13 @@
 import type { Queue, Queues } from "../wire/queue.ts";
 import type { Output, Quote } from "../wire/task.ts";
-import { type BatchOptions, submitAll, type Verdict } from "./batch.ts";
+import {
+  type BatchOptions,
+  type GroupOptions,
+  type SubmittedGroup,
+  submitAll,
+  submitGroup,
+  type Verdict,
+} from "./batch.ts";
 import { Connection, type Request } from "./connection.ts";
 import { CANCEL_MS, FAREWELL_MS, LATE_MS, MAX_TRIES, RESULT_BYTES } from "./figures.ts";
 import { follow, pathTo, type Target } from "./follow.ts";
@@ -200,6 +207,18 @@ export class PaihaoClient<H = AnyHandlers> {
     options: BatchOptions = {},
   ): AsyncGenerator<Verdict, void> {
     return submitAll(this.#connection, queue, inputs, options);
+  }
+
+  /**
+   * Submits many inputs as one group of tasks, and closes it.
+   * @throws PaihaoError, if the queue takes none of them; the signal's reason
+   */
+  group<Q extends QueueName<H>>(
+    queue: Q,
+    inputs: Iterable<InputOf<H, Q>> | AsyncIterable<InputOf<H, Q>>,
+    options: GroupOptions = {},
+  ): Promise<SubmittedGroup> {
+    return submitGroup(this.#connection, queue, inputs, options);
   }
 
   /**

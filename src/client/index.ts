@@ -1,7 +1,7 @@
 /** The client of a Paihao server, for Node and browsers. */
 export type { Queue, QueueAction } from "../wire/queue.ts";
 export type { Eta, Link, Output, Progress, Quote, TaskAction } from "../wire/task.ts";
-export type { BatchOptions, Verdict } from "./batch.ts";
+export type { BatchOptions, GroupOptions, Refusal, SubmittedGroup, Verdict } from "./batch.ts";
 export {
   type ClientOptions,
   PaihaoClient,
