@@ -22,7 +22,7 @@ export interface BatchCallsParts {
 
 /**
  * The calls of a handler with `batch` in one process: which of them tasks join. If calls are short, the next one is filled shortly before
- * the running one ends (call-times.ts); it begins when a slot becomes free. With calls of 20 ms that is 6 % more tasks a second:
+ * the running one ends (call-times.ts); it begins when a slot becomes free. With calls of 20 ms that is 3 to 6 % more tasks a second:
  * `npm run bench -- batch`.
  */
 export class BatchCalls {
