@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { filesIn } from "../../../scripts/files.ts";
 import { ROOT } from "../../shared/root.ts";
+import { quickTests } from "../quick-tests.ts";
 import { instrumented } from "./files.ts";
 import { type Reaches, Tests } from "./tests.ts";
 
@@ -11,38 +11,13 @@ const FOLDERS = [
   ...["test/engine", "test/store/verbs", "test/store/library", "test/workers", "test/webhooks"],
   ...["test/http/routes", "test/http/live"],
 ];
-/** Left out, by the beginnings of paths: tests that take long and alone reach little of the Lua, or that stop and start servers. */
-const LEFT_OUT = [
-  "test/engine/durability",
-  "test/engine/model/",
-  "test/engine/maintenance/backup",
-  "test/engine/maintenance/clock-jumps",
-  "test/engine/opening/access",
-  "test/workers/clock",
-  "test/workers/exclusive",
-  "test/workers/frozen-store",
-  "test/workers/idle",
-  "test/workers/large-inputs",
-  "test/workers/outage",
-  "test/workers/processes",
-  "test/workers/sandbox",
-  "test/workers/stuck",
-  "test/workers/undo/processes",
-  "test/http/live/event",
-  "test/http/routes/queues/orphans",
-  "test/http/routes/service",
-];
 /** Replaces the tests of the model. */
 const SHORT_MODEL = "test/mutants/lua/short-model.ts";
 const LIMIT_MS = 900_000;
 const CACHE = join(ROOT, ".cache/mutants");
 
 /** The test files that mutants are tried on. */
-export function testFiles(): string[] {
-  const all = FOLDERS.flatMap((folder) => filesIn(join(ROOT, folder)).map((file) => `${folder}/${file}`));
-  const tests = all.filter((file) => file.endsWith(".test.ts"));
-  return [...tests.filter((file) => !LEFT_OUT.some((start) => file.startsWith(start))), SHORT_MODEL];
-}
+export const testFiles = (): string[] => [...quickTests(FOLDERS), SHORT_MODEL];
 
 /**
  * Which statements each test reaches: all tests are run once, on files in which each statement notes that it was reached. Known until a Lua
