@@ -8,6 +8,7 @@ const LEFT_OUT = [
   "test/engine/model/",
   "test/engine/maintenance/backup",
   "test/engine/maintenance/clock-jumps",
+  "test/engine/maintenance/verify-load",
   "test/engine/opening/access",
   "test/store/servers",
   "test/workers/clock",

@@ -134,11 +134,12 @@ async function unpointed(
 /** The names of the keys with a prefix, without that prefix. A tag contains no special characters of a pattern. */
 async function* namesOf(connection: Connection, prefix: string): AsyncIterable<string[]> {
   for (const node of mastersOf(connection)) {
-    for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
+    let cursor = "0";
+    do {
       const [next, found] = await node.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1000);
       cursor = next;
       yield found.map((key) => key.slice(prefix.length));
-    }
+    } while (cursor !== "0");
   }
 }
 
@@ -148,9 +149,10 @@ async function* entriesOf(
   key: string,
   scan: "hscan" | "zscan" = "zscan",
 ): AsyncIterable<string[]> {
-  for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
+  let cursor = "0";
+  do {
     const [next, found] = await connection[scan](key, cursor, "COUNT", 1000);
     cursor = next;
     yield found.filter((_, i) => i % 2 === 0);
-  }
+  } while (cursor !== "0");
 }

@@ -183,9 +183,8 @@ export class OutputFeed {
   }
 
   async #look(): Promise<void> {
-    const from = this.#total;
     const before = this.#total;
-    await this.#fetch(from);
+    await this.#fetch(before);
     if (this.#total !== before) for (const wake of [...this.followers]) wake();
   }
 

@@ -57,19 +57,14 @@ export class Wait {
   async #look(deadlineMs: number, ready: Promise<void> | null): Promise<WaitEnd> {
     // Listen first, then read: otherwise the end could be missed in between.
     if (ready !== null) await ready;
-    for (let look = true; ; ) {
+    for (;;) {
       if (this.#end) return { end: this.#endOf(this.#end) };
-      if (look || this.#changed) {
-        this.#changed = false;
-        const attends = () => !this.#left;
-        const seen = await this.#inspector.inspect(this.#task.id, { result: true, inPieces: true, attends });
-        if (seen && isOutcome(seen.state)) return { end: seen };
-        if (seen === null || deadlineMs <= Date.now() || this.#left) return { end: null, seen };
-      }
-      if (!this.#end && !this.#changed && !this.#left) {
-        await this.#sleep.for(Math.min(deadlineMs - Date.now(), LOOK_MS));
-      }
-      look = true;
+      this.#changed = false;
+      const attends = () => !this.#left;
+      const seen = await this.#inspector.inspect(this.#task.id, { result: true, inPieces: true, attends });
+      if (seen && isOutcome(seen.state)) return { end: seen };
+      if (seen === null || deadlineMs <= Date.now() || this.#left) return { end: null, seen };
+      if (!this.#end && !this.#changed) await this.#sleep.for(Math.min(deadlineMs - Date.now(), LOOK_MS));
     }
   }
 

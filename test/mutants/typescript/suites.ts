@@ -10,6 +10,46 @@ export interface Suite {
 export const SUITES: readonly Suite[] = [
   { files: "src/auth/", tests: ["test/auth", "test/http/security/keys.test.ts"] },
   { files: "src/backoff.ts", tests: ["test/backoff.test.ts"] },
+  {
+    files: "src/engine/maintenance/",
+    tests: [
+      ...["test/engine/maintenance", "test/engine/orphans.test.ts", "test/engine/left-behind.test.ts"],
+      ...["test/engine/limit/verify.test.ts", "test/engine/reading/page.test.ts"],
+    ],
+  },
+  {
+    files: "src/engine/monitoring/",
+    tests: [
+      ...["test/engine/monitoring", "test/engine/estimates/slots-wanted.test.ts", "test/engine/orphans.test.ts"],
+      ...["test/http/routes/queues/history.test.ts", "test/http/routes/queues/queues.test.ts"],
+    ],
+  },
+  {
+    files: "src/engine/opening/",
+    tests: ["test/engine/opening"],
+  },
+  {
+    files: "src/engine/partitions/",
+    tests: [
+      ...["test/engine/keyed/partitions.test.ts", "test/engine/keyed/pointers.test.ts"],
+      ...["test/engine/fair/places.test.ts", "test/engine/results.test.ts"],
+    ],
+  },
+  {
+    files: "src/engine/reading/",
+    tests: [
+      ...["test/engine/reading", "test/engine/presence.test.ts", "test/engine/results.test.ts"],
+      ...["test/engine/keyed/partitions.test.ts", "test/engine/line.test.ts", "test/engine/deadline.test.ts"],
+      "test/engine/large-values/large-values.test.ts",
+    ],
+  },
+  {
+    files: "src/engine/watching/",
+    tests: [
+      ...["test/engine/watching", "test/http/live/held-output.test.ts", "test/http/live/long-poll.test.ts"],
+      ...["test/http/live/live-tasks.test.ts", "test/http/live/output.test.ts"],
+    ],
+  },
   { files: "src/engine/", tests: ["test/engine"] },
   { files: "src/http/headers/", tests: ["test/http/headers"] },
   { files: "src/http/submission/", tests: ["test/http/routes/submit", "test/http/batches", "test/http/contract"] },
