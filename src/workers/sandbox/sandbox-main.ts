@@ -87,7 +87,7 @@ function compact(end: HandlerEnd): HandlerEnd {
   if (end.kind !== "result") return end;
   const { result } = end;
   if (typeof result.body === "string") return end;
-  return { kind: "result", result: { ...result, body: new Uint8Array(result.body) } };
+  return { ...end, result: { ...result, body: new Uint8Array(result.body) } };
 }
 
 function receive(message: ToSandbox): void {

@@ -1,0 +1,34 @@
+import { readConfig } from "../../src/config/config.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
+import { defineHandler, type Handler } from "../../src/handler/define.ts";
+import { createLog, type Logger } from "../../src/log.ts";
+import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
+import { Attempt, type AttemptParts } from "../../src/workers/attempt/attempt.ts";
+
+/** What an attempt of {@link attemptOf} is made of. */
+export interface AttemptOptions {
+  readonly task?: Partial<ReservedTask>;
+  readonly settings?: Partial<QueueSettings>;
+  readonly parts?: Partial<AttemptParts>;
+  /** The parts of an engine that it calls. */
+  readonly engine?: unknown;
+  readonly log?: Logger;
+}
+
+export const LIMITS = { maxResultBytes: 1000, maxOutputBytes: 1000 };
+
+/** An attempt at a task of the queue "jobs" whose input is `1`, without a store. */
+export function attemptOf({ task, settings, parts, engine, log = createLog("silent") }: AttemptOptions = {}): Attempt {
+  const handler = defineHandler({ queue: "jobs", run: () => undefined }) as Handler;
+  const given: ReservedTask = {
+    ...{ id: "task-1", fence: "1", attempt: 1, lost: 0, uncountedLosses: 0, createdMs: 0 },
+    ...{ input: Buffer.from("1"), inputBytes: 1, mediaType: "application/json", query: "", caller: "", trace: "" },
+    ...task,
+  };
+  return new Attempt(
+    given,
+    { ...settingsOf(handler, readConfig({})), ...settings },
+    { engine: engine as Engine, log, limits: LIMITS, takenAt: performance.now(), ...parts },
+  );
+}

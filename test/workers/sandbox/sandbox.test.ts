@@ -1,0 +1,179 @@
+import path from "node:path";
+import { expect } from "chai";
+import type { HandlerEnd } from "../../../src/engine/attempt/attempt-end.ts";
+import { createLog } from "../../../src/log.ts";
+import type { FromSandbox, ToSandbox } from "../../../src/workers/sandbox/messages.ts";
+import type { SandboxPort } from "../../../src/workers/sandbox/port.ts";
+import { Sandbox } from "../../../src/workers/sandbox/sandbox.ts";
+import { openThread } from "../../../src/workers/sandbox/thread-port.ts";
+import { type AttemptOptions, attemptOf, LIMITS } from "../../helpers/attempt.ts";
+import { deferred } from "../../helpers/deferred.ts";
+
+const DONE: HandlerEnd = { kind: "permanent", message: "the end of a run" };
+
+/** A sandbox at the other end of whose port is the test. */
+function open() {
+  const posted: ToSandbox[] = [];
+  const gone = deferred<string>();
+  let tell: (message: FromSandbox) => void = () => undefined;
+  let kills = 0;
+  const port: SandboxPort = {
+    post: (message) => posted.push(message),
+    listen: (listener) => {
+      tell = listener;
+    },
+    gone: gone.promise,
+    kill: async () => {
+      kills += 1;
+      gone.resolve("killed");
+    },
+  };
+  const sandbox = new Sandbox(port, { handlersDir: "handlers", limits: LIMITS });
+  return { sandbox, posted, gone, tell: (message: FromSandbox) => tell(message), kills: () => kills };
+}
+
+const reason = (promise: Promise<unknown>) => promise.then(String, (error: Error) => error.message);
+
+describe("a sandbox, as its worker sees it", () => {
+  it("is told what to load, and is ready when it says so", async () => {
+    const { sandbox, posted, tell, kills } = open();
+    expect(posted).to.deep.equal([{ type: "open", handlersDir: "handlers" }]);
+    tell({ type: "ready" });
+    await sandbox.ready;
+    expect([sandbox.alive, sandbox.unused, kills()]).to.deep.equal([true, true, 0]);
+  });
+
+  it("is never ready, and ended, if it cannot load the handlers or is gone before", async () => {
+    const broken = open();
+    broken.tell({ type: "broken", error: { type: "Error", message: "no handlers", stack: "" } });
+    expect(await reason(broken.sandbox.ready)).to.equal("no handlers");
+    const lost = open();
+    lost.gone.resolve("its process ended");
+    expect(await reason(lost.sandbox.ready)).to.equal("its process ended");
+    for (const { sandbox, kills } of [broken, lost]) expect([sandbox.alive, kills()]).to.deep.equal([false, 1]);
+  });
+
+  it("gets a copy of the input's own bytes, and is asked to stop when the signal fires", async () => {
+    const { sandbox, posted, tell } = open();
+    const all = Buffer.from("before 1 after");
+    const attempt = attemptOf({ task: { input: all.subarray(7, 8) } });
+    const end = sandbox.run(attempt);
+    const [, run] = posted;
+    if (run?.type !== "run") throw new Error("it was not told to run anything");
+    expect(run.input.buffer.byteLength).to.equal(1);
+    expect(Buffer.from(run.input).toString()).to.equal("1");
+    expect(run.limits).to.equal(LIMITS);
+    attempt.abort("deadline");
+    expect(posted.at(-1)).to.deep.equal({ type: "abort", run: 1, cause: "deadline" });
+    tell({ type: "done", run: 1, end: DONE });
+    expect(await end).to.equal(DONE);
+    expect([sandbox.alive, sandbox.unused]).to.deep.equal([true, false]);
+  });
+
+  it("can be reused: what is left of an earlier run is ignored", async () => {
+    const { sandbox, tell } = open();
+    tell({ type: "done", run: 1, end: DONE });
+    const first = sandbox.run(attemptOf());
+    tell({ type: "done", run: 1, end: DONE });
+    await first;
+    const second = sandbox.run(attemptOf());
+    tell({ type: "done", run: 1, end: DONE });
+    const own: HandlerEnd = { kind: "permanent", message: "its own" };
+    tell({ type: "done", run: 2, end: own });
+    expect(await second).to.equal(own);
+  });
+
+  it("loses the run when it is gone", async () => {
+    const { sandbox, gone } = open();
+    const end = sandbox.run(attemptOf());
+    gone.resolve("its process ended");
+    expect(await end).to.deep.equal({ kind: "lost", how: "its process ended" });
+    expect(sandbox.alive).to.equal(false);
+  });
+
+  it("is ended before a run counts as over if it is in an unknown state", async () => {
+    const { sandbox, tell, kills } = open();
+    const end = sandbox.run(attemptOf());
+    tell({ type: "done", run: 1, end: DONE, spoiled: true });
+    expect([sandbox.alive, kills()]).to.deep.equal([false, 1]);
+    expect(await end).to.equal(DONE);
+  });
+
+  it("reads and writes the steps and the output of its task, and hears of refusals", async () => {
+    const { sandbox, posted, tell } = open();
+    const asked: unknown[] = [];
+    const answer = (name: string, value: unknown) => (_: unknown, given: unknown) => {
+      asked.push([name, given]);
+      return Promise.resolve(value);
+    };
+    const engine: AttemptOptions["engine"] = {
+      steps: {
+        all: answer("load", new Map()),
+        begin: answer("begin", "ok"),
+        keep: answer("keep", "many"),
+        undone: () => Promise.reject(new Error("refused")),
+      },
+      outputs: { write: answer("write", 1) },
+    };
+    const attempt = attemptOf({ engine });
+    const end = sandbox.run(attempt);
+    const reply = async (message: Parameters<typeof tell>[0]) => {
+      const before = posted.length;
+      tell(message);
+      while (posted.length === before) await new Promise((resolve) => setImmediate(resolve));
+      return posted.at(-1);
+    };
+    const of = (call: number) => ({ run: 1, call });
+    expect(await reply({ type: "load", ...of(1) })).to.deep.equal({ type: "reply", call: 1, value: new Map() });
+    expect(await reply({ type: "begin", ...of(2), name: "a", undo: true })).to.include({ call: 2, value: "ok" });
+    expect(await reply({ type: "keep", ...of(3), name: "a", json: "1", undo: true })).to.include({ value: "many" });
+    expect(await reply({ type: "write", ...of(4), json: "2" })).to.include({ call: 4, value: "ok" });
+    attempt.abort("lease-lost");
+    expect(await reply({ type: "undone", ...of(5), name: "a" })).to.include({ call: 5, error: "refused" });
+    expect(asked).to.deep.equal([
+      ["load", undefined],
+      ["begin", "a"],
+      ["keep", { name: "a", value: "1", undo: true }],
+      ["write", ["2"]],
+    ]);
+    tell({ type: "done", run: 1, end: DONE });
+    await end;
+  });
+
+  it("logs into the log of its worker: at its level, or at info what has none", async () => {
+    const { sandbox, tell } = open();
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog("debug", { destination: { write: (line) => lines.push(JSON.parse(line)) } });
+    const end = sandbox.run(attemptOf({ log }));
+    const say = (line: string) => tell({ type: "log", run: 1, line });
+    say(JSON.stringify({ level: 40, time: 1, pid: 1, msg: "said", part: "deep", err: { type: "Odd", message: "no" } }));
+    say(JSON.stringify({ level: 35, msg: 7 }));
+    say("not JSON");
+    tell({ type: "done", run: 1, end: DONE });
+    await end;
+    expect(lines).to.have.length(3);
+    const [first, second, third] = lines;
+    expect(first).to.include({ level: 40, msg: "said", part: "deep", requestId: "task-1", pid: process.pid });
+    expect(first?.err).to.include({ type: "Odd" });
+    expect(second).to.include({ level: 30 }).and.not.have.property("msg");
+    expect(third).to.include({ level: 30, msg: "not JSON" });
+  });
+});
+
+describe("a sandbox in a thread", () => {
+  it("says what a handler has shown of the API behind a gateway, also with its result", async () => {
+    const handlersDir = path.join(import.meta.dirname, "../../fixtures/handlers/isolated");
+    const sandbox = new Sandbox(openThread(256), { handlersDir, limits: LIMITS });
+    try {
+      await sandbox.ready;
+      const attempt = attemptOf({
+        task: { input: Buffer.from('"reaches its target"') },
+        settings: { queue: "isolated" },
+      });
+      const end = await sandbox.run(attempt);
+      expect(end).to.deep.include({ kind: "result", target: { state: "up", reason: "", repeatable: true } });
+    } finally {
+      await sandbox.kill();
+    }
+  }).timeout(60_000);
+});
