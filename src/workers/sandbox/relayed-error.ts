@@ -12,7 +12,7 @@ export function relayLog(log: Logger, line: string): void {
   }
   const { level, time: _time, pid: _pid, msg, err, ...rest } = fields;
   const label = pino.levels.labels[Number(level)];
-  const write = label === undefined || label === "silent" ? "info" : (label as "info");
+  const write = label === undefined ? "info" : (label as "info");
   log[write](
     { ...rest, ...(err !== undefined && { err: errorForLog(err) }) },
     typeof msg === "string" ? msg : undefined,
