@@ -1,3 +1,8 @@
+/** Files in test/workers. */
+function ofWorkers(...names: string[]): string[] {
+  return names.map((name) => `test/workers/${name}.test.ts`);
+}
+
 /** Files of src, and the tests that are tried on their mutants. */
 export interface Suite {
   /** How the paths of its files begin. */
@@ -57,5 +62,15 @@ export const SUITES: readonly Suite[] = [
   { files: "src/net/", tests: ["test/net"] },
   { files: "src/store/", tests: ["test/store", "test/engine"] },
   { files: "src/webhooks/", tests: ["test/webhooks"] },
-  { files: "src/workers/", tests: ["test/workers"] },
+  {
+    files: "src/workers/attempt/",
+    tests: ["test/workers/attempt", ...ofWorkers("context", "output", "steps", "deadline")],
+  },
+  { files: "src/workers/batch-call", tests: ofWorkers("batch-calls", "batches") },
+  {
+    files: "src/workers/sandbox/",
+    tests: ofWorkers("sandbox/in-process", "sandbox/sandbox", "sandbox/result", "results", "batches"),
+  },
+  { files: "src/workers/undo.ts", tests: ["test/workers/undo"] },
+  { files: "src/workers/", tests: ofWorkers("call-times", "drain", "results", "signals", "slots", "ticker") },
 ];

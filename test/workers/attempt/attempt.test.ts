@@ -1,0 +1,200 @@
+import { mock } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { expect } from "chai";
+import { ProblemError } from "../../../src/errors.ts";
+import { attemptOf } from "../../helpers/attempt.ts";
+import { recordingLog } from "../../helpers/recording-log.ts";
+
+const LEASE_MS = 30_000;
+const away = new ProblemError("store-unavailable");
+
+describe("an attempt at a task", () => {
+  beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
+  afterEach(() => mock.timers.reset());
+
+  /** Lets pauses pass until a promise has settled. */
+  const settle = async <T>(promise: Promise<T>): Promise<T> => {
+    let over = false;
+    const end = () => {
+      over = true;
+    };
+    promise.then(end, end);
+    while (!over) {
+      mock.timers.tick(2000);
+      await turn();
+    }
+    return promise;
+  };
+
+  it("is asked to stop once, for the first reason; and again if the lease is lost", () => {
+    const attempt = attemptOf();
+    const heard: unknown[] = [];
+    attempt.whenAborted(() => heard.push(attempt.aborted));
+    const { signal } = attempt;
+    for (const cause of ["timeout", "canceled", "lease-lost", "lease-lost", "shutdown"] as const) attempt.abort(cause);
+    expect(heard).to.deep.equal(["timeout", "lease-lost"]);
+    expect(signal.reason).to.include({ name: "AbortError", cause: "timeout" });
+    attempt.whenAborted(() => heard.push("late"));
+    expect(heard).to.have.length(3);
+    const late = attemptOf();
+    late.abort("deadline");
+    expect(late.signal.reason).to.include({ cause: "deadline" });
+  });
+
+  it("is asked to stop at its timeout, unless it has ended", () => {
+    const settings = { timeoutMs: 1000 };
+    const [one, other] = [attemptOf({ settings }), attemptOf({ settings })];
+    expect(one.ranMs).to.equal(undefined);
+    for (const attempt of [one, other]) attempt.begin();
+    expect(one.ranMs).to.be.within(0, 60_000);
+    mock.timers.tick(999);
+    expect(one.aborted).to.equal(undefined);
+    other.end();
+    mock.timers.tick(1);
+    expect([one.aborted, other.aborted]).to.deep.equal(["timeout", undefined]);
+    const unlimited = attemptOf();
+    unlimited.begin();
+    mock.timers.tick(LEASE_MS);
+    expect(unlimited.aborted).to.equal(undefined);
+  });
+
+  it("has a trace of its own, or that of the submitter, in what its handler gets", () => {
+    const task = { trace: "submitted", query: "{}", caller: "bob" };
+    expect(attemptOf({ task }).facts).to.include({ id: "task-1", queue: "jobs", trace: "submitted", caller: "bob" });
+    const trace = { trace: "own", inSpan: undefined } as never;
+    expect(attemptOf({ task, parts: { trace } }).facts).to.include({ trace: "own" });
+  });
+
+  it("reads a long input, which the store may have lost", async () => {
+    let stored: Buffer | null = Buffer.from("2");
+    const engine = { tasks: { inputOf: async () => stored } };
+    const attempt = attemptOf({ task: { input: null }, engine });
+    expect(() => attempt.input).to.throw("has not been read");
+    expect(await attempt.readInput()).to.equal(true);
+    expect(attempt.input).to.deep.equal({ bytes: stored, mediaType: "application/json" });
+    stored = null;
+    expect(await attempt.readInput()).to.equal(false);
+  });
+
+  describe("whose handler is about to begin", () => {
+    /** Reports the beginning of one that waited for a slot, with a shorter lease; the store has these verdicts. */
+    const report = async (verdicts: readonly (string | Error)[], abort = false) => {
+      const asked: unknown[] = [];
+      const begin = async (...args: unknown[]) => {
+        asked.push(args);
+        const verdict = verdicts[asked.length - 1];
+        if (verdict instanceof Error) throw verdict;
+        return verdict;
+      };
+      const { log, messages } = recordingLog();
+      const parts = { claimSlot: () => true, takenAt: performance.now() - 1000 };
+      const attempt = attemptOf({ settings: { leaseMs: LEASE_MS }, engine: { leases: { begin } }, parts, log });
+      const [leaseMs, renewedAt] = [attempt.leaseMs, attempt.renewedAt];
+      if (abort) attempt.abort("shutdown");
+      await settle(attempt.report(true)).catch(() => undefined);
+      return { attempt, asked, messages, leaseMs, renewedAt };
+    };
+
+    it("has the whole lease from then on", async () => {
+      const { attempt, asked, leaseMs, renewedAt } = await report(["ok"]);
+      expect(asked).to.deep.equal([[attempt.lease, LEASE_MS, true]]);
+      expect([attempt.aborted, attempt.leaseMs]).to.deep.equal([undefined, LEASE_MS]);
+      expect(leaseMs).to.not.equal(LEASE_MS);
+      expect(attempt.renewedAt).to.be.above(renewedAt);
+    });
+
+    it("must not begin if the task is another's, canceled, late or abandoned", async () => {
+      for (const [verdict, cause] of [
+        ["stale", "lease-lost"],
+        ["cancel", "canceled"],
+        ["deadline", "deadline"],
+        ["abandoned", "abandoned"],
+      ] as const) {
+        const { attempt, leaseMs, renewedAt } = await report([verdict]);
+        expect([attempt.aborted, attempt.leaseMs, attempt.renewedAt]).to.deep.equal([cause, leaseMs, renewedAt]);
+      }
+    });
+
+    it("waits while the store is away, unless it was asked to stop meanwhile", async () => {
+      const { attempt, asked, messages } = await report([away, away, "ok"]);
+      expect([asked.length, messages.length, attempt.leaseMs]).to.deep.equal([3, 2, LEASE_MS]);
+      expect((await report([away, "ok"], true)).asked).to.have.length(1);
+    });
+  });
+
+  describe("that begins a step", () => {
+    /** Begins one whose lease was last known to hold so long ago. */
+    const begin = async (verdict: string, undo: boolean, agoMs = 0) => {
+      const calls: unknown[] = [];
+      const answer = (name: string) => async (_: unknown, given: unknown) => {
+        calls.push([name, given]);
+        return verdict;
+      };
+      const engine = { steps: { begin: answer("begin") }, leases: { renew: answer("renew") } };
+      const parts = { takenAt: performance.now() - agoMs };
+      const attempt = attemptOf({ settings: { leaseMs: LEASE_MS }, engine, parts });
+      const told = await attempt.steps.begin("a", undo);
+      return { attempt, calls, told };
+    };
+
+    it("records it if it can be undone, and stops if it must not begin", async () => {
+      for (const verdict of ["ok", "many", "stale"]) {
+        const { attempt, calls, told } = await begin(verdict, true);
+        expect([calls, told, attempt.aborted]).to.deep.equal([[["begin", "a"]], verdict, undefined]);
+      }
+      for (const verdict of ["canceled", "deadline", "abandoned"]) {
+        const { attempt, told } = await begin(verdict, true);
+        expect([told, attempt.aborted]).to.deep.equal([verdict, verdict]);
+      }
+    });
+
+    it("asks the store before other steps only if its lease may have ended unnoticed", async () => {
+      expect(await begin("stale", false)).to.deep.include({ calls: [], told: "ok" });
+      const { attempt, calls, told } = await begin("ok", false, LEASE_MS + 1000);
+      expect([calls, told]).to.deep.equal([[["renew", LEASE_MS]], "ok"]);
+      await attempt.steps.begin("b", false);
+      expect(calls, "it is known to hold again").to.have.length(1);
+      expect((await begin("stale", false, LEASE_MS + 1000)).told).to.equal("stale");
+      const canceled = await begin("cancel", false, LEASE_MS + 1000);
+      expect([canceled.told, canceled.attempt.aborted]).to.deep.equal(["canceled", "canceled"]);
+    });
+
+    it("waits while the store is away, unless it was asked to stop meanwhile", async () => {
+      let failures = 2;
+      const keep = async () => {
+        failures -= 1;
+        if (failures >= 0) throw away;
+        return "ok";
+      };
+      const { log, messages } = recordingLog();
+      const attempt = attemptOf({ engine: { steps: { keep } }, log });
+      expect(await settle(attempt.steps.keep("a", "1", false))).to.equal("ok");
+      expect(messages).to.have.length(2);
+      failures = 2;
+      attempt.abort("shutdown");
+      expect(await attempt.steps.keep("a", "1", false).catch((error: unknown) => error)).to.equal(away);
+    });
+  });
+
+  it("stores what is written with the same call in each try, and refuses it if the store is full", async () => {
+    const calls: unknown[] = [];
+    let errors: Error[] = [away, away];
+    const write = async (_: unknown, values: unknown, options: { maxBytes: number; call: unknown }) => {
+      calls.push(options.call);
+      const error = errors.shift();
+      if (error) throw error;
+      return (values as unknown[]).length;
+    };
+    const attempt = attemptOf({ engine: { outputs: { write } } });
+    expect(await settle(attempt.output.write("1"))).to.equal("ok");
+    expect(calls).to.have.length(3);
+    expect(new Set(calls).size).to.equal(1);
+    const full = new ProblemError("store-full");
+    errors = [full];
+    expect(await settle(attempt.output.write("2").catch((error: unknown) => error))).to.equal(full);
+    errors = [away];
+    attempt.abort("lease-lost");
+    expect(await settle(attempt.output.write("3").catch((error: unknown) => error))).to.equal(away);
+    expect(calls).to.have.length(5);
+  });
+});
