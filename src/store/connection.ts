@@ -68,8 +68,8 @@ function options(name: string, commandMs: number) {
     // Commands in flight when a connection breaks are sent again; the scripts are idempotent.
     maxRetriesPerRequest: null,
     retryStrategy: backoff,
-    // The master became a replica: reconnect, since the name may lead to the new master, and send the command again.
-    reconnectOnError: (error: Error) => (error.message.startsWith("READONLY") ? 2 : false),
+    // The master became a replica: reconnect, since the name may lead to the new master.
+    reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
   } satisfies RedisOptions;
 }
 

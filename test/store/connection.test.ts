@@ -1,14 +1,43 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { type FakeRedis, startFakeRedis } from "./servers/fake-redis.ts";
+import { Cluster, Redis } from "ioredis";
+import { parseRedisUrl, type RedisAddress } from "../../src/config/redis-url.ts";
+import { createLog } from "../../src/log.ts";
+import {
+  type Connection,
+  connect,
+  connectionTo,
+  mastersOf,
+  onLoss,
+  sentinelOptions,
+} from "../../src/store/connection.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
+import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
+import { ROOT } from "../shared/root.ts";
+import { type FakeRedis, startFakeRedis, startTcp } from "./servers/fake-redis.ts";
+
+const INFO = { redis_version: "7.2.0", loading: "0" };
+const silent = createLog("silent");
 
 describe("a connection to the store", () => {
+  let store: FakeRedis | undefined;
+  let connection: Connection | undefined;
+  afterEach(async () => {
+    connection?.disconnect();
+    await store?.stop();
+    store = undefined;
+  });
+
+  const at = (port: number) => `redis://127.0.0.1:${port}`;
+
   it("does not keep a process alive once closed, even if the store is unreachable", async () => {
-    const store: FakeRedis = await startFakeRedis({ redis_version: "7.2.0", loading: "0" });
+    store = await startFakeRedis(INFO);
     const script = fileURLToPath(new URL("./leaver.ts", import.meta.url));
-    const leaver = spawn(process.execPath, ["--import", "tsx", script, `redis://127.0.0.1:${store.port}`], {
+    const leaver = spawn(process.execPath, ["--import", "tsx", script, at(store.port)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     try {
@@ -16,9 +45,149 @@ describe("a connection to the store", () => {
       const [said] = await Promise.race([once(leaver.stdout, "data"), left]);
       expect(String(said)).to.equal("connected\n");
       await store.stop();
+      store = undefined;
       expect(await left).to.deep.equal([0, null]);
     } finally {
       leaver.kill("SIGKILL");
     }
+  });
+
+  it("says once that it is lost, refuses commands meanwhile, and says once that it is back", async () => {
+    const { log, messages } = recordingLog();
+    store = await startFakeRedis(INFO);
+    const { port } = store;
+    connection = await connect(at(port), "test", log);
+    expect(messages).to.deep.equal([]);
+    let closed = 0;
+    connection.on("close", () => {
+      closed += 1;
+    });
+    await store.stop();
+    // It has been tried again, in vain.
+    await eventually(() => closed > 1);
+    const refused = await connection.ping().catch((error: Error) => error.message);
+    expect(refused).to.match(/^Stream isn't writeable|^Connection is closed/);
+    expect(messages).to.deep.equal(["connection to the store lost"]);
+    store = await startFakeRedis(INFO, port);
+    await eventually(() => messages.length > 1);
+    expect(messages).to.deep.equal(["connection to the store lost", "connection to the store is back"]);
+    connection.disconnect();
+    await eventually(() => connection?.status === "end");
+    expect(messages).to.have.lengthOf(2);
+  });
+
+  it("is not made if the first attempt fails", async () => {
+    const refused = await connect(at(await reservePort()), "test", silent).catch((error: Error) => error.message);
+    expect(refused).to.match(/ECONNREFUSED|Connection is closed/);
+  });
+
+  it("is opened anew if its server has become a replica, since the name may lead to the new master", async () => {
+    let sets = 0;
+    let opened = 0;
+    store = await startTcp((words) => {
+      if (words.includes("info")) {
+        opened += 1;
+        return "$9\r\nloading:0\r\n";
+      }
+      if (words[0] !== "set") return "+OK\r\n";
+      sets += 1;
+      return sets === 1 ? "-READONLY You can't write against a read only replica.\r\n" : "+OK\r\n";
+    });
+    connection = await connect(at(store.port), "test", silent);
+    const refused = await connection.set("key", "value").catch((error: Error) => error.message);
+    expect(refused).to.equal("READONLY You can't write against a read only replica.");
+    expect(await eventually(async () => (await connection?.set("key", "value")) ?? false)).to.equal("OK");
+    expect([sets, opened]).to.deep.equal([2, 2]);
+  });
+
+  it("stays open after any other error", async () => {
+    let opened = 0;
+    store = await startTcp((words) => {
+      if (words.includes("info")) {
+        opened += 1;
+        return "$9\r\nloading:0\r\n";
+      }
+      return words[0] === "set" ? "-OOM command not allowed\r\n" : "+OK\r\n";
+    });
+    connection = await connect(at(store.port), "test", silent);
+    const refused = await connection.set("key", "value").catch((error: Error) => error.message);
+    expect(refused).to.equal("OOM command not allowed");
+    expect(opened).to.equal(1);
+  });
+});
+
+describe("the loss of a connection", () => {
+  it("is heard of each server of a cluster, also of those that join later", () => {
+    const cluster = new Cluster([{ host: "127.0.0.1", port: 7001 }], { lazyConnect: true });
+    const [known, late] = [7001, 7002].map((port) => new Redis({ port, lazyConnect: true })) as [Redis, Redis];
+    cluster.nodes = (role) => (role === "master" ? [known] : [known, late]);
+    expect(mastersOf(cluster)).to.deep.equal([known]);
+    cluster.nodes = () => [known];
+    let losses = 0;
+    onLoss(cluster, () => {
+      losses += 1;
+    });
+    known.emit("close");
+    cluster.emit("+node", late);
+    late.emit("close");
+    expect(losses).to.equal(2);
+  });
+
+  it("is heard of a single server, which is its only master", () => {
+    const server = new Redis({ lazyConnect: true });
+    let losses = 0;
+    onLoss(server, () => {
+      losses += 1;
+    });
+    server.emit("close");
+    expect(losses).to.equal(1);
+    expect(mastersOf(server)).to.deep.equal([server]);
+  });
+});
+
+describe("the options of a connection", () => {
+  const address = <Kind extends RedisAddress["kind"]>(_: Kind, url: string) =>
+    parseRedisUrl(url) as Extract<RedisAddress, { kind: Kind }>;
+  const ca = path.join(ROOT, "test/fixtures/tls/localhost.crt");
+
+  it("have the host, login and database of an address, and its TLS files", () => {
+    const plain = connectionTo(address("single", "redis://user:secret@store:7000/3"), { lazyConnect: true }).options;
+    expect(plain).to.include({ host: "store", port: 7000, username: "user", password: "secret", db: 3 });
+    expect(plain.tls).to.equal(undefined);
+    const secure = connectionTo(address("single", `rediss://store:7000?ca=${ca}`), { lazyConnect: true }).options;
+    expect(secure).to.include({ host: "store", port: 7000 });
+    expect(secure.tls?.ca).to.match(/^-----BEGIN CERTIFICATE/);
+    const socket = connectionTo(address("socket", "unix://user:secret@/run/redis?db=2"), { lazyConnect: true }).options;
+    expect(socket).to.include({ path: "/run/redis", username: "user", password: "secret", db: 2 });
+  });
+
+  it("have the sentinels, with a login and TLS of their own", () => {
+    const plain = sentinelOptions(address("sentinel", "redis+sentinel://one:1,two:2/main/4"));
+    expect(plain).to.deep.include({
+      ...{
+        sentinels: [
+          { host: "one", port: 1 },
+          { host: "two", port: 2 },
+        ],
+        name: "main",
+        db: 4,
+      },
+    });
+    expect(plain).to.not.have.any.keys(
+      "username",
+      "password",
+      "sentinelUsername",
+      "sentinelPassword",
+      "sentinelTLS",
+      "tls",
+    );
+    const secured = `rediss+sentinel://user:secret@one:1/main?ca=${ca}&sentinel_username=watch&sentinel_password=hidden`;
+    const options = sentinelOptions(address("sentinel", secured));
+    expect(options).to.include({
+      ...{ username: "user", password: "secret", sentinelUsername: "watch", sentinelPassword: "hidden" },
+      enableTLSForSentinelMode: true,
+    });
+    expect(options.tls?.ca).to.match(/^-----BEGIN CERTIFICATE/);
+    expect(options.sentinelTLS?.ca).to.equal(options.tls?.ca);
   });
 });
