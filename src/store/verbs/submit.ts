@@ -214,7 +214,7 @@ function submitted(snapshot: string): SubmitAnswer {
     index: optional(index),
     score,
     createdMs: Number(created),
-    turn: words.length > 5 ? keyTurn(words.slice(5)) : null,
+    turn: keyTurn(words.slice(5)),
   };
 }
 

@@ -35,4 +35,25 @@ describe("the steps of a task", () => {
     expect(await keep("three", "1", 100, 2)).to.equal("many");
     expect(await keep("two", "2", 100, 2)).to.equal("ok");
   });
+
+  it("are read in the order in which they began, with what is to be undone", async () => {
+    await t.submit({ id: "a" });
+    const [task] = await t.reserve();
+    const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
+    const { step } = t.scripts;
+    const room = { bytes: 1000, max: 10 };
+    const tag = t.keys.tag(0);
+    await step.keep(tag, { ...lease, name: "plain", value: "1", undo: false }, room);
+    await step.begin(tag, { ...lease, name: "begun" }, room);
+    await step.keep(tag, { ...lease, name: "kept", value: '"two words"', undo: true }, room);
+    await step.keep(tag, { ...lease, name: "undone", value: "4", undo: true }, room);
+    await step.undone(tag, { ...lease, name: "undone" });
+    expect([...((await step.all(tag, lease)) ?? [])]).to.deep.equal([
+      ["plain", { number: 0, json: "1", undo: "none" }],
+      ["begun", { number: 1, json: undefined, undo: "due" }],
+      ["kept", { number: 2, json: '"two words"', undo: "due" }],
+      ["undone", { number: 3, json: "4", undo: "done" }],
+    ]);
+    expect(await step.all(tag, { ...lease, fence: "1" })).to.equal(null);
+  });
 });

@@ -113,6 +113,39 @@ describe("submissions in one call", () => {
     expect(verdicts.map(({ score }) => String(score))).to.deep.equal(scores);
   });
 
+  it("get the turns of their line keys", async () => {
+    const keyed = [..."abc"].map((id) => submitItemOf({ id, key: "1 =k" }));
+    const all = await submit(together, [...keyed, submitItemOf({ id: "d", key: "1 =l" })]);
+    expect(all.map(({ turn }) => turn)).to.deep.equal([
+      { before: 0, ends: 0, limit: 1 },
+      ...[1, 2].map((ends) => ({ before: 1, ends, limit: 1 })),
+      { before: 1, ends: 0, limit: 1 },
+    ]);
+    expect(await submit(apart, [submitItemOf({ id: "a" })])).to.deep.equal([
+      { verdict: "new", state: "waiting", index: 0, turn: null },
+    ]);
+  });
+
+  it("are told what waits and runs for their line key if there is too much of it", async () => {
+    const limited = (id: string, given: Given = {}) => submitItemOf({ id, key: "1/1 =k", ...given });
+    const reached = async (item: SubmitItem) =>
+      (await together.scripts.submit(together.keys.tag(0), [item])).verdicts[0]?.reached;
+    await submit(together, [limited("a")]);
+    await together.reserve();
+    await submit(together, [limited("b")]);
+    expect(await reached(limited("c"))).to.deep.equal({
+      ...{ limit: 1, waiting: 1, running: 1 },
+      first: { state: "waiting", index: 0, dueMs: null, turn: { before: 0, ends: 1, limit: 1 } },
+    });
+    await together.engine.tasks.cancel("b", "jobs");
+    await submit(together, [limited("d", { delayMs: 60_000 })]);
+    const due = Number(await together.redis.zscore(together.key("scheduled"), "d"));
+    expect(await reached(limited("e"))).to.deep.equal({
+      ...{ limit: 1, waiting: 1, running: 1 },
+      first: { state: "scheduled", index: null, dueMs: due, turn: null },
+    });
+  });
+
   it("are stored even if an entry without a task is in line", async () => {
     await together.redis.zadd(together.key("waiting"), 1, "b");
     const all = await submit(
