@@ -1,0 +1,25 @@
+import { expect } from "chai";
+import { Keys } from "../../src/store/keys.ts";
+
+describe("the partition of a task", () => {
+  it("is always the same, in every process and release", () => {
+    const keys = new Keys("ph", 16);
+    const known = { a: 12, task: 12, "01JD8Z": 2 };
+    expect(Object.fromEntries(Object.keys(known).map((id) => [id, keys.partitionOf(id)]))).to.deep.equal(known);
+    expect(new Keys("ph", 1).partitionOf("task")).to.equal(0);
+  });
+
+  it("is also that of the tasks that follow from it", () => {
+    const keys = new Keys("ph", 1000);
+    expect(keys.partitionOf("task:undo:jobs")).to.equal(keys.partitionOf("task"));
+    expect(keys.partitionOf("task:webhook")).to.equal(keys.partitionOf("task"));
+    expect(keys.partitionOf("tusk")).to.not.equal(keys.partitionOf("task"));
+  });
+
+  it("has a tag, which a partition that does not exist has not", () => {
+    const keys = new Keys("ph", 2);
+    expect(keys.tags).to.deep.equal(["{ph:0}", "{ph:1}"]);
+    expect(keys.tag(1)).to.equal("{ph:1}");
+    expect(() => keys.tag(2)).to.throw(RangeError);
+  });
+});
