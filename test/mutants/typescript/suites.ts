@@ -11,6 +11,35 @@ export interface Suite {
   readonly tests: readonly string[];
 }
 
+/** Tests of the engine that call each verb of the store, and take seconds together. */
+const CALLS = [
+  ...[
+    "attempt",
+    "groups",
+    "limit",
+    "monitoring",
+    "reading",
+    "reservation",
+    "watching",
+    "keyed/order.test.ts",
+    "keyed/pointers.test.ts",
+  ],
+  ...[
+    "deadline.test.ts",
+    "left-behind.test.ts",
+    "line.test.ts",
+    "lost-workers/suspects.test.ts",
+    "maintenance/dead-letters.test.ts",
+    "maintenance/tick.test.ts",
+  ],
+  ...["orphans.test.ts", "presence.test.ts", "results.test.ts"],
+].map((path) => `test/engine/${path}`);
+
+/** Those of the files directly in src/store. */
+const ROOT_OF_STORE = [
+  ...["cluster-routing", "connection", "durability", "keys", "names", "notice", "pubsub", "result", "tls"],
+].map((name) => `test/store/${name}.test.ts`);
+
 /** A file belongs to the first that fits. */
 export const SUITES: readonly Suite[] = [
   { files: "src/auth/", tests: ["test/auth", "test/http/security/keys.test.ts"] },
@@ -60,7 +89,12 @@ export const SUITES: readonly Suite[] = [
   { files: "src/http/submission/", tests: ["test/http/routes/submit", "test/http/batches", "test/http/contract"] },
   { files: "src/http/task/", tests: ["test/http/task", "test/http/contract", "test/http/routes/tasks"] },
   { files: "src/net/", tests: ["test/net"] },
-  { files: "src/store/", tests: ["test/store", "test/engine"] },
+  { files: "src/store/library/", tests: ["test/store/library"] },
+  { files: "src/store/verbs/", tests: ["test/store/verbs", ...CALLS] },
+  { files: "src/store/access.ts", tests: ["test/engine/opening/access.test.ts"] },
+  { files: "src/store/data-version.ts", tests: ["test/engine/opening/data-version.test.ts"] },
+  { files: "src/store/standby.ts", tests: ["test/store/standby.test.ts", "test/workers/standby.test.ts"] },
+  { files: "src/store/", tests: ROOT_OF_STORE },
   { files: "src/webhooks/", tests: ["test/webhooks"] },
   {
     files: "src/workers/attempt/",
