@@ -1,3 +1,7 @@
+/** For how long at most nothing begins while a suspect waits for the whole process, ms; and for how long others may begin after that. */
+const HOLD_MS = 1000;
+const OPEN_MS = 4000;
+
 /**
  * How many handlers run in this process and its child processes, over all queues. A suspect may claim the whole process: then no other
  * handler begins until it has ended, so that no other task is lost if it kills the process.
@@ -7,6 +11,10 @@ export class Occupancy {
   readonly #onRelease: (() => void)[] = [];
   #running = 0;
   #claimed = false;
+  /** Whether nothing begins, because a suspect waits until nothing runs. */
+  #held = false;
+  /** The end of the hold, then of the time until another one. */
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param onEmpty called when no handler runs any more */
   constructor(onEmpty: () => void) {
@@ -18,6 +26,11 @@ export class Occupancy {
     return this.#claimed;
   }
 
+  /** Whether a suspect has the whole process, or waits for it. */
+  get closed(): boolean {
+    return this.#claimed || this.#held;
+  }
+
   begin(): void {
     this.#running += 1;
   }
@@ -27,20 +40,46 @@ export class Occupancy {
     if (this.#running === 0) this.#onEmpty();
   }
 
-  /** Claims the whole process; false while a handler runs in it. */
+  /**
+   * Claims the whole process; false while a handler runs in it. Then no other begins for a while, since new ones could follow each other
+   * forever.
+   */
   claim(): boolean {
-    if (this.#claimed || this.#running > 0) return false;
+    if (this.#claimed) return false;
+    if (this.#running > 0) {
+      this.#hold();
+      return false;
+    }
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#held = false;
     this.#claimed = true;
     return true;
   }
 
   release(): void {
     this.#claimed = false;
-    for (const listener of this.#onRelease) listener();
+    this.#announce();
   }
 
   /** Calls back whenever others may begin again. */
   onRelease(listener: () => void): void {
     this.#onRelease.push(listener);
+  }
+
+  #hold(): void {
+    if (this.#timer !== undefined) return;
+    this.#held = true;
+    this.#timer = setTimeout(() => {
+      this.#held = false;
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined;
+      }, OPEN_MS).unref();
+      this.#announce();
+    }, HOLD_MS).unref();
+  }
+
+  #announce(): void {
+    for (const listener of this.#onRelease) listener();
   }
 }

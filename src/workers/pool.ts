@@ -186,16 +186,16 @@ export class Pool implements Role {
     let slot: Place | undefined;
     let alone = false;
     const claimSlot: ClaimSlot = (how) => {
-      if (this.#slots.idle < 1 || (how === "alone" && !occupancy.claim())) return false;
+      if (how === "alone" ? !occupancy.claim() : !this.#slots.admits(how)) return false;
       alone = how === "alone";
       slot = this.#slots.take();
       return true;
     };
     const place: Place = {
       settled: (goingOn) => {
+        slot?.settled(goingOn);
         if (alone) occupancy.release();
         alone = false;
-        slot?.settled(goingOn);
       },
       over: () => slot?.over(),
     };

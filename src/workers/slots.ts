@@ -43,15 +43,27 @@ export class Slots {
    * at most as many additional tasks are requested.
    */
   get free(): number {
-    const { occupancy, perSlot, more } = this.#options;
-    if (occupancy.claimed) return 0;
-    return Math.max(0, this.#empty * perSlot + (more?.() ?? 0) - this.#claimed);
+    return this.#options.occupancy.closed ? 0 : this.#room(this.#options.more?.() ?? 0);
   }
 
   /** How many slots have no task at all, and are not needed for requested ones. */
   get idle(): number {
-    const { perSlot, more } = this.#options;
-    return Math.floor(Math.max(0, this.free - (more?.() ?? 0)) / perSlot);
+    return this.#options.occupancy.closed ? 0 : this.#idleSlots;
+  }
+
+  /** Whether a suspect may begin. One in a child may while another waits to be alone in this process, whose death does not count for it. */
+  admits(how: "in a child" | "beside others"): boolean {
+    const { claimed, closed } = this.#options.occupancy;
+    return this.#idleSlots > 0 && !(how === "in a child" ? claimed : closed);
+  }
+
+  get #idleSlots(): number {
+    return Math.floor(this.#room(0) / this.#options.perSlot);
+  }
+
+  /** For how many tasks there is room, with some room in calls that others may join. */
+  #room(inCalls: number): number {
+    return Math.max(0, this.#empty * this.#options.perSlot + inCalls - this.#claimed);
   }
 
   get #empty(): number {
@@ -73,7 +85,7 @@ export class Slots {
 
   /** Takes a slot if one is free. */
   takeIfFree(): Place | undefined {
-    return this.#empty > 0 && !this.#options.occupancy.claimed ? this.take() : undefined;
+    return this.#empty > 0 && !this.#options.occupancy.closed ? this.take() : undefined;
   }
 
   /** Takes a slot, which must be free. */

@@ -17,8 +17,8 @@ import { retryCall } from "./retry-call.ts";
 import type { StepStore } from "./steps.ts";
 import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
-/** Claims a slot if one is free, or with "alone" the whole process if nothing runs in it. */
-export type ClaimSlot = (how: "slot" | "alone") => boolean;
+/** Claims a slot if one is free, for a handler in this process or in a child; "alone": with the whole process, if nothing runs in it. */
+export type ClaimSlot = (how: "in a child" | "beside others" | "alone") => boolean;
 
 /** The options of an attempt. */
 export interface AttemptParts {

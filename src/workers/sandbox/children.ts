@@ -14,8 +14,6 @@ import { Sandbox } from "./sandbox.ts";
 
 /** Maximum number of child processes; further suspects wait for one of them. */
 const MAX_CHILDREN = 8;
-/** Maximum number that start at once: each start uses a CPU, and the first child that is ready serves many suspects. */
-const MAX_STARTING = 2;
 /** Maximum number of suspects that wait in one process: other processes may run the rest sooner, even if this one dies. */
 const MAX_WAITING = 8;
 /** How long unused children are kept, ms. */
@@ -60,7 +58,7 @@ export class Children implements Executor {
   readonly #idle: Sandbox[] = [];
   readonly #all = new Set<Sandbox>();
   readonly #waiting: WaitingSuspect[] = [];
-  #starting = 0;
+  #starting = false;
   /** How many starts in a row have failed. */
   #failures = 0;
   #stopped = false;
@@ -121,8 +119,7 @@ export class Children implements Executor {
   #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
       const otherwise = otherwiseOf(attempt);
-      const hasty =
-        otherwise === "beside others" && (attempt.task.uncountedLosses > 0 || this.#waiting.length >= MAX_WAITING);
+      const hasty = attempt.task.uncountedLosses > 0 || this.#waiting.length >= MAX_WAITING;
       let patience: NodeJS.Timeout | undefined;
       const done = (location: Location | HandlerEnd) => {
         clearTimeout(patience);
@@ -152,9 +149,8 @@ export class Children implements Executor {
     for (const sandbox of [...this.#idle]) if (!sandbox.alive) this.#end(sandbox);
     for (const waiting of [...this.#waiting]) {
       const sandbox = this.#ready(waiting.attempt);
-      if (sandbox === undefined && waiting.otherwise === undefined) continue;
-      const how = sandbox === undefined && waiting.otherwise === "alone" ? "alone" : "slot";
-      if (waiting.attempt.claimSlot?.(how) === false) continue;
+      const how = sandbox ? "in a child" : waiting.otherwise;
+      if (how === undefined || waiting.attempt.claimSlot?.(how) === false) continue;
       if (sandbox) this.#idle.splice(this.#idle.indexOf(sandbox), 1);
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
       waiting.done(sandbox ?? "usual");
@@ -170,20 +166,19 @@ export class Children implements Executor {
   #grow(): void {
     const needsChild = ({ attempt, otherwise }: WaitingSuspect) =>
       otherwise !== "beside others" && this.#ready(attempt) === undefined;
-    const missing = this.#waiting.filter(needsChild).length;
-    while (!this.#stopped && this.#starting < Math.min(MAX_STARTING, missing)) {
-      if (this.#all.size >= MAX_CHILDREN) {
-        // A used child makes room for a new one; if all are busy, the suspect waits for the next free one.
-        const used = this.#idle.find((sandbox) => !sandbox.unused);
-        if (used === undefined) return;
-        this.#end(used);
-      }
-      void this.#start();
+    // One at a time: a start uses a CPU, and the first child that is ready serves many suspects.
+    if (this.#stopped || this.#starting || !this.#waiting.some(needsChild)) return;
+    if (this.#all.size >= MAX_CHILDREN) {
+      // A used child makes room for a new one; if all are busy, the suspect waits for the next free one.
+      const used = this.#idle.find((sandbox) => !sandbox.unused);
+      if (used === undefined) return;
+      this.#end(used);
     }
+    void this.#start();
   }
 
   async #start(): Promise<void> {
-    this.#starting += 1;
+    this.#starting = true;
     let sandbox: Sandbox | undefined;
     try {
       sandbox = new Sandbox(openChild(), this.#options);
@@ -195,7 +190,7 @@ export class Children implements Executor {
       if (sandbox) this.#end(sandbox);
       if (!this.#stopped) this.#onFailure(error);
     } finally {
-      this.#starting -= 1;
+      this.#starting = false;
       this.#assign();
       this.#keepIdle();
     }
