@@ -9,7 +9,7 @@ const catalogue = {
   unauthenticated: [401, "A valid API key is required"],
   forbidden: [403, "This request is not allowed"],
   pending: [404, "The result is not there yet"],
-  unknown: [404, "No task has this id"],
+  unknown: [404, "No task or group has this id"],
   "unknown-queue": [404, "No queue has this name"],
   "not-found": [404, "There is nothing at this path"],
   "method-not-allowed": [405, "The resource does not support this method"],

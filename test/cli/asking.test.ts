@@ -141,7 +141,9 @@ describe("paihao, asked for one thing", function () {
     try {
       const { code, stderr } = await watched.ended;
       expect(code).to.equal(3);
-      expect(stderr).to.match(/the server is back\n.*No task has this id .*embedded store ends with its server\)\n$/s);
+      expect(stderr).to.match(
+        /the server is back\n.*No task or group has this id .*embedded store ends with its server\)\n$/s,
+      );
     } finally {
       await second.stop();
     }

@@ -65,7 +65,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   unknown: {
     meaning:
-      "No task has this id, or the task belongs to another caller, or it ended so long ago that its tombstone is gone too.",
+      "No task or group has this id, or it belongs to another caller, or it ended so long ago that its tombstone is gone too.",
     action: "Check the id. If the task was never accepted, submit it.",
     example: { id: ID, index: null },
   },
