@@ -98,7 +98,9 @@ export async function holdAgainstModel(
   const log = createLog("silent");
   const redis = await connect(url, "model", log);
   const subscriber = await connect(url, "model-pubsub", log, { subscriber: true });
-  const parts = { redis, pubsub: new PubSub(subscriber) };
+  const sending = { twice: false };
+  const scripts = cappedScripts(sendingTwice(redis, () => sending.twice));
+  const parts: Parts = { redis, pubsub: new PubSub(subscriber), scripts, sending };
   const played = { runs: 0, steps: 0 };
   try {
     const property = fc.asyncProperty(
@@ -133,15 +135,22 @@ export async function holdAgainstModel(
   return played;
 }
 
+/** What all runs share. */
+interface Parts {
+  readonly redis: Connection;
+  readonly pubsub: PubSub;
+  readonly scripts: Scripts;
+  /** Whether calls are sent twice. */
+  readonly sending: { twice: boolean };
+}
+
 async function runOnce(
-  { redis, pubsub }: { redis: Connection; pubsub: PubSub },
+  { redis, pubsub, scripts, sending }: Parts,
   steps: readonly { twice: boolean; call: Op }[],
   options: PropertyOptions,
 ): Promise<void> {
   const keys = new Keys(uniquePrefix(), 1);
   const tag = keys.tag(0);
-  let twice = false;
-  const scripts = cappedScripts(sendingTwice(redis, () => twice));
   const rules = rulesOf(options);
   const model = new Model(rules);
   const newEngine = () =>
@@ -156,9 +165,9 @@ async function runOnce(
   const checker = new Checker(model);
   try {
     for (const step of steps) {
-      twice = step.twice;
+      sending.twice = step.twice;
       await play(world, step.call);
-      twice = false;
+      sending.twice = false;
       const ids = [...new Set([...IDS, ...model.tasks.keys()])];
       const [instant, healed, ...seen] = await Promise.all([
         dump(redis, tag, ids, [...QUEUES, WEBHOOK_QUEUE]),
