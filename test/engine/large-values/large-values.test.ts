@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import type { Connection } from "../../../src/store/connection.ts";
-import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { type Lease, type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { submissionOf } from "../../shared/submission.ts";
@@ -45,9 +45,17 @@ class LargeTraffic {
         this.writes.push("complete");
         return scripts.complete(...args);
       },
+      fail: (...args) => {
+        this.writes.push("fail");
+        return scripts.fail(...args);
+      },
       submit: (...args) => {
         this.writes.push("submit");
         return scripts.submit(...args);
+      },
+      update: (...args) => {
+        this.writes.push("update");
+        return scripts.update(...args);
       },
     };
   }
@@ -68,13 +76,17 @@ describe("a large value", () => {
     const ends = await t.engine.tasks.submitAll(items, t.settings);
     return ends.map((end) => (end.status === "fulfilled" ? end.value.index : end.reason));
   };
-  async function completed(body: string | Buffer): Promise<string> {
-    await jobs.submit();
+  async function taken(): Promise<Lease> {
+    // Before all that waits.
+    await jobs.submit({ priority: 0 });
     const [task] = await jobs.reserve();
     if (!task) throw new Error("nothing was taken");
-    const lease = { queue: "jobs", id: task.id, fence: task.fence };
+    return { queue: "jobs", id: task.id, fence: task.fence };
+  }
+  async function completed(body: string | Buffer): Promise<string> {
+    const lease = await taken();
     expect(await jobs.engine.leases.complete(lease, answer(body), jobs.settings)).to.equal("done");
-    return task.id;
+    return lease.id;
   }
   const look = (id: string, maxBytes?: number) =>
     jobs.engine.tasks.inspect(id, { result: true, ...(maxBytes !== undefined && { maxBytes }) });
@@ -234,12 +246,33 @@ describe("a large value", () => {
     });
 
     it("is written on a connection of its own", async () => {
-      await completed("x".repeat(LARGE_DEFAULTS.writeBytes / 2));
+      const failed = async (body: string) => {
+        const lease = await taken();
+        const failure = {
+          kind: "retry",
+          delayMs: 0,
+          error: "boom",
+          code: "task-failed",
+          result: answer(body),
+        } as const;
+        expect(await jobs.engine.leases.fail(lease, failure, { ...jobs.settings, attempts: 1 })).to.equal("dead");
+      };
+      const updated = async (input: string) => {
+        await jobs.submit({ id: "waits" });
+        const submission = submissionOf("waits", "jobs", input);
+        expect(await jobs.engine.tasks.update(submission, jobs.settings)).to.equal("updated");
+      };
+      const [short, long] = ["x".repeat(LONG - 1), "x".repeat(LONG)];
+      await completed("x".repeat(LONG / 2));
+      await failed("x".repeat(LONG / 2));
+      await jobs.submit({ input: short });
+      await updated(short);
       expect(large.writes).to.deep.equal([]);
-      await completed("x".repeat(LARGE_DEFAULTS.writeBytes + 1));
-      expect(large.writes).to.deep.equal(["complete"]);
-      await jobs.submit({ input: "x".repeat(LARGE_DEFAULTS.writeBytes + 1) });
-      expect(large.writes).to.deep.equal(["complete", "submit"]);
+      await completed(long);
+      await failed(long);
+      await jobs.submit({ input: long });
+      await updated(long);
+      expect(large.writes).to.deep.equal(["complete", "fail", "submit", "update"]);
     });
   });
 

@@ -45,6 +45,23 @@ export const SUITES: readonly Suite[] = [
   { files: "src/auth/", tests: ["test/auth", "test/http/security/keys.test.ts"] },
   { files: "src/backoff.ts", tests: ["test/backoff.test.ts"] },
   {
+    files: "src/engine/attempt/",
+    tests: [
+      ...["test/engine/attempt", "test/engine/keyed/partitions.test.ts", "test/engine/results.test.ts"],
+      ...["test/engine/watching", "test/workers/context.test.ts"],
+    ],
+  },
+  {
+    files: "src/engine/calls/",
+    tests: [
+      ...["test/engine/calls", "test/engine/attempt", "test/engine/keyed/partitions.test.ts"],
+      ...["test/engine/lost-workers", "test/engine/presence.test.ts"],
+    ],
+  },
+  { files: "src/engine/estimates/", tests: ["test/engine/estimates"] },
+  { files: "src/engine/groups/", tests: ["test/engine/groups"] },
+  { files: "src/engine/large-values/", tests: ["test/engine/large-values", "test/engine/attempt/output.test.ts"] },
+  {
     files: "src/engine/maintenance/",
     tests: [
       ...["test/engine/maintenance", "test/engine/orphans.test.ts", "test/engine/left-behind.test.ts"],
@@ -75,6 +92,15 @@ export const SUITES: readonly Suite[] = [
       ...["test/engine/reading", "test/engine/presence.test.ts", "test/engine/results.test.ts"],
       ...["test/engine/keyed/partitions.test.ts", "test/engine/line.test.ts", "test/engine/deadline.test.ts"],
       "test/engine/large-values/large-values.test.ts",
+    ],
+  },
+  { files: "src/engine/reservation/", tests: ["test/engine/reservation"] },
+  {
+    files: "src/engine/submission/",
+    tests: [
+      ...["test/engine/submission", "test/engine/keyed/order.test.ts", "test/engine/keyed/partitions.test.ts"],
+      ...["test/engine/keyed/refused.test.ts", "test/engine/limit/limit.test.ts"],
+      ...["test/engine/fair/newcomer.test.ts", "test/http/dialects/allocations.test.ts"],
     ],
   },
   {
