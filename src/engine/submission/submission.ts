@@ -55,12 +55,11 @@ export function itemOf(
   }: { listener?: string; large?: boolean; trace?: string | undefined } = {},
 ): Item {
   const { query } = s.options;
-  const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
   return {
     id: s.id,
     queue: s.queue,
     input: s.input,
-    digest: bytes > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
+    digest: Buffer.byteLength(s.input) > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
     mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
     query: s.options === SUBMIT_DEFAULTS || Object.keys(query).length === 0 ? "" : JSON.stringify(query),
     caller: s.caller ?? "",

@@ -122,7 +122,7 @@ describe("a keyed queue over several partitions", () => {
     }
   });
 
-  it("finds tasks that were keyed when they are submitted again together, without keys", async () => {
+  it("finds tasks that were keyed when they are submitted again without keys, together or alone", async () => {
     const all = ids("m", 30);
     await t.engine.tasks.submitAll(
       all.slice(0, 15).map((id) => ({ ...submissionLike(id), key: "k" })),
@@ -132,6 +132,8 @@ describe("a keyed queue over several partitions", () => {
     const ends = await other.engine.tasks.submitAll(all.map(submissionLike), plain);
     const verdicts = ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : end.reason));
     expect(verdicts).to.deep.equal(all.map((_, n) => (n < 15 ? "replay" : "new")));
+    const alone = await Promise.all(all.map((id) => other.engine.tasks.submit(submissionLike(id), plain)));
+    expect(alone.map(({ verdict, state }) => `${verdict} ${state}`)).to.deep.equal(all.map(() => "replay waiting"));
   });
 
   it("answers callers that wait for the end of a task, in every process", async () => {

@@ -54,16 +54,15 @@ describe("a submission to one of several partitions", () => {
     expect((await submit("late", { maxIndex: 11 })).verdict).to.equal("long");
   });
 
-  it("is refused in a fair line only if its place in its own partition is too high", async () => {
-    const home = t.keys.partitionOf("first");
-    const there = ids("f", 60).filter((id) => t.keys.partitionOf(id) === home);
-    const share = (key: string) => ({ share: { key, weight: 1 } });
-    for (const id of there.slice(0, 4)) await submit(id, share("A"));
-    const [, , , , fifth = "", sixth = ""] = there;
-    expect((await submit(fifth, { ...share("A"), maxIndex: 3 })).verdict).to.equal("long");
-    expect(await submit(sixth, { ...share("A"), maxIndex: 4 })).to.include({ verdict: "new", index: 4 });
-    // Another caller takes turns with the first.
-    expect((await submit("first", { ...share("B"), maxIndex: 1 })).verdict).to.equal("new");
+  it("is refused in a fair line only if its place among those that take turns is too high", async () => {
+    const of = (key: string) => ({ share: { key, weight: 1 } });
+    for (const id of ids("a", 30)) await submit(id, of("A"));
+    const { index } = await submit("b", { ...of("B"), dryRun: true });
+    if (index === null) throw new Error("no place");
+    expect(index, "before most of A").to.be.within(1, 10);
+    expect((await submit("b", { ...of("B"), maxIndex: index - 1 })).verdict).to.equal("long");
+    expect(await submit("b", { ...of("B"), maxIndex: index })).to.include({ verdict: "new", index });
+    expect((await submit("b", { ...of("B"), maxIndex: 0 })).verdict, "it is there").to.equal("replay");
   });
 
   it("would be the last of its class over all of them, a dry run says", async () => {
