@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { RATE_LETTERS } from "../../../src/store/letters.ts";
-import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { QUEUE } from "../../helpers/store/stored.ts";
 
 const COUNT = 5;
@@ -42,5 +42,21 @@ describe("tasks whose attempts end in one call", () => {
     const leases = await running();
     await Promise.all(leases.map((lease) => t.engine.leases.release(lease, t.settings)));
     expect(await counted("returned")).to.equal(COUNT);
+  });
+
+  it("are counted, and told to whoever waits in this process, if a reservation carries them", async () => {
+    const leases = await running();
+    const told = new Set<string | undefined>();
+    for (const { id } of leases) {
+      await t.engine.notices.listen(id, (notice) => told.add(notice?.id)).ready;
+      await t.engine.tasks.inspect(id, { result: false, listen: true });
+    }
+    const completed = Promise.all(leases.map((lease) => t.engine.leases.complete(lease, resultOf("ok"), t.settings)));
+    await t.reserve();
+    expect(await completed).to.deep.equal(leases.map(() => "done"));
+    expect(told).to.deep.equal(new Set(leases.map(({ id }) => id)));
+    expect(await t.engine.metrics.exposition()).to.include(
+      `paihao_attempts_total{queue="jobs",ending="done"} ${COUNT}`,
+    );
   });
 });

@@ -83,8 +83,11 @@ describe("a keyed queue over several partitions", () => {
       expect((await engine.steps.all(lease(id)))?.size).to.equal(1);
       expect(await engine.outputs.write(lease(id), ["1"], { maxBytes: 100 })).to.equal(1);
     }
+    const writer = await anotherProcess();
+    for (const id of all.slice(2))
+      expect(await writer.engine.outputs.write(lease(id), ["2"], { maxBytes: 100 })).to.equal(1);
     const third = await anotherProcess();
-    for (const id of all.slice(2)) expect((await third.engine.outputs.read(id, 0)).total, id).to.equal(1);
+    for (const id of all.slice(2)) expect((await third.engine.outputs.read(id, 0)).total, id).to.equal(2);
     const fourth = await anotherProcess();
     for (const id of all.slice(2)) {
       expect(await fourth.engine.leases.fail(lease(id), failureOf("retry"), t.settings), id).to.equal("dead");
