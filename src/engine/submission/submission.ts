@@ -59,7 +59,8 @@ export function itemOf(
     id: s.id,
     queue: s.queue,
     input: s.input,
-    digest: Buffer.byteLength(s.input) > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
+    digest:
+      Buffer.byteLength(s.input) > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
     mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
     query: s.options === SUBMIT_DEFAULTS || Object.keys(query).length === 0 ? "" : JSON.stringify(query),
     caller: s.caller ?? "",
