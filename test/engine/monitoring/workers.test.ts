@@ -1,0 +1,69 @@
+import { expect } from "chai";
+import type { AboutWorker } from "../../../src/engine/monitoring/workers.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+
+const TTL_MS = 60_000;
+const ABOUT: AboutWorker = { kind: "process", host: "h", pid: 7, role: "all", version: "1.0.0", startedMs: 5 };
+
+describe("the list of workers", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ partitions: 2 });
+  });
+  afterEach(() => t.close());
+
+  const list = async (...queues: string[]) => {
+    const { workers, truncated } = await t.engine.workers.list(queues);
+    expect(truncated).to.equal(false);
+    return workers;
+  };
+  /** Reserves in every partition. */
+  const take = async (worker: string) => {
+    for (const partition of t.keys.tags.keys()) {
+      const request = { queue: "jobs", worker, reservation: `r${partition}`, count: 10, leaseMs: TTL_MS };
+      await t.engine.leases.reserve(partition, { ...request, rate: undefined });
+    }
+  };
+
+  it("has what each says of itself, its slots in all queues, and its tasks in all partitions", async () => {
+    const ids = ["a", "b", "c", "d", "e"];
+    for (const id of ids) await t.submit({ id });
+    const slots = new Map([
+      ["jobs", 4],
+      ["others", 2],
+    ]);
+    expect(await t.engine.workers.heartbeat("w1", TTL_MS, slots, { about: ABOUT })).to.equal(Number.POSITIVE_INFINITY);
+    await take("w1");
+    const many = Array.from({ length: 10 }, (_, n) => `q${n}`);
+    const [worker, ...rest] = await list("jobs", ...many, "others");
+    expect(rest).to.deep.equal([]);
+    expect([worker?.id, worker?.about, [...(worker?.slots ?? [])]]).to.deep.equal(["w1", ABOUT, [...slots]]);
+    expect(Date.now() - (worker?.seenMs ?? 0)).to.be.within(-1000, 30_000);
+    expect(worker?.running.map(({ id }) => id).sort()).to.deep.equal(ids);
+    for (const { queue, startedMs, attempt } of worker?.running ?? []) {
+      expect([queue, attempt]).to.deep.equal(["jobs", 1]);
+      expect(Date.now() - (startedMs ?? 0)).to.be.within(-1000, 30_000);
+    }
+  });
+
+  it("has a worker without heartbeats as long as it has tasks, and one without tasks as long as it has heartbeats", async () => {
+    await t.submit({ id: "a" });
+    await take("silent");
+    const silent = { id: "silent", about: null, seenMs: null, slots: new Map() };
+    const [only] = await list("jobs");
+    expect(only).to.deep.include(silent);
+    expect(only?.running.map(({ id }) => id)).to.deep.equal(["a"]);
+    // A program that leases tasks over HTTP says nothing of itself.
+    await t.engine.workers.heartbeat("idle", TTL_MS, new Map([["jobs", 1]]));
+    const [idle, ...others] = await list("jobs");
+    expect(idle).to.deep.include({ id: "idle", about: { kind: "remote" }, seenMs: null, running: [] });
+    expect(others.map(({ id }) => id)).to.deep.equal(["silent"]);
+    await t.engine.workers.heartbeat("idle", 0, new Map([["jobs", 1]]));
+    expect((await list("jobs")).map(({ id }) => id)).to.deep.equal(["silent"]);
+  });
+
+  it("says that it has left out some", async () => {
+    for (let n = 0; n < 200; n += 1) await t.engine.workers.heartbeat(`w${n}`, TTL_MS, new Map([["jobs", 1]]));
+    expect((await t.engine.workers.list(["jobs"])).truncated).to.equal(true);
+  });
+});
