@@ -50,6 +50,56 @@ describe("the dead tasks of a queue", () => {
     expect(await deadNow()).to.equal(250);
   });
 
+  /** Runs before the second page is read; a fifth means that it does not end. */
+  function beforeSecondPage(then: () => Promise<unknown>): void {
+    const { page } = jobs.scripts;
+    let pages = 0;
+    jobs.scripts.page = async (...args) => {
+      pages += 1;
+      if (pages === 2) await then();
+      if (pages === 5) throw new Error("it does not end");
+      return await page(...args);
+    };
+  }
+  const deleteOldest = async (count: number) => {
+    const ids = await jobs.redis.zrange(jobs.key("dead"), "0", String(count - 1));
+    await Promise.all(ids.map((id) => jobs.engine.tasks.cancel(id, "jobs")));
+  };
+
+  it("are retried once each, although some were deleted meanwhile and others have died again", async () => {
+    await dead(150);
+    beforeSecondPage(async () => {
+      expect(await die()).to.equal(100);
+      await deleteOldest(50);
+    });
+    expect(await jobs.engine.deadLetters.retryAll("jobs")).to.equal(100);
+    expect(await deadNow()).to.equal(100);
+  });
+
+  it("are not retried if they died after the call had begun", async () => {
+    await dead(110);
+    beforeSecondPage(() => dead(100));
+    expect(await jobs.engine.deadLetters.retryAll("jobs")).to.equal(110);
+  });
+
+  it("may be gone before their turn", async () => {
+    await dead(150);
+    beforeSecondPage(() => deleteOldest(50));
+    expect(await jobs.engine.deadLetters.retryAll("jobs")).to.equal(100);
+    expect(await deadNow()).to.equal(0);
+    await die();
+    await dead(50);
+    const { deleteDead } = jobs.scripts;
+    let calls = 0;
+    jobs.scripts.deleteDead = async (...args) => {
+      calls += 1;
+      if (calls === 2) await deleteOldest(50);
+      if (calls === 5) throw new Error("it does not end");
+      return await deleteDead(...args);
+    };
+    expect(await jobs.engine.deadLetters.deleteAll("jobs")).to.equal(100);
+  });
+
   it("are not retried any further once the caller has gone", async () => {
     await dead(250);
     const gone = new AbortController();

@@ -49,3 +49,38 @@ describe("a tick with much to do", () => {
     expect(done).to.deep.equal({ late: EACH, promoted: EACH, lost: EACH });
   });
 });
+
+describe("a tick", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ partitions: 2 });
+  });
+  afterEach(() => t.close());
+
+  it("tells those who take tasks of a queue that some wait, and in which partition, until they leave", async () => {
+    const { maintenance } = t.engine;
+    const told: string[] = [];
+    const leave = ["first", "second"].map((who) => maintenance.onWork("jobs", (at) => told.push(`${who} ${at}`)));
+    maintenance.onWork("others", () => told.push("others"));
+    await t.submit({ id: "a" });
+    const home = t.keys.partitionOf("a");
+    for (const partition of [home, 1 - home]) await maintenance.tick(partition);
+    expect(told).to.deep.equal([`first ${home}`, `second ${home}`]);
+    leave[0]?.();
+    await maintenance.tick(home);
+    expect(told.slice(2)).to.deep.equal([`second ${home}`]);
+  });
+
+  it("is wanted by those who hear that something will be due, until they leave", async () => {
+    const { maintenance } = t.engine;
+    const due: [number, number][] = [];
+    const leave = maintenance.onDue((partition, delayMs) => due.push([partition, delayMs]));
+    await t.submit({ id: "later", delayMs: HOUR_MS });
+    await t.submit();
+    const expected = [[t.keys.partitionOf("later"), HOUR_MS]];
+    expect(due).to.deep.equal(expected);
+    leave();
+    await t.submit({ delayMs: HOUR_MS });
+    expect(due).to.deep.equal(expected);
+  });
+});

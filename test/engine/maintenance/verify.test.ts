@@ -1,6 +1,11 @@
 import { expect } from "chai";
-import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { verify, verifyStore } from "../../../src/engine/maintenance/verify.ts";
+import { claimPartitions } from "../../../src/engine/opening/partition-count.ts";
+import { StartError } from "../../../src/errors.ts";
+import { createLog } from "../../../src/log.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { storeUrl } from "../../helpers/store/run-store.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { submissionOf } from "../../shared/submission.ts";
 
@@ -52,6 +57,23 @@ describe("a verification", () => {
     expect((await t.submit({ id: "urgent", priority: 1 })).index).to.equal(0);
     const states = await Promise.all(["waits", "later", "runs", "dead"].map(async (id) => (await t.look(id)).state));
     expect(states).to.deep.equal(["waiting", "scheduled", "running", "failed"]);
+  });
+
+  it("needs only the prefix of a store, and says how much it has checked", async () => {
+    const t = await open({ partitions: 3 });
+    const log = createLog("silent");
+    const verified = () => verifyStore(storeUrl(), t.keys.prefix, { heal: false }, log);
+    // As a server does at its first start.
+    const unused = await verified().catch((error: unknown) => error);
+    expect(unused).to.be.instanceOf(StartError);
+    expect(String(unused)).to.include(t.keys.prefix);
+    await claimPartitions(t.scripts, t.keys);
+    for (const id of ["a", "b", "c", "d"]) await t.submit({ id });
+    await t.submit({ id: "later", delayMs: 60_000 });
+    expect(await verified()).to.deep.equal({ tasks: 5, entries: 5, disagreeing: [] });
+    const line = t.keys.tags.map((tag) => storedKey(tag, "waiting"));
+    for (const key of line) await t.redis.zrem(key, "a");
+    expect(await verified()).to.deep.equal({ tasks: 5, entries: 4, disagreeing: ["a"] });
   });
 
   it("finds and repairs whatever is wrong with the line of a key", async () => {

@@ -65,7 +65,12 @@ export const SUITES: readonly Suite[] = [
     files: "src/engine/maintenance/",
     tests: [
       ...["test/engine/maintenance", "test/engine/orphans.test.ts", "test/engine/left-behind.test.ts"],
-      ...["test/engine/limit/verify.test.ts", "test/engine/reading/page.test.ts"],
+      ...[
+        "test/engine/limit/verify.test.ts",
+        "test/engine/reading/page.test.ts",
+        "test/engine/keyed/partitions.test.ts",
+      ],
+      "test/engine/groups/groups.test.ts",
     ],
   },
   {

@@ -1,0 +1,106 @@
+import { expect } from "chai";
+import { readConfig } from "../../../src/config/config.ts";
+import { Tick } from "../../../src/engine/maintenance/tick.ts";
+import { settingsOf } from "../../../src/engine/settings.ts";
+import { ProblemError } from "../../../src/errors.ts";
+import { defineHandler } from "../../../src/handler/define.ts";
+import { Keys } from "../../../src/store/keys.ts";
+import type { RegisteredQueue, Scripts, TickAnswer } from "../../../src/store/verbs/scripts.ts";
+
+const KEYS = new Keys("many", 2);
+const OWN = Array.from({ length: 120 }, (_, n) => `own${n}`);
+
+const settings = (queue: string, leaseMs: number) => ({
+  ...settingsOf(defineHandler({ queue, run: () => undefined }), readConfig({})),
+  leaseMs,
+});
+const registered = (queue: string, silentMs: number, leaseMs: number | null = 60_000): RegisteredQueue => ({
+  ...{ queue, silentMs, leaseMs, maxLost: 3, keepMs: 1, tombstoneMs: 1, deadMs: 1 },
+});
+const NOTHING: TickAnswer = { promoted: 0, nextMs: null, lost: [], late: [], held: false, waiting: [] };
+
+describe("the tick of a partition with many queues", () => {
+  /** The queues of each call for a tick. */
+  let ticked: string[][];
+  /** The queues of each call that registers them, and whether it is the last. */
+  let registrations: { queues: number; last: boolean }[];
+  /** By partition. */
+  let others: Readonly<Record<string, readonly RegisteredQueue[]>>;
+  let answer: (queues: readonly string[]) => TickAnswer | Promise<never>;
+  let found: string[];
+  let tick: Tick;
+  beforeEach(() => {
+    [ticked, registrations, found] = [[], [], []];
+    others = {};
+    answer = () => NOTHING;
+    const scripts = {
+      tick: async (_tag: string, queues: readonly { queue: string }[]) => {
+        ticked.push(queues.map(({ queue }) => queue));
+        return { ...(await answer(queues.map(({ queue }) => queue))), nowMs: 1 };
+      },
+      register: async (tag: string, queues: readonly unknown[], deleteAfterMs: number | null) => {
+        registrations.push({ queues: queues.length, last: deleteAfterMs !== null });
+        return deleteAfterMs === null ? [] : [...OWN.map((queue) => registered(queue, 0)), ...(others[tag] ?? [])];
+      },
+    };
+    const own = new Map(OWN.map((queue, n) => [queue, settings(queue, 5000 + n)]));
+    tick = new Tick(scripts as unknown as Scripts, KEYS, own, (queue) => found.push(queue));
+  });
+
+  it("takes several calls, which do all that is due in any of them", async () => {
+    others = { [KEYS.tag(0)]: [registered("other", 7)] };
+    const lost = { queue: "own1", id: "l", worker: "w", losses: 1, fate: "waiting" } as const;
+    const late = { queue: "own1", id: "d", verdict: "canceled", reason: "deadline" } as const;
+    answer = (queues) => {
+      if (queues.includes("own0")) return { ...NOTHING, promoted: 2, nextMs: 900, waiting: ["own0"] };
+      if (queues.includes("own50")) return { ...NOTHING, promoted: 3, nextMs: 400, lost: [lost], late: [late] };
+      return { ...NOTHING, held: true, waiting: ["other"] };
+    };
+    expect(await tick.run(0)).to.deep.equal({
+      ...{ promoted: 5, nextMs: 400, lost: [lost], late: [late], held: true, waiting: ["own0", "other"] },
+      shortestLeaseMs: 5000,
+    });
+    expect(ticked.map((queues) => queues.length)).to.deep.equal([50, 50, 21]);
+    expect(ticked.flat()).to.deep.equal([...OWN, "other"]);
+    expect(await tick.queuesOf(0)).to.deep.equal([...OWN, "other"]);
+  });
+
+  it("has nothing to wait for if nothing is due", async () => {
+    expect(await tick.run(0)).to.include({ nextMs: null, promoted: 0, held: false });
+  });
+
+  it("registers its own queues in batches, once in a while in each partition, and learns of the others", async () => {
+    others = {
+      [KEYS.tag(0)]: [registered("near", 40), registered("both", 10, null)],
+      [KEYS.tag(1)]: [registered("both", 5, null)],
+    };
+    for (const partition of [0, 0, 1]) await tick.run(partition);
+    const once = [
+      { queues: 100, last: false },
+      { queues: 20, last: true },
+    ];
+    expect(registrations).to.deep.equal([...once, ...once]);
+    expect(found).to.deep.equal(["near", "both", "both"]);
+    expect([...tick.others]).to.deep.equal([
+      ["near", 40],
+      ["both", 5],
+    ]);
+  });
+
+  it("says in which partitions the store refuses writes, until it takes them again or is away", async () => {
+    const refused = () => Promise.reject(new ProblemError("store-unavailable", "OOM command not allowed"));
+    const run = (partition: number) =>
+      tick.run(partition).then(
+        () => "done",
+        () => "failed",
+      );
+    const refusing = () => [...tick.refusals.keys()];
+    answer = refused;
+    expect([await run(0), await run(1), refusing()]).to.deep.equal(["failed", "failed", [0, 1]]);
+    expect(tick.refusals.get(0)).to.include("memory");
+    answer = () => NOTHING;
+    expect([await run(0), refusing()]).to.deep.equal(["done", [1]]);
+    answer = () => Promise.reject(new Error("away"));
+    expect([await run(1), refusing()]).to.deep.equal(["failed", []]);
+  });
+});
