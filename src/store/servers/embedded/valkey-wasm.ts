@@ -198,6 +198,11 @@ export class ValkeyWasm {
   #write(fd: number, at: number, length: number): number {
     const connection = this.#connections.get(fd);
     if (connection === undefined || connection.ended) return -1;
+    // Valkey writes a reply in many small parts, which are sent together.
+    if (connection.socket.writableCorked === 0) {
+      connection.socket.cork();
+      process.nextTick(() => connection.socket.uncork());
+    }
     // A copy, since Valkey reuses the memory after this returns.
     const sent = connection.socket.write(Buffer.from(this.#memory().subarray(at, at + length)));
     connection.full = !sent;
