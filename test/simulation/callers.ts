@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Engine } from "../../src/engine/engine.ts";
 import { ProblemError } from "../../src/errors.ts";
 import { attemptsOf } from "../../src/http/task/documents/timeline.ts";
+import { withTimeout } from "../../src/net/with-timeout.ts";
 import { isOutcome, type State } from "../../src/task.ts";
 import type { Call } from "../chaos/history/history.ts";
 import { type GivenSubmission, submissionOf } from "../shared/submission.ts";
@@ -11,8 +12,10 @@ import type { Work, World } from "./world.ts";
 const PATIENCE_MS = 10_000;
 /** Pause before a call without a clear answer is repeated, ms. */
 const AGAIN_MS = 500;
+/** How often a caller looks whether its task has ended, ms. */
+const LOOK_MS = 5000;
 /** Mean time between two arrivals, ms; and how many come at once. */
-const ARRIVAL_MS = 8000;
+const ARRIVAL_MS = 2700;
 const BURST = 30;
 const KEYS = 4;
 
@@ -80,7 +83,7 @@ export class Callers {
         isRetried = true;
         await this.#insist((engine) => engine.tasks.retry(subject.id));
       } else if (isOutcome(seen.state)) break;
-      await delay(2000);
+      await delay(LOOK_MS);
     }
     for (const last of ["timeline", "collect"] as const)
       while ((await this.#ask(last, subject)).outcome !== "ok") await delay(AGAIN_MS);
@@ -146,8 +149,12 @@ export class Callers {
     const { api, time } = this.#world;
     const { engine } = api;
     if (!engine) return Promise.reject(new Error("connection refused"));
-    const late = new Error("no answer");
-    return Promise.race([time.in(api.process, () => ask(engine)), delay(PATIENCE_MS).then(() => Promise.reject(late))]);
+    const late = () => new Error("no answer");
+    return withTimeout(
+      PATIENCE_MS,
+      time.in(api.process, () => ask(engine)),
+      late,
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Machine, World } from "./world.ts";
 
 /** Mean time between two faults, ms. */
-const PAUSE_MS = 30_000;
+const PAUSE_MS = 9000;
 /** How wrong the store's clock is at most, ms. */
 const LONGEST_JUMP_MS = 3_600_000;
 
@@ -17,12 +17,8 @@ const FAULTS: Readonly<Record<string, (world: World, machine: Machine) => Promis
     await machine.stop();
     machine.start();
   },
-  pause: async ({ time, chance }, { process }) => {
-    process.pausedUntil = time.nowMs + chance() ** 2 * 20_000;
-  },
-  "pause of the store": async ({ time, chance, store }) => {
-    store.process.pausedUntil = time.nowMs + chance() ** 2 * 8000;
-  },
+  pause: async ({ time, chance }, { process }) => time.pause(process, chance() ** 2 * 20_000),
+  "pause of the store": async ({ time, chance, store }) => time.pause(store.process, chance() ** 2 * 8000),
   "cut connections": async ({ network, chance }, { process }) => network.cut(process, chance()),
   "silent connections": async ({ network, chance }, { process }) => network.silence(process, chance()),
   isolation: async ({ network, chance }, { process }) => network.isolate(process, chance() * 15_000),

@@ -35,6 +35,11 @@ class Socket extends Duplex {
     done();
   }
 
+  /** What is written at once is one packet. */
+  override _writev(chunks: { chunk: Buffer }[], done: () => void): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), "", done);
+  }
+
   override _final(done: () => void): void {
     this.link?.carry(this, (to) => to.push(null));
     done();

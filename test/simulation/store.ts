@@ -27,10 +27,15 @@ export class SimulatedStore {
     const { WASI } = wasi;
     wasi.WASI = class extends WASI {
       #memory: { readonly buffer: ArrayBuffer } | undefined;
+      #view = new DataView(new ArrayBuffer(0));
 
       constructor(options: ConstructorParameters<typeof WASI>[0]) {
         super(options);
-        const view = () => new DataView(this.#memory?.buffer ?? new ArrayBuffer(0));
+        const view = () => {
+          // The buffer is replaced when the memory grows.
+          if (this.#memory && this.#memory.buffer !== this.#view.buffer) this.#view = new DataView(this.#memory.buffer);
+          return this.#view;
+        };
         Object.assign(this.wasiImport, {
           clock_time_get: (clock: number, _: bigint, at: number) => {
             view().setBigUint64(at, store.#clockNs(clock), true);
@@ -59,7 +64,8 @@ export class SimulatedStore {
     const fail = (error: unknown) => {
       throw error;
     };
-    await this.#time.in(this.process, () => new ValkeyWasm("", { onEnd: fail, onBusy: () => {} }).start());
+    this.#time.enter(this.process);
+    await new ValkeyWasm("", { onEnd: fail, onBusy: () => {} }).start();
     wasi.WASI = WASI;
     syncBuiltinESMExports();
   }

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
@@ -57,7 +56,8 @@ class Timer {
  */
 export class VirtualTime {
   readonly #chance: () => number;
-  readonly #process = new AsyncLocalStorage<Process>();
+  /** Undefined while nothing of the simulation runs. */
+  #process: Process | undefined;
   /** A binary heap. */
   readonly #due: Timer[] = [];
   #nowMs = 0;
@@ -81,14 +81,27 @@ export class VirtualTime {
 
   /** The process whose code is running. */
   get process(): Process {
-    const process = this.#process.getStore();
-    if (!process) throw new Error("this runs in no process of the simulation");
-    return process;
+    if (!this.#process) throw new Error("this runs in no process of the simulation");
+    return this.#process;
   }
 
-  /** Runs something in a process, with all timers and promises that follow from it. */
-  in<T>(process: Process, work: () => T): T {
-    return this.#process.run(process, work);
+  /** Before the simulation begins: says whose code runs from now on. */
+  enter(process: Process): void {
+    this.#process = process;
+  }
+
+  /** Runs something in another process. Its end is an event of the process that asked for it, which never comes if the other one dies. */
+  in<T>(process: Process, work: () => Promise<T>): Promise<T> {
+    const asking = this.process;
+    return new Promise((resolve, reject) => {
+      const end = (run: () => void) => this.plan(asking, 0, run);
+      this.plan(process, 0, () => {
+        work().then(
+          (value) => end(() => resolve(value)),
+          (error: unknown) => end(() => reject(error)),
+        );
+      });
+    });
   }
 
   /** Schedules something in a process after a delay. */
@@ -101,6 +114,11 @@ export class VirtualTime {
     const timer = new Timer(process, run, everyMs);
     this.#add(timer, at);
     return timer;
+  }
+
+  /** Lets the events of a process wait for a while. Never less than before: what waits already would be overtaken. */
+  pause(process: Process, forMs: number): void {
+    process.pausedUntil = Math.max(process.pausedUntil, this.#nowMs + forMs);
   }
 
   /** Lets time pass until something is done. @throws Error if nothing is due any more, or it is not done in time */
@@ -116,6 +134,7 @@ export class VirtualTime {
     const lastMs = this.#nowMs + limitMs;
     for (let at = this.#nowMs, sinceMs = 0; ; sinceMs = at === this.#nowMs ? sinceMs + 1 : 0, at = this.#nowMs) {
       await new Promise<void>((resolve) => turn(resolve));
+      this.#process = undefined;
       if (failure) throw failure.error;
       if (isDone) return;
       if (sinceMs > MAX_TURNS_AT_ONCE) throw new Error("an endless loop without a pause");
@@ -127,15 +146,25 @@ export class VirtualTime {
     }
   }
 
+  /** Promises that this resolves continue in the same process: those of other processes are only resolved by events of their own. */
   #fire(timer: Timer): void {
     const { process, run, everyMs } = timer;
-    if (!run || process.isDead) return;
-    // In the order in which they would have come.
-    if (process.pausedUntil > this.#nowMs) return this.#add(timer, process.pausedUntil);
     this.turns += 1;
     if (everyMs === undefined) timer.run = undefined;
-    this.#process.run(process, run);
+    this.#process = process;
+    run?.();
     if (everyMs !== undefined && timer.run) this.#add(timer, this.#nowMs + everyMs);
+  }
+
+  /** The next event that happens; that of a paused process comes later, in the order in which it would have come. */
+  #next(): Timer | undefined {
+    for (let next = this.#take(); next; next = this.#take()) {
+      const { run, process } = next;
+      if (!run || process.isDead) continue;
+      if (process.pausedUntil <= next.at) return next;
+      this.#add(next, process.pausedUntil);
+    }
+    return undefined;
   }
 
   #add(timer: Timer, at: number): void {
@@ -152,7 +181,7 @@ export class VirtualTime {
     due[place] = timer;
   }
 
-  #next(): Timer | undefined {
+  #take(): Timer | undefined {
     const due = this.#due;
     const [first] = due;
     const last = due.pop();
@@ -218,7 +247,7 @@ export class VirtualTime {
     performance.now = () => time.#nowMs;
     Object.defineProperty(performance, "timeOrigin", { value: EPOCH_MS, configurable: true });
     // Names of workers contain them.
-    Object.defineProperty(process, "pid", { get: () => time.#process.getStore()?.pid, configurable: true });
+    Object.defineProperty(process, "pid", { get: () => time.#process?.pid, configurable: true });
     os.hostname = () => "simulated";
     Math.random = this.#chance;
     Object.assign(crypto, { randomBytes: bytes, randomUUID: () => uuidOf(bytes(16).toString("hex")) });

@@ -136,6 +136,7 @@ export class World {
     this.time.install();
     this.network.install();
     await this.store.start();
+    this.time.enter(this.supervisor);
     const roles = [["api", "api"] as const, ["worker", "worker-a"] as const, ["worker", "worker-b"] as const];
     this.machines = roles.map(([role, name]) => new Machine(this, role, name));
   }
