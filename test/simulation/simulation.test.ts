@@ -31,8 +31,8 @@ describe("a simulated deployment", function () {
 
   for (const plant of ["fence-not-checked", "lost-zrem"])
     it(`breaks a promise with a mistake in the Lua: ${plant}`, async () => {
-      const { status, lines } = await simulate("--seed=1", "--seeds=20", `--plant=${plant}`);
+      const { status, lines } = await simulate("--seed=1", "--seeds=20", "--minutes=10", `--plant=${plant}`);
       expect(status, lines.join("\n")).to.equal(1);
-      expect(lines.at(-1)).to.match(/broken promises; again: npm run simulate -- --seed \d+ --plant /);
+      expect(lines.at(-1)).to.match(/broken promises; again: npm run simulate -- --seed \d+ --minutes 10 --plant /);
     });
 });
