@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { GroupInspection } from "../../../engine/groups/group-inspection.ts";
 import { GroupWatchers } from "../../../engine/watching/group-watchers.ts";
 import { messageOf } from "../../../errors.ts";
-import { oneParameter, readParameter } from "../../../wire/parameter.ts";
+import { readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-log.ts";
 import { sendTexts } from "../../batches/send-texts.ts";
@@ -16,6 +16,7 @@ import { parsePrefer } from "../../headers/prefer.ts";
 import { groupRetryAfterS, setRetryAfter } from "../../headers/retry-after.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { EventStreams } from "../../live/event-streams.ts";
+import { isAnsweredWithoutEvents, lastEventId } from "../../live/last-event.ts";
 import { longPoll, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { replyGroupPage } from "../../pages/group/group-page.ts";
@@ -97,17 +98,8 @@ async function follow(
   streams: EventStreams,
   seen: GroupInspection,
 ): Promise<void> {
-  const known = ctx.get("Last-Event-ID") || (oneParameter(searchOf(ctx), "lastEventId") ?? "");
-  if (hasEnded(seen) && known === groupVersion(seen)) {
-    // The client has received the last event: 204 stops an EventSource from reconnecting (WHATWG HTML §9.2.3).
-    ctx.status = 204;
-    return;
-  }
-  if (ctx.method === "HEAD") {
-    ctx.type = "text/event-stream";
-    ctx.status = 200;
-    return;
-  }
+  const known = lastEventId(ctx);
+  if (isAnsweredWithoutEvents(ctx, hasEnded(seen) && known === groupVersion(seen))) return;
   api.streams.add(ctx);
   await followGroup(ctx, watchers, streams, seen);
 }
