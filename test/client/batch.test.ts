@@ -1,25 +1,11 @@
-import path from "node:path";
 import { expect } from "chai";
 import { PaihaoClient, type Verdict } from "paihao/client";
-import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
-import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { failure } from "./failure.ts";
+import { proxiedClient } from "./proxied-client.ts";
 
 describe("a batch of the client", () => {
-  let server: TestServer;
-  let proxy: HttpProxy;
-  let client: PaihaoClient<typeof handlers>;
-  before(async () => {
-    server = await startServer({ HANDLERS: path.join(import.meta.dirname, "../fixtures/handlers/client") });
-  });
-  beforeEach(async () => {
-    proxy = await startHttpProxy(server.url);
-    client = new PaihaoClient<typeof handlers>({ url: proxy.url });
-  });
-  afterEach(() => proxy.stop());
-  after(() => server.stop());
+  const to = proxiedClient();
 
   const all = async (verdicts: AsyncIterable<Verdict>) => {
     const list: Verdict[] = [];
@@ -29,7 +15,7 @@ describe("a batch of the client", () => {
 
   it("gives a verdict for each input, in order, even if one is bad", async () => {
     const inputs = Array.from({ length: 1200 }, (_, n) => ({ name: n === 700 ? "" : `n${n}` }));
-    const verdicts = await all(client.batch("greet", inputs, { query: { lang: "en" }, priority: 5 }));
+    const verdicts = await all(to.client.batch("greet", inputs, { query: { lang: "en" }, priority: 5 }));
     expect(verdicts.map(({ line }) => line)).to.deep.equal(inputs.map((_, n) => n));
     const bad = verdicts.filter(({ problem }) => problem);
     expect(bad).to.have.length(1);
@@ -37,9 +23,9 @@ describe("a batch of the client", () => {
     expect(bad[0]?.problem?.errors?.[0]?.pointer).to.equal("#/name");
     const last = verdicts.at(-1);
     if (!last || last.problem) throw new Error("refused");
-    expect(await client.result(last.id)).to.deep.include({ greeting: "Hello, n1199", query: { lang: "en" } });
-    expect(proxy.seen.filter(({ url }) => url.includes("/batches"))).to.have.length(3);
-    expect(await all(client.batch("greet", []))).to.deep.equal([]);
+    expect(await to.client.result(last.id)).to.deep.include({ greeting: "Hello, n1199", query: { lang: "en" } });
+    expect(to.proxy.seen.filter(({ url }) => url.includes("/batches"))).to.have.length(3);
+    expect(await all(to.client.batch("greet", []))).to.deep.equal([]);
   });
 
   it("is submitted as its inputs come", async () => {
@@ -49,7 +35,7 @@ describe("a batch of the client", () => {
       await more.promise;
       yield { name: "second" };
     }
-    const verdicts = client.batch("greet", inputs());
+    const verdicts = to.client.batch("greet", inputs());
     const first = await verdicts.next();
     expect(first.value).to.have.property("line", 0);
     more.resolve();
@@ -58,24 +44,24 @@ describe("a batch of the client", () => {
   });
 
   it("sends inputs without a verdict again, and runs nothing twice", async () => {
-    const before = (await server.send("/v1/queues/nothing/finished")).json.items.length;
+    const before = (await to.server.send("/v1/queues/nothing/finished")).json.items.length;
     let sent = 0;
-    proxy.treat(({ url }) => {
+    to.proxy.treat(({ url }) => {
       if (!url.includes("/batches")) return "pass";
       sent += 1;
       return sent === 1 ? "lose" : sent === 2 ? "break" : "pass";
     });
-    const verdicts = await all(client.batch("nothing", Array(100).fill(null)));
+    const verdicts = await all(to.client.batch("nothing", Array(100).fill(null)));
     expect(sent).to.equal(3);
     const ids = verdicts.map((verdict) => (verdict.problem ? "" : verdict.id));
     expect(new Set(ids).size).to.equal(100);
-    for (const id of ids) await client.result(id);
-    const after = (await server.send("/v1/queues/nothing/finished?limit=200")).json.items.length;
+    for (const id of ids) await to.client.result(id);
+    const after = (await to.server.send("/v1/queues/nothing/finished?limit=200")).json.items.length;
     expect(after - before).to.equal(100);
   });
 
   it("throws if the queue refuses all inputs, and stops with its reader and its signal", async () => {
-    const untyped = new PaihaoClient({ url: server.url });
+    const untyped = new PaihaoClient({ url: to.server.url });
     expect(await failure(all(untyped.batch("no-such-queue", [1])))).to.include({ code: "unknown-queue" });
     let given = 0;
     let closed = false;
@@ -86,11 +72,11 @@ describe("a batch of the client", () => {
         closed = true;
       }
     }
-    for await (const { line } of client.batch("greet", endless())) if (line === 3) break;
+    for await (const { line } of to.client.batch("greet", endless())) if (line === 3) break;
     expect(closed).to.equal(true);
     expect(given).to.be.below(1100);
     const abort = new AbortController();
-    const aborted = client.batch("greet", endless(), { signal: abort.signal });
+    const aborted = to.client.batch("greet", endless(), { signal: abort.signal });
     await aborted.next();
     abort.abort(new Error("enough"));
     expect(String(await failure(all(aborted)))).to.equal("Error: enough");

@@ -1,38 +1,25 @@
-import path from "node:path";
 import { expect } from "chai";
-import { PaihaoClient, type PaihaoError } from "paihao/client";
-import type * as handlers from "../fixtures/handlers/client/handlers.ts";
-import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
-import { startServer, type TestServer } from "../helpers/http/server.ts";
+import type { PaihaoError } from "paihao/client";
+import { proxiedClient } from "./proxied-client.ts";
 
 describe("a group that the client submits", () => {
-  let server: TestServer;
-  let proxy: HttpProxy;
-  let client: PaihaoClient<typeof handlers>;
-  before(async () => {
-    server = await startServer({ HANDLERS: path.join(import.meta.dirname, "../fixtures/handlers/client") });
-  });
-  beforeEach(async () => {
-    proxy = await startHttpProxy(server.url);
-    client = new PaihaoClient<typeof handlers>({ url: proxy.url });
-  });
-  afterEach(() => proxy.stop());
-  after(() => server.stop());
+  const to = proxiedClient();
 
   /** The results of a group, once all of its tasks have ended. */
   const resultsOf = async (id: string) => {
-    const lines = await (await client.request(`/v1/groups/${id}/results?follow=true`)).text();
+    const lines = await (await to.client.request(`/v1/groups/${id}/results?follow=true`)).text();
     return lines
       .split("\n")
       .filter(Boolean)
       .map((line) => JSON.parse(line) as { state: string; data: { greeting: string } });
   };
-  const stateOf = async (id: string) => (await (await client.request(`/v1/groups/${id}`)).json()) as { state: string };
+  const stateOf = async (id: string) =>
+    (await (await to.client.request(`/v1/groups/${id}`)).json()) as { state: string };
 
   it("has each input once, in order, although answers are lost, and is closed", async () => {
     const names = Array.from({ length: 700 }, (_, n) => (n === 600 ? "" : `n${n}`));
     let batches = 0;
-    proxy.treat(({ url }) => {
+    to.proxy.treat(({ url }) => {
       if (!url.includes("/batches")) return "pass";
       batches += 1;
       if (batches === 1) return "lose";
@@ -41,7 +28,7 @@ describe("a group that the client submits", () => {
       return batches < 6 && !url.includes("open=true") ? "lose" : "pass";
     });
     const inputs = names.map((name) => ({ name }));
-    const { id, refused } = await client.group("greet", inputs);
+    const { id, refused } = await to.client.group("greet", inputs);
     expect(refused.map(({ line }) => line)).to.deep.equal([600]);
     const results = await resultsOf(id);
     expect(results.map(({ data }) => data.greeting)).to.deep.equal(
@@ -52,13 +39,13 @@ describe("a group that the client submits", () => {
   });
 
   it("may be empty, and has the id that is wanted", async () => {
-    expect(await client.group("greet", [], { id: "none" })).to.deep.equal({ id: "none", refused: [] });
+    expect(await to.client.group("greet", [], { id: "none" })).to.deep.equal({ id: "none", refused: [] });
     expect(await stateOf("none")).to.include({ state: "done", total: 0 });
   });
 
   it("is refused under the id of a closed one", async () => {
-    await client.group("greet", [{ name: "Ada" }], { id: "taken" });
-    const error = await client
+    await to.client.group("greet", [{ name: "Ada" }], { id: "taken" });
+    const error = await to.client
       .group("greet", [{ name: "Bob" }], { id: "taken" })
       .catch((thrown: PaihaoError) => thrown);
     expect(error).to.include({ code: "id-conflict" });
