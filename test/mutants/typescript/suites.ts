@@ -137,5 +137,11 @@ export const SUITES: readonly Suite[] = [
     tests: ofWorkers("sandbox/in-process", "sandbox/sandbox", "sandbox/result", "results", "batches"),
   },
   { files: "src/workers/undo.ts", tests: ["test/workers/undo"] },
-  { files: "src/workers/", tests: ofWorkers("call-times", "drain", "results", "signals", "slots", "ticker") },
+  {
+    files: "src/workers/",
+    tests: [
+      ...ofWorkers("breaker-report", "call-times", "heartbeat", "lease-renewer", "returns", "ticks"),
+      ...ofWorkers("results", "slots", "drain", "deadline"),
+    ],
+  },
 ];

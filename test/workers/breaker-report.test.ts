@@ -1,0 +1,49 @@
+import { expect } from "chai";
+import type { Engine } from "../../src/engine/engine.ts";
+import type { TargetState } from "../../src/handler/gateway/target-state.ts";
+import type { BreakerVerdict } from "../../src/store/verbs/scripts.ts";
+import { reportToBreaker } from "../../src/workers/breaker-report.ts";
+import { attemptOf } from "../helpers/attempt.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
+
+describe("what an attempt reports to the circuit breaker of its queue", () => {
+  const report = async (verdict: BreakerVerdict | Error, state?: TargetState["state"], repeatable = true) => {
+    const noted: unknown[] = [];
+    const note = async (...args: unknown[]) => {
+      noted.push(args);
+      if (verdict instanceof Error) throw verdict;
+      return verdict;
+    };
+    const { log, messages } = recordingLog();
+    const attempt = attemptOf({ log });
+    const target = state && { state, reason: "refused", repeatable };
+    const engine = { breakers: { note } } as unknown as Engine;
+    const goesBack = await reportToBreaker(engine, attempt, target);
+    expect(noted).to.deep.equal([[attempt.lease, target]]);
+    return { goesBack, messages };
+  };
+
+  it("sends its task back to its place if the target is down and the request may be sent again", async () => {
+    for (const verdict of ["opened", "open"] as BreakerVerdict[]) {
+      for (const state of ["down", "unclear"] as const) {
+        expect((await report(verdict, state)).goesBack, `${verdict} ${state}`).to.equal(true);
+        expect((await report(verdict, state, false)).goesBack).to.equal(false);
+      }
+    }
+    expect((await report("closed", "down")).goesBack).to.equal(false);
+    for (const state of ["up", undefined] as const) expect((await report("opened", state)).goesBack).to.equal(false);
+  });
+
+  it("is logged when the circuit breaker opens or closes, and only then", async () => {
+    expect((await report("opened", "down")).messages).to.have.length(1);
+    expect((await report("recovered", "up")).messages).to.have.length(1);
+    for (const state of ["up", "down"] as const) expect((await report("closed", state)).messages).to.deep.equal([]);
+  });
+
+  it("does not matter for a result if the store is away; but a task is not sent back without it", async () => {
+    const away = new Error("refused");
+    const { goesBack, messages } = await report(away, "up");
+    expect([goesBack, messages.length]).to.deep.equal([false, 1]);
+    expect(await report(away, "down").catch((error: unknown) => error)).to.equal(away);
+  });
+});
