@@ -147,14 +147,16 @@ describe("a handler with batch", () => {
 
   it("is not called with an input that the schema refuses: only that task fails", async () => {
     const seen: unknown[][] = [];
+    const ids: string[][] = [];
     const handler = defineHandler({
       queue: "many",
       attempts: 1,
       concurrency: 1,
       input: z.number(),
       batch: { max: 3, wait: LONG },
-      run: (inputs) => {
+      run: (inputs, tasks) => {
         seen.push(inputs);
+        ids.push(tasks.map(({ id }) => id));
         return inputs.map((input) => -input);
       },
     });
@@ -163,7 +165,7 @@ describe("a handler with batch", () => {
     const [one = "", wrong = "", two = ""] = await submitAll([1, "two", 2]);
     expect([await shop.answer(one), await shop.answer(two)]).to.deep.equal([-1, -2]);
     expect((await shop.ended(wrong)).state).to.equal("failed");
-    expect(seen).to.deep.equal([[1, 2]]);
+    expect([seen, ids]).to.deep.equal([[[1, 2]], [[one, two]]]);
   });
 
   it("has the signal of a canceled task fire alone; one that has not begun is left out of the call", async () => {

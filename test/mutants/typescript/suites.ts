@@ -134,13 +134,20 @@ export const SUITES: readonly Suite[] = [
   { files: "src/workers/batch-call", tests: ofWorkers("batch-calls", "batches") },
   {
     files: "src/workers/sandbox/",
-    tests: ofWorkers("sandbox/in-process", "sandbox/sandbox", "sandbox/result", "results", "batches"),
+    tests: ofWorkers(
+      "sandbox/in-process",
+      "sandbox/executors",
+      "sandbox/sandbox",
+      "sandbox/result",
+      "results",
+      "batches",
+    ),
   },
   { files: "src/workers/undo.ts", tests: ["test/workers/undo"] },
   {
     files: "src/workers/",
     tests: [
-      ...ofWorkers("breaker-report", "call-times", "heartbeat", "lease-renewer", "returns", "ticks"),
+      ...ofWorkers("breaker-report", "call-times", "heartbeat", "lease-renewer", "returns", "runner", "tick-pauses"),
       ...ofWorkers("results", "slots", "drain", "deadline"),
     ],
   },

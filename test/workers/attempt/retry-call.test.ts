@@ -1,12 +1,14 @@
-import { mock } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import { ProblemError } from "../../../src/errors.ts";
 import { retryCall } from "../../../src/workers/attempt/retry-call.ts";
+import { type FakeTime, fakeTime } from "../../helpers/fake-time.ts";
 
 describe("a call to the store that fails", () => {
-  beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
-  afterEach(() => mock.timers.reset());
+  let time: FakeTime;
+  beforeEach(() => {
+    time = fakeTime();
+  });
+  afterEach(() => time.end());
 
   /** Makes a call whose tries fail with these errors, the last one with all that follow. */
   const make = async (errors: readonly Error[], done: () => boolean = () => false) => {
@@ -17,17 +19,9 @@ describe("a call to the store that fails", () => {
       if (error) throw error;
       return "answered";
     };
-    let over = false;
-    const end = retryCall(call, { done, onFailure: (error) => seen.failures.push(error) })
-      .catch((error: unknown) => error)
-      .finally(() => {
-        over = true;
-      });
-    while (!over) {
-      mock.timers.tick(2000);
-      await turn();
-    }
-    return { seen, end: await end };
+    const answered = retryCall(call, { done, onFailure: (error) => seen.failures.push(error) });
+    const end: unknown = await time.settle(answered.catch((error: unknown) => error));
+    return { seen, end };
   };
   const away = new ProblemError("store-unavailable");
 

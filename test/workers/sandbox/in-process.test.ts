@@ -98,3 +98,20 @@ describe("a handler that ignores its signal in the worker's process", () => {
     expect(seen).to.deep.equal({ overdue: 0, stuck: 0 });
   });
 });
+
+describe("the service time of a call with several tasks", () => {
+  const untimed = async (answers: readonly unknown[]) => {
+    const executor = new InProcess({ limits: LIMITS, drainTimeoutMs: 0, onStuck: () => undefined });
+    const options = { queue: "jobs", batch: { max: answers.length, wait: 0 }, run: () => [...answers] };
+    const attempts = answers.map((_, n) => attemptOf({ task: { id: `task-${n}` } }));
+    for (const [n, attempt] of attempts.entries()) attempt.waitedMs = 10.2 * (attempts.length - n - 1);
+    await Promise.all(executor.executeBatch(attempts, defineHandler(options as never) as Handler));
+    return attempts.map((attempt) => attempt.untimed);
+  };
+
+  it("is that of the one that succeeded and had waited least; what that had waited does not count", async () => {
+    expect(await untimed([1, 2, new Error("no")])).to.deep.equal(["all", 10, "all"]);
+    expect(await untimed([1, 2, 3])).to.deep.equal(["all", "all", undefined]);
+    expect(await untimed([new Error("no"), new Error("no")])).to.deep.equal(["all", "all"]);
+  });
+});

@@ -1,0 +1,181 @@
+import { expect } from "chai";
+import type { HandlerEnd } from "../../src/engine/attempt/attempt-end.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import type { QueueSettings } from "../../src/engine/settings.ts";
+import { ProblemError } from "../../src/errors.ts";
+import { defineHandler, type Handler } from "../../src/handler/define.ts";
+import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { Attempt } from "../../src/workers/attempt/attempt.ts";
+import { Runner, type RunnerParts } from "../../src/workers/runner.ts";
+import { undoHandler } from "../../src/workers/undo.ts";
+import { attemptOf, LIMITS } from "../helpers/attempt.ts";
+import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
+
+const RESULT: HandlerEnd = { kind: "result", result: { status: 200, contentType: null, headers: {}, body: "" } };
+const ERROR: HandlerEnd = { kind: "error", error: { message: "no" } };
+const away = new ProblemError("store-unavailable");
+const plain = defineHandler({ queue: "jobs", run: () => undefined }) as Handler;
+
+/** What a run does with its handler, and what the store answers. */
+interface Given {
+  readonly task?: Partial<ReservedTask>;
+  readonly settings?: Partial<QueueSettings>;
+  readonly handler?: Handler;
+  readonly execute?: (attempt: Attempt) => HandlerEnd | Promise<HandlerEnd>;
+  /** The errors of the first calls that store the end. */
+  readonly errors?: Error[];
+  readonly inputOf?: () => Promise<Buffer | null>;
+  /** The verdict of the circuit breaker. */
+  readonly breaker?: string;
+}
+
+describe("the run of a task", () => {
+  let time: FakeTime;
+  beforeEach(() => {
+    time = fakeTime();
+  });
+  afterEach(() => time.end());
+
+  /** Runs a task until nothing more happens; returns what happened. */
+  const run = async (given: Given = {}) => {
+    const { execute = () => RESULT, errors = [] } = given;
+    const events: string[] = [];
+    const held = new Set<Attempt>();
+    const failures: { kind: string; error: string }[] = [];
+    const store = (name: string) => async (_: unknown, what: unknown) => {
+      events.push(name);
+      const error = errors.shift();
+      if (error) throw error;
+      if (name === "fail") failures.push(what as { kind: string; error: string });
+      return "ok";
+    };
+    const engine = {
+      leases: { complete: store("complete"), fail: store("fail"), release: store("release"), lose: store("lose") },
+      breakers: { note: async () => given.breaker },
+      metrics: { attempts: { observe: (_ms: number, _queue: string, how: string) => events.push(`counted ${how}`) } },
+      tasks: { inputOf: given.inputOf },
+      steps: { all: async () => new Map([["a", { undo: "due" }]]) },
+    } as unknown as Engine;
+    const { log } = recordingLog();
+    const executor = {
+      execute: (attempt: Attempt) => {
+        events.push("executed");
+        attempt.begin();
+        return execute(attempt);
+      },
+    };
+    const runner = new Runner({
+      engine,
+      renewer: { hold: (one: Attempt) => held.add(one), drop: (one: Attempt) => held.delete(one) },
+      executors: { of: () => executor },
+      ...{ log, tracing: undefined, limits: LIMITS },
+    } as unknown as RunnerParts);
+    const { task, settings } = attemptOf({ task: { ...given.task }, settings: { ...given.settings } });
+    const place = { settled: () => events.push("settled"), over: () => events.push("over") };
+    runner.run(task, given.handler ?? plain, settings, { takenAt: performance.now(), place });
+    await time.pass(5000);
+    return { events, failures, held: held.size };
+  };
+  /** Stops the attempt for this reason before its handler ends. */
+  const stopped = (cause: Parameters<Attempt["abort"]>[0], end: HandlerEnd) => (attempt: Attempt) => {
+    attempt.abort(cause);
+    return end;
+  };
+
+  it("frees its slot before its end is stored, and is over after that", async () => {
+    const { events, held } = await run({ errors: [away, away] });
+    const stored = ["complete", "complete", "complete"];
+    expect(events).to.deep.equal(["executed", "counted result", "settled", ...stored, "over"]);
+    expect(held).to.equal(0);
+    const later = await run({ execute: async () => ERROR });
+    expect(later.events).to.deep.equal(["executed", "counted error", "settled", "fail", "over"]);
+  });
+
+  it("is over although its end cannot be stored, if the task goes back to the line anyway", async () => {
+    for (const cause of ["lease-lost", "shutdown"] as const) {
+      const errors = [away, away];
+      const execute = async (attempt: Attempt) => {
+        setTimeout(() => attempt.abort(cause), 50);
+        return RESULT;
+      };
+      const { events, held } = await run({ errors, execute });
+      expect(events.slice(-3), cause).to.deep.equal(["complete", "complete", "over"]);
+      expect(held).to.equal(0);
+    }
+  });
+
+  it("stores nothing if it breaks in an unexpected way: the lease ends", async () => {
+    for (const execute of [
+      () => {
+        throw new Error("odd");
+      },
+      () => Promise.reject(new Error("odd")),
+    ]) {
+      const { events, held } = await run({ execute });
+      expect([events, held]).to.deep.equal([["executed", "settled", "over"], 0]);
+    }
+  });
+
+  it("ends as its handler does, unless that was asked to stop", async () => {
+    const ends: readonly (readonly [Given["execute"], string | undefined, string])[] = [
+      [() => ({ kind: "lost", how: "killed" }), "lose", "lost"],
+      [stopped("timeout", RESULT), "fail", "timeout"],
+      [stopped("canceled", RESULT), "complete", "canceled"],
+      [stopped("shutdown", RESULT), "complete", "result"],
+      [stopped("shutdown", ERROR), "release", "shutdown"],
+      [stopped("lease-lost", RESULT), undefined, "lease-lost"],
+    ];
+    for (const [execute, stored, counted] of ends) {
+      const { events } = await run({ ...(execute && { execute }) });
+      const expected = ["executed", `counted ${counted}`, "settled", ...(stored ? [stored] : []), "over"];
+      expect(events, counted).to.deep.equal(expected);
+    }
+  });
+
+  it("begins when a long input has been read; fails if it is gone, and is tried later if it cannot be read", async () => {
+    const task = { input: null };
+    const read = await run({ task, inputOf: async () => Buffer.from("1") });
+    expect(read.events[0]).to.equal("executed");
+    const gone = await run({ task, inputOf: async () => null });
+    expect(gone.events).to.deep.equal(["settled", "fail", "over"]);
+    expect(gone.failures.map(({ kind }) => kind)).to.deep.equal(["give-up"]);
+    const unread = await run({ task, inputOf: () => Promise.reject(away) });
+    expect(unread.events).to.deep.equal(["settled", "fail", "over"]);
+    expect(unread.failures.map(({ kind }) => kind)).to.deep.equal(["later"]);
+  });
+
+  it("goes back to its place if its target is down, and the circuit breaker says so", async () => {
+    const target = { state: "down", reason: "refused", repeatable: true } as const;
+    const execute = () => ({ ...ERROR, target });
+    const settings = { hasBreaker: true };
+    expect((await run({ settings, execute, breaker: "opened" })).events)
+      .to.include("release")
+      .and.not.include("fail");
+    expect((await run({ settings, execute, breaker: "closed" })).events)
+      .to.include("fail")
+      .and.not.include("release");
+    expect((await run({ execute, breaker: "opened" })).events).to.include("fail");
+  });
+
+  it("counts as failed if an undo kills its process; the last one names the steps that stand", async () => {
+    const handler = undoHandler(new Map([["jobs", plain]]));
+    const settings = { queue: handler.queue, attempts: 3 };
+    const execute = (): HandlerEnd => ({ kind: "lost", how: "killed" });
+    for (const [attempt, names] of [
+      [2, undefined],
+      [3, ["a"]],
+    ] as const) {
+      const task = { id: "task-1:undo:jobs", attempt };
+      const { failures } = await run({ handler, settings, execute, task });
+      expect(failures).to.have.length(1);
+      const [{ result, ...failure } = { result: { body: "{}" }, kind: "", error: "" }] = failures as unknown as {
+        readonly kind: string;
+        readonly error: string;
+        readonly result: { readonly body: string };
+      }[];
+      expect(failure).to.include({ kind: "retry", error: "killed" });
+      expect(JSON.parse(String(result.body)).steps).to.deep.equal(names);
+    }
+  });
+});
