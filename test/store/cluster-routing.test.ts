@@ -5,7 +5,7 @@ import { nodesOf } from "../../src/store/cluster-routing.ts";
 /** The slot of this tag is 12739, as the specification of Redis Cluster says. */
 const [TAG, SLOT] = ["{123456789}", 12739];
 const [A, B, C] = ["127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"];
-const PATIENT_MS = 30_000;
+const PATIENT_MS = 3000;
 
 /** A cluster that consists of its slot table and connections that are never opened. */
 class PaperCluster extends Cluster {

@@ -14,10 +14,7 @@ export async function finishedOf(
 ): Promise<Page> {
   const home = after === null ? -1 : keys.partitions === 1 ? 0 : await homes.find(after.id);
   const pages = await Promise.all(
-    keys.tags.map((tag, partition) => {
-      const side = partition === home ? "own" : partition < home ? "before" : "after";
-      return scripts.finished(tag, { queue, after, side, limit, filter });
-    }),
+    keys.tags.map((tag, partition) => scripts.finished(tag, { queue, after, same: partition > home, limit, filter })),
   );
   // Each partition keeps as many as the queue shows.
   const left = SHARED.maxFinished - pages.reduce((sum, { before }) => sum + before, 0);

@@ -69,8 +69,8 @@ interface FinishedRequest {
   readonly queue: string;
   /** The last place of the page before; null for the first page. */
   readonly after: Place | null;
-  /** Whether that task is in this partition, and if not, whether tasks here that ended in the same ms come after it. */
-  readonly side: "own" | "before" | "after";
+  /** Whether tasks here that ended in the same ms come after it, if it is in another partition. */
+  readonly same: boolean;
   readonly limit: number;
   readonly filter: Filter;
 }
@@ -97,13 +97,11 @@ interface SentPage extends SentFilter, Omit<PageRequest, "index" | "after" | "fi
   readonly id: string | undefined;
   readonly lastScore: number | string;
 }
-interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limit"> {
+interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "same" | "limit"> {
   /** When the last task of the page before ended, ms. */
   readonly ended: string | undefined;
-  /** The id of that task; left out if it is in another partition. */
+  /** The id of that task. */
   readonly id: string | undefined;
-  /** Whether tasks that ended in the same ms as a task of another partition come after it. */
-  readonly same: boolean;
 }
 
 const FILTER = names<SentFilter>("prefix", "caller", "key", "states", "beforeMs", "ageMs");
@@ -140,8 +138,8 @@ export const page = verb(
 export const finished = verb(
   { args: FINISHED, answer: FINISHED_PART, entry: ENTRY },
   (script) =>
-    async (tag: string, { queue, after, side, limit, filter }: FinishedRequest): Promise<FinishedPage> => {
-      const place = { ended: after?.score, id: side === "own" ? after?.id : undefined, same: side === "after" };
+    async (tag: string, { queue, after, same, limit, filter }: FinishedRequest): Promise<FinishedPage> => {
+      const place = { ended: after?.score, id: after?.id, same };
       const sent = { queue, ...place, limit, ...sentFilter(filter) };
       const { before, looked, entries, nowMs } = named(FINISHED_PART, await script.text(tag, written(FINISHED, sent)));
       return {

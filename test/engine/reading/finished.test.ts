@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
-import { storedKey } from "../../helpers/store/stored.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 
 describe("the latest outcomes of a queue", () => {
@@ -27,6 +27,18 @@ describe("the latest outcomes of a queue", () => {
     };
     const before = await now();
     await eventually(async () => (await now()) > before);
+  };
+  /** All that has ended so far did so in one millisecond. */
+  const allAtOnce = async () => {
+    const [seconds] = await t.redis.time();
+    const ms = `${seconds}000`;
+    for (const tag of t.keys.tags) {
+      const key = storedKey(tag, "finished");
+      const ids = (await t.redis.lrange(key, 0, -1)).map((entry) => entry.replace(/^\d+ /, ""));
+      await t.redis.unlink(key);
+      await t.redis.rpush(key, ...ids.map((id) => `${ms} ${id}`));
+      for (const id of ids) await t.redis.hset(storedKey(tag, "task", id), TASK.ended, ms);
+    }
   };
   let taken = 0;
   const take = async (id: string) => {
@@ -87,6 +99,7 @@ describe("the latest outcomes of a queue", () => {
     const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
     await Promise.all(ids.map((id) => t.submit({ id })));
     await Promise.all(ids.map((id) => t.engine.tasks.cancel(id, "jobs")));
+    await allAtOnce();
     const later = ["x", "y", "z"];
     await finish(later);
     for (const limit of [1, 3, 7, 200]) {

@@ -19,7 +19,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
   const ask = (request: string, verb: "ask" | "return" = "ask") =>
     t.scripts.breaker(tag, { queue: "jobs", request, leaseMs: LEASE_MS, verb });
   const note = (state: "up" | "down" | "unclear", request = "", reference = `t@${++references}`) =>
-    t.scripts.breakerReport(tag, { queue: "jobs", reference, state, reason: "ECONNREFUSED", request });
+    t.scripts.breakerReport(tag, { queue: "jobs", reference, state, reason: "connect ECONNREFUSED", request });
   const fail = async (times: number) => {
     const verdicts: string[] = [];
     for (let n = 0; n < times; n += 1) verdicts.push(await note("down"));
@@ -49,7 +49,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect(await note("down")).to.equal("opened");
     expect(await note("down")).to.equal("open");
     const { sinceMs, nextProbeMs, reason } = await open();
-    expect([nextProbeMs - sinceMs, reason]).to.deep.equal([firstProbeMs, "ECONNREFUSED"]);
+    expect([nextProbeMs - sinceMs, reason]).to.deep.equal([firstProbeMs, "connect ECONNREFUSED"]);
   });
 
   it("counts an attempt that is reported twice once, with the same answer", async () => {

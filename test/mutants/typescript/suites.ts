@@ -31,6 +31,7 @@ const CALLS = [
     "lost-workers/suspects.test.ts",
     "maintenance/dead-letters.test.ts",
     "maintenance/tick.test.ts",
+    "maintenance/verify.test.ts",
   ],
   ...["orphans.test.ts", "presence.test.ts", "results.test.ts"],
 ].map((path) => `test/engine/${path}`);
