@@ -125,7 +125,7 @@ export const SUITES: readonly Suite[] = [
   { files: "src/store/verbs/", tests: ["test/store/verbs", ...CALLS] },
   { files: "src/store/access.ts", tests: ["test/engine/opening/access.test.ts"] },
   { files: "src/store/data-version.ts", tests: ["test/engine/opening/data-version.test.ts"] },
-  { files: "src/store/standby.ts", tests: ["test/store/standby.test.ts", "test/workers/standby.test.ts"] },
+  { files: "src/store/standby.ts", tests: ["test/store/standby.test.ts", "test/store/standby-requests.test.ts"] },
   { files: "src/store/", tests: ROOT_OF_STORE },
   { files: "src/webhooks/", tests: ["test/webhooks"] },
   {
