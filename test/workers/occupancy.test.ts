@@ -1,0 +1,39 @@
+import { expect } from "chai";
+import { Occupancy } from "../../src/workers/occupancy.ts";
+
+describe("a worker's process that a suspect wants for itself", () => {
+  const opened = (occupancy: Occupancy) => new Promise<void>((resolve) => occupancy.onRelease(resolve));
+
+  it("begins nothing else until it is empty, and then until the suspect has ended", async () => {
+    let empty = 0;
+    const occupancy = new Occupancy(() => {
+      empty += 1;
+    });
+    occupancy.begin();
+    expect(occupancy.claim(), "claimed beside others").to.equal(false);
+    expect(occupancy).to.include({ closed: true, claimed: false });
+    occupancy.end();
+    expect(empty).to.equal(1);
+    expect(occupancy.claim()).to.equal(true);
+    expect(occupancy.claim(), "claimed twice").to.equal(false);
+    expect(occupancy).to.include({ closed: true, claimed: true });
+    const open = opened(occupancy);
+    occupancy.release();
+    await open;
+    expect(occupancy).to.include({ closed: false, claimed: false });
+  });
+
+  it("does not wait for a long handler for more than a moment, nor again soon after", async () => {
+    const occupancy = new Occupancy(() => undefined);
+    occupancy.begin();
+    const open = opened(occupancy);
+    occupancy.claim();
+    await open;
+    expect(occupancy.closed).to.equal(false);
+    occupancy.claim();
+    expect(occupancy.closed).to.equal(false);
+    // The long handler ends.
+    occupancy.end();
+    expect(occupancy.claim()).to.equal(true);
+  });
+});
