@@ -1,0 +1,140 @@
+import { expect } from "chai";
+import { problemResult } from "../../../src/engine/attempt/problem.ts";
+import type { Inspection } from "../../../src/engine/reading/inspect.ts";
+import { errorEntry } from "../../../src/errors.ts";
+import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
+import { doneDocument } from "../../../src/http/task/documents/done-document.ts";
+import { monitorDocument, problemMembers } from "../../../src/http/task/documents/monitor-document.ts";
+import type { Result } from "../../../src/task.ts";
+import { timestamp } from "../../../src/timestamp.ts";
+
+const ENDED_MS = Date.UTC(2030, 0, 31, 12);
+
+/** A task that has succeeded without a result that was read, but for what is given. */
+const taskOf = (given: Partial<Inspection> = {}): Inspection =>
+  ({
+    ...{ id: "a", queue: "jobs", state: "succeeded", nowMs: ENDED_MS + 1000, attempts: 1, result: null },
+    ...{ startedMs: ENDED_MS - 1000, finishedMs: ENDED_MS, expiresMs: ENDED_MS + 60_000, expired: false },
+    ...{ deleted: false, canceledBy: null, errorCode: null, progress: null, errors: [] },
+    snapshot: { queue: "jobs", running: 0, waiting: 0, samples: 0, meanMs: null },
+    ...given,
+  }) as unknown as Inspection;
+
+const resultOf = (text: string, contentType = "application/json"): Result => ({
+  ...{ status: 200, contentType, headers: {} },
+  body: Buffer.from(text),
+});
+const problemOf = (members: object): Result => ({
+  ...problemResult({ status: 422, ...members }),
+  body: Buffer.from(JSON.stringify({ status: 422, ...members })),
+});
+
+describe("the document of the event done", () => {
+  const doneOf = (seen: Inspection) => JSON.parse(doneDocument(seen, '{"id":"a"}'));
+
+  it("has a short JSON result, in one line", () => {
+    const text = doneDocument(taskOf({ result: resultOf('{\r\n"a":\n 1}') }), '{"id":"a"}');
+    expect(text).not.to.match(/[\r\n]/);
+    expect(JSON.parse(text)).to.deep.equal({ id: "a", result: { a: 1 } });
+  });
+
+  it("has no result that is long, or not JSON: it is collected", () => {
+    expect(doneOf(taskOf())).to.deep.equal({ id: "a" });
+    expect(doneOf(taskOf({ result: resultOf("a,b", "text/csv") }))).to.deep.equal({ id: "a" });
+  });
+
+  it("has the problem that collecting would answer", () => {
+    const common = { id: "a", queue: "jobs", finishedAt: timestamp(ENDED_MS) };
+    const canceled = doneOf(taskOf({ state: "canceled", canceledBy: "deadline" })).problem;
+    expect(canceled).to.include({ ...common, type: "/problems/canceled", state: "canceled", reason: "deadline" });
+    expect(doneOf(taskOf({ state: "canceled" })).problem).not.to.have.property("reason");
+    const expired = doneOf(taskOf({ expired: true })).problem;
+    expect(expired).to.include({ ...common, type: "/problems/expired", expiredAt: timestamp(ENDED_MS + 60_000) });
+    const failed = doneOf(taskOf({ state: "failed", result: problemOf({ title: "No", status: 422 }) })).problem;
+    expect(failed).to.include({ id: "a", queue: "jobs", state: "failed", status: 422, title: "No" });
+    const deleted = doneOf(taskOf({ deleted: true, result: resultOf("1") })).problem;
+    expect(deleted).to.include({ ...common, type: "/problems/deleted" });
+  });
+});
+
+describe("the error in a task's document", () => {
+  const errorOf = (given: Partial<Inspection>) => monitorDocument(taskOf(given), 1).error;
+
+  it("says why it was canceled", () => {
+    const codes = (["deadline", "abandoned", null] as const).map(
+      (canceledBy) => errorOf({ state: "canceled", canceledBy })?.code,
+    );
+    expect(codes).to.deep.equal(["deadline-passed", "abandoned", "canceled"]);
+    expect(errorOf({})).to.equal(null);
+  });
+
+  it("has the detail of the problem, else its title, else that of the code", () => {
+    const message = (members: object) => errorOf({ state: "failed", result: problemOf(members) })?.message;
+    expect(message({ title: "No", detail: "no car" })).to.equal("no car");
+    expect(message({ title: "No", detail: "" })).to.equal("No");
+    expect(message({ title: 1, detail: ["x"] }))
+      .to.be.a("string")
+      .and.not.equal("");
+    const late = errorOf({ state: "failed", errorCode: "task-timeout" });
+    expect(late?.code).to.equal("task-timeout");
+    expect(late?.message).to.equal(errorEntry("task-timeout").title);
+    expect(errorOf({ state: "failed", errorCode: "code-of-later" })?.message)
+      .to.be.a("string")
+      .and.not.equal("");
+  });
+
+  it("names the steps that were not undone, but takes no steps from a handler's problem", () => {
+    const result = problemOf({ title: "No", steps: ["pay", 7] });
+    expect(errorOf({ state: "failed", queue: INTERNAL_QUEUES.undo, result })?.steps).to.deep.equal(["pay", "7"]);
+    expect(errorOf({ state: "failed", result })).not.to.have.property("steps");
+    const other = problemOf({ title: "No", steps: "pay" });
+    expect(errorOf({ state: "failed", queue: INTERNAL_QUEUES.undo, result: other })).not.to.have.property("steps");
+  });
+
+  it("reads no members from a problem that is no object", () => {
+    for (const text of ["null", "7", '"x"', "{"]) expect(problemMembers(resultOf(text)), text).to.deep.equal({});
+  });
+});
+
+describe("the document of a task", () => {
+  const rels = (given: Partial<Inspection>) => monitorDocument(taskOf(given), 1).links.map(({ rel }) => rel);
+
+  it("links to the result while there is one", () => {
+    expect(rels({})).to.deep.equal(["self", "result", "delete"]);
+    expect(rels({ state: "failed" })).to.deep.equal(["self", "result", "delete"]);
+    expect(rels({ expired: true })).to.deep.equal(["self"]);
+    expect(rels({ state: "canceled" })).to.deep.equal(["self"]);
+    expect(rels({ state: "running" })).to.deep.equal(["self", "monitor", "events", "cancel"]);
+  });
+
+  it("signs the links that read, and no others", () => {
+    for (const state of ["running", "succeeded"] as const) {
+      for (const { href, method } of monitorDocument(taskOf({ state }), 1, { signature: "?signed" }).links) {
+        expect(href.endsWith("?signed"), `${state} ${method}`).to.equal(method === "GET");
+      }
+    }
+  });
+
+  it("has progress while it runs, if it is reported or can be estimated", () => {
+    const progressOf = (given: Partial<Inspection>) => monitorDocument(taskOf(given), 1).progress;
+    const snapshot = { ...taskOf().snapshot, samples: 20, meanMs: 4000 };
+    expect(progressOf({})).to.deep.equal({ percent: 100, message: null, estimated: false });
+    const progress = { percent: 40, message: "almost" };
+    expect(progressOf({ state: "running", progress, snapshot })).to.deep.equal({ ...progress, estimated: false });
+    const nowMs = ENDED_MS;
+    expect(progressOf({ state: "running", snapshot, nowMs })).to.deep.equal({
+      percent: 25,
+      message: null,
+      estimated: true,
+    });
+    expect(progressOf({ state: "running" })).to.equal(null);
+    expect(progressOf({ state: "running", startedMs: null, snapshot })).to.equal(null);
+    for (const state of ["waiting", "retrying", "failed"] as const)
+      expect(progressOf({ state, progress })).to.equal(null);
+  });
+
+  it("says when the result expires, which a canceled task does not have", () => {
+    expect(monitorDocument(taskOf(), 1).expiresAt).to.equal(timestamp(ENDED_MS + 60_000));
+    expect(monitorDocument(taskOf({ state: "canceled" }), 1).expiresAt).to.equal(null);
+  });
+});
