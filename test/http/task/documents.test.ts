@@ -5,6 +5,7 @@ import { errorEntry } from "../../../src/errors.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
 import { doneDocument } from "../../../src/http/task/documents/done-document.ts";
 import { monitorDocument, problemMembers } from "../../../src/http/task/documents/monitor-document.ts";
+import { pendingTask } from "../../../src/http/task/reply.ts";
 import type { Result } from "../../../src/task.ts";
 import { timestamp } from "../../../src/timestamp.ts";
 
@@ -136,5 +137,27 @@ describe("the document of a task", () => {
   it("says when the result expires, which a canceled task does not have", () => {
     expect(monitorDocument(taskOf(), 1).expiresAt).to.equal(timestamp(ENDED_MS + 60_000));
     expect(monitorDocument(taskOf({ state: "canceled" }), 1).expiresAt).to.equal(null);
+  });
+});
+
+describe("the Retry-After of a pending task", () => {
+  const snapshot = { ...taskOf().snapshot, meanMs: 4000 };
+  const retryAfter = (given: Partial<Inspection>) =>
+    pendingTask(taskOf({ presenceMs: null, eta: null, index: 0, nowMs: ENDED_MS, snapshot, ...given })).retryAfterS;
+
+  it("is what a task that runs still needs, as far as is known", () => {
+    expect(retryAfter({ state: "running" })).to.equal(3);
+    expect(retryAfter({ state: "running", startedMs: ENDED_MS - 9000 })).to.equal(1);
+    expect(retryAfter({ state: "running", startedMs: null })).to.equal(2);
+  });
+
+  it("does not count the time since the last attempt of a task that waits", () => {
+    const eta = { seconds: 5, low: 5, high: 5, basis: "history", samples: 9 } as const;
+    expect(retryAfter({ state: "waiting", eta })).to.equal(5);
+  });
+
+  it("is short enough for whoever must look to keep the task", () => {
+    const eta = { seconds: 200, low: 200, high: 200, basis: "history", samples: 9 } as const;
+    expect(retryAfter({ state: "waiting", eta, presenceMs: 10_000 })).to.be.within(1, 9);
   });
 });
