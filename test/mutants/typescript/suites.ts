@@ -41,6 +41,14 @@ const ROOT_OF_STORE = [
   ...["cluster-routing", "connection", "durability", "keys", "names", "notice", "pubsub", "result", "tls"],
 ].map((name) => `test/store/${name}.test.ts`);
 
+/** Tests of submissions that start no other process. */
+const SUBMIT = ["again", "fair", "keyed", "limit", "submit"].map((name) => `test/http/routes/submit/${name}.test.ts`);
+
+/** Those of test/http/task but for the actions, which take long. */
+const HTTP_TASK = ["access", "bad-records", "documents", "links", "result-headers"].map(
+  (name) => `test/http/task/${name}.test.ts`,
+);
+
 /** A file belongs to the first that fits. */
 export const SUITES: readonly Suite[] = [
   { files: "src/auth/", tests: ["test/auth", "test/http/security/keys.test.ts"] },
@@ -118,8 +126,11 @@ export const SUITES: readonly Suite[] = [
   },
   { files: "src/engine/", tests: ["test/engine"] },
   { files: "src/http/headers/", tests: ["test/http/headers"] },
-  { files: "src/http/submission/", tests: ["test/http/routes/submit", "test/http/batches", "test/http/contract"] },
-  { files: "src/http/task/", tests: ["test/http/task", "test/http/contract", "test/http/routes/tasks"] },
+  { files: "src/http/submission/refusal.ts", tests: ["test/http/submission"] },
+  { files: "src/http/submission/", tests: SUBMIT },
+  { files: "src/http/task/actions.ts", tests: ["test/http/task/actions.test.ts"] },
+  { files: "src/http/task/documents/", tests: ["test/http/task/documents.test.ts", "test/http/task/timeline.test.ts"] },
+  { files: "src/http/task/", tests: [...HTTP_TASK, "test/http/routes/tasks", "test/http/contract/headers.test.ts"] },
   { files: "src/net/", tests: ["test/net"] },
   { files: "src/store/library/", tests: ["test/store/library"] },
   { files: "src/store/verbs/", tests: ["test/store/verbs", ...CALLS] },
