@@ -6,7 +6,6 @@ local function take_back(call, id, undo)
   redis.call('ZREM', K.waiting(call, C.undoQueue), undo)
   redis.call('UNLINK', K.task(call, undo), K.input(call, undo))
   if redis.call('EXISTS', K.steps(call, undo)) == 1 then redis.call('RENAME', K.steps(call, undo), K.steps(call, id)) end
-  redis.call('HDEL', K.task(call, id), F.undoing)
 end
 
 -- The attempt that ended the task becomes one of its past attempts.

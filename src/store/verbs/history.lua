@@ -101,7 +101,6 @@ local function sample(call, queue, this, empty, before_empty)
       string.match(redis.call('LINDEX', history, 0) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) ')
   end
   last = tonumber(last or 0)
-  if last >= this - 1 and last <= this then return end
   if last > this then
     -- The clock was set back.
     redis.call('UNLINK', history)

@@ -37,13 +37,10 @@ local function agrees_waiting(call, heal, id, queue, limit, of_key)
   local found = redis.call('ZSCORE', K.startable(call, queue), id)
   if is_undecided(call, queue, tonumber(score)) then return true end
   local marked = stands and tonumber(stands) < 0 and not Keyed.is_counted(call, queue)
-  if stands and not marked and tonumber(stands) ~= Keyed.place_by_arrival(arrival, tonumber(score)) then
-    if heal then redis.call('ZREM', line, id) end
-    stands = false
-  end
+  if stands and not marked and tonumber(stands) ~= Keyed.place_by_arrival(arrival, tonumber(score)) then stands = false end
   local starts = name == '' or (stands and redis.call('ZRANK', line, id) < limit)
   local agrees = (name == '' or stands) and (starts and score or false) == found
-  if heal and not agrees then Keyed.join(call, queue, id, of_key, score, true) end
+  if heal and not agrees then Keyed.join(call, queue, id, of_key, score, marked) end
   return agrees
 end
 

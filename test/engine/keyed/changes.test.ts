@@ -45,6 +45,28 @@ describe("a keyed line that changes", () => {
     expect(await wrong(false)).to.deep.equal([]);
   });
 
+  it("takes the place of a task that waited before it was keyed for its arrival, once the task gets a key", async () => {
+    for (const id of ["z1", "b2"]) await t.engine.tasks.submit(submissionLike(id), plain());
+    await join("c3", "a");
+    for (const id of ["b2", "z1"]) await t.engine.tasks.update({ ...submissionLike(id), key: "a" }, t.settings);
+    for (const id of ["z1", "b2", "c3"]) {
+      expect(await start()).to.deep.equal([id]);
+      await complete(id);
+    }
+  });
+
+  it("decides also on as many tasks at one place as one call decides on", async () => {
+    const ids = Array.from({ length: 200 }, (_, n) => `k${n}`);
+    await Promise.all(ids.map((id) => join(id, id)));
+    const place = (await t.redis.zscore(t.key("waiting"), "k0")) ?? "";
+    for (const line of [t.key("waiting"), t.key("startable")])
+      await t.redis.zadd(line, "XX", ...ids.flatMap((id) => [place, id]));
+    await join("last", "last", withLimit(2));
+    const started: string[] = [];
+    for (let call = 0; call < 6; call += 1) started.push(...(await start(300)));
+    expect(started).to.have.members([...ids, "last"]);
+  });
+
   it("asks its workers to come again while it is undecided who may start", async () => {
     await Promise.all(Array.from({ length: 250 }, (_, n) => join(`a${n}`, "a")));
     await join("last", "a", withLimit(2));

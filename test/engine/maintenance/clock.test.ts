@@ -92,6 +92,21 @@ describe("a store whose clock was set forward while a tick was on its way", () =
   });
 });
 
+describe("a store whose clock was set back long ago", () => {
+  it("lets a task wait for its next attempt as long as it was told", async () => {
+    const t = await openEngine({ settings: { attempts: 2 } });
+    const nowMs = Date.now();
+    await t.redis.hset(t.key("ticked"), "back", `${nowMs - HOUR_MS} ${nowMs - 3 * HOUR_MS}`);
+    await t.submit({ id: "a" });
+    const [task] = await t.reserve(1);
+    const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
+    await t.engine.leases.fail(lease, failureOf("retry", HOUR_MS), t.settings);
+    await t.engine.maintenance.tick(0);
+    expect(Number(await t.redis.zscore(t.key("scheduled"), "a"))).to.be.at.least(nowMs + HOUR_MS);
+    await t.close();
+  });
+});
+
 describe("a store whose clock is set back by an hour", function () {
   this.timeout(60_000);
   let store: ClockedRedis;

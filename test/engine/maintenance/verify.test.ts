@@ -85,6 +85,7 @@ describe("a verification", () => {
       ["later", () => t.redis.zadd(line("l"), 1, "later")],
       ["a", () => t.redis.zrem(line("k"), "a")],
       ["b", () => t.redis.zadd(line("k"), "XX", 9e12, "b")],
+      ["b", () => t.redis.zadd(line("k"), "XX", 1, "b")],
       ["a", () => t.redis.zrem(t.key("startable"), "a")],
       ["b", () => t.redis.zadd(t.key("startable"), 1, "b")],
     ];

@@ -170,6 +170,10 @@ describe("the history of a queue", () => {
     await t.redis.rpush(key(), ...old);
     await sample();
     expect(await samples()).to.have.length(SHARED.maxSamples);
+    const present = `${await interval()} 1 0 0 0 0 0 0 0 - - - -`;
+    await t.redis.lpush(key(), present);
+    await sample();
+    expect((await samples())[0], "set back by less than an interval").to.equal(present);
     await t.redis.lpush(key(), `${now + 100} 5 0 0 0 0 0 0 0 - - - -`);
     await t.submit();
     await sample();
