@@ -75,6 +75,7 @@ async function judgeAll(
       verdicts[id] = await judge.judge(mutant, statements.get(`${file}:${statement}`), last[id]?.killedBy);
       // Saved now, so that a stopped run keeps its verdicts.
       writeFileSync(LAST, JSON.stringify({ ...last, ...verdicts }, null, 1));
+      if (verdicts[id].killedBy === undefined) printSurvivor(mutant, verdicts[id]);
     }
     tests.stop();
   };
@@ -97,11 +98,13 @@ export function report(mutants: readonly Mutant[], verdicts: Readonly<Record<str
     for (const file of new Set(mutants.map(({ file }) => file))) if (file.startsWith(folder)) line(`  ${file}`, file);
     line(`src/store/${folder}`, folder);
   }
-  for (const { id, file, line, kind, before, after } of survivors) {
-    const how = verdicts[id]?.unreached ? "no test reaches it" : "survived";
-    process.stdout.write(`✘ src/store/${file}:${line} ${kind}, ${how}\n    ${before}\n  → ${after}\n`);
-  }
+  for (const mutant of survivors) printSurvivor(mutant, verdicts[mutant.id]);
   line("Lua", "");
+}
+
+function printSurvivor({ file, line, kind, before, after }: Mutant, verdict: Verdict | undefined): void {
+  const how = verdict?.unreached ? "no test reaches it" : "survived";
+  process.stdout.write(`✘ src/store/${file}:${line} ${kind}, ${how}\n    ${before}\n  → ${after}\n`);
 }
 
 const percent = (score: number): string => `${(100 * score).toFixed(1)} %`;

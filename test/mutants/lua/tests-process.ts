@@ -19,8 +19,6 @@ const { url, pid } = await startRedis();
 publishStore({ kind: "external", url });
 const redis = new Redis(url);
 process.on("disconnect", () => process.exit());
-// An error left behind by an ended test must not end the process.
-process.on("unhandledRejection", () => {});
 
 /** The texts that replace modules of the library. */
 let sources: readonly (readonly [original: string, text: string])[] = [];
@@ -164,7 +162,11 @@ async function judge(usual: ReadonlyMap<string, number>): Promise<Answer> {
   bail(mocha.suite);
   return await new Promise<Answer>((resolve) => {
     let failure: Answer | undefined;
-    const runner = mocha.run(() => resolve(failure ?? {}));
+    const runner = mocha.run(() => {
+      // Its listener would end the process at the next error of a test that has ended.
+      runner.dispose();
+      resolve(failure ?? {});
+    });
     runner.on("fail", (runnable, error) => {
       const test = (runnable.type as string) === "hook" ? (runnable.ctx?.currentTest ?? runnable) : runnable;
       failure ??= { failed: [nameOf(test as Mocha.Test)], error: String(error?.message ?? error) };
@@ -186,4 +188,6 @@ process.on("message", (request: Request) => {
     (error) => process.send?.({ broken: String(error?.stack ?? error) }),
   );
 });
+// An error left behind by an ended test must not end the process.
+for (const error of ["unhandledRejection", "uncaughtException"]) process.on(error, () => {});
 process.send?.({ pid });

@@ -43,6 +43,7 @@ export class Tests {
     const timer = setTimeout(() => this.stop(), limitMs);
     const answer = await next(child);
     clearTimeout(timer);
+    if (!answer) this.stop();
     if (answer?.broken === undefined) return answer;
     if (!answer.broken.includes("BUSY")) throw new Error(answer.broken);
     // The script of an earlier request has not ended.
