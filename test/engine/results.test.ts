@@ -46,6 +46,13 @@ describe("the result of a task in the store", () => {
     }
   });
 
+  it("is left out if its own Redis key is gone although the task names it", async () => {
+    jobs = await openEngine();
+    const id = await succeed(answerOf("x".repeat(1000)));
+    await jobs.redis.unlink(jobs.key("result", id));
+    expect(await jobs.look(id)).to.deep.include({ state: "succeeded", result: null });
+  });
+
   it("keeps its type and headers, and arbitrary bytes", async () => {
     jobs = await openEngine();
     const body = Buffer.from(Array.from({ length: 150 }, (_, n) => (n * 7) % 256));
