@@ -78,7 +78,10 @@ describe("the dead tasks of a queue", () => {
 
   it("are not retried if they died after the call had begun", async () => {
     await dead(110);
-    beforeSecondPage(() => dead(100));
+    beforeSecondPage(async () => {
+      expect(await die()).to.equal(100);
+      await dead(5);
+    });
     expect(await jobs.engine.deadLetters.retryAll("jobs")).to.equal(110);
   });
 

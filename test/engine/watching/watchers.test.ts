@@ -124,6 +124,61 @@ describe("watching tasks", () => {
     await heard((seen) => seen?.index === 0);
   });
 
+  it("tells all listeners, although one of them throws, and that a task is gone", async () => {
+    const errors: unknown[] = [];
+    const watchers = new Watchers(engine, { ...QUICK, onError: (error) => errors.push(error) });
+    await t.submit({ id: "a" });
+    await watch(watchers, "a", () => {
+      throw new Error("thrown by a listener");
+    });
+    const { listener, heard, told } = ear();
+    await watch(watchers, "a", listener);
+    await t.reserve(1);
+    await heard((seen) => seen?.state === "running");
+    expect(errors.map(String)).to.deep.equal(["Error: thrown by a listener"]);
+    await t.redis.unlink(t.key("task", "a"));
+    await heard((seen) => seen === null);
+    expect(told.filter((seen) => seen === null)).to.have.length(1);
+  });
+
+  it("reads again in the next pass what could not be read after a notice", async () => {
+    const errors: unknown[] = [];
+    let away = false;
+    const tasks: typeof engine.tasks = {
+      ...engine.tasks,
+      inspect: (...args) => (away ? Promise.reject(new Error("away")) : engine.tasks.inspect(...args)),
+    };
+    const onError = (error: unknown) => {
+      errors.push(error);
+      away = false;
+    };
+    const watchers = new Watchers({ ...engine, tasks }, { passMs: 200, onError });
+    await t.submit({ id: "a" });
+    const { listener, heard } = ear();
+    await watch(watchers, "a", listener);
+    away = true;
+    await t.reserve(1);
+    await heard((seen) => seen?.state === "running");
+    expect(errors.map(String)).to.deep.equal(["Error: away"]);
+  });
+
+  it("adds this process to the record of a task once, and to that of another task that has the id later", async () => {
+    const watchers = new Watchers(engine, { passMs: 60_000 });
+    const listed: (boolean | undefined)[] = [];
+    const { inspect } = engine.tasks;
+    (engine.tasks as { inspect: typeof inspect }).inspect = (id, options) => {
+      listed.push(options.listen);
+      return inspect(id, options);
+    };
+    await watch(watchers, "a", () => undefined);
+    // The first pass begins at once, and reads it as well.
+    await eventually(() => listed.length === 2);
+    await t.submit({ id: "a" });
+    await watch(watchers, "a", () => undefined);
+    await watch(watchers, "a", () => undefined);
+    expect(listed).to.deep.equal([true, true, true, false]);
+  });
+
   it("reports an unknown task, and a store that is down", async () => {
     const watchers = new Watchers(engine, QUICK);
     expect((await watch(watchers, "nobody", () => undefined)).first).to.equal(null);
