@@ -1,0 +1,141 @@
+import { expect } from "chai";
+import { CircuitBreakers } from "../../../src/engine/reservation/circuit-breakers.ts";
+import { ProblemError } from "../../../src/errors.ts";
+import { Keys } from "../../../src/store/keys.ts";
+import type { Reservation, ReservedPart, Scripts } from "../../../src/store/verbs/scripts.ts";
+
+const REQUEST: Reservation = {
+  ...{ queue: "jobs", worker: "w1", reservation: "r1", count: 5, leaseMs: 15_000 },
+  rate: undefined,
+};
+const seen = (state: "up" | "down" | "unclear", reason = "") => ({ state, reason, repeatable: true });
+const lease = (id: string) => ({ queue: "jobs", id, fence: "7" });
+
+type Breaker = Awaited<ReturnType<Scripts["breaker"]>>;
+type Verdict = Awaited<ReturnType<Scripts["breakerReport"]>>;
+
+describe("what a process asks of a circuit breaker", () => {
+  let breakers: CircuitBreakers;
+  /** What was asked and reported. */
+  let calls: Record<string, unknown>[];
+  let breaker: Breaker;
+  let verdict: Verdict;
+  let isAway: boolean;
+  beforeEach(() => {
+    calls = [];
+    breaker = { state: "closed", waitMs: 0, failures: 0 };
+    verdict = "closed";
+    isAway = false;
+    const noted = (call: object) => {
+      if (isAway) throw new ProblemError("store-unavailable");
+      calls.push({ ...call });
+    };
+    const scripts: Partial<Scripts> = {
+      breaker: async (_, question) => {
+        noted(question);
+        return breaker;
+      },
+      breakerReport: async (_, report) => {
+        noted(report);
+        return verdict;
+      },
+    };
+    breakers = new CircuitBreakers(scripts as Scripts, new Keys("breaker-calls:", 1));
+  });
+
+  /** Reserves from a line of this many tasks; returns how many were asked for, and the answer. */
+  const reserve = async (waiting: number, given: Partial<Reservation> = {}, pauseMs = 0) => {
+    const counts: number[] = [];
+    const answer = await breakers.reserve(2, { ...REQUEST, ...given }, async (count) => {
+      counts.push(count);
+      const tasks = Array.from({ length: Math.min(count, waiting) }, (_, n) => ({ id: `t${n}`, fence: "7" }));
+      return { tasks, pauseMs } as unknown as ReservedPart;
+    });
+    return { counts, answer };
+  };
+  const probe = async () => {
+    breaker = { state: "half-open", waitMs: 0, failures: 3 };
+    await reserve(9);
+    calls.length = 0;
+  };
+
+  it("is nothing more while it is closed: all tasks are reserved", async () => {
+    expect((await reserve(9)).counts).to.deep.equal([5]);
+    const name = "2 w1 0 r1";
+    expect(calls).to.deep.equal([{ queue: "jobs", request: name, leaseMs: 15_000, verb: "ask" }]);
+    await reserve(9, { lane: 1, copy: { holder: "h", generation: 0, after: 0 } });
+    expect(calls[1]).to.include({ request: "" });
+  });
+
+  it("is for how long it stays open; a repeated request gets its tasks nevertheless", async () => {
+    breaker = { state: "open", waitMs: 700, failures: 3 };
+    const { counts, answer } = await reserve(9, {}, 300);
+    expect(counts).to.deep.equal([0]);
+    expect(answer.pauseMs).to.equal(700);
+    expect((await reserve(9, {}, 900)).answer.pauseMs).to.equal(900);
+  });
+
+  it("is whether one task may start as a probe, which is handed back if there is none", async () => {
+    breaker = { state: "half-open", waitMs: 0, failures: 3 };
+    expect((await reserve(9)).counts).to.deep.equal([1]);
+    expect(["t0", "t1"].map((id) => breakers.isProbe(lease(id)))).to.deep.equal([true, false]);
+    expect(breakers.isProbe({ ...lease("t0"), fence: "8" })).to.equal(false);
+    expect(breakers.isProbe({ ...lease("t0"), queue: "others" })).to.equal(false);
+    expect(calls).to.have.length(1);
+    expect((await reserve(0)).counts).to.deep.equal([1]);
+    expect(calls.map(({ verb }) => verb)).to.deep.equal(["ask", "ask", "return"]);
+    expect((await reserve(9, { count: 0 })).counts).to.deep.equal([0]);
+  });
+
+  it("is to keep the probe while its lease is renewed, which no failure disturbs", async () => {
+    await probe();
+    await breakers.renewed(lease("t0"), 9000);
+    expect(calls).to.deep.equal([{ queue: "jobs", request: "2 w1 0 r1", leaseMs: 9000, verb: "ask" }]);
+    isAway = true;
+    await breakers.renewed(lease("t0"), 9000);
+  });
+
+  it("is what the probe has shown, once", async () => {
+    await probe();
+    verdict = "recovered";
+    expect(await breakers.note(lease("t0"), seen("up"))).to.equal("recovered");
+    expect(calls).to.deep.equal([{ queue: "jobs", reference: "t0@7", state: "up", reason: "", request: "2 w1 0 r1" }]);
+    expect(breakers.isProbe(lease("t0"))).to.equal(false);
+  });
+
+  it("is to take back a probe that has shown nothing; other tasks that show nothing are not told of", async () => {
+    await probe();
+    expect(await breakers.note(lease("t1"), undefined)).to.equal("closed");
+    expect(calls).to.deep.equal([]);
+    expect(breakers.isProbe(lease("t0"))).to.equal(true);
+    expect(await breakers.note(lease("t0"), undefined)).to.equal("closed");
+    expect(calls).to.deep.equal([{ queue: "jobs", request: "2 w1 0 r1", leaseMs: 1, verb: "return" }]);
+    expect(breakers.isProbe(lease("t0"))).to.equal(false);
+  });
+
+  it("has no success in it unless an attempt has failed before", async () => {
+    const success = async () => {
+      calls.length = 0;
+      await breakers.note(lease("a"), seen("up"));
+      return calls.length;
+    };
+    expect(await success()).to.equal(0);
+    await breakers.note(lease("b"), seen("unclear"));
+    expect(await success()).to.equal(0);
+    await breakers.note(lease("b"), seen("down", "x".repeat(50)));
+    expect(calls[0]).to.include({ state: "down", reason: "x".repeat(40), request: "" });
+    verdict = "open";
+    expect(await success(), "the first").to.equal(1);
+    verdict = "closed";
+    expect(await success(), "while it was open").to.equal(1);
+    expect(await success()).to.equal(0);
+    // Another process had a failure.
+    breaker = { state: "closed", waitMs: 0, failures: 1 };
+    await reserve(9);
+    expect(await success()).to.equal(1);
+    await reserve(9);
+    breaker = { state: "closed", waitMs: 0, failures: 0 };
+    await reserve(9);
+    expect(await success()).to.equal(0);
+  });
+});
