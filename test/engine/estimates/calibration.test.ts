@@ -58,4 +58,42 @@ describe("the calibration of estimates", () => {
       'paihao_estimates_total{queue="jobs",start="later"} 1',
     ]);
   });
+
+  it("leaves out tasks whose start says nothing, and waits for those that still wait", async () => {
+    const metrics = new Metrics();
+    const sample = new EstimateSample();
+    const started = { state: "succeeded", createdMs: 0, startedMs: 1000, attempts: 1, lost: 0 } as Inspection;
+    const seen = new Map<string, Inspection | null>([
+      ["t20", { ...started, state: "waiting" }],
+      ["t40", null],
+      ["t60", { ...started, state: "canceled", startedMs: null }],
+      ["t80", { ...started, attempts: 2 }],
+      ["t100", { ...started, lost: 1 }],
+      ["t120", started],
+    ]);
+    for (let n = 1; n <= 120; n += 1) sample.offer(`t${n}`, 0, LINE);
+    const inspect = async (id: string) => seen.get(id) ?? null;
+    const calibration = new Calibration({ metrics, sample, tasks: { inspect } }, createLog("silent"));
+    calibration.start();
+    try {
+      await eventually(() => expect([...sample.given.keys()]).to.deep.equal(["t20"]));
+    } finally {
+      await calibration.stop();
+    }
+    const counted = await metrics.registry.getSingleMetricAsString("paihao_estimates_total");
+    expect(counted.split("\n").filter((line) => / [1-9]/.test(line) && !line.startsWith("#"))).to.deep.equal([
+      'paihao_estimates_total{queue="jobs",start="within"} 1',
+    ]);
+  });
+
+  it("compares only estimates with a history, and remembers no more than 500", () => {
+    const sample = new EstimateSample();
+    for (let n = 1; n <= 20; n += 1) sample.offer(`idle${n}`, 0, { ...LINE, running: 0 });
+    for (let n = 1; n <= 20; n += 1) sample.offer(`paused${n}`, 0, { ...LINE, paused: true });
+    expect(sample.given.size).to.equal(0);
+    for (let n = 1; n <= 20 * 501; n += 1) sample.offer(`t${n}`, 0, LINE);
+    expect(sample.given.size).to.equal(500);
+    const { lowMs = 0, highMs = 0 } = sample.given.get("t20") ?? {};
+    expect([lowMs < 1000, lowMs > 900, highMs > 1000, highMs < 1100]).to.deep.equal(Array(4).fill(true));
+  });
 });

@@ -173,6 +173,16 @@ describe("a request for work that is sent again", () => {
     expect(await running(), "handed back though another was told of it").to.equal(5);
   });
 
+  it("lets ticks know when its leases end", async () => {
+    const due: unknown[] = [];
+    t.engine.maintenance.onDue((...given) => due.push(given));
+    await take("none", { leaseMs: 900 });
+    expect(due).to.deep.equal([]);
+    await fill(1, 1);
+    await take("one", { leaseMs: 900 });
+    expect(due).to.deep.equal([[1, 900]]);
+  });
+
   it("is remembered no longer than its lease", async () => {
     await fill(1, 1);
     await take("bounded");
