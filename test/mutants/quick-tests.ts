@@ -25,6 +25,7 @@ const LEFT_OUT = [
   "test/http/routes/queues/orphans",
   "test/http/routes/service",
   "test/http/task/large-results",
+  "test/webhooks/server",
 ];
 
 /** The test files of some files and folders that mutants are tried on. */

@@ -11,14 +11,14 @@ const SNAPSHOT = {
 
 const SUBMISSION = { id: "a", queue: "jobs", caller: "ann" };
 
-describe("the refusal of a submission", () => {
-  const refusal = (verdict: Partial<SubmissionVerdict>, byKey = false) =>
-    refusalOf(
-      SUBMISSION,
-      { verdict: "new", index: 6, snapshot: SNAPSHOT, createdMs: 5, durable: true, ...verdict } as SubmissionVerdict,
-      { byKey, signature: ({ id, caller, createdMs }) => `?signed=${id}.${caller}.${createdMs}` },
-    );
+const refusal = (verdict: Partial<SubmissionVerdict>, byKey = false) =>
+  refusalOf(
+    SUBMISSION,
+    { verdict: "new", index: 6, snapshot: SNAPSHOT, createdMs: 5, durable: true, ...verdict } as SubmissionVerdict,
+    { byKey, signature: ({ id, caller, createdMs }) => `?signed=${id}.${caller}.${createdMs}` },
+  );
 
+describe("the refusal of a submission", () => {
   it("is none once it is stored as durably as is asked for", () => {
     for (const verdict of ["new", "replay"] as const) {
       expect(refusal({ verdict })).to.equal(undefined);
@@ -96,6 +96,8 @@ describe("the refusal of one task more of a caller", () => {
   });
 
   it("names only the queue if the store did not say more", () => {
-    expect(tooMany("jobs", undefined, SNAPSHOT).extensions).to.deep.equal({ queue: "jobs" });
+    for (const error of [tooMany("jobs", undefined, SNAPSHOT), refusal({ verdict: "too-many" })]) {
+      expect(error).to.deep.include({ code: "too-many-tasks", extensions: { queue: "jobs" } });
+    }
   });
 });

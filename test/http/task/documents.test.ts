@@ -73,6 +73,7 @@ describe("the error in a task's document", () => {
     const message = (members: object) => errorOf({ state: "failed", result: problemOf(members) })?.message;
     expect(message({ title: "No", detail: "no car" })).to.equal("no car");
     expect(message({ title: "No", detail: "" })).to.equal("No");
+    expect(errorOf({ state: "failed" })?.code).to.equal("task-failed");
     expect(message({ title: 1, detail: ["x"] }))
       .to.be.a("string")
       .and.not.equal("");
@@ -109,6 +110,11 @@ describe("the document of a task", () => {
   });
 
   it("signs the links that read, and no others", () => {
+    expect(monitorDocument(taskOf(), 1).links).to.deep.equal([
+      { rel: "self", href: "/v1/requests/a/status", method: "GET" },
+      { rel: "result", href: "/v1/requests/a", method: "GET" },
+      { rel: "delete", href: "/v1/requests/a", method: "DELETE" },
+    ]);
     for (const state of ["running", "succeeded"] as const) {
       for (const { href, method } of monitorDocument(taskOf({ state }), 1, { signature: "?signed" }).links) {
         expect(href.endsWith("?signed"), `${state} ${method}`).to.equal(method === "GET");

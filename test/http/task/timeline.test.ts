@@ -26,6 +26,7 @@ describe("the attempts in a timeline", () => {
 
   it("are none before the first has begun", () => {
     expect(of({ state: "waiting" }, { n: 0 }).attempts).to.deep.equal([]);
+    expect(of({ state: "waiting" }).attempts, "one whose end is not known").to.deep.equal([]);
   });
 
   it("end with the one that runs, or that ended the task", () => {

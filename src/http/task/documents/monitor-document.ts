@@ -102,7 +102,7 @@ export function errorOf(seen: Inspection): TaskError | null {
 export function problemMembers(result: Result): Record<string, unknown> {
   try {
     const members: unknown = JSON.parse(Buffer.from(result.body).toString("utf8"));
-    return typeof members === "object" && members !== null ? { ...members } : {};
+    return typeof members === "object" ? { ...members } : {};
   } catch {
     return {};
   }
