@@ -25,7 +25,7 @@ function paperServer({ replicas = 0, info = "" } = {}) {
   });
   /** The nth command, once it has been sent. */
   const nth = async (n: number) => {
-    if (asked[n] === undefined) await eventually(() => asked[n] !== undefined);
+    if (asked[n] === undefined) await eventually(() => asked[n] !== undefined, 2000);
     return asked[n] ?? expect.fail("no such command");
   };
   return {
