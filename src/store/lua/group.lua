@@ -56,7 +56,6 @@ local function finish_if_over(call, group)
   local left = whole(expires - call.now)
   for _, kind in ipairs({ K.members, K.memberStates, K.memberLine }) do redis.call('PEXPIRE', kind(call, group), left) end
   redis.call('PEXPIRE', key, whole(expires - call.now + tombstone))
-  redis.call('ZREM', K.groups(call), group)
   if not webhook or sent then return end
   redis.call('HSET', key, G.webhookSent, '1')
   Follow.tell_group_webhook(call, group, canceled and 'canceled' or 'done', webhook)

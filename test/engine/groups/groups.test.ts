@@ -97,6 +97,7 @@ describe("a group of tasks", () => {
     const group = await of.open();
     await of.join(group, "succeeds", "fails", "dies", "is-canceled", "is-late");
     await group.close();
+    expect(await t.redis.exists(t.key("groups")), "no tick has to close it").to.equal(0);
     await of.complete();
     await of.fail("give-up", 1);
     await of.fail("retry", 1);
@@ -126,6 +127,16 @@ describe("a group of tasks", () => {
     await of.complete();
     expect((await of.look(group)).state).to.equal("done");
     expect(await t.redis.pttl(t.key("memberStates", group.id))).to.be.greaterThan(0);
+  });
+
+  it("keeps nothing of a member that runs longer than the group is kept", async () => {
+    const group = await of.open();
+    await of.join(group, "a");
+    await group.close();
+    const keys = (["group", "members", "memberStates", "memberLine"] as const).map((kind) => t.key(kind, group.id));
+    await t.redis.unlink(...keys);
+    await of.complete();
+    expect(await t.redis.exists(...keys)).to.equal(0);
   });
 
   it("is done at once if it is closed without a member", async () => {

@@ -63,8 +63,12 @@ describe("a keyed line that changes", () => {
       await t.redis.zadd(line, "XX", ...ids.flatMap((id) => [place, id]));
     await join("last", "last", withLimit(2));
     const started: string[] = [];
-    for (let call = 0; call < 6; call += 1) started.push(...(await start(300)));
+    for (let call = 0; call < 6; call += 1) {
+      started.push(...(await start(300)));
+      expect(await wrong(false)).to.deep.equal([]);
+    }
     expect(started).to.have.members([...ids, "last"]);
+    expect(await t.redis.hget(t.key("queue"), QUEUE.rekey), "left to decide").to.equal(null);
   });
 
   it("asks its workers to come again while it is undecided who may start", async () => {

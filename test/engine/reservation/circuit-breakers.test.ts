@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const { breakerFailures, firstProbeMs, longestProbeMs } = SHARED;
 const LEASE_MS = 15_000;
@@ -109,8 +110,13 @@ describe("the circuit breaker of a queue whose target is down", () => {
     await ask("a");
     expect(await note("up"), "an answer to a request that was sent before").to.equal("open");
     expect(await note("down"), "and a failure of one").to.equal("open");
+    let heard = 0;
+    await t.engine.pubsub.listen(t.keys.workChannel(0, "jobs"), () => {
+      heard += 1;
+    });
     expect(await note("up", "a", "probe@1")).to.equal("recovered");
     expect(await note("up", "a", "probe@1")).to.equal("recovered");
+    await eventually(async () => heard > 0);
     expect((await figures())?.breaker).to.equal(null);
     expect(await ask("b")).to.deep.equal({ state: "closed", waitMs: 0, failures: 0 });
     expect(await fail(breakerFailures - 1)).to.not.include("opened");
