@@ -120,15 +120,18 @@ export class Callers {
   }
 
   async #call(kind: Call["kind"], subject: Subject, ask: (engine: Engine) => Promise<Heard>): Promise<Call> {
-    const { time, history } = this.#world;
+    const { time, history, keys } = this.#world;
     const invokedAt = time.nowMs;
+    const queue = this.#world.lineOf(subject.id, subject.queue);
     const heard = await this.#once(ask).catch(
       (error: unknown): Heard => ({
         outcome: "unknown",
         answer: error instanceof ProblemError ? error.code : `${error}`,
       }),
     );
-    const call: Call = { type: "call", kind, ...subject, invokedAt, returnedAt: time.nowMs, ...heard };
+    // A place in several partitions is a sum, which the rules cannot compare: they only learn that the task stood in line.
+    const place = heard.index !== undefined && keys.partitions > 1 && { index: Number.NaN };
+    const call: Call = { type: "call", kind, ...subject, queue, invokedAt, returnedAt: time.nowMs, ...heard, ...place };
     history.push(call);
     return call;
   }

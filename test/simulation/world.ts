@@ -106,7 +106,8 @@ export class World {
   /** The random numbers of faults and callers. */
   readonly chance: () => number;
   readonly log: Logger;
-  readonly config: Config = readConfig({}, { DRAIN_TIMEOUT: "10s" });
+  readonly config: Config;
+  readonly keys: Keys;
   /** What callers and handlers saw. */
   readonly history: HistoryEntry[] = [];
   /** How often each task has run. */
@@ -120,6 +121,8 @@ export class World {
   /** @param write gets the lines of the log; undefined: no log */
   constructor(seed: number, write?: (line: string) => void) {
     this.chance = randomOf(seed);
+    this.config = readConfig({}, { DRAIN_TIMEOUT: "10s", PARTITIONS: seed % 2 === 0 ? "2" : "1" });
+    this.keys = new Keys(this.config.keyPrefix, this.config.partitions);
     const time = new VirtualTime(randomOf(seed + 1e9));
     this.time = time;
     this.supervisor = this.newProcess("supervisor");
@@ -153,21 +156,27 @@ export class World {
     return api;
   }
 
+  /** The line of a task: a queue has one in each partition, and a keyed one only in its own. */
+  lineOf(id: string, queue: string): string {
+    return queue === "keyed" ? queue : `${queue} ${this.keys.partitionOf(id)}`;
+  }
+
   /** What is left in the store although every task has ended. */
   async leftovers(): Promise<string[]> {
     const found: string[] = [];
     for (const queue of QUEUES)
-      for (const index of ["waiting", "scheduled", "leases"] as const) {
-        const count = await this.#observe(({ redis, keys }) => redis.zcard(keys.index(keys.tag(0), index, queue)));
-        if (count > 0) found.push(`${count} tasks in ${index} of ${queue}`);
-      }
+      for (const index of ["waiting", "scheduled", "leases"] as const)
+        for (const tag of this.keys.tags) {
+          const count = await this.#observe(({ redis }) => redis.zcard(this.keys.index(tag, index, queue)));
+          if (count > 0) found.push(`${count} tasks in ${index} of ${queue}`);
+        }
     return [...found, ...(await this.disagreeing())];
   }
 
   /** The tasks that disagree with their index. */
   async disagreeing(): Promise<string[]> {
-    const { disagreeing } = await this.#observe(({ redis, scripts, keys }) =>
-      verify(redis, scripts, keys, { heal: false }),
+    const { disagreeing } = await this.#observe(({ redis, scripts }) =>
+      verify(redis, scripts, this.keys, { heal: false }),
     );
     return disagreeing.map((id) => `${id} disagrees with its index`);
   }
@@ -186,7 +195,7 @@ export class World {
 
   async #connect(): Promise<Observer> {
     const redis = await connect(URL, "observer", this.log);
-    return { redis, scripts: scriptsOf(redis), keys: new Keys(this.config.keyPrefix, this.config.partitions) };
+    return { redis, scripts: scriptsOf(redis) };
   }
 }
 
@@ -194,11 +203,11 @@ export class World {
 interface Observer {
   readonly redis: Connection;
   readonly scripts: Scripts;
-  readonly keys: Keys;
 }
 
 /** Handlers whose runs are recorded outside of the store. */
-function handlersOf({ time, history, runs }: World): Handler[] {
+function handlersOf(world: World): Handler[] {
+  const { time, history, runs } = world;
   const { process } = time;
   return QUEUES.map((queue) =>
     defineHandler<Work & { key?: string }>({
@@ -211,7 +220,7 @@ function handlersOf({ time, history, runs }: World): Handler[] {
       ...(queue === "keyed" && { keyed: { by: ({ key = null }) => key } }),
       run: async ({ ms, failures, step, key }, task) => {
         const { id, fence } = task;
-        const mark = { id, queue, ...(key !== undefined && { key }), fence, pid: process.pid };
+        const mark = { id, queue: world.lineOf(id, queue), ...(key !== undefined && { key }), fence, pid: process.pid };
         const nth = (runs.get(id) ?? 0) + 1;
         runs.set(id, nth);
         history.push({ type: "begins", ...mark, at: time.nowMs });
