@@ -4,6 +4,7 @@ import type { OpenGroup } from "../../../src/engine/groups/groups.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { GROUP } from "../../helpers/store/stored.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 /** The groups of an engine. */
 function groupsOf(t: TestEngine) {
@@ -337,6 +338,7 @@ describe("a group over several partitions", () => {
         const member = { group: id, line: 0 };
         const submit = (of: string) => t.submit({ id: of, member, ...(keyed && { key: `key-${of.length % 3}` }) });
         const made = group.memberId();
+        expect(t.keys.partitionOf(made)).to.equal(t.keys.partitionOf(keyed ? "jobs" : id));
         const ids = [made, ...["a", "b", "c", "d", "e"].map((name) => `${id}${name}`)];
         const verdicts = await Promise.all(ids.map(submit));
         expect(verdicts.map(({ verdict }) => verdict)).to.deep.equal(ids.map(() => "new"));
@@ -347,13 +349,28 @@ describe("a group over several partitions", () => {
         for (const id of ids) expect((await t.engine.tasks.inspect(id, { result: false }))?.state).to.equal("waiting");
       }
       expect(await of.verified()).to.deep.equal([]);
-      expect(await t.engine.groups.cancel("g2")).to.equal("canceled");
+      const groups = async () => (await another()).engine.groups;
+      expect(await (await groups()).cancel("g2")).to.equal("canceled");
       expect(await of.look({ id: "g2" })).to.deep.include({ state: "canceled", total: 6 });
+      const { total, members } = await (await groups()).members("g3", 4, 10);
+      expect([total, members.length]).to.deep.equal([6, 2]);
       const { engine } = await another();
       expect((await engine.groups.inspect("g3"))?.total).to.equal(6);
       expect(await engine.groups.inspect("nothing")).to.equal(null);
     });
   }
+
+  it("is not opened under the id of a task", async () => {
+    t = await openEngine({ partitions: 4, settings: { keyedConcurrency: 1 } });
+    const ids = ["a", "b", "c", "d", "e", "f", "g"].filter(
+      (id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs"),
+    );
+    const [id = ""] = ids;
+    const plain = { ...t.settings, keyedConcurrency: undefined };
+    await t.engine.tasks.submit(submissionOf(id, "jobs", "1"), plain);
+    expect(await t.engine.groups.open({ id, caller: null, webhook: null }, t.settings)).to.equal("closed");
+    expect(await t.engine.groups.inspect(id)).to.equal(null);
+  });
 
   it("takes batches of two processes at the same time", async () => {
     t = await openEngine({ partitions: 4 });
