@@ -69,4 +69,22 @@ describe("a budget of bytes", () => {
     end("last");
     await Promise.all([first, last]);
   });
+
+  it("gets room back once for each claim, and none for one that still waited", () => {
+    const budget = new ByteBudget(10);
+    const went: string[] = [];
+    const claim = (name: string, bytes: number) => budget.claim(bytes, () => went.push(name));
+    const [a, b] = [claim("a", 6), claim("b", 4)];
+    expect([a.granted, b.granted]).to.deep.equal([true, true]);
+    claim("gave up", 8).release();
+    expect(claim("no room yet", 1).granted).to.equal(false);
+    expect(went).to.deep.equal([]);
+    b.release();
+    b.release();
+    expect(went, "of claims that waited").to.deep.equal(["no room yet"]);
+    const next = claim("next", 4);
+    expect(next.granted, "6 + 1 + 4 are too many").to.equal(false);
+    a.release();
+    expect([next.granted, went]).to.deep.equal([true, ["no room yet", "next"]]);
+  });
 });
