@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import type { Context } from "koa";
 import type { FairOptions, Handler } from "../../../src/handler/define.ts";
@@ -61,6 +62,16 @@ describe("the line keys of a submission", () => {
         error.with.deep.property("extensions", { errors: [{ pointer: "#", detail }] });
       }
     }
+  });
+
+  it("are refused without an unhandled rejection if the function returns a promise that fails", async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on("unhandledRejection", note);
+    expect(() => keysOf(keyedBy(() => Promise.reject(new Error("late"))))).to.throw();
+    await turn();
+    process.off("unhandledRejection", note);
+    expect(unhandled).to.deep.equal([]);
   });
 
   it("have the weight that the handler gives them, or 1", () => {

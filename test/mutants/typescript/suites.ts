@@ -49,6 +49,11 @@ const HTTP_TASK = ["access", "bad-records", "documents", "links", "result-header
   (name) => `test/http/task/${name}.test.ts`,
 );
 
+/** Those of the parts of webhooks. */
+const WEBHOOKS = ["event", "receivers", "request", "schedule", "signature", "target"].map(
+  (name) => `test/webhooks/${name}.test.ts`,
+);
+
 /** A file belongs to the first that fits. */
 export const SUITES: readonly Suite[] = [
   { files: "src/auth/", tests: ["test/auth", "test/http/security/keys.test.ts"] },
@@ -140,7 +145,8 @@ export const SUITES: readonly Suite[] = [
   { files: "src/store/data-version.ts", tests: ["test/engine/opening/data-version.test.ts"] },
   { files: "src/store/standby.ts", tests: ["test/store/standby.test.ts", "test/store/standby-requests.test.ts"] },
   { files: "src/store/", tests: ROOT_OF_STORE },
-  { files: "src/webhooks/", tests: ["test/webhooks"] },
+  { files: "src/webhooks/delivery.ts", tests: ["test/webhooks/delivery.test.ts", "test/webhooks/group.test.ts"] },
+  { files: "src/webhooks/", tests: WEBHOOKS },
   {
     files: "src/workers/attempt/",
     tests: ["test/workers/attempt", ...ofWorkers("context", "output", "steps", "deadline")],
