@@ -99,7 +99,9 @@ describe("the task that a handler gets", () => {
       return task.step("shaky", work).catch(() => task.step("shaky", work));
     });
     await shop.worker();
-    expect(await shop.answer(await shop.submit(1))).to.equal(2);
+    const id = await shop.submit(1);
+    expect(await shop.answer(id)).to.equal(2);
+    expect((await shop.look(id)).attempts, "in the same attempt").to.equal(1);
   });
 
   it("waits in a step until the store is back, without using up an attempt", async () => {
