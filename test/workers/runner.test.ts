@@ -4,13 +4,13 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
+import { createLog } from "../../src/log.ts";
 import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
 import { Runner, type RunnerParts } from "../../src/workers/runner.ts";
 import { undoHandler } from "../../src/workers/undo.ts";
 import { attemptOf, LIMITS } from "../helpers/attempt.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
-import { recordingLog } from "../helpers/recording-log.ts";
 
 const RESULT: HandlerEnd = { kind: "result", result: { status: 200, contentType: null, headers: {}, body: "" } };
 const ERROR: HandlerEnd = { kind: "error", error: { message: "no" } };
@@ -43,11 +43,15 @@ describe("the run of a task", () => {
     const events: string[] = [];
     const held = new Set<Attempt>();
     const failures: { kind: string; error: string }[] = [];
-    const store = (name: string) => async (_: unknown, what: unknown) => {
+    const limits: unknown[] = [];
+    const store = (name: string) => async (_: unknown, what: unknown, of?: QueueSettings) => {
       events.push(name);
       const error = errors.shift();
       if (error) throw error;
-      if (name === "fail") failures.push(what as { kind: string; error: string });
+      if (name === "fail") {
+        failures.push(what as { kind: string; error: string });
+        limits.push([of?.queue, of?.attempts]);
+      }
       return "ok";
     };
     const engine = {
@@ -57,7 +61,8 @@ describe("the run of a task", () => {
       tasks: { inputOf: given.inputOf },
       steps: { all: async () => new Map([["a", { undo: "due" }]]) },
     } as unknown as Engine;
-    const { log } = recordingLog();
+    let warnings = 0;
+    const log = createLog("warn", { destination: { write: () => (warnings += 1) } });
     const executor = {
       execute: (attempt: Attempt) => {
         events.push("executed");
@@ -75,7 +80,7 @@ describe("the run of a task", () => {
     const place = { settled: () => events.push("settled"), over: () => events.push("over") };
     runner.run(task, given.handler ?? plain, settings, { takenAt: performance.now(), place });
     await time.pass(5000);
-    return { events, failures, held: held.size };
+    return { events, failures, limits, warnings, held: held.size };
   };
   /** Stops the attempt for this reason before its handler ends. */
   const stopped = (cause: Parameters<Attempt["abort"]>[0], end: HandlerEnd) => (attempt: Attempt) => {
@@ -117,19 +122,26 @@ describe("the run of a task", () => {
     }
   });
 
-  it("ends as its handler does, unless that was asked to stop", async () => {
-    const ends: readonly (readonly [Given["execute"], string | undefined, string])[] = [
-      [() => ({ kind: "lost", how: "killed" }), "lose", "lost"],
-      [stopped("timeout", RESULT), "fail", "timeout"],
-      [stopped("canceled", RESULT), "complete", "canceled"],
-      [stopped("shutdown", RESULT), "complete", "result"],
-      [stopped("shutdown", ERROR), "release", "shutdown"],
-      [stopped("lease-lost", RESULT), undefined, "lease-lost"],
+  it("ends as its handler does, with a warning if it fails, unless that was asked to stop", async () => {
+    const lost: HandlerEnd = { kind: "lost", how: "killed" };
+    const overdue: HandlerEnd = { kind: "overdue" };
+    const ends: readonly (readonly [Given["execute"], string | undefined, string, number])[] = [
+      [() => RESULT, "complete", "result", 0],
+      [() => ERROR, "fail", "error", 1],
+      [() => ({ kind: "permanent", message: "no" }), "fail", "permanent", 1],
+      [() => lost, "lose", "lost", 1],
+      [stopped("timeout", RESULT), "fail", "timeout", 1],
+      [stopped("canceled", RESULT), "complete", "canceled", 0],
+      [stopped("canceled", ERROR), "fail", "canceled", 0],
+      [stopped("canceled", overdue), "fail", "canceled", 1],
+      [stopped("shutdown", RESULT), "complete", "result", 0],
+      [stopped("shutdown", ERROR), "release", "shutdown", 0],
+      [stopped("lease-lost", RESULT), undefined, "lease-lost", 1],
     ];
-    for (const [execute, stored, counted] of ends) {
-      const { events } = await run({ ...(execute && { execute }) });
+    for (const [execute, stored, counted, warned] of ends) {
+      const { events, warnings } = await run({ ...(execute && { execute }) });
       const expected = ["executed", `counted ${counted}`, "settled", ...(stored ? [stored] : []), "over"];
-      expect(events, counted).to.deep.equal(expected);
+      expect([events, warnings], counted).to.deep.equal([expected, warned]);
     }
   });
 
@@ -167,8 +179,10 @@ describe("the run of a task", () => {
       [3, ["a"]],
     ] as const) {
       const task = { id: "task-1:undo:jobs", attempt };
-      const { failures } = await run({ handler, settings, execute, task });
+      const { failures, limits } = await run({ handler, settings, execute, task });
       expect(failures).to.have.length(1);
+      // There is no attempt after the last one.
+      expect(limits).to.deep.equal([[handler.queue, 3]]);
       const [{ result, ...failure } = { result: { body: "{}" }, kind: "", error: "" }] = failures as unknown as {
         readonly kind: string;
         readonly error: string;

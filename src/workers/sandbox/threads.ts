@@ -16,7 +16,6 @@ export class Threads implements Executor {
   readonly #memoryMb: number;
   readonly #idle: Sandbox[] = [];
   readonly #all = new Set<Sandbox>();
-  #stopped = false;
 
   constructor(options: { handlersDir: string; limits: HandlerLimits }, memoryMb: number) {
     this.#options = options;
@@ -33,12 +32,12 @@ export class Threads implements Executor {
     } catch (error) {
       return { kind: "error", error: errorRecord(new Error(`no thread for the handler: ${messageOf(error)}`)) };
     } finally {
-      if (sandbox) this.#giveBack(sandbox);
+      // If it has ended, the next attempt leaves it out.
+      if (sandbox) this.#idle.push(sandbox);
     }
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
     await Promise.all([...this.#all].map((sandbox) => sandbox.kill()));
   }
 
@@ -50,13 +49,5 @@ export class Threads implements Executor {
     const sandbox = new Sandbox(openThread(this.#memoryMb), this.#options);
     this.#all.add(sandbox);
     return sandbox;
-  }
-
-  #giveBack(sandbox: Sandbox): void {
-    if (sandbox.alive && !this.#stopped) this.#idle.push(sandbox);
-    else {
-      this.#all.delete(sandbox);
-      void sandbox.kill();
-    }
   }
 }

@@ -101,9 +101,9 @@ describe("the steps of an attempt", () => {
 
   it("have names of at most 1024 bytes, and are named by their first part in a trace", async () => {
     const names: string[] = [];
-    const { steps } = open({}, (spec, work) => {
+    const { steps } = open({}, async (spec, work) => {
       names.push(spec.name);
-      return work();
+      return work({}, () => undefined);
     });
     for (const name of ["x".repeat(1024), "fetch:7"]) expect(await steps.step(name, () => 1)).to.equal(1);
     expect(names.at(-1)).to.equal("step fetch");
@@ -118,7 +118,12 @@ describe("what a handler reports without a message", () => {
     const reported: unknown[] = [];
     const reporter = { report: (...args: unknown[]) => reported.push(args) };
     const attempt = attemptOf();
-    const context = new Context(attempt.facts, Object.create(attempt, { reporter: { value: reporter } }), {}, LIMITS);
+    const context = new Context(
+      attempt.facts,
+      Object.create(attempt, { reporter: { value: reporter } }),
+      { undo: undefined },
+      LIMITS,
+    );
     context.progress(5);
     expect(reported).to.deep.equal([[5, ""]]);
   });

@@ -3,6 +3,8 @@ import { expect } from "chai";
 import type { AbortCause, HandlerEnd } from "../../../src/engine/attempt/attempt-end.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
+import { noteTarget } from "../../../src/handler/gateway/target-state.ts";
+import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { InProcess } from "../../../src/workers/sandbox/in-process.ts";
 import { attemptOf, LIMITS } from "../../helpers/attempt.ts";
 import { deferred } from "../../helpers/deferred.ts";
@@ -113,5 +115,20 @@ describe("the service time of a call with several tasks", () => {
     expect(await untimed([1, 2, new Error("no")])).to.deep.equal(["all", 10, "all"]);
     expect(await untimed([1, 2, 3])).to.deep.equal(["all", "all", undefined]);
     expect(await untimed([new Error("no"), new Error("no")])).to.deep.equal(["all", "all"]);
+  });
+});
+
+describe("what a handler has shown of the API behind a gateway", () => {
+  it("is told with its end, whether it succeeds or not", async () => {
+    const executor = new InProcess({ limits: LIMITS, drainTimeoutMs: 0, onStuck: () => undefined });
+    const target = { state: "up", reason: "", repeatable: true } as const;
+    for (const end of [async () => 1, async () => Promise.reject(new Error("no"))]) {
+      const run = (_: unknown, task: TaskContext) => {
+        noteTarget(task, target);
+        return end();
+      };
+      const handler = defineHandler({ queue: "jobs", run }) as Handler;
+      expect(await executor.execute(attemptOf(), handler)).to.have.property("target", target);
+    }
   });
 });
