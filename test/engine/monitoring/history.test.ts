@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Span } from "../../../src/engine/monitoring/history.ts";
+import { Histories, type Span } from "../../../src/engine/monitoring/history.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import { RATE_LETTERS } from "../../../src/store/letters.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
@@ -200,6 +200,20 @@ describe("the history of a queue", () => {
       250, 350, 25, 35,
     ]);
     expect(jobs?.serviceP50[n - 1]).to.equal(null);
+  });
+
+  it("ends with the last interval of which every partition has its sample, and has no times if nothing finished", async () => {
+    t = await openEngine({ partitions: 2 });
+    const none = { serviceP50: null, serviceP95: null, waitP50: null, waitP95: null };
+    const counts = { accepted: 1, started: 0, finished: 0, failed: 0 };
+    const taken = { interval: 99_999, waiting: 1, running: 0, scheduled: 0, dead: 0, ...counts, times: none };
+    // The clock of one partition is behind.
+    const clocks = new Map(t.keys.tags.map((tag, n) => [tag, n === 0 ? 1_000_012_500 : 1_000_029_000]));
+    const history = async (tag: string) => ({ nowMs: clocks.get(tag) ?? 0, samples: [[taken]] });
+    const histories = new Histories({ history, sample: t.scripts.sample }, t.keys);
+    const { at, queues } = await histories.read(["jobs"], HOUR);
+    expect(at.at(-1)).to.equal(1_000_000);
+    expect([queues[0]?.accepted.at(-1), queues[0]?.serviceP50.at(-1)]).to.deep.equal([2, null]);
   });
 
   it("can be read in longer steps, and from a given time on", async () => {
