@@ -5,6 +5,7 @@ import { connect } from "../../src/store/connection.ts";
 import { openStandby, type Standby } from "../../src/store/standby.ts";
 import { reserveOn } from "../../src/store/verbs/scripts.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
 import { onCluster, storeUrl } from "../helpers/store/run-store.ts";
 import { eventually } from "../shared/eventually.ts";
 
@@ -31,9 +32,9 @@ describe("requests that wait in the store", () => {
     reserveOn: (redis: Parameters<typeof reserveOn>[0]) => reserveOn(redis),
   });
   const connected = async () => (await connect(storeUrl(), "standby", createLog("silent"))) as Redis;
-  const open = async () => {
+  const open = async (others: Partial<ReturnType<typeof parts>> = {}) => {
     const own = await connected();
-    const standby = await openStandby("jobs", parts(own));
+    const standby = await openStandby("jobs", { ...parts(own), ...others });
     if (!standby) throw new Error("requests cannot wait");
     opened.push({ standby, own });
     return { standby, own };
@@ -96,16 +97,39 @@ describe("requests that wait in the store", () => {
     expect(standby.waiting).to.equal(false);
   });
 
-  it("can wait again on a connection that was lost, under its new number", async () => {
-    const { standby, own } = await open();
+  it("can wait again on a connection that was lost, under its new number, which is ended when it is given up", async () => {
+    const redis = t.redis as Redis;
+    const ended: number[] = [];
+    const commands = Object.assign(Object.create(redis), {
+      client: (...words: ["KILL", "ID", number]) => {
+        if (words[0] === "KILL") ended.push(words[2]);
+        return redis.client(...words);
+      },
+    }) as Redis;
+    const { standby, own } = await open({ commands });
     const id = await own.client("ID");
-    await (t.redis as Redis).client("KILL", "ID", id);
+    await redis.client("KILL", "ID", id);
     await eventually(() => !standby.usable);
     await eventually(() => standby.usable);
-    expect(await own.client("ID")).to.not.equal(id);
     const asked = standby.reserve(request(), LONG_MS);
     await standby.cut();
     expect(await ids(asked)).to.deep.equal([]);
+    const next = await own.client("ID");
+    expect(next).to.not.equal(id);
+    await standby.abandon();
+    expect(ended).to.deep.equal([next]);
+  });
+
+  it("end when they are closed, and are not tried again", async () => {
+    const { log, messages } = recordingLog();
+    const { standby, own } = await open({ log });
+    const asked = standby.reserve(request(), LONG_MS).catch((error: Error & { code?: string }) => error.code);
+    await whenWaiting();
+    standby.close();
+    expect(await asked).to.equal("store-unavailable");
+    await eventually(() => own.status === "end");
+    await standby.abandon();
+    expect(messages).to.deep.equal([]);
   });
 
   it("are ended with their connection when it is given up", async () => {
