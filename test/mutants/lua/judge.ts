@@ -20,8 +20,12 @@ export type Kills = Map<string, Map<string, number>>;
 /** How many tests are run first, and how many next. */
 const FIRST = 4;
 const NEXT = 16;
-/** How long the tests of a mutant may take if all pass, ms: those with the most kills for their time are chosen. */
+/**
+ * How long the tests of a mutant may take if all pass: ms, and as a part of the time of all tests, which take longer on a busy machine. Those
+ * with the most kills for their time are chosen.
+ */
 const BUDGET_MS = 15_000;
+const BUDGET_PART = 0.1;
 /** After how many requests a process that has run broken code is replaced. */
 const RUNS_A_PROCESS = 40;
 /** The time allowed beyond what the tests usually take, in case something hangs. */
@@ -36,6 +40,7 @@ export class Judge {
   readonly #kills: Kills;
   /** Tests that fail when they run without those before them. */
   readonly #unfit = new Set<string>();
+  readonly #budgetMs: number;
   #runs = 0;
 
   constructor(tests: Tests, files: ReadonlyMap<string, string>, reaches: Reaches, kills: Kills = new Map()) {
@@ -43,6 +48,8 @@ export class Judge {
     this.#files = files;
     this.#reaches = reaches;
     this.#kills = kills;
+    const allMs = Object.values(reaches).reduce((sum, { ms }) => sum + ms, 0);
+    this.#budgetMs = Math.max(BUDGET_MS, BUDGET_PART * allMs);
     for (const [test, { statements }] of Object.entries(reaches))
       for (const statement of statements)
         this.#reachedBy.set(statement, [...(this.#reachedBy.get(statement) ?? []), test]);
@@ -102,7 +109,7 @@ export class Judge {
     const ordered = reaching.toSorted((a, b) => worth(b) - worth(a));
     let spentMs = 0;
     const within = ordered.filter((test) => {
-      if (spentMs + msOf(test) > BUDGET_MS) return false;
+      if (spentMs + msOf(test) > this.#budgetMs) return false;
       spentMs += msOf(test);
       return true;
     });
