@@ -58,6 +58,28 @@ describe("a suspect (a task that has lost a worker before)", () => {
     expect((await take()).task).to.include({ lost: 2, uncountedLosses: 0 });
   });
 
+  it("has none of these any more once its handler has begun in a worker", async () => {
+    await suspect();
+    await t.engine.leases.lose(lease((await take()).task), t.settings);
+    const { task } = await take();
+    expect(task.uncountedLosses).to.equal(1);
+    await t.engine.leases.begin(lease(task), HOUR_MS);
+    await t.engine.leases.release(lease(task), t.settings);
+    expect((await take()).task).to.include({ lost: 1, uncountedLosses: 0 });
+  });
+
+  it("says how often it has lost a worker once that was too often", async () => {
+    await suspect();
+    for (let fate = "waiting"; fate === "waiting"; ) {
+      const { task } = await take();
+      await t.engine.leases.begin(lease(task), HOUR_MS);
+      fate = await t.engine.leases.lose(lease(task), t.settings);
+    }
+    const seen = await t.look("a");
+    expect(seen).to.include({ state: "failed", errorCode: "worker-lost" });
+    expect(seen.errors).to.include(`the worker was lost ${t.settings.maxLost + 1} times`);
+  });
+
   it("loses nothing with the worker of its child process, three times in a row; then that counts", async () => {
     await suspect();
     const loseWorker = async () => {

@@ -128,6 +128,8 @@ describe("the dead tasks of a queue", () => {
     expect(await deadNow()).to.equal(2);
     const kept = (id: string) => jobs.redis.exists(jobs.key("input", id), jobs.key("steps", id));
     expect(await Promise.all(["oldest", "older", "newest"].map(kept))).to.deep.equal([0, 2, 2]);
+    for (const kind of ["input", "steps"] as const)
+      expect(await jobs.redis.pttl(jobs.key(kind, "newest")), kind).to.be.within(1, jobs.settings.deadTtlMs);
     expect(await jobs.engine.tasks.retry("oldest")).to.equal("not-dead");
     expect((await jobs.look("oldest")).state).to.equal("failed");
     expect(await jobs.engine.tasks.retry("older")).to.equal("waiting");

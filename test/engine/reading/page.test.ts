@@ -79,6 +79,18 @@ describe("the lists of a queue", () => {
     }
   });
 
+  it("are filtered by the line key of keyed tasks", async () => {
+    t = await openEngine({ settings: { keyedConcurrency: 1 } });
+    for (const [id, key] of [
+      ["a1", "a"],
+      ["b1", "b"],
+      ["a2", "a"],
+    ] as const)
+      await t.submit({ id, key });
+    const of = async (key: string) => (await waiting({ key: nameOf(key) })).ids;
+    expect([await of("a"), await of("b"), await of("c")]).to.deep.equal([["a1", "a2"], ["b1"], []]);
+  });
+
   it("are filtered by the beginning of the id, caller, key, state and age", async () => {
     t = await openEngine({ partitions: 2 });
     const long = "k".repeat(40);

@@ -46,8 +46,11 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect(await note("unclear")).to.equal("closed");
     expect(await note("up")).to.equal("closed");
     expect(await fail(breakerFailures - 1)).to.not.include("opened");
-    expect((await figures())?.breaker).to.equal(null);
+    expect(await figures())
+      .to.deep.include({ breaker: null })
+      .and.to.have.nested.property("snapshot.breakerOpen", false);
     expect(await note("down")).to.equal("opened");
+    expect(await figures()).to.have.nested.property("snapshot.breakerOpen", true);
     expect(await note("down")).to.equal("open");
     const { sinceMs, nextProbeMs, reason } = await open();
     expect([nextProbeMs - sinceMs, reason]).to.deep.equal([firstProbeMs, "connect ECONNREFUSED"]);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 describe("ids that are kept for later tasks", () => {
   let t: TestEngine;
@@ -29,5 +30,15 @@ describe("ids that are kept for later tasks", () => {
     expect(await allocate("a")).to.deep.equal({ verdict: "kept", waiting: 0, scheduled: 0 });
     await t.submit({ delayMs: 60_000 });
     expect(await allocate("b")).to.deep.equal({ verdict: "full", waiting: 1, scheduled: 2 });
+  });
+
+  it("leave as much less room for submissions", async () => {
+    const submit = (id: string) =>
+      t.engine.tasks.submit(submissionOf(id, "jobs", "1"), { ...t.settings, maxWaiting: 2 });
+    await allocate("a");
+    expect((await submit("b")).verdict).to.equal("new");
+    expect((await submit("c")).verdict).to.equal("full");
+    await t.scripts.deallocate(t.keys.tag(0), "a", "jobs");
+    expect((await submit("c")).verdict).to.equal("new");
   });
 });

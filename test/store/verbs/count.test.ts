@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { SHARED } from "../../../src/store/constants.ts";
 import { placesOf } from "../../../src/store/verbs/count.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
@@ -38,5 +39,16 @@ describe("counting places of other partitions", () => {
     await t.redis.zadd(t.key("waiting"), start + 1, "a", start + 10, "b");
     expect(await count(scores(10, 0, 1, 2, 30, 11, 12), false)).to.deep.equal([1, 0, 0, 1, 2, 2, 2]);
     expect(await count([], false)).to.deep.equal([]);
+  });
+
+  it("also says whether the circuit breaker of the queue is open, which stops its tasks there too", async () => {
+    const isOpen = async () =>
+      (await t.scripts.count(t.keys.tag(0), [{ queue: "jobs", places: placesOf([]), equals: false }]))[0]?.breakerOpen;
+    expect(await isOpen()).to.equal(false);
+    for (let n = 0; n < SHARED.breakerFailures; n += 1) {
+      const failure = { queue: "jobs", reference: `t@${n}`, state: "down", reason: "refused", request: "" } as const;
+      await t.scripts.breakerReport(t.keys.tag(0), failure);
+    }
+    expect(await isOpen()).to.equal(true);
   });
 });
