@@ -232,7 +232,9 @@ describe("paihao in a script", function () {
       const { code, stdout, stderr } = await paihao(["cancel", waiting, "ended", "nobody", running]);
       expect(code, "that of the first which was not canceled").to.equal(6);
       expect(stdout).to.equal(`${waiting}\tcanceled\n${running}\tstopping\n`);
-      expect(stderr).to.include("ended has already succeeded; its result is kept").and.include("nobody: No task or group has");
+      expect(stderr)
+        .to.include("ended has already succeeded; its result is kept")
+        .and.include("nobody: No task or group has");
       expect((await server.send("/v1/requests/ended")).status).to.equal(200);
       await server.until(running, "canceled");
       expect(await paihao(["cancel", waiting])).to.include({ code: 0, stdout: `${waiting}\tcanceled\n` });
