@@ -26,3 +26,21 @@ export async function axeFindings(page: Page): Promise<string[]> {
     return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(" ")}`);
   });
 }
+
+/** Cancels on a page by `click`, and lets the answer arrive only after the page shows the end; resolves when the page has read it. */
+export async function cancelWithLateAnswer(
+  page: Page,
+  click: () => Promise<void>,
+  end: () => Promise<void>,
+): Promise<void> {
+  await page.route("**/v1/*/*", async (route) => {
+    if (route.request().method() !== "DELETE") return route.continue();
+    const response = await route.fetch();
+    await end();
+    await route.fulfill({ response });
+  });
+  const answered = page.waitForResponse((response) => response.request().method() === "DELETE");
+  await click();
+  await (await answered).finished();
+  await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
+}

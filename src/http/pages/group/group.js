@@ -36,9 +36,11 @@ function show() {
   if (hasEnded(group)) sure.close();
 }
 
-/** @param {string} json */
+/** Ignores what was known before the end, such as a late answer to a cancel. @param {string} json */
 function update(json) {
-  group = JSON.parse(json);
+  const news = /** @type {Group} */ (JSON.parse(json));
+  if (hasEnded(group) && !hasEnded(news)) return;
+  group = news;
   at = Date.now();
   show();
 }

@@ -55,8 +55,9 @@ function Page({ first }) {
   const written = useOutputText();
   const sure = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const look = lookOf(task);
-  /** @param {Task} task */
-  const update = (task) => setSeen({ task, at: Date.now() });
+  /** Ignores what was known before the end, such as a late answer to a cancel. @param {Task} task */
+  const update = (task) =>
+    setSeen((seen) => (hasEnded(seen.task.state) && !hasEnded(task.state) ? seen : { task, at: Date.now() }));
   const now = useRef({ task, at });
   now.current = { task, at };
 

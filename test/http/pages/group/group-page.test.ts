@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { axeFindings, launchBrowser } from "../../../helpers/browser.ts";
+import { axeFindings, cancelWithLateAnswer, launchBrowser } from "../../../helpers/browser.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
@@ -124,6 +124,20 @@ describe("the page of a group in a browser", function () {
     await page.locator("#end").click();
     await says(page, "headline", "Canceled");
     expect(await page.locator("#cancel").isVisible()).to.equal(false);
+    await page.context().close();
+  });
+
+  it("shows the end, even if the answer to the cancel arrives after it", async () => {
+    const gate = closedGate();
+    await submit("overtaken", [gate.input]);
+    await gate.entered;
+    const page = await open("/v1/groups/overtaken", asOwner());
+    const cancel = async () => {
+      await page.locator("#cancel").click();
+      await page.locator("#end").click();
+    };
+    await cancelWithLateAnswer(page, cancel, () => says(page, "headline", "Canceled"));
+    expect(await page.locator("#headline").textContent()).to.equal("Canceled");
     await page.context().close();
   });
 });

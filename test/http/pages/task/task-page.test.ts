@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { axeFindings, launchBrowser } from "../../../helpers/browser.ts";
+import { axeFindings, cancelWithLateAnswer, launchBrowser } from "../../../helpers/browser.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
@@ -231,6 +231,20 @@ describe("the page of a task in a browser", function () {
     await page.getByRole("button", { name: "Cancel the task" }).click();
     await says(page, "headline", "Canceled");
     expect(await page.getByRole("button").allTextContents()).to.deep.equal(["Copy link"]);
+    await page.context().close();
+  });
+
+  it("shows the end, even if the answer to the cancel arrives after it", async () => {
+    const gate = closedGate();
+    const { id } = await submit("gated", gate.input);
+    await gate.entered;
+    const page = await open(`/v1/requests/${id}/status`, asOwner());
+    const cancel = async () => {
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("button", { name: "Cancel the task" }).click();
+    };
+    await cancelWithLateAnswer(page, cancel, () => says(page, "headline", "Canceled"));
+    expect(await page.locator("#headline").textContent()).to.equal("Canceled");
     await page.context().close();
   });
 
