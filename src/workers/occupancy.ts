@@ -3,15 +3,16 @@ const HOLD_MS = 1000;
 const OPEN_MS = 4000;
 
 /**
- * How many handlers run in this process and its child processes, over all queues. A suspect may claim the whole process: then no other
- * handler begins until it has ended, so that no other task is lost if it kills the process.
+ * How many handlers run in this process and its child processes, over all queues. Suspects may claim the whole process: then no other
+ * handler begins until they have ended, so that no other task is lost if one of them kills the process.
  */
 export class Occupancy {
   readonly #onEmpty: () => void;
   readonly #onRelease: (() => void)[] = [];
   #running = 0;
-  #claimed = false;
-  /** Whether nothing begins, because a suspect waits until nothing runs. */
+  /** How many of them are suspects that have claimed the process. */
+  #claims = 0;
+  /** Whether nothing begins, because a suspect waits until no other handler runs. */
   #held = false;
   /** The end of the hold, then of the time until another one. */
   #timer: NodeJS.Timeout | undefined;
@@ -21,14 +22,14 @@ export class Occupancy {
     this.#onEmpty = onEmpty;
   }
 
-  /** Whether a suspect has the whole process. */
+  /** Whether suspects have the whole process. */
   get claimed(): boolean {
-    return this.#claimed;
+    return this.#claims > 0;
   }
 
-  /** Whether a suspect has the whole process, or waits for it. */
+  /** Whether suspects have the whole process, or wait for it. */
   get closed(): boolean {
-    return this.#claimed || this.#held;
+    return this.claimed || this.#held;
   }
 
   begin(): void {
@@ -41,25 +42,24 @@ export class Occupancy {
   }
 
   /**
-   * Claims the whole process; false while a handler runs in it. Then no other begins for a while, since new ones could follow each other
-   * forever.
+   * Claims the whole process for a suspect that begins now; false while another handler runs in it. Then no other begins for a while, since
+   * new ones could follow each other forever.
    */
   claim(): boolean {
-    if (this.#claimed) return false;
-    if (this.#running > 0) {
+    if (this.#running > this.#claims) {
       this.#hold();
       return false;
     }
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#held = false;
-    this.#claimed = true;
+    this.#claims += 1;
     return true;
   }
 
   release(): void {
-    this.#claimed = false;
-    this.#announce();
+    this.#claims -= 1;
+    if (!this.closed) this.#announce();
   }
 
   /** Calls back whenever others may begin again. */

@@ -184,18 +184,18 @@ export class Pool implements Role {
     if (!suspects.admits(task, this.#settings)) return this.#putOff(task);
     const { runner, occupancy } = this.#parts;
     let slot: Place | undefined;
-    let alone = false;
+    let claims = false;
     const claimSlot: ClaimSlot = (how) => {
-      if (how === "alone" ? !occupancy.claim() : !this.#slots.admits(how)) return false;
-      alone = how === "alone";
+      if (!this.#slots.admits(how)) return false;
+      claims = how === "among suspects";
       slot = this.#slots.take();
       return true;
     };
     const place: Place = {
       settled: (goingOn) => {
         slot?.settled(goingOn);
-        if (alone) occupancy.release();
-        alone = false;
+        if (claims) occupancy.release();
+        claims = false;
       },
       over: () => slot?.over(),
     };

@@ -1,4 +1,5 @@
 import type { Logger } from "../log.ts";
+import type { HowSuspectRuns } from "./attempt/attempt.ts";
 import type { Occupancy } from "./occupancy.ts";
 import type { Place } from "./place.ts";
 
@@ -51,10 +52,14 @@ export class Slots {
     return this.#options.occupancy.closed ? 0 : this.#idleSlots;
   }
 
-  /** Whether a suspect may begin. One in a child may while another waits to be alone in this process, whose death does not count for it. */
-  admits(how: "in a child" | "beside others"): boolean {
-    const { claimed, closed } = this.#options.occupancy;
-    return this.#idleSlots > 0 && !(how === "in a child" ? claimed : closed);
+  /**
+   * Claims the right to begin for a suspect. One in a child may begin while others wait until only suspects run in this process, whose death
+   * does not count for it. What was requested meanwhile for the slots of suspects is handed back.
+   */
+  admits(how: HowSuspectRuns): boolean {
+    const { occupancy } = this.#options;
+    if (how === "among suspects") return this.#empty > 0 && occupancy.claim();
+    return this.#idleSlots > 0 && !(how === "in a child" ? occupancy.claimed : occupancy.closed);
   }
 
   get #idleSlots(): number {

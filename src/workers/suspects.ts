@@ -22,9 +22,9 @@ export function mayRunBesideOthers({ lost }: ReservedTask, { maxLost }: QueueSet
 }
 
 /**
- * Whether a suspect may run in its worker if nothing else runs there and no child process is free: a worker has died while it
- * waited for one, so workers may live for less time than a child process takes to start, and it would wait forever.
+ * Whether a suspect may run in its worker beside other suspects alone if no child process is free: a worker has died while it waited for
+ * one, so workers may live for less time than a child process takes to start, and it would wait forever.
  */
-export function mayRunAlone({ uncountedLosses }: ReservedTask): boolean {
+export function mayRunAmongSuspects({ uncountedLosses }: ReservedTask): boolean {
   return uncountedLosses > 0;
 }

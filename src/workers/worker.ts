@@ -87,9 +87,12 @@ export class Worker implements Role {
     for (const { queue, batch } of own) if (batch) batches.set(queue, batch);
     let sinceLossMs = 0;
     const isIdle = () => this.#renewer.size === 0 && sinceLossMs >= LATELY_MS;
+    let isFirst = true;
     const onBeat = (ms: number) => {
       sinceLossMs = ms;
-      if (sinceLossMs < LATELY_MS && this.#stopped === undefined) this.#executors.expectSuspects();
+      // Not at the start: where workers die soon after it, each would start another process in vain.
+      if (sinceLossMs < LATELY_MS && this.#stopped === undefined && !isFirst) this.#executors.expectSuspects();
+      isFirst = false;
     };
     const about = {
       ...({ kind: "process", host: hostname(), pid: process.pid, role: options.role ?? "all" } as const),

@@ -41,7 +41,7 @@ export interface ReservedTask {
   readonly fence: string;
   readonly attempt: number;
   readonly lost: number;
-  /** How often its worker has died since its last loss, before the handler began or while it ran in a child process. */
+  /** How often its worker has died since its last loss, before the handler began or while it ran apart from others. */
   readonly uncountedLosses: number;
   readonly createdMs: number;
   /** Null if it is long: it is read separately, see `inputOf` of the engine. */

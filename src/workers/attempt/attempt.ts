@@ -17,8 +17,11 @@ import { retryCall } from "./retry-call.ts";
 import type { StepStore } from "./steps.ts";
 import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
-/** Claims a slot if one is free, for a handler in this process or in a child; "alone": with the whole process, if nothing runs in it. */
-export type ClaimSlot = (how: "in a child" | "beside others" | "alone") => boolean;
+/** Where a suspect runs: in a child process, or in that of its worker; "among suspects": if nothing else runs there. */
+export type HowSuspectRuns = "in a child" | "beside others" | "among suspects";
+
+/** Claims a slot if one is free. */
+export type ClaimSlot = (how: HowSuspectRuns) => boolean;
 
 /** The options of an attempt. */
 export interface AttemptParts {
@@ -201,7 +204,7 @@ export class Attempt implements TaskActions {
   /**
    * Reports to the store that the handler begins, and waits while the store is unreachable: until it is reported, a loss of this
    * worker does not count against the task. If the handler must not begin, the signal fires.
-   * @param apart whether the handler runs in a child process
+   * @param apart whether the handler runs apart from tasks that are not suspects
    */
   async report(apart: boolean): Promise<void> {
     let askedAt = 0;

@@ -4,9 +4,9 @@ import { messageOf } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import type { ReservedTask } from "../../store/verbs/scripts.ts";
-import type { Attempt } from "../attempt/attempt.ts";
+import type { Attempt, HowSuspectRuns } from "../attempt/attempt.ts";
 import type { HandlerLimits } from "../attempt/task-context.ts";
-import { mayRunAlone, mayRunBesideOthers } from "../suspects.ts";
+import { mayRunAmongSuspects, mayRunBesideOthers } from "../suspects.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
 import { errorRecord } from "./handler-end.ts";
@@ -25,11 +25,11 @@ const MAX_FAILURES = 3;
 /** How long a suspect that may run without a child waits for one, ms: most starts take half of that. */
 const PATIENCE_MS = 800;
 
-/** Where a suspect runs: in a child, or like any other task. */
-type Location = Sandbox | "usual";
+/** How a suspect may run without a child. */
+type Otherwise = Exclude<HowSuspectRuns, "in a child">;
 
-/** How a suspect may run without a child: in any slot of its worker, or when nothing else runs there. */
-type Otherwise = "beside others" | "alone";
+/** Where a suspect runs: in a child, or in its worker. */
+type Location = Sandbox | Otherwise;
 
 /** A waiting suspect. */
 interface WaitingSuspect {
@@ -63,6 +63,8 @@ export class Children implements Executor {
   #failures = 0;
   #stopped = false;
   #idleTimer: NodeJS.Timeout | undefined;
+  /** Until when suspects that may run beside others do not wait for a child, monotonic ms. */
+  #vainUntil = 0;
 
   constructor(options: ChildrenOptions) {
     this.#options = options;
@@ -83,11 +85,13 @@ export class Children implements Executor {
 
   async execute(attempt: Attempt, handler: Handler): Promise<HandlerEnd> {
     const location = await this.#turn(attempt);
-    if (location !== "usual" && !(location instanceof Sandbox)) return location;
+    if (typeof location === "object" && !(location instanceof Sandbox)) return location;
+    const { task } = attempt;
     try {
-      await attempt.report(location !== "usual");
+      await attempt.report(location !== "beside others");
       if (attempt.aborted !== undefined) return { kind: "overdue" };
-      if (location === "usual") return await this.#options.usual(attempt.task, handler.queue).execute(attempt, handler);
+      if (!(location instanceof Sandbox))
+        return await this.#options.usual(task, handler.queue).execute(attempt, handler);
       // It died before the handler began, so that was not the cause.
       if (!location.alive) return { kind: "later", afterMs: 0 };
       return await location.run(attempt);
@@ -95,7 +99,7 @@ export class Children implements Executor {
       attempt.log.warn({ reason: messageOf(error) }, "sandbox: the handler could not begin; the task is retried later");
       return { kind: "later", afterMs: BROKEN_MS };
     } finally {
-      if (location !== "usual") this.#giveBack(location);
+      if (location instanceof Sandbox) this.#giveBack(location);
     }
   }
 
@@ -119,7 +123,7 @@ export class Children implements Executor {
   #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
       const otherwise = otherwiseOf(attempt);
-      const hasty = attempt.task.uncountedLosses > 0 || this.#waiting.length >= MAX_WAITING;
+      const hasty = this.#isHasty(attempt.task, otherwise) || this.#waiting.length >= MAX_WAITING;
       let patience: NodeJS.Timeout | undefined;
       const done = (location: Location | HandlerEnd) => {
         clearTimeout(patience);
@@ -144,16 +148,26 @@ export class Children implements Executor {
     });
   }
 
-  /** Gives ready children to waiting suspects, in order, and starts as many as are missing. */
+  /** Whether a suspect should not wait for a child, since workers die while suspects wait in them. */
+  #isHasty({ uncountedLosses }: ReservedTask, otherwise: Otherwise | undefined): boolean {
+    if (uncountedLosses > 0) this.#vainUntil = performance.now() + IDLE_MS;
+    // One that must not run beside others again only believes in what it has seen itself: others may have died by it.
+    return uncountedLosses > 0 || (otherwise === "beside others" && performance.now() < this.#vainUntil);
+  }
+
+  /** Lets waiting suspects begin, in order where they can, and starts a child if they need one. */
   #assign(): void {
     for (const sandbox of [...this.#idle]) if (!sandbox.alive) this.#end(sandbox);
-    for (const waiting of [...this.#waiting]) {
+    // Those that need the whole process come last: while they wait for it, no other may begin.
+    const inTurn = this.#waiting.toSorted((a, b) => Number(needsProcess(a)) - Number(needsProcess(b)));
+    for (const waiting of inTurn) {
       const sandbox = this.#ready(waiting.attempt);
-      const how = sandbox ? "in a child" : waiting.otherwise;
-      if (how === undefined || waiting.attempt.claimSlot?.(how) === false) continue;
+      const location = sandbox ?? waiting.otherwise;
+      const how = location instanceof Sandbox ? "in a child" : location;
+      if (location === undefined || how === undefined || waiting.attempt.claimSlot?.(how) === false) continue;
       if (sandbox) this.#idle.splice(this.#idle.indexOf(sandbox), 1);
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-      waiting.done(sandbox ?? "usual");
+      waiting.done(location);
     }
     this.#grow();
   }
@@ -244,5 +258,7 @@ export class Children implements Executor {
 /** How a suspect may run if it has waited too long for a child. */
 function otherwiseOf({ task, settings }: Attempt): Otherwise | undefined {
   if (mayRunBesideOthers(task, settings)) return "beside others";
-  return mayRunAlone(task) ? "alone" : undefined;
+  return mayRunAmongSuspects(task) ? "among suspects" : undefined;
 }
+
+const needsProcess = ({ otherwise }: WaitingSuspect): boolean => otherwise === "among suspects";

@@ -80,7 +80,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
     expect(seen.errors).to.include(`the worker was lost ${t.settings.maxLost + 1} times`);
   });
 
-  it("loses nothing with the worker of its child process, three times in a row; then that counts", async () => {
+  it("loses nothing with the worker in which it runs apart from others, three times in a row; then that counts", async () => {
     await suspect();
     const loseWorker = async () => {
       const { task } = await take();

@@ -54,18 +54,19 @@ describe("a task that has lost its worker", function () {
   }
 
   /** Lets a worker take what there is in its queue, and die before a child process could start. */
-  const dieInVain = async (id: string) => {
+  const dieInVain = async (...ids: readonly string[]) => {
+    const are = async (state: string) => (await Promise.all(ids.map(shop.look))).every((task) => task.state === state);
     const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
-    await eventually(async () => (await shop.look(id)).state === "running");
+    await eventually(() => are("running"));
     worker.child.kill("SIGKILL");
     await eventually(async () => {
       await Promise.all(shop.engine.keys.tags.map((_, partition) => shop.engine.maintenance.tick(partition)));
-      return (await shop.look(id)).state === "waiting";
+      return are("waiting");
     });
   };
   /** Tasks of a queue that have lost a worker each. */
-  const losers = async (queue: string, count: number) => {
-    const ids = await Promise.all(Array.from({ length: count }, () => shop.submit({ journal, ms: 20 }, { queue })));
+  const losers = async (queue: string, count: number, order: Omit<fixtures.Order, "journal"> = { ms: 20 }) => {
+    const ids = await Promise.all(Array.from({ length: count }, () => shop.submit({ journal, ...order }, { queue })));
     for (const partition of shop.engine.keys.tags.keys()) {
       const request = { queue, worker: "gone", reservation: "only", count, leaseMs: 60_000, rate: undefined };
       for (const { id, fence } of (await shop.engine.leases.reserve(partition, request)).tasks)
@@ -114,6 +115,17 @@ describe("a task that has lost its worker", function () {
     for (const other of others) expect(await shop.ended(other)).to.include({ state: "succeeded", lost: 0 });
     const slowOnes = (await group.lines()).filter((line) => !line.startsWith(String(others[1])) && line !== "");
     expect(slowOnes.map((line) => line.split(" ")[1])).to.deep.equal(["begins", "ends", "begins", "ends"]);
+  });
+
+  it("shares its worker with other suspects alone when workers die before a process could start, and loses nothing with it", async () => {
+    const ids = await losers("slow", 3, { ms: 60_000, againMs: 1 });
+    await dieInVain(...ids);
+    const last = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
+    await eventually(async () => (await Promise.all(ids.map(begun))).every((pids) => pids.length === 1));
+    expect((await Promise.all(ids.map(begun))).flat()).to.deep.equal(ids.map(() => last.pid));
+    last.child.kill("SIGKILL");
+    await start();
+    for (const id of ids) expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
   });
 
   it("gets its worker for itself although other tasks keep arriving there", async () => {
