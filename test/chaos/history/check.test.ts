@@ -165,6 +165,18 @@ describe("the check of a history", () => {
     expect(violated(returned as HistoryEntry[])).to.deep.equal([]);
   });
 
+  it("does not take the index 0 of a task that runs for a place", () => {
+    // Stored by its first call, which was answered to nobody, and taken before the other was stored.
+    const first = [
+      call("submit", "first", 500, { outcome: "unknown", answer: "503 store-unavailable" }),
+      call("submit", "first", 540, { told: "pending", index: 0 }),
+      call("collect", "first", 560, { told: "pending", index: 0 }),
+      ...run("first", 570, 570),
+      call("timeline", "first", 1000, { told: "succeeded", starts: 1 }),
+    ];
+    expect(violated([...first, ...task("second", 530, { index: 0, fence: 571 })])).to.deep.equal([]);
+  });
+
   it("lets a worker that stood still begin late, if its run makes no result", () => {
     expect(violated(withMore(...run("again", 500, 250, OTHER)))).to.deep.equal([]);
   });

@@ -19,7 +19,7 @@ const MOST_STARTS = 10;
 
 /**
  * In a line by arrival, a task starts before every task that is submitted after its place was reported, and before every task that later
- * gets the same place or a higher one. Only tasks that never returned to the line are judged, since the first start of others may not be
+ * gets the same place or a higher one; not index 0, which a task that has started has too. Only tasks that never returned to the line are judged, since the first start of others may not be
  * recorded. Each return may have moved others back by one place.
  */
 export const startsInOrder: Rule = (history) => {
@@ -48,7 +48,7 @@ function isBefore(one: Started, other: Started, returns: number): boolean {
   return one.places.some(
     ({ index, returnedAt }) =>
       returnedAt < submittedAt ||
-      other.places.some((later) => returnedAt < later.invokedAt && index + returns <= later.index),
+      other.places.some((later) => later.index > 0 && returnedAt < later.invokedAt && index + returns <= later.index),
   );
 }
 
