@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { verify } from "../../../src/engine/maintenance/verify.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { failureOf, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { submissionOf } from "../../shared/submission.ts";
+import { verifiedEngines } from "./verified.ts";
 
 const TASKS = 2000;
 /** Verifications beside them, at least. */
@@ -13,17 +13,7 @@ const TAKEN = 20;
 const KEYS = 7;
 
 describe("a verification under load", () => {
-  const opened: TestEngine[] = [];
-  afterEach(async () => {
-    for (const engine of opened.splice(0)) await engine.close();
-  });
-  const open = async (options: Parameters<typeof openEngine>[0]) => {
-    const engine = await openEngine(options);
-    opened.push(engine);
-    return engine;
-  };
-  const found = async (t: TestEngine, heal: boolean) =>
-    (await verify(t.redis, t.scripts, t.keys, { heal })).disagreeing;
+  const { open, found } = verifiedEngines();
 
   /** What a task is submitted with beside its id. */
   type Options = (n: number) => {

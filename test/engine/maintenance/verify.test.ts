@@ -1,26 +1,17 @@
 import { expect } from "chai";
-import { verify, verifyStore } from "../../../src/engine/maintenance/verify.ts";
+import { verifyStore } from "../../../src/engine/maintenance/verify.ts";
 import { claimPartitions } from "../../../src/engine/opening/partition-count.ts";
 import { StartError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
-import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { failureOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeUrl } from "../../helpers/store/run-store.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { submissionOf } from "../../shared/submission.ts";
+import { verifiedEngines } from "./verified.ts";
 
 describe("a verification", () => {
-  const opened: TestEngine[] = [];
-  afterEach(async () => {
-    for (const engine of opened.splice(0)) await engine.close();
-  });
-  const open = async (options: Parameters<typeof openEngine>[0]) => {
-    const engine = await openEngine(options);
-    opened.push(engine);
-    return engine;
-  };
-  const found = async (t: TestEngine, heal: boolean) =>
-    (await verify(t.redis, t.scripts, t.keys, { heal })).disagreeing;
+  const { open, found } = verifiedEngines();
 
   it("finds and repairs whatever is wrong with the index of a line", async () => {
     const t = await open({ settings: { attempts: 1 } });
