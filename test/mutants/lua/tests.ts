@@ -77,12 +77,15 @@ export class Tests {
 /** Its next message; undefined if it ends before. */
 async function next(child: ChildProcess): Promise<Answer | undefined> {
   const gone = new AbortController();
-  child.once("exit", () => gone.abort());
+  const onExit = () => gone.abort();
+  child.once("exit", onExit);
   try {
     const [answer] = (await once(child, "message", { signal: gone.signal })) as [Answer];
     return answer;
   } catch {
     return undefined;
+  } finally {
+    child.off("exit", onExit);
   }
 }
 
