@@ -35,7 +35,7 @@ const SUITES_OF_ENGINE: Readonly<Record<string, string[]>> = {
     ...http("routes/queues/history routes/queues/queues"),
   ],
   opening: engine("opening/"),
-  partitions: engine("keyed/partitions keyed/pointers fair/places results"),
+  partitions: engine("partitions/ keyed/partitions keyed/pointers results"),
   reading: engine("reading/ presence results keyed/partitions line deadline large-values/large-values"),
   reservation: engine("reservation/"),
   submission: [

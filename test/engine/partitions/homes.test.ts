@@ -1,0 +1,214 @@
+import { expect } from "chai";
+import { Homes } from "../../../src/engine/partitions/homes.ts";
+import { ProblemError } from "../../../src/errors.ts";
+import { Keys } from "../../../src/store/keys.ts";
+import type { Scripts } from "../../../src/store/verbs/scripts.ts";
+
+const keys = new Keys("homes:", 3);
+/** An id whose partition is this one. */
+const idIn = (partition: number, nth = 0): string => {
+  const ids = Array.from({ length: 100 }, (_, n) => `t${n}`).filter((id) => keys.partitionOf(id) === partition);
+  return ids[nth] ?? expect.fail("no such id");
+};
+const partitionOf = (tag: string) => keys.tags.indexOf(tag);
+/** Its own partition is 1. */
+const ID = idIn(1);
+
+/** What the store knows, and what it was asked. */
+interface Known {
+  /** Where tasks are that are not in the partition of their id. */
+  readonly homes: Record<string, number>;
+  /** How long is left of tasks, ms: Infinity until they have ended. */
+  readonly left: Record<string, number>;
+  /** The pointers that are due, by partition. */
+  readonly due: Record<number, Awaited<ReturnType<Scripts["repoint"]>>>;
+  readonly asked: unknown[][];
+  isAway: boolean;
+}
+
+function storeKnowing(given: Partial<Known> = {}): { known: Known; scripts: Scripts } {
+  const known: Known = { homes: {}, left: {}, due: {}, asked: [], isAway: false, ...given };
+  const note = (...call: unknown[]) => {
+    if (known.isAway) throw new ProblemError("store-unavailable");
+    known.asked.push(call);
+  };
+  const scripts: Partial<Scripts> = {
+    home: async (tag, ids) => {
+      note("home", partitionOf(tag), ...ids);
+      return ids.map((id) => known.homes[id] ?? null);
+    },
+    lifetimes: async (tag, ids) => {
+      note("lifetimes", partitionOf(tag), ...ids);
+      return ids.map((id) => known.left[id] ?? 0);
+    },
+    repoint: async (tag, checked, { limit } = {}) => {
+      if (checked.length === 0) return known.due[partitionOf(tag)] ?? [];
+      note("repoint", partitionOf(tag), limit, ...checked.map(({ id, score, nextMs }) => `${id} ${score} ${nextMs}`));
+      return [];
+    },
+    point: async (tag, items) => {
+      note("point", partitionOf(tag), ...items.map(({ id, home }) => `${id} ${home}`));
+      return [];
+    },
+  };
+  return { known, scripts: scripts as Scripts };
+}
+
+describe("the partition of a task, as a process knows it", () => {
+  it("is that of its id until it is found elsewhere, with the tasks that follow from it", () => {
+    const homes = new Homes(storeKnowing().scripts, keys);
+    expect(homes.of(ID)).to.equal(1);
+    homes.note(ID, 2);
+    expect([homes.of(ID), homes.of(`${ID}:webhook`), homes.of(idIn(1, 1))]).to.deep.equal([2, 2, 1]);
+    homes.note(`${ID}:webhook`, 0);
+    expect(homes.of(ID)).to.equal(0);
+    homes.note(ID, 1);
+    expect(homes.of(ID)).to.equal(1);
+  });
+
+  it("is remembered of the latest hundred thousand tasks", () => {
+    const homes = new Homes(storeKnowing().scripts, keys);
+    const elsewhere = (id: string) => (keys.partitionOf(id) + 1) % 3;
+    const ids = Array.from({ length: 100_001 }, (_, n) => `task${n}`);
+    const [first = "", second = ""] = ids;
+    for (const id of ids.slice(0, -1)) homes.note(id, elsewhere(id));
+    homes.note(first, elsewhere(first));
+    expect(homes.of(second)).to.equal(elsewhere(second));
+    homes.note("task100000", elsewhere("task100000"));
+    const known = [first, second, "task100000"].map((id) => homes.of(id) === elsewhere(id));
+    expect(known).to.deep.equal([true, false, true]);
+  });
+
+  it("is asked of the partition of its id, and then remembered", async () => {
+    const { known, scripts } = storeKnowing({ homes: { [ID]: 2 } });
+    const homes = new Homes(scripts, keys);
+    expect(await homes.find(`${ID}:undo`)).to.equal(2);
+    expect(homes.of(ID)).to.equal(2);
+    expect(await homes.find(idIn(0))).to.equal(0);
+    expect(known.asked).to.deep.equal([
+      ["home", 1, ID],
+      ["home", 0, idIn(0)],
+    ]);
+  });
+
+  it("is asked after a miss elsewhere only, and is none if that is where the miss was", async () => {
+    const { known, scripts } = storeKnowing({ homes: { [ID]: 2 } });
+    const homes = new Homes(scripts, keys);
+    expect(await homes.findUnless(ID, 1)).to.equal(null);
+    expect(known.asked).to.deep.equal([]);
+    expect(await homes.findUnless(ID, 2)).to.equal(null);
+    expect(await homes.findUnless(ID, 0)).to.equal(2);
+  });
+});
+
+describe("a call to the partition of a task", () => {
+  const isAbsent = (answer: string) => answer === "absent";
+  /** Calls where the task is; returns the answer, and which partitions were called. */
+  const callAt = async (homes: Homes, id: string, home: number) => {
+    const called: number[] = [];
+    const call = async (partition: number) => {
+      called.push(partition);
+      return partition === home ? "here" : "absent";
+    };
+    return [await homes.at(id, call, isAbsent), ...called];
+  };
+
+  it("goes to another one only if the task is absent, and at once to that the next time", async () => {
+    const { known, scripts } = storeKnowing({ homes: { [ID]: 2 } });
+    const homes = new Homes(scripts, keys);
+    expect(await callAt(homes, idIn(0), 0)).to.deep.equal(["here", 0]);
+    expect(known.asked).to.deep.equal([]);
+    expect(await callAt(homes, ID, 2)).to.deep.equal(["here", 1, 2]);
+    expect(await callAt(homes, ID, 2)).to.deep.equal(["here", 2]);
+    expect(known.asked).to.have.lengthOf(1);
+  });
+
+  it("is made once if the task is nowhere else, and asks nothing if there is but one partition", async () => {
+    const { known, scripts } = storeKnowing();
+    expect(await callAt(new Homes(scripts, keys), ID, -1)).to.deep.equal(["absent", 1]);
+    expect(known.asked).to.have.lengthOf(1);
+    expect(await callAt(new Homes(scripts, new Keys("homes:", 1)), ID, -1)).to.deep.equal(["absent", 0]);
+    expect(known.asked).to.have.lengthOf(1);
+  });
+});
+
+describe("the pointer of a submission", () => {
+  const pointer = { id: ID, queue: "jobs", caller: "", home: 2 };
+
+  it("is deleted if the task was refused, which no failure disturbs", async () => {
+    const { known, scripts } = storeKnowing();
+    const homes = new Homes(scripts, keys);
+    homes.note(ID, 2);
+    await homes.refused(ID, "77");
+    expect(homes.of(ID)).to.equal(1);
+    expect(known.asked).to.deep.equal([["repoint", 1, 0, `${ID} 77 null`]]);
+    known.isAway = true;
+    await homes.refused(ID, "77");
+  });
+
+  it("is settled once if the answer was lost: written if the task is there, else deleted if it was written", async () => {
+    const { known, scripts } = storeKnowing({ left: { [ID]: Number.POSITIVE_INFINITY } });
+    const homes = new Homes(scripts, keys);
+    const [gone, unwritten, other] = [idIn(1, 1), idIn(1, 2), idIn(0)];
+    homes.doubt({ pointer, score: "1", scripts });
+    homes.doubt({ pointer: { ...pointer, id: gone }, score: "2", scripts });
+    homes.doubt({ pointer: { ...pointer, id: unwritten }, score: undefined, scripts });
+    homes.doubt({ pointer: { ...pointer, id: other }, score: "4", scripts });
+    expect(await homes.check(1)).to.equal(false);
+    expect(known.asked).to.deep.equal([
+      ["lifetimes", 2, ID],
+      ["point", 1, `${ID} 2`],
+      ["lifetimes", 2, gone],
+      ["repoint", 1, 0, `${gone} 2 null`],
+      ["lifetimes", 2, unwritten],
+    ]);
+    await homes.check(1);
+    expect(known.asked).to.have.lengthOf(5);
+    await homes.check(0);
+    expect(known.asked.slice(5)).to.deep.equal([
+      ["lifetimes", 2, other],
+      ["repoint", 0, 0, `${other} 4 null`],
+    ]);
+  });
+
+  it("is settled on the connection of the submission, and later if the store is away", async () => {
+    const { scripts } = storeKnowing();
+    const own = storeKnowing();
+    const homes = new Homes(scripts, keys);
+    homes.doubt({ pointer, score: undefined, scripts: own.scripts });
+    own.known.isAway = true;
+    const refused = await homes.check(1).catch((error: ProblemError) => error.code);
+    expect(refused).to.equal("store-unavailable");
+    own.known.isAway = false;
+    await homes.check(1);
+    expect(own.known.asked).to.deep.equal([["lifetimes", 2, ID]]);
+  });
+
+  it("is in doubt for at most ten thousand submissions at once", async () => {
+    const { known, scripts } = storeKnowing();
+    const homes = new Homes(scripts, keys);
+    for (let n = 0; n < 10_010; n += 1)
+      homes.doubt({ pointer: { ...pointer, id: `${ID}:${n}` }, score: undefined, scripts });
+    await homes.check(1);
+    expect(known.asked).to.have.lengthOf(10_000);
+  });
+
+  it("is deleted when it is due and its task has gone, else checked when the rest of the task is deleted, or in an hour", async () => {
+    const ids = [0, 1, 2, 3].map((n) => idIn(1, n)) as [string, string, string, string];
+    const [running, ended, gone, lost] = ids;
+    const due = ids.map((id, n) => ({ id, score: `${n}`, home: id === lost ? null : 2 }));
+    const { known, scripts } = storeKnowing({
+      left: { [running]: Number.POSITIVE_INFINITY, [ended]: 5000, [lost]: 9 },
+      due: { 1: due },
+    });
+    const homes = new Homes(scripts, keys);
+    expect(await homes.check(1)).to.equal(true);
+    expect(known.asked).to.deep.equal([
+      ["lifetimes", 2, running, ended, gone],
+      ["repoint", 1, 0, `${running} 0 3600000`, `${ended} 1 5000`, `${gone} 2 null`, `${lost} 3 null`],
+    ]);
+    known.asked.length = 0;
+    expect(await homes.check(0)).to.equal(false);
+    expect(known.asked).to.deep.equal([]);
+  });
+});
