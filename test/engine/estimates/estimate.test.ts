@@ -117,6 +117,24 @@ describe("an estimate", () => {
     expect(eta?.high).to.be.above(60);
   });
 
+  it("of a scheduled task adds the wait of a newcomer to its due time, in a keyed line behind what may start", () => {
+    const scheduled = { state: "scheduled", index: null, dueMs: 60_000 } as const;
+    const behind = estimate(snapshot(), waiting(10), 0)?.high ?? 0;
+    expect(estimate(snapshot(), scheduled, 0)?.high).to.be.closeTo(60 + behind, 0.1);
+    const free = snapshot({ running: 1, startable: 0 });
+    expect(estimate(free, scheduled, 0)).to.include({ seconds: 60, low: 60, high: 60 });
+    expect(estimate(snapshot({ slots: 0 }), scheduled, 0), "no worker").to.include({ seconds: 60, high: 60 });
+  });
+
+  it("is the due time of a task that is tried again, since it then gets its old place", () => {
+    const retrying = { state: "retrying", index: null, dueMs: 60_000 } as const;
+    expect(estimate(snapshot(), retrying, 1500)).to.deep.equal({
+      ...{ seconds: 58.5, low: 58.5, high: 58.5, basis: "schedule", samples: 500 },
+    });
+    expect(estimate(snapshot(), retrying, 61_000), "it has passed").to.include({ seconds: 0, low: 0, high: 0 });
+    expect(estimate(snapshot(), { ...retrying, dueMs: null }, 0), "not known").to.equal(null);
+  });
+
   it("is a number if no task took a millisecond", () => {
     for (const slots of [1, 8]) {
       for (const index of [0, 7, 19, 5000]) {
@@ -179,6 +197,8 @@ describe("an estimate", () => {
     expect(estimatedPercent(snapshot(), 0, 2500)).to.equal(25);
     expect(estimatedPercent(snapshot(), 0, 99_000)).to.equal(99);
     expect(estimatedPercent(snapshot({ meanMs: null }), 0, 5000)).to.equal(null);
+    expect(estimatedPercent(snapshot({ meanMs: 0 }), 0, 5000), "of no time at all").to.equal(null);
+    expect(estimatedPercent(snapshot(), 9000, 5000), "the clock was set back").to.equal(0);
   });
 });
 
