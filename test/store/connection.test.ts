@@ -10,6 +10,7 @@ import {
   type Connection,
   connect,
   connectionTo,
+  isCluster,
   mastersOf,
   onLoss,
   sentinelOptions,
@@ -113,6 +114,58 @@ describe("a connection to the store", () => {
     const refused = await connection.set("key", "value").catch((error: Error) => error.message);
     expect(refused).to.equal("OOM command not allowed");
     expect(opened).to.equal(1);
+  });
+});
+
+describe("a connection to a cluster", () => {
+  const slots = (port: number) => `*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:${port}\r\n`;
+  const info = (text: string) => `$${text.length}\r\n${text}\r\n`;
+  let store: FakeRedis | undefined;
+  let connection: Connection | undefined;
+  afterEach(async () => {
+    connection?.disconnect();
+    await store?.stop();
+    store = undefined;
+  });
+
+  /** Opens one to a single node with all slots, although the cluster itself says that it is down. */
+  const open = async (log = silent) => {
+    const own = await startTcp(([verb = "", topic = ""]) => {
+      if (verb === "cluster") return topic === "SLOTS" ? slots(own.port) : info("cluster_state:fail");
+      if (verb === "info") return info("loading:0");
+      return verb === "get" ? "$5\r\nvalue\r\n" : "+OK\r\n";
+    });
+    store = own;
+    connection = await connect(`redis+cluster://127.0.0.1:${own.port}`, "test", log);
+    return { cluster: connection as Cluster, stop: () => own.stop() };
+  };
+
+  it("serves what it can reach, although the cluster says that a part of it is down", async () => {
+    const { cluster } = await open();
+    expect(isCluster(cluster)).to.equal(true);
+    expect(await cluster.get("key")).to.equal("value");
+  });
+
+  it("refuses commands at once while no node can be reached, instead of keeping them until they time out", async () => {
+    const { cluster, stop } = await open();
+    await cluster.get("key");
+    store = undefined;
+    await stop();
+    const refused = await cluster.get("key").catch((error: Error) => error.message);
+    expect(refused).to.match(/isn't ready|is closed/);
+  });
+
+  it("says once that a node cannot be reached, and once that it is back", async () => {
+    const { log, messages } = recordingLog();
+    const { cluster } = await open(log);
+    const back = new Redis({ host: "127.0.0.1", port: 7001, lazyConnect: true });
+    cluster.emit("+node", back);
+    back.emit("ready");
+    expect(messages).to.deep.equal([]);
+    for (let n = 0; n < 2; n += 1) cluster.emit("node error", new Error("refused"), "127.0.0.1:7001");
+    expect(messages).to.deep.equal(["a node of the store cannot be reached; retrying"]);
+    for (let n = 0; n < 2; n += 1) back.emit("ready");
+    expect(messages.slice(1)).to.deep.equal(["a node of the store is back"]);
   });
 });
 

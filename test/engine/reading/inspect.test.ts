@@ -1,0 +1,254 @@
+import { expect } from "chai";
+import { LARGE_DEFAULTS, LargeValues } from "../../../src/engine/large-values/large-values.ts";
+import { Homes } from "../../../src/engine/partitions/homes.ts";
+import { OtherPartitions } from "../../../src/engine/partitions/other-partitions.ts";
+import { Inspector } from "../../../src/engine/reading/inspect.ts";
+import { ProblemError } from "../../../src/errors.ts";
+import { SHARED } from "../../../src/store/constants.ts";
+import { Keys } from "../../../src/store/keys.ts";
+import { encodeResult } from "../../../src/store/result.ts";
+import type { QueueSnapshot, Scripts, TaskRow } from "../../../src/store/verbs/scripts.ts";
+
+const NOW = 1_000_000;
+const SNAPSHOT: QueueSnapshot = {
+  ...{ queue: "jobs", waiting: 9, scheduled: 0, running: 3, paused: false, breakerOpen: false, workers: 1, slots: 3 },
+  ...{ meanMs: 1000, variance: 1, samples: 99, misses: [], slowMeanMs: null, slowMisses: [], agesMs: [0, 0, 0] },
+};
+const ROW: TaskRow = {
+  ...{ queue: "jobs", state: "waiting", createdMs: 1, allowed: [], revision: 0, attempts: 0, startedMs: null, lost: 0 },
+  ...{ finishedMs: null, expiresMs: null, cancelRequested: false, deleted: false, errorCode: null, progress: null },
+  ...{ caller: "", index: 4, score: "7", dueMs: null, deadlineMs: null, presenceMs: null, presentUntilMs: null },
+  ...{ held: false, original: null, again: null, turn: null, result: null, resultBytes: 0, errors: [] },
+};
+const ended = (given: Partial<TaskRow> = {}): TaskRow => ({
+  ...{ ...ROW, state: "succeeded", index: null, score: "", finishedMs: NOW - 10, expiresMs: NOW + 10 },
+  ...given,
+});
+/** A stored result with a body of this many bytes. */
+const stored = (bytes: number, headers: Record<string, string> = {}) =>
+  Buffer.from(encodeResult({ status: 200, contentType: "text/plain", headers, body: Buffer.alloc(bytes, "x") }));
+
+/** A store in which each look finds the next of these rows; the last one stays. */
+function inspectorOf(given: {
+  rows: readonly (TaskRow | null)[];
+  value?: Buffer | null;
+  home?: number;
+  attend?: unknown;
+}) {
+  const { value = null, home, attend } = given;
+  const rows = [...given.rows];
+  const keys = new Keys("inspect:", home === undefined ? 1 : 3);
+  const calls: string[] = [];
+  const noted = async <T>(call: string, answer: T): Promise<T> => {
+    calls.push(call);
+    return answer;
+  };
+  const look = (verb: string, tag: string, ids: readonly string[]) => {
+    const partition = keys.tags.indexOf(tag);
+    const isHere = home === undefined || partition === home;
+    const row = isHere ? (rows.length > 1 ? rows.shift() : rows[0]) : null;
+    // Only the partition of its id knows where it is.
+    const told = ids.flatMap((id, n) => (isHere || keys.partitionOf(id) !== partition ? [] : [[n, home] as const]));
+    const tasks = ids.map(() => row ?? null);
+    return noted(`${verb} ${partition}`, { nowMs: NOW, snapshots: [SNAPSHOT], tasks, homes: new Map(told) });
+  };
+  const scripts: Partial<Scripts> = {
+    inspect: (tag, items) =>
+      look(
+        "inspect",
+        tag,
+        items.map(({ id }) => id),
+      ),
+    watch: (tag, process, items) =>
+      look(
+        `watch as ${process} in`,
+        tag,
+        items.map(({ id }) => id),
+      ),
+    home: (tag, ids) =>
+      noted(
+        `home ${keys.tags.indexOf(tag)}`,
+        ids.map(() => home ?? null),
+      ),
+    count: (_, questions) =>
+      Promise.resolve(
+        questions.map(() => ({
+          waiting: 0,
+          scheduled: 0,
+          running: 0,
+          breakerOpen: false,
+          starting: null,
+          before: [0],
+        })),
+      ),
+    value: () => noted("value", value),
+    piece: (_, __, { from, bytes }) => noted(`piece ${from} ${bytes}`, value?.subarray(from, from + bytes) ?? null),
+  };
+  const all = scripts as Scripts;
+  const homes = new Homes(all, keys);
+  const parts = {
+    ...{ scripts: all, keys, homes, others: new OtherPartitions(all, keys) },
+    values: new LargeValues(all, keys),
+    batched: {
+      attend: (async () => {
+        calls.push("attend");
+        if (attend instanceof Error) throw attend;
+        return attend;
+      }) as ConstructorParameters<typeof Inspector>[0]["batched"]["attend"],
+    },
+  };
+  return { inspector: new Inspector(parts, "me"), calls, homes, keys };
+}
+
+describe("a look at a task", () => {
+  const at = async (row: TaskRow) =>
+    (await inspectorOf({ rows: [row] }).inspector.inspect("a", { result: false })) ?? expect.fail("unknown");
+
+  it("is null if nobody knows it", async () => {
+    const { inspector, calls } = inspectorOf({ rows: [null] });
+    expect(await inspector.inspect("a", { result: true })).to.equal(null);
+    expect(calls).to.deep.equal(["inspect 0"]);
+  });
+
+  it("shows its place, and all the work in front of it, only while it waits", async () => {
+    expect(await at(ROW))
+      .to.include({ index: 4, ahead: 7 })
+      .and.to.have.nested.property("eta.basis", "history");
+    expect(await at({ ...ROW, state: "running", index: 0 })).to.include({ index: 0, ahead: 0 });
+    expect(await at({ ...ROW, state: "scheduled", index: null })).to.include({ index: null, ahead: null });
+    expect(await at(ended())).to.include({ index: null, ahead: null, eta: null });
+  });
+
+  it("shows as expired what has ended and was kept until now, but not what was deleted", async () => {
+    expect((await at(ended({ expiresMs: NOW }))).expired).to.equal(true);
+    expect((await at(ended({ expiresMs: NOW + 1 }))).expired).to.equal(false);
+    expect((await at(ended({ expiresMs: null }))).expired).to.equal(false);
+    expect((await at(ended({ expiresMs: NOW, deleted: true }))).expired).to.equal(false);
+    expect((await at({ ...ROW, expiresMs: NOW })).expired).to.equal(false);
+  });
+
+  it("shows why it was canceled, unless a caller did that", async () => {
+    const canceledBy = async (errorCode: string | null, state: TaskRow["state"] = "canceled") =>
+      (await at(ended({ state, errorCode }))).canceledBy;
+    expect(await canceledBy(SHARED.deadlinePassed)).to.equal("deadline");
+    expect(await canceledBy(SHARED.abandoned)).to.equal("abandoned");
+    expect(await canceledBy(null)).to.equal(null);
+    expect(await canceledBy(SHARED.deadlinePassed, "failed")).to.equal(null);
+  });
+
+  it("shows its progress with its message, its caller, and until when it is kept while it has not ended", async () => {
+    const progress = async (text: string | null) => (await at({ ...ROW, progress: text })).progress;
+    expect(await progress("40 half of the pages")).to.deep.equal({ percent: 40, message: "half of the pages" });
+    expect(await progress("40 ")).to.deep.equal({ percent: 40, message: null });
+    expect(await progress(null)).to.equal(null);
+    expect([(await at(ROW)).caller, (await at({ ...ROW, caller: "ann" })).caller]).to.deep.equal([null, "ann"]);
+    expect((await at({ ...ROW, presentUntilMs: NOW + 5 })).presentUntilMs).to.equal(NOW + 5);
+    expect((await at(ended({ presentUntilMs: NOW + 5 }))).presentUntilMs).to.equal(null);
+  });
+
+  it("is repeated in the partition of the task if that is another than expected", async () => {
+    const { inspector, calls, homes, keys } = inspectorOf({ rows: [ROW], home: 2 });
+    const [id = "", other = ""] = ["a", "b", "c", "d", "e"].filter((some) => keys.partitionOf(some) === 1);
+    expect(await inspector.inspect(id, { result: false })).to.include({ id, index: 4 });
+    expect(calls.splice(0)).to.deep.equal(["inspect 1", "inspect 2"]);
+    // The next one knows.
+    await inspector.inspect(id, { result: false });
+    expect(calls.splice(0)).to.deep.equal(["inspect 2"]);
+    // This process was wrong.
+    homes.note(other, 0);
+    await inspector.inspect(other, { result: false });
+    expect(calls.splice(0)).to.deep.equal(["inspect 0", "home 1", "inspect 2"]);
+  });
+
+  it("makes this process hear of each change if that is wanted", async () => {
+    const { inspector, calls } = inspectorOf({ rows: [ROW] });
+    await inspector.inspect("a", { result: false, listen: true });
+    expect(calls).to.deep.equal(["watch as me in 0"]);
+  });
+});
+
+describe("a look at the long result of a task", () => {
+  const long = stored(200_000);
+  const row = ended({ resultBytes: long.length });
+
+  it("reads it separately", async () => {
+    const { inspector, calls } = inspectorOf({ rows: [row], value: long });
+    const { body, contentType } = (await inspector.inspect("a", { result: true }))?.result ?? expect.fail("no result");
+    expect([body.length, contentType]).to.deep.equal([200_000, "text/plain"]);
+    expect(calls).to.deep.equal(["inspect 0", "value"]);
+  });
+
+  it("does not read one that is longer than wanted, or that the caller may not see", async () => {
+    for (const [options, isRead] of [
+      [{ maxBytes: long.length }, true],
+      [{ maxBytes: long.length - 1 }, false],
+      [{ allowed: () => true }, true],
+      [{ allowed: () => false }, false],
+    ] as const) {
+      const { inspector, calls } = inspectorOf({ rows: [row], value: long });
+      const seen = await inspector.inspect("a", { result: true, ...options });
+      expect([seen?.result !== null, calls.includes("value")]).to.deep.equal([isRead, isRead]);
+    }
+  });
+
+  it("is repeated if it was replaced in the meantime, and gives up after three looks", async () => {
+    const other = ended({ resultBytes: 77 });
+    const replaced = inspectorOf({ rows: [other, row], value: long });
+    expect((await replaced.inspector.inspect("a", { result: true }))?.result?.body).to.have.lengthOf(200_000);
+    expect(replaced.calls).to.deep.equal(["inspect 0", "value", "inspect 0", "value"]);
+    const gone = inspectorOf({ rows: [row], value: null });
+    expect(await gone.inspector.inspect("a", { result: true })).to.include({ state: "succeeded", result: null });
+    expect(gone.calls.filter((call) => call === "inspect 0")).to.have.lengthOf(3);
+  });
+
+  it("reads only the first piece if the rest is to be read on demand", async () => {
+    const { inspector, calls } = inspectorOf({ rows: [row], value: long });
+    const seen = await inspector.inspect("a", { result: true, inPieces: true });
+    expect(calls).to.deep.equal(["inspect 0", `piece 0 ${LARGE_DEFAULTS.pieceBytes}`]);
+    const { body, rest } = seen?.result ?? expect.fail("no result");
+    expect(body.length + (rest?.bytes ?? 0)).to.equal(200_000);
+  });
+
+  it("reads it as a whole if it is no longer than a piece, if the task failed, or if its headers fill a piece", async () => {
+    const piece = stored(LARGE_DEFAULTS.pieceBytes - stored(0).length);
+    const heads = stored(10, { "x-long": "y".repeat(LARGE_DEFAULTS.pieceBytes) });
+    for (const [value, given] of [
+      [piece, {}],
+      [long, { state: "failed" }],
+      [heads, {}],
+    ] as const) {
+      const { inspector, calls } = inspectorOf({ rows: [ended({ resultBytes: value.length, ...given })], value });
+      const seen = await inspector.inspect("a", { result: true, inPieces: true });
+      expect(calls).to.include("value");
+      expect(seen?.result?.rest).to.equal(undefined);
+    }
+  });
+});
+
+describe("a look at a task that is canceled unless somebody looks at it", () => {
+  const due = { ...ROW, presenceMs: 9000, presentUntilMs: NOW + 10 };
+  const look = async (
+    rows: readonly TaskRow[],
+    { attend = "kept", attends = () => true }: { attend?: unknown; attends?: () => boolean } = {},
+  ) => {
+    const { inspector, calls } = inspectorOf({ rows, attend });
+    const seen = await inspector.inspect("a", { result: false, attends });
+    return [seen?.state, seen?.presentUntilMs, ...calls.filter((call) => call === "attend")];
+  };
+
+  it("is stored when it is due and counts, and keeps the task", async () => {
+    expect(await look([due])).to.deep.equal(["waiting", NOW + 9000, "attend"]);
+    expect(await look([due], { attends: () => false })).to.deep.equal(["waiting", NOW + 10]);
+    expect(await look([{ ...due, presentUntilMs: NOW + 8000 }])).to.deep.equal(["waiting", NOW + 8000]);
+  });
+
+  it("is repeated if the task has ended in the meantime, three times at most", async () => {
+    expect(await look([due, ended()], { attend: "gone" })).to.deep.equal(["succeeded", null, "attend"]);
+    expect(await look([due], { attend: "gone" })).to.deep.equal(["waiting", NOW + 10, "attend", "attend", "attend"]);
+  });
+
+  it("shows the task all the same if it cannot be stored: the next one stores it", async () => {
+    const attend = new ProblemError("store-unavailable");
+    expect(await look([due], { attend })).to.deep.equal(["waiting", NOW + 10, "attend"]);
+  });
+});
