@@ -14,6 +14,10 @@ class Faults {
   readonly away = new Set<string>();
   /** Asked, but their replies are lost. */
   readonly mute = new Set<string>();
+  /** Asked for tasks, but not told which are handed back. */
+  readonly deaf = new Set<string>();
+  /** The partitions to which tasks were handed back, or should have been. */
+  readonly handedBack: string[] = [];
   /** Called before a partition is asked for tasks. */
   onReserve: (tag: string) => Promise<void> | void = () => undefined;
 
@@ -29,6 +33,8 @@ class Faults {
         return reserved;
       },
       unreserve: async (tag, ...rest) => {
+        this.handedBack.push(tag);
+        this.#check(tag, this.deaf);
         this.#check(tag, this.away);
         this.#check(tag, this.mute);
         return await scripts.unreserve(tag, ...rest);
@@ -73,6 +79,13 @@ describe("a request for work that is sent again", () => {
   };
   const take = async (reservation: string, options: Parameters<typeof ask>[1] = {}) =>
     (await ask(reservation, options)).tasks.map(({ id, fence }) => `${id} ${fence}`);
+  /** A request that asks this partition first, then those after it. */
+  const askingFirst = (partition: number): string => {
+    for (;;) {
+      serial += 1;
+      if (t.keys.partitionOf(`remote f${serial}`) === partition) return `f${serial}`;
+    }
+  };
   const idIn = (partition: number): string => {
     for (;;) {
       serial += 1;
@@ -243,6 +256,78 @@ describe("a request for work that is sent again", () => {
       }
     });
 
+    it("gets the same, and no more, if the partition gives tasks of its own when it is back", async () => {
+      const [back = ""] = t.keys.tags;
+      faults.away.add(back);
+      // As if the process that sent the first one had ended: nobody tells the partition.
+      faults.deaf.add(back);
+      await fill(1, 3);
+      await fill(2, 2);
+      const request = askingFirst(0);
+      const first = await take(request, { count: 5 });
+      expect(first).to.have.length(5);
+      faults.away.delete(back);
+      await fill(0, 2);
+      expect(await take(request, { count: 5 })).to.deep.equal(first);
+      faults.deaf.delete(back);
+      // What it had given too much goes back to the line.
+      await eventually(async () => (await running()) === 5);
+    });
+
+    it("reserves again if the first got nothing from those that answered", async () => {
+      const [, away = ""] = t.keys.tags;
+      faults.away.add(away);
+      faults.deaf.add(away);
+      const request = askingFirst(0);
+      expect(await take(request)).to.deep.equal([]);
+      faults.away.delete(away);
+      await fill(0, 2);
+      expect(await take(request)).to.have.length(2);
+      faults.deaf.delete(away);
+    });
+
+    it("keeps the tasks of a partition that has come back while it waited", async () => {
+      const [away = ""] = t.keys.tags;
+      faults.away.add(away);
+      const polled = signal();
+      let asked = 0;
+      faults.onReserve = () => {
+        asked += 1;
+        if (asked === 3) polled.give();
+      };
+      const waiting = take(askingFirst(0), { waitMs: 60_000 });
+      await polled.given;
+      faults.away.delete(away);
+      await fill(0, 1);
+      expect(await waiting).to.have.length(1);
+      expect(faults.handedBack).to.deep.equal([]);
+      expect(await running()).to.equal(1);
+    });
+
+    it("fails at once if a partition fails in any other way", async () => {
+      const [, broken = ""] = t.keys.tags;
+      for (const error of [new ProblemError("store-full"), new TypeError("a mistake")]) {
+        faults.onReserve = (tag) => {
+          if (tag === broken) throw error;
+        };
+        const failed = await take(`fails-${error.name}`, { waitMs: 60_000 }).catch((reason: unknown) => reason);
+        expect(failed).to.equal(error);
+      }
+    });
+
+    it("is answered with what it has if the store goes away while it waits for more", async () => {
+      let asked = 0;
+      faults.onReserve = () => {
+        asked += 1;
+        if (asked > 3) throw new ProblemError("store-unavailable");
+      };
+      await fill(0, 1);
+      const request = { queue: "jobs", worker: "remote", reservation: "partly", count: 2, leaseMs: 15_000, fillMs: 30 };
+      const { tasks } = await takeOrWait(t.engine, request, Date.now(), never);
+      expect(tasks).to.have.length(1);
+      expect(asked).to.be.above(3);
+    });
+
     it("fails if no partition answers, and hands back what was reserved", async () => {
       for (const partition of [0, 1, 2]) await fill(partition, 2);
       for (const tag of t.keys.tags) faults.mute.add(tag);
@@ -266,4 +351,37 @@ describe("a request for work that is sent again", () => {
       await complete(`${id} ${fence}`);
     }
   }
+});
+
+describe("a request for work with long inputs", () => {
+  let t: TestEngine;
+  afterEach(() => t.close());
+  const take = async () => {
+    const request = { queue: "jobs", worker: "remote", reservation: "r", count: 3, leaseMs: 15_000 };
+    return (await takeOrWait(t.engine, request, Date.now(), never)).tasks;
+  };
+  const long = JSON.stringify("x".repeat(30_000));
+
+  it("gets them with its tasks; a task whose input is gone fails", async () => {
+    t = await openEngine();
+    for (const id of ["whole", "gone"]) await t.submit({ id, input: long });
+    expect(await t.redis.unlink(t.key("input", "gone"))).to.equal(1);
+    const tasks = await take();
+    expect(tasks.map(({ id, input }) => `${id} ${input.length}`)).to.deep.equal([`whole ${long.length}`]);
+    expect(await t.look("gone")).to.include({ state: "failed", attempts: 1 });
+  });
+
+  it("does not get a task whose input cannot be read at the moment, which is tried again a little later", async () => {
+    t = await openEngine({
+      makeLarge: (redis) => ({
+        ...scriptsOf(redis),
+        value: () => Promise.reject(new ProblemError("store-unavailable")),
+      }),
+    });
+    await t.submit({ id: "unread", input: long });
+    expect(await take()).to.deep.equal([]);
+    const { state, dueMs, nowMs } = await t.look("unread");
+    expect(state).to.equal("retrying");
+    expect((dueMs ?? 0) - nowMs).to.be.at.most(1000);
+  });
 });
