@@ -92,6 +92,45 @@ describe("a batch", () => {
     expect(calls).to.deep.equal([[60, 40], [1], [300], [0.5]]);
   });
 
+  it("sends at most 4 MB in one call, but at least one item", async () => {
+    const calls: number[][] = [];
+    const MB = 1024 ** 2;
+    const wide = new Batch<number, number>({
+      sizeOf: (megabytes) => megabytes * MB,
+      send: async (_, items) => {
+        calls.push([...items]);
+        return items;
+      },
+    });
+    await Promise.all([1, 3, 1, 9, 2].map((item) => wide.add(0, item)));
+    expect(calls).to.deep.equal([[1, 3], [1], [9], [2]]);
+  });
+
+  it("fails the calls that got no verdict, or whose call could not even be made", async () => {
+    const short = new Batch<number, string>({ send: async (_, items) => items.slice(1).map(String) });
+    const ends = await short.addAll(0, [1, 2, 3]);
+    expect(ends.map(({ status }) => status)).to.deep.equal(["fulfilled", "fulfilled", "rejected"]);
+    const broken = new Batch<number, string>({
+      send: () => {
+        throw new Error("a mistake");
+      },
+    });
+    expect(await broken.add(0, 1).catch((error: Error) => error.message)).to.equal("a mistake");
+  });
+
+  it("lets a call of another kind carry no more than fits in one call", async () => {
+    const verdicts = Promise.all(Array.from({ length: 31 }, (_, n) => batch.add(0, n)));
+    const first = call();
+    const late = Array.from({ length: 120 }, (_, n) => batch.add(0, 1000 + n));
+    const second = call();
+    expect([first.taken().length, second.taken().length]).to.deep.equal([31, 100]);
+    first.resolve();
+    second.resolve();
+    expect((await verdicts)[30]).to.equal("escorted 30");
+    const ends = await Promise.all(late);
+    expect([ends[99], ends[100], ends[119]]).to.deep.equal(["escorted 1099", "sent 1100", "sent 1119"]);
+  });
+
   it("lets a call of another kind carry the gathered calls", async () => {
     const added = batch.add(0, 1);
     const escort = call();

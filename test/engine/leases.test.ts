@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { Leases, type LeasesParts } from "../../src/engine/leases.ts";
+import type { QueueSettings } from "../../src/engine/settings.ts";
+import { INTERNAL_QUEUES } from "../../src/handler/internal-queues.ts";
+import { Keys } from "../../src/store/keys.ts";
+import type { Standby } from "../../src/store/standby.ts";
+import type { FailVerdict } from "../../src/store/verbs/scripts.ts";
+
+const LEASE = { queue: "jobs", id: "a", fence: "7" };
+const STANDBY = {} as Standby;
+
+describe("the leases of a process", () => {
+  /** What was noted: renewals of probes, and when tasks are due. */
+  let noted: unknown[];
+  beforeEach(() => {
+    noted = [];
+  });
+  const leases = (
+    given: { partitions?: number; hasBreaker?: boolean; isProbe?: boolean; verdict?: FailVerdict } = {},
+  ) => {
+    const { partitions = 1, hasBreaker = false, isProbe = false, verdict = "retrying" } = given;
+    const parts = {
+      keys: new Keys("leases:", partitions),
+      homes: { of: () => 2 },
+      breakers: {
+        isProbe: () => isProbe,
+        renewed: async (_: unknown, leaseMs: number) => noted.push(`probe ${leaseMs}`),
+      },
+      failures: { add: async () => verdict },
+      batched: { renew: async () => ({ verdict: "ok", leaseMs: 0 }) },
+      openStandby: async () => STANDBY,
+      settings: () => ({ hasBreaker }) as QueueSettings,
+      noteDue: (...due: unknown[]) => noted.push(due),
+    };
+    return new Leases(parts as unknown as LeasesParts);
+  };
+
+  it("let requests for work wait in the store where only the line decides", async () => {
+    expect(await leases().openStandby("jobs")).to.equal(STANDBY);
+    expect(await leases({ partitions: 2 }).openStandby("jobs"), "other partitions").to.equal(undefined);
+    expect(await leases({ hasBreaker: true }).openStandby("jobs"), "a target that may be down").to.equal(undefined);
+    expect(await leases().openStandby(INTERNAL_QUEUES.webhooks), "the server's own").to.equal(undefined);
+  });
+
+  it("renew the probe of a circuit breaker with the lease of its task", async () => {
+    expect(await leases().renew(LEASE, 9000)).to.equal("ok");
+    expect(noted).to.deep.equal([]);
+    expect(await leases({ isProbe: true }).renew(LEASE, 9000)).to.equal("ok");
+    expect(noted).to.deep.equal(["probe 9000"]);
+  });
+
+  it("let ticks know when a task that failed is due again", async () => {
+    const failure = { kind: "retry", delayMs: 500, error: "", code: "", result: null } as unknown as Parameters<
+      Leases["fail"]
+    >[1];
+    const settings = {} as QueueSettings;
+    expect(await leases().fail(LEASE, failure, settings)).to.equal("retrying");
+    expect(noted).to.deep.equal([[2, 500]]);
+    for (const verdict of ["dead", "stale", "canceled"] as const) {
+      expect(await leases({ verdict: verdict as FailVerdict }).fail(LEASE, failure, settings)).to.equal(verdict);
+    }
+    expect(noted).to.have.lengthOf(1);
+  });
+});

@@ -1,0 +1,48 @@
+import { expect } from "chai";
+import { Homes } from "../../src/engine/partitions/homes.ts";
+import { Queues } from "../../src/engine/queues.ts";
+import type { QueueSettings } from "../../src/engine/settings.ts";
+import { Keys } from "../../src/store/keys.ts";
+import type { QueueRow, Scripts } from "../../src/store/verbs/scripts.ts";
+
+const settings = (queue: string) => ({ queue, attempts: queue === "mine" ? 1 : 2 }) as unknown as QueueSettings;
+const row = (queue: string, workers = 0) => ({ snapshot: { queue, workers } }) as unknown as QueueRow;
+
+describe("the queues that a process knows", () => {
+  const keys = new Keys("queues:", 3);
+  const paused: string[] = [];
+  const scripts = {
+    pause: async (tag: string, queue: string, isPaused: boolean) => {
+      paused.push(`${keys.tags.indexOf(tag)} ${queue} ${isPaused}`);
+    },
+  } as unknown as Scripts;
+  const queues = new Queues({
+    ...{ scripts, keys, homes: new Homes(scripts, keys), fallback: settings("unknown") },
+    own: new Map([["mine", settings("mine")]]),
+    others: () =>
+      new Map([
+        ["stray", 60_001],
+        ["fresh", 60_000],
+      ]),
+  });
+
+  it("are its own first, then those of others by name", () => {
+    expect(queues.names).to.deep.equal(["mine", "fresh", "stray"]);
+    expect(["mine", "fresh", "nowhere"].map((queue) => queues.has(queue))).to.deep.equal([true, true, false]);
+  });
+
+  it("have the settings of their handlers, or such as suit any queue", () => {
+    expect(queues.settings("mine")).to.include({ queue: "mine", attempts: 1 });
+    expect(queues.settings("stray")).to.include({ queue: "stray", attempts: 2 });
+  });
+
+  it("are orphaned if no process has named them for a minute, and no worker takes tasks of them", () => {
+    const rows = [row("stray"), row("stray", 1), row("fresh"), row("mine")];
+    expect(rows.map((one) => queues.isOrphaned(one))).to.deep.equal([true, false, false, false]);
+  });
+
+  it("are paused in every partition", async () => {
+    await queues.pause("mine", true);
+    expect(paused).to.deep.equal(["0 mine true", "1 mine true", "2 mine true"]);
+  });
+});
