@@ -1,5 +1,9 @@
+import { EventEmitter } from "node:events";
+import { mock } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import { DeploymentSecret, type SecretParts } from "../../../src/engine/opening/deployment-secret.ts";
+import { ProblemError } from "../../../src/errors.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
@@ -60,5 +64,35 @@ describe("the secret of a deployment", () => {
       "deployment secret: it has changed in the store, which may have been emptied; Idempotency-Keys now give other ids",
     );
     expect(JSON.stringify(messages)).not.to.contain("of another process");
+  });
+});
+
+describe("the secret of a running process", () => {
+  it("is written again each half minute, until the process has closed it", async () => {
+    mock.timers.enable({ apis: ["setInterval"] });
+    try {
+      const proposed: string[] = [];
+      const scripts = {
+        secret: async (_: string, proposal: string) => {
+          proposed.push(proposal);
+          if (proposed.length === 2) throw new ProblemError("store-unavailable");
+          return proposal;
+        },
+      } as unknown as SecretParts["scripts"];
+      const connection = new EventEmitter() as unknown as SecretParts["connection"];
+      const { log } = recordingLog();
+      const secret = await DeploymentSecret.open({ scripts, keys: new Keys("ph", 1), connection, log });
+      for (let n = 0; n < 2; n += 1) {
+        mock.timers.tick(30_000);
+        await turn();
+      }
+      expect(proposed).to.deep.equal(Array(3).fill(secret.value));
+      secret.close();
+      mock.timers.tick(30_000);
+      connection.emit("ready");
+      expect(proposed).to.have.lengthOf(3);
+    } finally {
+      mock.timers.reset();
+    }
   });
 });
