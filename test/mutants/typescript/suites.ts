@@ -23,6 +23,11 @@ const VERBS = [
   ...engine("orphans presence results"),
 ];
 
+/** Tests of what is directly in src/engine: its settings, and how its parts are joined. */
+const ENGINE = engine(
+  "settings queues leases orphans life line deadline results presence attempt/ groups/groups monitoring/ submission/ keyed/partitions",
+);
+
 const SUITES_OF_ENGINE: Readonly<Record<string, string[]>> = {
   attempt: [...engine("attempt/ keyed/partitions results watching/"), ...workers("context")],
   calls: engine("calls/ attempt/ keyed/partitions lost-workers/ presence"),
@@ -50,7 +55,7 @@ export const SUITES: readonly Suite[] = [
   { files: "src/auth/", tests: ["test/auth", ...http("security/keys")] },
   { files: "src/backoff.ts", tests: ["test/backoff.test.ts"] },
   ...Object.entries(SUITES_OF_ENGINE).map(([folder, tests]) => ({ files: `src/engine/${folder}/`, tests })),
-  { files: "src/engine/", tests: ["test/engine"] },
+  { files: "src/engine/", tests: ENGINE },
   { files: "src/http/headers/", tests: http("headers/") },
   { files: "src/http/submission/line-keys.ts", tests: http("submission/") },
   { files: "src/http/submission/refusal.ts", tests: http("submission/") },
@@ -69,7 +74,7 @@ export const SUITES: readonly Suite[] = [
   { files: "src/store/access.ts", tests: engine("opening/access") },
   { files: "src/store/data-version.ts", tests: engine("opening/data-version") },
   { files: "src/store/library/", tests: store("library/") },
-  { files: "src/store/standby.ts", tests: store("standby standby-requests") },
+  { files: "src/store/standby.ts", tests: store("standby standby-reopening standby-requests") },
   { files: "src/store/verbs/", tests: [...store("verbs/"), ...VERBS] },
   { files: "src/store/", tests: store("cluster-routing connection durability keys names notice pubsub result tls") },
   { files: "src/webhooks/delivery.ts", tests: webhooks("delivery group") },
