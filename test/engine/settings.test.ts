@@ -12,7 +12,7 @@ const CONFIG = {
 };
 
 describe("the settings of a queue", () => {
-  const of = (options: Partial<HandlerOptions> = {}) =>
+  const of = (options: Partial<HandlerOptions<unknown>> = {}) =>
     settingsOf(defineHandler({ queue: "jobs", run: () => undefined, ...options }), CONFIG);
 
   it("are those of the environment, unless its handler says otherwise", () => {
@@ -51,7 +51,7 @@ describe("the settings of a queue", () => {
   });
 
   it("let what follows a task wait for the end of its handler if that may undo, or if tasks of a key wait for each other", () => {
-    const exclusive = (options: Partial<HandlerOptions>) => of(options).exclusive;
+    const exclusive = (options: Partial<HandlerOptions<unknown>>) => of(options).exclusive;
     expect(exclusive({})).to.equal(false);
     expect(exclusive({ limit: { waiting: 5 } })).to.equal(false);
     expect(exclusive({ limit: { running: 5 } })).to.equal(true);
