@@ -60,14 +60,17 @@ describe("a connection to the store", () => {
     connection = await connect(at(port), "test", log);
     expect(messages).to.deep.equal([]);
     let closed = 0;
+    let told: string[] = [];
     connection.on("close", () => {
       closed += 1;
+      if (closed === 1) told = [...messages];
     });
     await store.stop();
     // It has been tried again, in vain.
     await eventually(() => closed > 1);
     const refused = await connection.ping().catch((error: Error) => error.message);
     expect(refused).to.match(/^Stream isn't writeable|^Connection is closed/);
+    expect(told, "at once").to.deep.equal(["connection to the store lost"]);
     expect(messages).to.deep.equal(["connection to the store lost"]);
     store = await startFakeRedis(INFO, port);
     await eventually(() => messages.length > 1);
@@ -75,6 +78,20 @@ describe("a connection to the store", () => {
     connection.disconnect();
     await eventually(() => connection?.status === "end");
     expect(messages).to.have.lengthOf(2);
+  });
+
+  it("says why it was lost, by its last error", async () => {
+    const lines: { msg: string; reason: string }[] = [];
+    const log = createLog("debug", { destination: { write: (line) => lines.push(JSON.parse(line)) } });
+    store = await startFakeRedis(INFO);
+    connection = await connect(at(store.port), "test", log);
+    connection.emit("error", new Error("read ECONNRESET"));
+    await store.stop();
+    store = undefined;
+    await eventually(() => lines.length > 0);
+    expect(lines.map(({ msg, reason }) => `${msg}: ${reason}`)).to.deep.equal([
+      "connection to the store lost: read ECONNRESET",
+    ]);
   });
 
   it("is not made if the first attempt fails", async () => {

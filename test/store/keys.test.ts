@@ -22,4 +22,18 @@ describe("the partition of a task", () => {
     expect(keys.tag(1)).to.equal("{ph:1}");
     expect(() => keys.tag(2)).to.throw(RangeError);
   });
+
+  it("is in each key and channel of what it has, which differ by kind and name", () => {
+    const keys = new Keys("ph", 2);
+    const made = [
+      ...["a", "b"].flatMap((queue) => [keys.workChannel(1, queue), keys.noticeChannel(1, queue)]),
+      ...["a", "b"].flatMap((queue) => [
+        keys.index(keys.tag(1), "waiting", queue),
+        keys.index(keys.tag(1), "leases", queue),
+      ]),
+      ...["a", "b"].flatMap((id) => [keys.value("result", 1, id), keys.value("input", 1, id)]),
+    ];
+    expect(new Set(made).size).to.equal(made.length);
+    for (const [n, key] of made.entries()) expect(key).to.match(n % 4 < 2 ? /^\{ph:1\}.+a$/ : /^\{ph:1\}.+b$/);
+  });
 });
