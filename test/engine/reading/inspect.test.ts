@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { LARGE_DEFAULTS, LargeValues } from "../../../src/engine/large-values/large-values.ts";
 import { Homes } from "../../../src/engine/partitions/homes.ts";
 import { OtherPartitions } from "../../../src/engine/partitions/other-partitions.ts";
@@ -81,7 +82,7 @@ function inspectorOf(given: {
           before: [0],
         })),
       ),
-    value: () => noted("value", value),
+    value: (_, key) => noted("value", key === keys.value("result", home ?? 0, "a") ? value : null),
     piece: (_, __, { from, bytes }) => noted(`piece ${from} ${bytes}`, value?.subarray(from, from + bytes) ?? null),
   };
   const all = scripts as Scripts;
@@ -116,6 +117,9 @@ describe("a look at a task", () => {
       .and.to.have.nested.property("eta.basis", "history");
     expect(await at({ ...ROW, state: "running", index: 0 })).to.include({ index: 0, ahead: 0 });
     expect(await at({ ...ROW, state: "scheduled", index: null })).to.include({ index: null, ahead: null });
+    const uncertain = await at({ ...ROW, index: null });
+    expect(uncertain, "a partition is away").to.include({ index: null, ahead: null, eta: null });
+    expect((await at(ROW)).eta).to.deep.equal(estimate(SNAPSHOT, { state: "waiting", index: 4 }, NOW));
     expect(await at(ended())).to.include({ index: null, ahead: null, eta: null });
   });
 

@@ -6,15 +6,16 @@ import { SHARED } from "../../../src/store/constants.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import type { Entry, Scripts } from "../../../src/store/verbs/scripts.ts";
 
-/** An entry by its id and score, "a7", or with another order, "a7:1.5". */
+/** An entry by its id and score, "a7", or with another order, "a7:1.5"; with "!" it does not match. */
 const entry = (text: string): Entry => {
-  const [, id = "", score = "", order = score] = /^([a-z]+)(\d+)(?::([\d.]+))?$/.exec(text) ?? [];
+  const [, id = "", score = "", order = score] = /^([a-z]+)(\d+)(?::([\d.]+))?!?$/.exec(text) ?? [];
   return { id, score, order, key: "", run: "" };
 };
 const idsOf = ({ entries }: { readonly entries: readonly Entry[] }) => entries.map(({ id }) => id).join(" ");
 
 describe("a page of a list over several partitions", () => {
   let asked: Parameters<Scripts["page"]>[1][];
+  let homes: Homes;
   /** Reads a page of partitions that answer so: their entries, with a plus if there are more. */
   const page = async (parts: readonly string[], request: Partial<PageRequest> = {}) => {
     asked = [];
@@ -24,13 +25,15 @@ describe("a page of a list over several partitions", () => {
         const partition = keys.tags.indexOf(tag);
         asked[partition] = given;
         const words = (parts[partition] ?? "").split(" ").filter((word) => word !== "" && word !== "+");
-        const entries = words.map(entry);
+        const read = words.map(entry);
+        const entries = words.filter((word) => !word.endsWith("!")).map(entry);
         const more = parts[partition]?.endsWith("+") ?? false;
-        return { entries, last: entries.at(-1) ?? null, more, looked: entries.length, nowMs: 100 - partition };
+        return { entries, last: read.at(-1) ?? null, more, looked: read.length, nowMs: 100 - partition };
       },
     };
     const all = scripts as Scripts;
-    const of = { scripts: all, keys, homes: new Homes(all, keys) };
+    homes = new Homes(all, keys);
+    const of = { scripts: all, keys, homes };
     return await pageOf(of, "waiting", { queue: "jobs", after: null, limit: 10, ...request });
   };
 
@@ -56,6 +59,8 @@ describe("a page of a list over several partitions", () => {
     expect([idsOf(one), one.next?.id]).to.deep.equal(["a b", "b"]);
     const two = await page(["a1 e5 +", "c3 d4 +"]);
     expect([idsOf(two), two.next?.id]).to.deep.equal(["a c d", "d"]);
+    const three = await page(["c3 d4 +", "a1 e5 +"]);
+    expect([idsOf(three), three.next?.id]).to.deep.equal(["a c d", "d"]);
     const none = await page(["a1 b2", "c3"]);
     expect(none.next).to.equal(null);
   });
@@ -77,6 +82,17 @@ describe("a page of a list over several partitions", () => {
     const stays = await page(["", "d20:3.5 +"], { after: { id: "b", score: "80", parts }, limit: 3 });
     expect(stays.next?.parts?.map((place) => place?.id)).to.deep.equal(["b", "d"]);
     expect((await page(["a70:1.5 +"])).next, "of a single partition").to.not.have.property("parts");
+  });
+
+  it("of a fair line ends in each where it was read to, though nothing matched there, but not beyond its end", async () => {
+    const seen = await page(["a10:1.5 x20:2.5! +", "b10:2.2 y20:3.5! +"], { filter: {} });
+    expect(idsOf(seen)).to.equal("a b");
+    expect(seen.next?.parts?.map((place) => place?.id)).to.deep.equal(["x", "b"]);
+  });
+
+  it("tells this process in which partitions its tasks are", async () => {
+    await page(["", "", "a1", "b2"]);
+    expect(["a", "b"].map((id) => homes.of(id))).to.deep.equal([2, 3]);
   });
 
   it("begins at the same place in each partition of a line that is not fair", async () => {
