@@ -1,3 +1,4 @@
+import { mock } from "node:test";
 import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { TickReport } from "../../src/engine/maintenance/tick.ts";
@@ -5,15 +6,19 @@ import { createLog } from "../../src/log.ts";
 import { Ticker } from "../../src/workers/ticker.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
+import { randomOf } from "../shared/random.ts";
 
 describe("the pauses between the ticks of a process", () => {
   let time: FakeTime;
   let ticker: Ticker;
   beforeEach(() => {
     time = fakeTime();
+    // Pauses vary: with other numbers each time, none of a few might be a long one.
+    mock.method(Math, "random", randomOf(1));
   });
   afterEach(async () => {
     await ticker.stop();
+    mock.restoreAll();
     time.end();
   });
 
