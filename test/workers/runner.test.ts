@@ -6,6 +6,7 @@ import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { TracedTask } from "../../src/telemetry/tracing.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
 import { Runner, type RunnerParts } from "../../src/workers/runner.ts";
 import { undoHandler } from "../../src/workers/undo.ts";
@@ -28,6 +29,7 @@ interface Given {
   readonly inputOf?: () => Promise<Buffer | null>;
   /** The verdict of the circuit breaker. */
   readonly breaker?: string;
+  readonly isTraced?: boolean;
 }
 
 describe("the run of a task", () => {
@@ -61,8 +63,24 @@ describe("the run of a task", () => {
       tasks: { inputOf: given.inputOf },
       steps: { all: async () => new Map([["a", { undo: "due" }]]) },
     } as unknown as Engine;
-    let warnings = 0;
-    const log = createLog("warn", { destination: { write: () => (warnings += 1) } });
+    const warnings: string[] = [];
+    const log = createLog("warn", { destination: { write: (line) => warnings.push(line) } });
+    const traced: unknown[] = [];
+    const trace = {
+      run: (work: () => void) => {
+        traced.push("run");
+        work();
+      },
+      ended: (...how: unknown[]) => traced.push(how),
+      told: (verdict: string) => traced.push(verdict),
+      over: () => traced.push("over"),
+    };
+    const tracing = {
+      attempt: ({ id, queue, maxAttempts }: TracedTask) => {
+        traced.push([id, queue, maxAttempts]);
+        return trace;
+      },
+    };
     const executor = {
       execute: (attempt: Attempt) => {
         events.push("executed");
@@ -74,13 +92,13 @@ describe("the run of a task", () => {
       engine,
       renewer: { hold: (one: Attempt) => held.add(one), drop: (one: Attempt) => held.delete(one) },
       executors: { of: () => executor },
-      ...{ log, tracing: undefined, limits: LIMITS },
+      ...{ log, tracing: given.isTraced ? tracing : undefined, limits: LIMITS },
     } as unknown as RunnerParts);
     const { task, settings } = attemptOf({ task: { ...given.task }, settings: { ...given.settings } });
     const place = { settled: () => events.push("settled"), over: () => events.push("over") };
     runner.run(task, given.handler ?? plain, settings, { takenAt: performance.now(), place });
     await time.pass(5000);
-    return { events, failures, limits, warnings, held: held.size };
+    return { events, failures, limits, warnings, traced, held: held.size };
   };
   /** Stops the attempt for this reason before its handler ends. */
   const stopped = (cause: Parameters<Attempt["abort"]>[0], end: HandlerEnd) => (attempt: Attempt) => {
@@ -129,6 +147,7 @@ describe("the run of a task", () => {
       [() => RESULT, "complete", "result", 0],
       [() => ERROR, "fail", "error", 1],
       [() => ({ kind: "permanent", message: "no" }), "fail", "permanent", 1],
+      [() => ({ kind: "later", afterMs: 10 }), "fail", "later", 0],
       [() => lost, "lose", "lost", 1],
       [stopped("timeout", RESULT), "fail", "timeout", 1],
       [stopped("canceled", RESULT), "complete", "canceled", 0],
@@ -141,7 +160,38 @@ describe("the run of a task", () => {
     for (const [execute, stored, counted, warned] of ends) {
       const { events, warnings } = await run({ ...(execute && { execute }) });
       const expected = ["executed", `counted ${counted}`, "settled", ...(stored ? [stored] : []), "over"];
-      expect([events, warnings], counted).to.deep.equal([expected, warned]);
+      expect([events, warnings.length], counted).to.deep.equal([expected, warned]);
+    }
+  });
+
+  it("says in its warning why it failed", async () => {
+    const died: HandlerEnd = { kind: "lost", how: "killed by the system" };
+    const failed: HandlerEnd = { kind: "error", error: { message: "no paper" } };
+    for (const [end, reason] of [
+      [died, "killed by the system"],
+      [failed, "no paper"],
+    ] as const) {
+      expect((await run({ execute: () => end })).warnings.join()).to.include(reason);
+    }
+    const errors = Array.from({ length: 9 }, () => new Error("out of space"));
+    const unstored = await run({ errors });
+    expect(unstored.warnings.at(-1)).to.include("out of space");
+    expect(unstored.events.at(-1)).to.equal("over");
+  });
+
+  it("is traced from its beginning until its end is stored, with the reason if it failed", async () => {
+    const task = { id: "task-1" };
+    const settings = { attempts: 3 };
+    const error: HandlerEnd = { kind: "error", error: { message: "no paper" } };
+    for (const [end, message] of [
+      [RESULT, undefined],
+      [error, "no paper"],
+      [{ kind: "lost", how: "killed" }, "killed"],
+      [{ kind: "permanent", message: "bad input" }, "bad input"],
+      [{ kind: "overdue" }, undefined],
+    ] as const) {
+      const { traced } = await run({ task, settings, isTraced: true, execute: () => end });
+      expect(traced, end.kind).to.deep.equal([["task-1", "jobs", 3], "run", [end.kind, message], "ok", "over"]);
     }
   });
 
@@ -168,6 +218,13 @@ describe("the run of a task", () => {
       .to.include("fail")
       .and.not.include("release");
     expect((await run({ execute, breaker: "opened" })).events).to.include("fail");
+  });
+
+  it("fails with the error of an undo that failed", async () => {
+    const handler = undoHandler(new Map([["jobs", plain]]));
+    const task = { id: "task-1:undo:jobs" };
+    const { failures } = await run({ handler, settings: { queue: handler.queue }, task, execute: () => ERROR });
+    expect(failures.map(({ kind, error }) => [kind, error])).to.deep.equal([["retry", "no"]]);
   });
 
   it("counts as failed if an undo kills its process; the last one names the steps that stand", async () => {
