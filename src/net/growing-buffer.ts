@@ -14,7 +14,6 @@ export class GrowingBuffer {
   #room: Buffer = NOTHING;
 
   append(chunk: Uint8Array): void {
-    if (chunk.length === 0) return;
     if (this.length === 0) {
       this.#only = chunk;
     } else {

@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect } from "chai";
-import { withDeadline } from "../../src/net/deadline.ts";
+import { Deadline, withDeadline } from "../../src/net/deadline.ts";
+import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
 
 /** Work that continues until its signal fires, and then fails with its own error. */
 const untilStopped = (signal: AbortSignal) =>
@@ -35,5 +36,37 @@ describe("work with a deadline", () => {
   it("leaves no listener on the signal", async () => {
     await run(async () => undefined);
     expect(getEventListeners(caller.signal, "abort")).to.deep.equal([]);
+  });
+});
+
+describe("a deadline", () => {
+  const late = () => "too late";
+  const reasonOf = (deadline: Deadline) => [deadline.signal.aborted, deadline.signal.reason, deadline.passed];
+  let time: FakeTime;
+  let caller: AbortController;
+  beforeEach(() => {
+    time = fakeTime();
+    caller = new AbortController();
+  });
+  afterEach(() => time.end());
+
+  it("has passed when its time is up, unless it is cleared before", async () => {
+    const [kept, cleared] = [new Deadline(caller.signal, 100, late), new Deadline(caller.signal, 100, late)];
+    await time.pass(75);
+    expect(reasonOf(kept)).to.deep.equal([false, undefined, false]);
+    cleared.clear();
+    await time.pass(50);
+    expect(reasonOf(kept)).to.deep.equal([true, "too late", true]);
+    expect(reasonOf(cleared)).to.deep.equal([false, undefined, false]);
+  });
+
+  it("ends with the other signal, and then has not passed", () => {
+    const running = new Deadline(caller.signal, 100, late);
+    caller.abort("canceled");
+    const begun = new Deadline(caller.signal, 100, late);
+    for (const deadline of [running, begun]) {
+      expect(reasonOf(deadline)).to.deep.equal([true, "canceled", false]);
+      deadline.clear();
+    }
   });
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
 import { GrowingBuffer } from "../../src/net/growing-buffer.ts";
 import { BodyTooLong, readLimited } from "../../src/net/read-limited.ts";
@@ -70,6 +71,20 @@ describe("a body that is read up to a limit", () => {
     await canceled.promise;
   });
 
+  it("does not begin if the signal has fired, and leaves no listener on it", async () => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    assert.equal((await readLimited(Readable.from([Buffer.from("a")]), { maxBytes: 10, signal })).toString(), "a");
+    assert.equal(getEventListeners(signal, "abort").length, 0);
+    abort.abort(new Error("enough"));
+    const { stream, seen } = endless(new Uint8Array(1));
+    await assert.rejects(readLimited(stream, { maxBytes: 10, signal }), /^Error: enough$/);
+    await seen.canceled;
+    const node = new Readable({ read: () => undefined });
+    await assert.rejects(readLimited(node, { maxBytes: 10, signal }), /^Error: enough$/);
+    assert.equal(node.destroyed, true);
+  });
+
   it("passes on the error of the stream, and refuses chunks that are not bytes", async () => {
     const broken = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error("cut off")) });
     await assert.rejects(readLimited(broken, { maxBytes: 10 }), /^Error: cut off$/);
@@ -90,6 +105,15 @@ describe("a growing buffer", () => {
     assert.equal(buffer.take().toString(), "one, two");
     assert.equal(buffer.length, 0);
     assert.equal(buffer.take().length, 0);
+  });
+
+  it("keeps only its own part of a chunk that lies in a larger memory", () => {
+    const buffer = new GrowingBuffer();
+    const memory = new TextEncoder().encode("one, two, three");
+    buffer.append(memory.subarray(5, 8));
+    assert.equal(buffer.take().toString(), "two");
+    for (const part of [memory.subarray(5, 8), memory.subarray(3, 8)]) buffer.append(part);
+    assert.equal(buffer.take().toString(), "two, two");
   });
 
   it("starts again without changing what it has returned", () => {

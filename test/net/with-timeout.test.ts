@@ -28,6 +28,21 @@ describe("work with a timeout", () => {
     expect(await outcome(new Promise(() => undefined), 5)).to.equal("too late");
   });
 
+  it("does not keep the process alive, and makes no error once the work has ended", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+    const before = timers();
+    void withTimeout(600_000, new Promise(() => undefined), late);
+    expect(timers()).to.equal(before);
+    let errors = 0;
+    const counted = () => {
+      errors += 1;
+      return late();
+    };
+    await withTimeout(1, Promise.resolve(), counted);
+    await outcome(new Promise(() => undefined), 20);
+    expect(errors).to.equal(0);
+  });
+
   it("accepts an answer that arrived while the process was too busy to read it", async () => {
     const state = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(ANSWERER, { eval: true, workerData: state.buffer });

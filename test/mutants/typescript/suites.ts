@@ -70,6 +70,10 @@ export const SUITES: readonly Suite[] = [
       ...http("routes/tasks/ contract/headers"),
     ],
   },
+  {
+    files: "src/net/guarded-request.ts",
+    tests: ["test/handler/fetch", "test/net/guarded-request.test.ts", ...webhooks("request")],
+  },
   { files: "src/net/", tests: ["test/net"] },
   { files: "src/store/access.ts", tests: engine("opening/access") },
   { files: "src/store/data-version.ts", tests: engine("opening/data-version") },
