@@ -79,7 +79,7 @@ export const SUITES: readonly Suite[] = [
   { files: "src/store/standby.ts", tests: store("standby standby-reopening standby-requests") },
   { files: "src/store/verbs/", tests: [...store("verbs/"), ...VERBS] },
   { files: "src/store/", tests: store("cluster-routing connection durability keys names notice pubsub result tls") },
-  { files: "src/webhooks/delivery.ts", tests: webhooks("delivery group") },
+  { files: "src/webhooks/delivery.ts", tests: webhooks("deliverer delivery group") },
   { files: "src/webhooks/", tests: webhooks("event receivers request schedule signature target") },
   { files: "src/workers/attempt/", tests: workers("attempt/ context output steps deadline") },
   { files: "src/workers/batch-call", tests: workers("batch-calls batches") },
