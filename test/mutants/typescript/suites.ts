@@ -88,11 +88,12 @@ export const SUITES: readonly Suite[] = [
     files: "src/workers/sandbox/",
     tests: workers("sandbox/in-process sandbox/executors sandbox/sandbox sandbox/result results batches"),
   },
+  { files: "src/workers/runner.ts", tests: workers("runner") },
+  { files: "src/workers/slots.ts", tests: workers("slots-room slots") },
+  { files: "src/workers/taker.ts", tests: workers("taker slots rate partitions") },
+  { files: "src/workers/ticker.ts", tests: workers("tick-pauses ticker") },
   { files: "src/workers/undo.ts", tests: workers("undo/") },
-  {
-    files: "src/workers/",
-    tests: workers(
-      "breaker-report call-times heartbeat lease-renewer returns runner tick-pauses results slots drain deadline",
-    ),
-  },
+  { files: "src/workers/pool.ts", tests: workers("slots drain deadline batches overdue standby") },
+  { files: "src/workers/worker.ts", tests: workers("slots drain deadline") },
+  { files: "src/workers/", tests: workers("breaker-report call-times heartbeat lease-renewer returns") },
 ];

@@ -1,0 +1,370 @@
+import { expect } from "chai";
+import type { Engine } from "../../src/engine/engine.ts";
+import type { QueueSettings } from "../../src/engine/settings.ts";
+import type { Standby } from "../../src/store/standby.ts";
+import type { Reservation, ReservedPart, ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { Occupancy } from "../../src/workers/occupancy.ts";
+import type { Place } from "../../src/workers/place.ts";
+import { Slots } from "../../src/workers/slots.ts";
+import { Taker, type TakerParts } from "../../src/workers/taker.ts";
+import { attemptOf } from "../helpers/attempt.ts";
+import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
+
+const LEASE_MS = 30_000;
+
+describe("the requests of a worker for work", () => {
+  let time: FakeTime;
+  let taker: Taker;
+  beforeEach(() => {
+    time = fakeTime();
+  });
+  afterEach(async () => {
+    await taker.stop();
+    time.end();
+  });
+
+  interface Request extends Reservation {
+    readonly partition: number;
+    /** How long it may wait in the store, ms. */
+    readonly waitMs?: number;
+  }
+  interface Given extends Partial<Pick<TakerParts, "lane" | "min" | "max" | "suspectLeaseMs">> {
+    /** The tasks that wait in each partition. */
+    readonly lines: string[][];
+    readonly slots?: number;
+    readonly settings?: Partial<QueueSettings>;
+    /** For how long the rate allows no start, ms. */
+    readonly pauseMs?: () => number;
+    readonly isPaused?: () => boolean;
+  }
+
+  /** A taker of these lines, which has not started. */
+  const open = ({ lines, slots: count = 4, settings, lane = 0, ...given }: Given) => {
+    const requests: Request[] = [];
+    const taken: string[] = [];
+    const handedBack: string[] = [];
+    const places: Place[] = [];
+    const answers = new Map<string, ReservedPart>();
+    /** Which requests fail: before or after they are carried out. */
+    const failing = { before: false, after: false };
+    const carryOut = ({ partition, reservation, count: wanted }: Request): ReservedPart => {
+      const line = lines[partition] ?? [];
+      const held = (given.pauseMs?.() ?? 0) > 0;
+      const ids = held || given.isPaused?.() ? [] : line.splice(0, wanted);
+      const tasks = ids.map((id) => ({ id }) as ReservedTask);
+      const answer = {
+        ...{ tasks, waiting: given.isPaused?.() ? null : line.length, pauseMs: given.pauseMs?.() ?? 0, part: null },
+      } as unknown as ReservedPart;
+      answers.set(`${partition} ${reservation}`, answer);
+      return answer;
+    };
+    const reserve = async (partition: number, reservation: Reservation, waitMs?: number) => {
+      const request = { ...reservation, partition, ...(waitMs !== undefined && { waitMs }) };
+      requests.push(request);
+      if (failing.before) throw new Error("refused");
+      const answer = answers.get(`${partition} ${reservation.reservation}`) ?? carryOut(request);
+      if (failing.after) throw new Error("cut off");
+      return answer;
+    };
+    const occupancy = { closed: false, begin: () => undefined, end: () => undefined } as unknown as Occupancy;
+    const { log, messages } = recordingLog();
+    const wake = () => taker.wake();
+    const slots = new Slots({
+      ...{ count, perSlot: 1, occupancy, log },
+      ...{ onFreed: wake, onReleased: () => undefined, onRoom: wake },
+    });
+    const left: number[] = [];
+    const news: boolean[] = [];
+    const keys = { partitions: lines.length, partitionOf: () => 1 };
+    taker = new Taker({
+      ...{ worker: "w", slots, left, news, log, lane, min: given.min ?? 1, max: given.max ?? count },
+      engine: { keys, leases: { reserve } } as unknown as Engine,
+      settings: attemptOf({ settings: { leaseMs: LEASE_MS, ...settings } }).settings,
+      suspectLeaseMs: given.suspectLeaseMs,
+      run: ({ id }) => {
+        taken.push(id);
+        places.push(slots.take());
+      },
+      handBack: ({ id }) => handedBack.push(id),
+    });
+    /** The handlers of all tasks end. */
+    const end = () => {
+      for (const place of places.splice(0)) {
+        place.settled();
+        place.over();
+      }
+    };
+    return { requests, taken, handedBack, slots, left, news, lines, failing, messages, end };
+  };
+  const countsOf = (requests: readonly Request[]) => requests.map(({ count }) => count);
+
+  it("ask for as many tasks as there are free slots, again when one is free", async () => {
+    const { requests, taken, end } = open({ lines: [["a", "b", "c", "d", "e", "f"]] });
+    taker.start();
+    await time.pass(3000);
+    expect([countsOf(requests), taken.join("")]).to.deep.equal([[4], "abcd"]);
+    end();
+    await time.pass(100);
+    expect([taken.join(""), requests[1]?.count]).to.deep.equal(["abcdef", 4]);
+    const [first] = requests;
+    expect(first).to.include({ queue: "jobs", worker: "w", lane: 0, leaseMs: LEASE_MS });
+    expect(first).to.not.have.property("suspectLeaseMs");
+    expect(new Set(requests.map(({ reservation }) => reservation))).to.have.property("size", requests.length);
+  });
+
+  it("tell for how long a suspect may take to begin, if that is reported", async () => {
+    const { requests } = open({ lines: [[]], suspectLeaseMs: 700 });
+    taker.start();
+    await time.pass(100);
+    expect(requests[0]).to.include({ suspectLeaseMs: 700 });
+  });
+
+  it("ask for at most so many tasks at once, one request after the other while tasks wait", async () => {
+    const { requests, taken } = open({ lines: [["a", "b", "c", "d"]], max: 2, slots: 8 });
+    taker.start();
+    await time.pass(100);
+    expect([countsOf(requests), taken.join("")]).to.deep.equal([[2, 2], "abcd"]);
+  });
+
+  it("are not sent for an empty line until something happens; of another lane only for enough tasks", async () => {
+    const { requests, lines } = open({ lines: [[]] });
+    taker.start();
+    await time.pass(60_000);
+    expect(requests).to.have.length(1);
+    lines[0]?.push("a");
+    taker.notice(false);
+    await time.pass(25);
+    expect(requests).to.have.length(2);
+    await taker.stop();
+    taker.notice(false);
+    await time.pass(60_000);
+    expect(requests).to.have.length(2);
+
+    const other = open({ lines: [["a", "b", "c"]], lane: 1, min: 3, max: 3, slots: 9 });
+    taker.start();
+    await time.pass(100);
+    other.left[0] = 2;
+    taker.wake();
+    await time.pass(100);
+    expect(other.requests).to.deep.equal([]);
+    other.left[0] = 3;
+    taker.wake();
+    await time.pass(100);
+    expect(other.requests.map(({ count, lane }) => [count, lane])).to.deep.equal([[3, 1]]);
+  });
+
+  it("are repeated until they are answered, with the same tasks, which is logged once", async () => {
+    const { requests, taken, failing, messages, slots } = open({ lines: [["a"]] });
+    failing.after = true;
+    taker.start();
+    await time.pass(1700);
+    expect(requests.length).to.be.within(3, 5);
+    expect([taken, messages.length, slots.free]).to.deep.equal([[], 1, 4]);
+    failing.after = false;
+    await time.pass(600);
+    expect(taken).to.deep.equal(["a"]);
+    expect(new Set(requests.map(({ reservation }) => reservation))).to.have.property("size", 1);
+    failing.before = true;
+    taker.wake();
+    await time.pass(600);
+    expect(messages).to.have.length(2);
+  });
+
+  it("are repeated even without a free slot, and tasks that have none are handed back", async () => {
+    const { taken, handedBack, failing, slots } = open({ lines: [["a", "b", "c"]] });
+    failing.after = true;
+    taker.start();
+    await time.pass(100);
+    for (let n = 0; n < 3; n += 1) slots.take();
+    failing.after = false;
+    await time.pass(600);
+    expect([taken, handedBack]).to.deep.equal([["a"], ["b", "c"]]);
+    expect(slots.free).to.equal(0);
+  });
+
+  it("pause as long as the rate says, and do not ask again while the queue is paused", async () => {
+    let pauseMs = 300;
+    const { requests, taken } = open({ lines: [["a"]], pauseMs: () => pauseMs });
+    taker.start();
+    await time.pass(250);
+    expect(requests).to.have.length(1);
+    pauseMs = 0;
+    await time.pass(100);
+    expect([requests.length, taken]).to.deep.equal([2, ["a"]]);
+    await taker.stop();
+    const paused = open({ lines: [["a"]], isPaused: () => true });
+    taker.start();
+    await time.pass(10_000);
+    expect(paused.requests).to.have.length(1);
+  });
+
+  describe("to several partitions", () => {
+    const partitionsOf = (requests: readonly Request[]) => requests.map(({ partition }) => partition);
+
+    it("go to each of them in turn, however much waits in one, and one that does not answer delays no other", async () => {
+      const lines = [Array.from({ length: 9 }, (_, n) => `a${n}`), ["b0", "b1"], ["c0"]];
+      const { taken, failing, requests, end } = open({ lines, slots: 2, max: 1 });
+      failing.before = true;
+      taker.start();
+      await time.pass(25);
+      expect(partitionsOf(requests).toSorted()).to.deep.equal([0, 1, 2]);
+      failing.before = false;
+      await time.pass(600);
+      for (let n = 0; n < 8; n += 1) {
+        end();
+        await time.pass(25);
+      }
+      expect(taken).to.have.length(12);
+      const firsts = ["a0", "b0", "c0"].map((id) => taken.indexOf(id));
+      expect(Math.max(...firsts)).to.be.below(9);
+    });
+
+    it("go only to those that may have work, and to the others at most once a second", async () => {
+      const { requests, news, left } = open({ lines: [[], [], []] });
+      taker.start();
+      await time.pass(100);
+      expect(partitionsOf(requests).toSorted()).to.deep.equal([0, 1, 2]);
+      requests.length = 0;
+      taker.wake();
+      await time.pass(100);
+      expect(requests).to.deep.equal([]);
+      news[2] = true;
+      taker.wake();
+      await time.pass(100);
+      expect([partitionsOf(requests.splice(0)), news[2]]).to.deep.equal([[2], false]);
+      left[1] = 1;
+      taker.wake();
+      await time.pass(100);
+      expect(partitionsOf(requests.splice(0))).to.deep.equal([1]);
+      await time.pass(725);
+      taker.wake();
+      await time.pass(25);
+      expect(partitionsOf(requests)).to.deep.equal([0]);
+    });
+
+    it("always go to that of a keyed line, where each end may let a task start", async () => {
+      const { requests } = open({ lines: [[], []], settings: { keyedConcurrency: 1 } });
+      taker.start();
+      await time.pass(100);
+      requests.length = 0;
+      taker.wake();
+      await time.pass(100);
+      expect(partitionsOf(requests)).to.deep.equal([1]);
+    });
+  });
+
+  describe("that wait in the store", () => {
+    /** A connection on which requests wait until a test answers. */
+    const standbyOf = (given: ReturnType<typeof open>, isUsable = true) => {
+      const waits: { readonly request: Reservation; readonly waitMs: number; answer(fails?: boolean): void }[] = [];
+      const calls: string[] = [];
+      const standby = {
+        usable: isUsable,
+        waiting: false,
+        cut: async () => {
+          calls.push("cut");
+          waits.at(-1)?.answer();
+        },
+        passOn: () => calls.push("passed on"),
+        abandon: async () => calls.push("abandoned"),
+        reserve: (request: Reservation, waitMs: number) =>
+          new Promise<ReservedPart>((resolve, reject) => {
+            standby.waiting = true;
+            const answer = (fails = false) => {
+              standby.waiting = false;
+              const [line = []] = given.lines;
+              const ids = line.splice(0, request.count);
+              const tasks = ids.map((id) => ({ id }) as ReservedTask);
+              if (fails) reject(new Error("cut off"));
+              else resolve({ tasks, waiting: line.length, pauseMs: 0, part: null } as unknown as ReservedPart);
+            };
+            waits.push({ request, waitMs, answer });
+          }),
+      };
+      taker.start(standby as unknown as Standby);
+      return { standby, waits, calls };
+    };
+
+    it("are sent when the line is empty and a slot is free, for a while that is short beside a lease", async () => {
+      for (const [leaseMs, longestMs] of [
+        [LEASE_MS, 2000],
+        [4000, 1000],
+      ] as const) {
+        const given = open({ lines: [["a"]], settings: { leaseMs } });
+        const { waits } = standbyOf(given);
+        await time.pass(100);
+        expect([given.requests.length, given.taken]).to.deep.equal([1, ["a"]]);
+        expect(waits.map(({ waitMs }) => waitMs)).to.deep.equal([longestMs]);
+        // Others may use the slots meanwhile.
+        expect(given.slots.free).to.equal(3);
+        await taker.stop();
+      }
+      const given = open({ lines: [["a"]], slots: 1 });
+      const { waits } = standbyOf(given);
+      await time.pass(100);
+      expect(waits).to.deep.equal([]);
+    });
+
+    it("follow each other while nothing comes, and are not disturbed by work that they get", async () => {
+      const given = open({ lines: [[]] });
+      const { waits, calls } = standbyOf(given);
+      await time.pass(100);
+      expect(waits).to.have.length(1);
+      taker.wake();
+      taker.notice(true);
+      await time.pass(100);
+      expect([waits.length, given.requests.length, calls]).to.deep.equal([1, 1, []]);
+      waits[0]?.answer();
+      await time.pass(100);
+      expect([waits.length, given.requests.length]).to.deep.equal([2, 1]);
+      given.lines[0]?.push("a", "b");
+      waits[1]?.answer();
+      await time.pass(100);
+      expect([given.taken, calls, waits.length]).to.deep.equal([["a", "b"], [], 3]);
+    });
+
+    it("pass on work that is left, and end for other work and at the stop", async () => {
+      const given = open({ lines: [[]], slots: 1 });
+      const { waits, calls } = standbyOf(given);
+      await time.pass(100);
+      given.lines[0]?.push("a", "b");
+      waits[0]?.answer();
+      await time.pass(100);
+      expect([given.taken, calls.splice(0)]).to.deep.equal([["a"], ["passed on"]]);
+      given.end();
+      await time.pass(100);
+      given.end();
+      await time.pass(100);
+      taker.notice(false);
+      expect(calls.splice(0)).to.deep.equal(["cut"]);
+      await time.pass(100);
+      await taker.stop();
+      expect(calls).to.deep.equal(["cut"]);
+    });
+
+    it("are replaced by a look every other second while that cannot be", async () => {
+      const given = open({ lines: [[]] });
+      standbyOf(given, false);
+      await time.pass(10_000);
+      expect(given.requests.length).to.be.within(5, 7);
+    });
+
+    it("are repeated without waiting where they were sent, or elsewhere once none of them can run there", async () => {
+      const given = open({ lines: [[]] });
+      const { standby, waits, calls } = standbyOf(given);
+      await time.pass(100);
+      given.requests.length = 0;
+      waits[0]?.answer(true);
+      await time.pass(600);
+      expect(waits.map(({ waitMs }) => waitMs)).to.deep.equal([2000, 0]);
+      standby.usable = false;
+      waits[1]?.answer(true);
+      await time.pass(600);
+      expect(calls).to.deep.equal(["abandoned"]);
+      const repeated = [...waits.map(({ request }) => request), ...given.requests.slice(0, 1)];
+      expect(repeated).to.have.length(3);
+      expect(new Set(repeated.map(({ reservation }) => reservation))).to.have.property("size", 1);
+    });
+  });
+});
