@@ -192,9 +192,9 @@ describe("an attempt to deliver an event", () => {
   it("says who sends it, when, and in which trace", async () => {
     const before = Math.floor(Date.now() / 1000);
     await attempt();
-    const [{ headers } = { headers: {} }] = receiver.received;
+    const headers = receiver.received[0]?.headers;
     expect(headers).to.include({ "user-agent": "Paihao-Webhooks/1.0", traceparent: "t" });
-    expect(Number(headers["webhook-timestamp"])).to.be.within(before, before + 60);
+    expect(Number(headers?.["webhook-timestamp"])).to.be.within(before, before + 60);
   });
 
   it("is a span of its own in a trace, with the status of the answer", async () => {
