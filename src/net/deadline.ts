@@ -13,7 +13,7 @@ export class Deadline {
   /** @param late makes the reason of the signal when the time is up */
   constructor(parent: AbortSignal, ms: number, late: () => unknown) {
     this.#parent = parent;
-    parent.addEventListener("abort", this.#onAbort, { once: true });
+    parent.addEventListener("abort", this.#onAbort);
     if (parent.aborted) this.#onAbort();
     this.#timer = setTimeout(() => {
       this.passed = true;

@@ -40,7 +40,7 @@ export class GrowingBuffer {
   #makeRoom(bytes: number): void {
     if (bytes > this.#room.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(MIN_ROOM, bytes, this.#room.length * 2));
-      if (!this.#only) larger.set(this.#room.subarray(0, this.length));
+      larger.set(this.#room.subarray(0, this.length));
       this.#room = larger;
     }
     if (this.#only) {

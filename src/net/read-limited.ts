@@ -36,9 +36,7 @@ export async function readLimited(
   const stopped = new Promise<never>((_, reject) => {
     stop = () => reject(signal?.reason);
   });
-  // Only the read of the next chunk reports this; without one, it is not an unhandled rejection.
-  stopped.catch(() => undefined);
-  signal?.addEventListener("abort", stop, { once: true });
+  signal?.addEventListener("abort", stop);
   let ended = false;
   try {
     signal?.throwIfAborted();

@@ -33,6 +33,13 @@ describe("a body that is read up to a limit", () => {
     assert.equal((await readLimited(null, { maxBytes: 10 })).length, 0);
   });
 
+  it("is refused if it is a byte longer than allowed, in one chunk or in several", async () => {
+    for (const chunks of [["0123456789a"], ["0123456789", "a"], ["0", "123456789a"]]) {
+      const body = Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
+      await assert.rejects(readLimited(body, { maxBytes: 10 }), BodyTooLong);
+    }
+  });
+
   it("is returned completely, however it is split", async () => {
     const text = "taking a number, 排号".repeat(1000);
     const bytes = Buffer.from(text);
@@ -88,7 +95,9 @@ describe("a body that is read up to a limit", () => {
   it("passes on the error of the stream, and refuses chunks that are not bytes", async () => {
     const broken = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error("cut off")) });
     await assert.rejects(readLimited(broken, { maxBytes: 10 }), /^Error: cut off$/);
-    await assert.rejects(readLimited(Readable.from(["text"]), { maxBytes: 10 }), TypeError);
+    for (const chunks of [["text"], ["te", "xt"]]) {
+      await assert.rejects(readLimited(Readable.from(chunks), { maxBytes: 10 }), TypeError);
+    }
   });
 });
 
