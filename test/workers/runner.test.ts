@@ -26,7 +26,7 @@ interface Given {
   readonly execute?: (attempt: Attempt) => HandlerEnd | Promise<HandlerEnd>;
   /** The errors of the first calls that store the end. */
   readonly errors?: Error[];
-  readonly inputOf?: () => Promise<Buffer | null>;
+  readonly inputOf?: (attempt: Attempt) => Promise<Buffer | null>;
   /** The verdict of the circuit breaker. */
   readonly breaker?: string;
   readonly isTraced?: boolean;
@@ -60,7 +60,9 @@ describe("the run of a task", () => {
       leases: { complete: store("complete"), fail: store("fail"), release: store("release"), lose: store("lose") },
       breakers: { note: async () => given.breaker },
       metrics: { attempts: { observe: (_ms: number, _queue: string, how: string) => events.push(`counted ${how}`) } },
-      tasks: { inputOf: given.inputOf },
+      tasks: {
+        inputOf: () => Promise.all([...held].map((attempt) => given.inputOf?.(attempt))).then(([read]) => read),
+      },
       steps: { all: async () => new Map([["a", { undo: "due" }]]) },
     } as unknown as Engine;
     const warnings: string[] = [];
@@ -84,6 +86,7 @@ describe("the run of a task", () => {
     const executor = {
       execute: (attempt: Attempt) => {
         events.push("executed");
+        expect(held.has(attempt), "its lease is renewed").to.equal(true);
         attempt.begin();
         return execute(attempt);
       },
@@ -166,10 +169,12 @@ describe("the run of a task", () => {
 
   it("says in its warning why it failed", async () => {
     const died: HandlerEnd = { kind: "lost", how: "killed by the system" };
+    const refused: HandlerEnd = { kind: "permanent", message: "no such paper" };
     const failed: HandlerEnd = { kind: "error", error: { message: "no paper" } };
     for (const [end, reason] of [
       [died, "killed by the system"],
       [failed, "no paper"],
+      [refused, "no such paper"],
     ] as const) {
       expect((await run({ execute: () => end })).warnings.join()).to.include(reason);
     }
@@ -205,6 +210,26 @@ describe("the run of a task", () => {
     const unread = await run({ task, inputOf: () => Promise.reject(away) });
     expect(unread.events).to.deep.equal(["settled", "fail", "over"]);
     expect(unread.failures.map(({ kind }) => kind)).to.deep.equal(["later"]);
+  });
+
+  it("ends without a warning if it is asked to stop before it has begun", async () => {
+    const inputOf = (attempt: Attempt) => {
+      attempt.abort("shutdown");
+      return new Promise<null>(() => undefined);
+    };
+    const { events, warnings } = await run({ task: { input: null }, inputOf });
+    expect([events, warnings]).to.deep.equal([["settled", "release", "over"], []]);
+  });
+
+  it("does not time out once its handler has ended, however long it takes to store that", async () => {
+    const attempts: Attempt[] = [];
+    const execute = (attempt: Attempt) => {
+      attempts.push(attempt);
+      return RESULT;
+    };
+    const errors = Array.from({ length: 4 }, () => away);
+    const { events } = await run({ execute, errors, settings: { timeoutMs: 100 } });
+    expect([events.at(-1), attempts.map(({ aborted }) => aborted)]).to.deep.equal(["over", [undefined]]);
   });
 
   it("goes back to its place if its target is down, and the circuit breaker says so", async () => {
