@@ -8,8 +8,12 @@ import { createLog } from "../../../src/log.ts";
 const TASK = { id: "a", queue: "jobs", query: {}, mediaType: "application/json", caller: "ann" };
 const CTX = { ip: "192.0.2.7", state: {} } as Context;
 
+/** What was logged since it was last emptied. */
+const logged: string[] = [];
+const log = createLog("warn", { destination: { write: (line) => logged.push(line) } });
+
 const keysOf = (handler: object, value: unknown = 1) =>
-  lineKeysOf(CTX, handler as Handler, { ...TASK, secret: "x" } as typeof TASK, value, createLog("silent"));
+  lineKeysOf(CTX, handler as Handler, { ...TASK, secret: "x" } as typeof TASK, value, log);
 const fairBy = (by: unknown, weight?: FairOptions["weight"]) => ({ fair: { by, weight } });
 const keyedBy = (by: unknown) => ({ keyed: { by } });
 
@@ -64,6 +68,21 @@ describe("the line keys of a submission", () => {
     }
   });
 
+  it("are refused with a line in the log that names the task and the error", () => {
+    const failing = () => {
+      throw new Error("no such customer");
+    };
+    for (const [by, reason] of [
+      [failing, "no such customer"],
+      [() => 7, "string"],
+    ] as const) {
+      logged.length = 0;
+      expect(() => keysOf(keyedBy(by))).to.throw();
+      expect(logged).to.have.length(1);
+      expect(logged[0]).to.include(reason).and.include('"id":"a"').and.include('"queue":"jobs"');
+    }
+  });
+
   it("are refused without an unhandled rejection if the function returns a promise that fails", async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => unhandled.push(error);
@@ -80,6 +99,10 @@ describe("the line keys of a submission", () => {
     const failing = () => {
       throw new Error("no weight");
     };
+    logged.length = 0;
+    expect(keysOf(fairBy(() => "four")).share).to.deep.equal({ key: "four", weight: 1 });
+    expect(logged).to.deep.equal([]);
     expect(keysOf(fairBy(() => "four", failing)).share).to.deep.equal({ key: "four", weight: 1 });
+    expect(logged.join()).to.include("no weight");
   });
 });

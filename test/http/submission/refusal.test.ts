@@ -1,6 +1,10 @@
 import { expect } from "chai";
+import type { Context } from "koa";
+import type { LinkSigner, SignedTask } from "../../../src/auth/link-signer.ts";
+import type { Submission } from "../../../src/engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../../src/engine/submission/submit.ts";
-import { groupRefusal, refusalOf, tooMany } from "../../../src/http/submission/refusal.ts";
+import { checkAccepted, groupRefusal, refusalOf, tooMany } from "../../../src/http/submission/refusal.ts";
+import { openAccess } from "../../../src/http/task/access.ts";
 import type { LimitReached, QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
 
 /** One slot, with 4 s a task. */
@@ -10,13 +14,12 @@ const SNAPSHOT = {
 } satisfies QueueSnapshot;
 
 const SUBMISSION = { id: "a", queue: "jobs", caller: "ann" };
+const verdictOf = (verdict: Partial<SubmissionVerdict>) =>
+  ({ verdict: "new", index: 6, snapshot: SNAPSHOT, createdMs: 5, durable: true, ...verdict }) as SubmissionVerdict;
+const sign = ({ id, caller, createdMs }: SignedTask) => `?signed=${id}.${caller}.${createdMs}`;
 
 const refusal = (verdict: Partial<SubmissionVerdict>, byKey = false) =>
-  refusalOf(
-    SUBMISSION,
-    { verdict: "new", index: 6, snapshot: SNAPSHOT, createdMs: 5, durable: true, ...verdict } as SubmissionVerdict,
-    { byKey, signature: ({ id, caller, createdMs }) => `?signed=${id}.${caller}.${createdMs}` },
-  );
+  refusalOf(SUBMISSION, verdictOf(verdict), { byKey, signature: sign });
 
 describe("the refusal of a submission", () => {
   it("is none once it is stored as durably as is asked for", () => {
@@ -30,6 +33,19 @@ describe("the refusal of a submission", () => {
     expect(error).to.include({ code: "not-durable" });
     expect(error?.extensions).to.deep.equal({ id: "a", queue: "jobs" });
     expect(error?.headers).to.deep.equal({ Location: "/v1/requests/a?signed=a.ann.5" });
+  });
+
+  it("is thrown, with a link that the sender may use", () => {
+    const access = openAccess({ sign } as LinkSigner);
+    const check = (verdict: Partial<SubmissionVerdict>) =>
+      checkAccepted({ state: { access } } as Context, SUBMISSION as Submission, verdictOf(verdict), { byKey: true });
+    check({});
+    expect(() => check({ verdict: "conflict" }))
+      .to.throw()
+      .with.property("code", "idempotency-conflict");
+    expect(() => check({ durable: false }))
+      .to.throw()
+      .with.deep.property("headers", { Location: "/v1/requests/a?signed=a.ann.5" });
   });
 
   it("names the id that is taken, by the caller's own task", () => {

@@ -51,11 +51,16 @@ describe("the submission of a request", () => {
 });
 
 describe("the webhook of a submission", () => {
-  /** What becomes of it, and the URLs that were checked. */
+  /** What becomes of it, the URLs that were checked, and the tasks that were looked at. */
   const checkedOf = async (webhook: string | null, id?: string) => {
     const urls: string[] = [];
+    const looks: unknown[] = [];
+    const inspect = async (of: string, look: object) => {
+      looks.push([of, look]);
+      return of === "known" ? {} : null;
+    };
     const api = {
-      engine: { tasks: { inspect: async (of: string) => (of === "known" ? {} : null) } },
+      engine: { tasks: { inspect } },
       checkWebhook: async (url: string) => {
         urls.push(url);
         return `${url}checked`;
@@ -63,16 +68,17 @@ describe("the webhook of a submission", () => {
     } as unknown as Api;
     const options = await withWebhook(api, { ...SUBMIT_DEFAULTS, delayMs: 7, webhook }, id);
     expect(options.delayMs).to.equal(7);
-    return [options.webhook, urls];
+    return [options.webhook, urls, looks];
   };
   const URL = "https://hooks.example/";
 
   it("is checked, and stored in its canonical form", async () => {
-    for (const id of [undefined, "new"]) expect(await checkedOf(URL, id)).to.deep.equal([`${URL}checked`, [URL]]);
+    expect(await checkedOf(URL)).to.deep.equal([`${URL}checked`, [URL], []]);
+    expect(await checkedOf(URL, "new")).to.deep.equal([`${URL}checked`, [URL], [["new", { result: false }]]]);
   });
 
   it("is not checked if there is none, or if the id is taken: then the submission changes nothing", async () => {
-    expect(await checkedOf(null, "new")).to.deep.equal([null, []]);
-    expect(await checkedOf(URL, "known")).to.deep.equal([URL, []]);
+    expect(await checkedOf(null, "new")).to.deep.equal([null, [], []]);
+    expect(await checkedOf(URL, "known")).to.deep.equal([URL, [], [["known", { result: false }]]]);
   });
 });
