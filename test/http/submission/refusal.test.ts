@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Context } from "koa";
-import type { LinkSigner, SignedTask } from "../../../src/auth/link-signer.ts";
+import type { LinkSigner } from "../../../src/auth/link-signer.ts";
 import type { Submission } from "../../../src/engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../../src/engine/submission/submit.ts";
 import { checkAccepted, groupRefusal, refusalOf, tooMany } from "../../../src/http/submission/refusal.ts";
@@ -16,7 +16,8 @@ const SNAPSHOT = {
 const SUBMISSION = { id: "a", queue: "jobs", caller: "ann" };
 const verdictOf = (verdict: Partial<SubmissionVerdict>) =>
   ({ verdict: "new", index: 6, snapshot: SNAPSHOT, createdMs: 5, durable: true, ...verdict }) as SubmissionVerdict;
-const sign = ({ id, caller, createdMs }: SignedTask) => `?signed=${id}.${caller}.${createdMs}`;
+const sign = ({ id, caller, createdMs }: { id: string; caller: string | null; createdMs: number }) =>
+  `?signed=${id}.${caller}.${createdMs}`;
 
 const refusal = (verdict: Partial<SubmissionVerdict>, byKey = false) =>
   refusalOf(SUBMISSION, verdictOf(verdict), { byKey, signature: sign });
@@ -36,7 +37,7 @@ describe("the refusal of a submission", () => {
   });
 
   it("is thrown, with a link that the sender may use", () => {
-    const access = openAccess({ sign } as LinkSigner);
+    const access = openAccess({ sign } as unknown as LinkSigner);
     const check = (verdict: Partial<SubmissionVerdict>) =>
       checkAccepted({ state: { access } } as Context, SUBMISSION as Submission, verdictOf(verdict), { byKey: true });
     check({});
