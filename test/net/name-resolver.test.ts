@@ -1,6 +1,8 @@
+import { Resolver } from "node:dns/promises";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { mock } from "node:test";
 import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
 import { mayResolveLater, NameResolver, type NameResolverOptions } from "../../src/net/name-resolver.ts";
@@ -19,7 +21,11 @@ describe("the resolver for names that callers chose", () => {
   before(async () => {
     dir = await mkdtemp(path.join(tmpdir(), "paihao-hosts-"));
     hostsFile = path.join(dir, "hosts");
-    await writeFile(hostsFile, "# 10.0.0.9 not.this\n127.0.0.1\tlocalhost\n10.1.2.3 Files.internal files # ours\n");
+    const lines = [
+      ...["# 10.0.0.9 not.this", "127.0.0.1\tlocalhost", "10.1.2.3 Files.internal files # ours"],
+      ...["  10.1.2.4 \t spaced.internal", "nowhere good.example", ""],
+    ];
+    await writeFile(hostsFile, lines.join("\n"));
   });
   after(() => rm(dir, { recursive: true }));
   beforeEach(async () => {
@@ -83,6 +89,36 @@ describe("the resolver for names that callers chose", () => {
     expect(await names.resolve("localhost")).to.deep.equal([{ address: "127.0.0.1", family: 4 }]);
     expect((await names.resolve("app.localhost")).map(({ address }) => address)).to.deep.equal(["127.0.0.1", "::1"]);
     expect(server.asked).to.deep.equal([]);
+  });
+
+  it("reads the hosts file as people write it, and does without one", async () => {
+    const names = resolver();
+    expect(await names.resolve("spaced.internal")).to.deep.equal([{ address: "10.1.2.4", family: 4 }]);
+    expect(await names.resolve("good.example")).to.deep.equal([{ address: PUBLIC, family: 4 }]);
+    const without = resolver({ hostsFile: path.join(dir, "none") });
+    expect((await without.resolve("localhost")).map(({ address }) => address)).to.deep.equal(["127.0.0.1", "::1"]);
+    expect(await without.resolve("good.example")).to.deep.equal([{ address: PUBLIC, family: 4 }]);
+    expect(new Set(server.asked)).to.deep.equal(new Set(["good.example"]));
+  });
+
+  it("asks again once there was an answer, and reads the list of name servers again after a while", async () => {
+    let laterMs = 0;
+    const now = performance.now.bind(performance);
+    const clock = mock.method(performance, "now", () => now() + laterMs);
+    const lists = mock.method(Resolver.prototype, "setServers");
+    try {
+      const names = resolver();
+      for (const count of [1, 2]) {
+        await names.resolve("good.example");
+        expect([server.asked.length, lists.mock.callCount()]).to.deep.equal([2 * count, 1]);
+      }
+      laterMs = 40_000;
+      await names.resolve("good.example");
+      expect(lists.mock.callCount()).to.equal(2);
+    } finally {
+      clock.mock.restore();
+      lists.mock.restore();
+    }
   });
 
   it("shares one query between callers of the same name, and limits the names that are resolved at once", async () => {
