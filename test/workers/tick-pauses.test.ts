@@ -1,5 +1,6 @@
 import { mock } from "node:test";
 import { expect } from "chai";
+import { pino } from "pino";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { TickReport } from "../../src/engine/maintenance/tick.ts";
 import { createLog } from "../../src/log.ts";
@@ -66,9 +67,11 @@ describe("the pauses between the ticks of a process", () => {
         },
       },
     };
-    ticker = new Ticker(engine as unknown as Engine, createLog("silent"));
+    const logged: Record<string, unknown>[] = [];
+    const log = createLog("info", { destination: { write: (line) => logged.push(JSON.parse(line)) } });
+    ticker = new Ticker(engine as unknown as Engine, log);
     ticker.start();
-    return { seen, due: due.promise, listening: () => listening };
+    return { seen, logged, due: due.promise, listening: () => listening };
   };
   const gaps = (at: readonly number[] = []) => at.slice(1).map((ms, n) => ms - Number(at[n]));
 
@@ -139,6 +142,48 @@ describe("the pauses between the ticks of a process", () => {
     expect(listening()).to.equal(0);
     await time.pass(5000);
     expect(seen.ticks[0]).to.have.length(2);
+  });
+
+  it("begin with a line in the log for each task that the tick has ended or returned: an error if it is dead", async () => {
+    const task = { id: "a", queue: "jobs" };
+    const loss = { ...task, worker: "w", losses: 2 };
+    const fates = ["dead", "canceled", "released", "returned"];
+    const { logged } = start({
+      tick: () => ({
+        late: [
+          { ...task, verdict: "canceled", reason: "deadline" },
+          { ...task, verdict: "signaled", reason: "presence" },
+        ] as never,
+        lost: fates.map((fate) => ({ ...loss, fate })) as never,
+      }),
+    });
+    await time.pass(100);
+    const { info, warn, error } = pino.levels.values;
+    const facts = logged.map(({ level, requestId, queue, worker, losses }) => [
+      level,
+      requestId,
+      queue,
+      worker,
+      losses,
+    ]);
+    expect(facts).to.deep.equal([
+      ...[info, info].map((level) => [level, "a", "jobs", undefined, undefined]),
+      ...[error, warn, warn, warn].map((level) => [level, "a", "jobs", "w", 2]),
+    ]);
+    const texts = logged.map(({ msg }) => msg);
+    expect(new Set(texts), "each says something else").to.have.property("size", texts.length);
+  });
+
+  it("begin with a warning if a round failed, with the partition and the reason", async () => {
+    const fails = () => {
+      throw new Error("refused");
+    };
+    const { logged } = start({ partitions: 2, tick: fails, sample: fails, pointers: fails });
+    await time.pass(100);
+    expect(logged.map(({ partition, reason }) => `${partition} ${reason}`).toSorted()).to.deep.equal([
+      ...Array(3).fill("0 refused"),
+      ...Array(3).fill("1 refused"),
+    ]);
   });
 
   it("of samples follow the ends of their intervals", async () => {

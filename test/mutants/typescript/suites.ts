@@ -60,6 +60,9 @@ export const SUITES: readonly Suite[] = [
   { files: "src/http/submission/", tests: http("submission/") },
   { files: "src/http/task/access.ts", tests: http("task/access") },
   { files: "src/http/task/actions.ts", tests: http("task/actions") },
+  { files: "src/http/task/find.ts", tests: http("task/find") },
+  { files: "src/http/task/result-body.ts", tests: http("task/stored-values") },
+  { files: "src/http/task/stored-input.ts", tests: http("task/stored-values") },
   { files: "src/http/task/documents/", tests: http("task/documents task/timeline") },
   {
     files: "src/http/task/",
