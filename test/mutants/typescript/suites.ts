@@ -96,7 +96,7 @@ export const SUITES: readonly Suite[] = [
   { files: "src/workers/taker.ts", tests: workers("taker") },
   { files: "src/workers/ticker.ts", tests: workers("tick-pauses") },
   { files: "src/workers/undo.ts", tests: workers("undo/") },
-  { files: "src/workers/pool.ts", tests: workers("slots drain deadline batches overdue standby") },
+  { files: "src/workers/pool.ts", tests: workers("pool") },
   { files: "src/workers/worker.ts", tests: workers("slots drain deadline") },
   { files: "src/workers/", tests: workers("breaker-report call-times heartbeat lease-renewer returns") },
 ];

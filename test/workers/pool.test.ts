@@ -1,0 +1,266 @@
+import { expect } from "chai";
+import type { Engine } from "../../src/engine/engine.ts";
+import type { QueueSettings } from "../../src/engine/settings.ts";
+import { defineHandler, type Handler } from "../../src/handler/define.ts";
+import { createLog } from "../../src/log.ts";
+import type { Reservation, ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { Attempt } from "../../src/workers/attempt/attempt.ts";
+import { Occupancy } from "../../src/workers/occupancy.ts";
+import { Pool, type PoolParts } from "../../src/workers/pool.ts";
+import type { Run } from "../../src/workers/runner.ts";
+import { attemptOf } from "../helpers/attempt.ts";
+import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
+
+describe("the pool of a queue in a worker", () => {
+  let time: FakeTime;
+  let pool: Pool;
+  beforeEach(() => {
+    time = fakeTime();
+  });
+  afterEach(async () => {
+    await pool.stop();
+    time.end();
+  });
+
+  interface Given {
+    /** The tasks that wait in each partition. */
+    readonly lines?: Partial<ReservedTask>[][];
+    readonly settings?: Partial<QueueSettings>;
+    /** Whether suspects run in child processes, and whether one more is admitted. */
+    readonly suspects?: { readonly admits: boolean };
+  }
+  const open = ({ lines = [[]], settings, suspects }: Given = {}) => {
+    const listeners = new Map<string, (message: Buffer | null) => void>();
+    const seen = {
+      requests: [] as (Reservation & { readonly partition: number })[],
+      runs: [] as ({ readonly id: string } & Run)[],
+      returned: [] as string[],
+      aborted: [] as (readonly unknown[])[],
+      batches: [] as number[],
+      closed: 0,
+      freed: 0,
+      listeners,
+    };
+    const found: ((partition: number) => void)[] = [];
+    const returns = (how: string) => async (lease: { readonly id: string }) => seen.returned.push(`${how} ${lease.id}`);
+    const engine = {
+      queues: { settings: () => attemptOf({ settings: { concurrency: 2, ...settings } }).settings },
+      keys: {
+        ...{ partitions: lines.length, tags: lines.map((_, n) => `{${n}}`), partitionOf: () => 0 },
+        workChannel: (partition: number, queue: string) => `work ${partition} ${queue}`,
+      },
+      pubsub: {
+        listen: async (channel: string, listener: (message: Buffer | null) => void) => {
+          listeners.set(channel, listener);
+          return () => listeners.delete(channel);
+        },
+      },
+      leases: {
+        openStandby: async () => ({
+          usable: false,
+          waiting: false,
+          cut: async () => {},
+          close: () => (seen.closed += 1),
+        }),
+        reserve: async (partition: number, request: Reservation) => {
+          seen.requests.push({ ...request, partition });
+          const line = lines[partition] ?? [];
+          const tasks = line.splice(0, request.count).map((task) => ({ lost: 0, ...task }));
+          return { tasks, waiting: line.length, pauseMs: 0, part: null };
+        },
+        ...{ release: returns("handed back"), fail: returns("put off") },
+      },
+      maintenance: {
+        onWork: (_: string, listener: (partition: number) => void) => {
+          found.push(listener);
+          return () => found.pop();
+        },
+      },
+      metrics: { batches: { observe: (size: number) => seen.batches.push(size) } },
+    };
+    const runner = {
+      run: ({ id }: ReservedTask, _handler: Handler, _settings: QueueSettings, run: Run) =>
+        seen.runs.push({ id, ...run }),
+    };
+    const executors = {
+      suspectsOf: () =>
+        suspects && { admits: () => suspects.admits, slotFreed: () => (seen.freed += 1), waited: false },
+      executeBatch: (attempts: readonly Attempt[]) => attempts.map(() => new Promise(() => undefined)),
+    };
+    const occupancy = new Occupancy(() => undefined);
+    const handler = defineHandler({ queue: "jobs", run: () => undefined }) as Handler;
+    pool = new Pool("w", handler, {
+      ...{ engine: engine as unknown as Engine, runner, executors, occupancy, log: createLog("silent") },
+      renewer: { abort: (...how: unknown[]) => seen.aborted.push(how) },
+    } as unknown as PoolParts);
+    const notice = (partition: number, text: string | null) =>
+      listeners.get(`work ${partition} jobs`)?.(text === null ? null : Buffer.from(text));
+    return { ...seen, seen, lines, occupancy, found, notice };
+  };
+  const idsOf = (runs: readonly { readonly id: string }[]) => runs.map(({ id }) => id);
+
+  it("tells the handler of a task why it is to stop", async () => {
+    const { notice, aborted, requests } = open();
+    await pool.start();
+    await time.pass(50);
+    requests.length = 0;
+    for (const word of ["cancel", "deadline", "abandoned"]) notice(0, `${word} task-1`);
+    expect(aborted).to.deep.equal([
+      ["canceled", "task-1"],
+      ["deadline", "task-1"],
+      ["abandoned", "task-1"],
+    ]);
+    await time.pass(50);
+    expect(requests, "such a message is no work").to.deep.equal([]);
+  });
+
+  it("asks a partition for work that sends a message, or whose messages may be lost", async () => {
+    const { notice, requests, found } = open({ lines: [[], []] });
+    await pool.start();
+    await time.pass(50);
+    for (const tell of [() => notice(1, "new"), () => notice(1, null), () => found[0]?.(1)]) {
+      requests.length = 0;
+      tell();
+      await time.pass(50);
+      expect(requests.map(({ partition }) => partition)).to.deep.equal([1]);
+    }
+  });
+
+  it("does not ask again where a tick finds tasks that it knows of", async () => {
+    const { requests, found, runs } = open({ lines: [[{ id: "a" }, { id: "b" }]], settings: { concurrency: 1 } });
+    await pool.start();
+    await time.pass(50);
+    expect([idsOf(runs), requests.length]).to.deep.equal([["a"], 1]);
+    found[0]?.(0);
+    runs[0]?.place.settled();
+    runs[0]?.place.over();
+    await time.pass(50);
+    expect(idsOf(runs)).to.deep.equal(["a", "b"]);
+  });
+
+  it("sends two requests at once if it has many slots, unless tasks share calls", async () => {
+    for (const [settings, lanes, count] of [
+      [{ concurrency: 15 }, 1, 15],
+      [{ concurrency: 16 }, 2, 5],
+      [{ concurrency: 16, batch: { max: 2, waitMs: 0 } }, 1, 32],
+    ] as const) {
+      const line = Array.from({ length: 100 }, (_, n) => ({ id: String(n) }));
+      const { requests, runs } = open({ lines: [line], settings });
+      await pool.start();
+      await time.pass(50);
+      for (const { place } of runs.splice(0)) {
+        place.settled();
+        place.over();
+      }
+      await time.pass(50);
+      expect(new Set(requests.map(({ lane }) => lane))).to.have.property("size", lanes);
+      expect(requests[0]?.count).to.equal(count);
+      await pool.stop();
+    }
+  });
+
+  it("runs tasks that have slots; others get theirs when a handler has ended", async () => {
+    const { runs, lines } = open({ lines: [[{ id: "a" }, { id: "b" }, { id: "c" }]] });
+    await pool.start();
+    await time.pass(50);
+    expect([idsOf(runs), lines[0]?.length]).to.deep.equal([["a", "b"], 1]);
+    runs[0]?.place.settled();
+    await time.pass(50);
+    expect(idsOf(runs)).to.deep.equal(["a", "b", "c"]);
+  });
+
+  it("takes no work once it is stopped, and listens no longer, even if it was stopped while it started", async () => {
+    const { lines, requests, seen, listeners, found } = open();
+    await Promise.all([pool.start(), pool.start()]);
+    expect([listeners.size, found.length]).to.deep.equal([1, 1]);
+    await pool.stop();
+    expect([listeners.size, found.length, seen.closed]).to.deep.equal([0, 0, 1]);
+    lines[0]?.push({ id: "a" });
+    requests.length = 0;
+    await time.pass(5000);
+    expect(requests).to.deep.equal([]);
+
+    const other = open({ lines: [[{ id: "a" }]] });
+    const starting = pool.start();
+    await pool.stop();
+    await starting;
+    await time.pass(5000);
+    expect([other.requests, other.listeners.size, other.found.length]).to.deep.equal([[], 0, 0]);
+    expect(other.seen.closed).to.be.above(0);
+  });
+
+  it("lets tasks share a call, and gives a suspect one of its own", async () => {
+    const line = [{ id: "a" }, { id: "b" }, { id: "c", lost: 1 }];
+    const { runs, batches } = open({
+      lines: [line],
+      settings: { concurrency: 2, batch: { max: 2, waitMs: 0 } },
+    });
+    await pool.start();
+    await time.pass(50);
+    expect(idsOf(runs)).to.deep.equal(["a", "b", "c"]);
+    for (const { place } of runs) {
+      void place.execute?.(attemptOf());
+    }
+    await time.pass(50);
+    expect(batches.toSorted()).to.deep.equal([1, 2]);
+  });
+
+  it("returns a task at once if its call has no slot, and a suspect a little later", async () => {
+    for (const [line, ran, back] of [
+      [[{ id: "a" }, { id: "s", lost: 1 }], "a", "put off s"],
+      [[{ id: "s", lost: 1 }, { id: "a" }], "s", "handed back a"],
+    ] as const) {
+      const settings = { concurrency: 1, batch: { max: 2, waitMs: 0 } };
+      const { runs, returned } = open({ lines: [[...line]], settings });
+      await pool.start();
+      await time.pass(50);
+      expect([idsOf(runs), returned]).to.deep.equal([[ran], [back]]);
+      await pool.stop();
+    }
+  });
+
+  describe("with a task that has lost a worker", () => {
+    const SUSPECT = [{ id: "s", lost: 1 }];
+
+    it("runs it in a child, with a slot only while its handler runs", async () => {
+      const { runs, seen, occupancy } = open({ lines: [[...SUSPECT]], suspects: { admits: true } });
+      await pool.start();
+      await time.pass(50);
+      const [run] = runs;
+      const claim = () => [run?.claimSlot?.("in a child"), run?.claimSlot?.("alone")];
+      expect(claim()).to.deep.equal([true, false]);
+      run?.place.settled();
+      expect(seen.freed).to.be.above(0);
+      expect(occupancy.closed, "the other waits to be alone").to.equal(true);
+      run?.place.over();
+      expect(seen.requests[0]?.suspectLeaseMs).to.be.a("number");
+    });
+
+    it("lets it have the whole process, until its handler has ended", async () => {
+      const { runs, occupancy } = open({ lines: [[...SUSPECT]], suspects: { admits: true } });
+      await pool.start();
+      await time.pass(50);
+      const [run] = runs;
+      expect([run?.claimSlot?.("alone"), occupancy.claimed]).to.deep.equal([true, true]);
+      expect(run?.claimSlot?.("beside others")).to.equal(false);
+      run?.place.settled();
+      run?.place.over();
+      expect(occupancy.claimed).to.equal(false);
+    });
+
+    it("puts it off if enough of them wait", async () => {
+      const { runs, returned } = open({ lines: [[...SUSPECT]], suspects: { admits: false } });
+      await pool.start();
+      await time.pass(50);
+      expect([idsOf(runs), returned]).to.deep.equal([[], ["put off s"]]);
+    });
+
+    it("runs it as any other if there are no child processes", async () => {
+      const { runs, seen } = open({ lines: [[...SUSPECT]] });
+      await pool.start();
+      await time.pass(50);
+      expect(runs.map(({ id, claimSlot }) => [id, claimSlot])).to.deep.equal([["s", undefined]]);
+      expect(seen.requests[0]).to.not.have.property("suspectLeaseMs");
+    });
+  });
+});
