@@ -207,6 +207,7 @@ describe("the run of a task", () => {
     const gone = await run({ task, inputOf: async () => null });
     expect(gone.events).to.deep.equal(["settled", "fail", "over"]);
     expect(gone.failures.map(({ kind }) => kind)).to.deep.equal(["give-up"]);
+    expect(gone.warnings.join()).to.include("no longer in the store");
     const unread = await run({ task, inputOf: () => Promise.reject(away) });
     expect(unread.events).to.deep.equal(["settled", "fail", "over"]);
     expect(unread.failures.map(({ kind }) => kind)).to.deep.equal(["later"]);
