@@ -8,6 +8,7 @@ import type { Place } from "../../src/workers/place.ts";
 import { Slots } from "../../src/workers/slots.ts";
 import { Taker, type TakerParts } from "../../src/workers/taker.ts";
 import { attemptOf } from "../helpers/attempt.ts";
+import { deferred } from "../helpers/deferred.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 
@@ -35,7 +36,9 @@ describe("the requests of a worker for work", () => {
     readonly slots?: number;
     readonly settings?: Partial<QueueSettings>;
     /** For how long the rate allows no start, ms. */
-    readonly pauseMs?: () => number;
+    readonly pauseMs?: (partition: number) => number;
+    /** Whether handlers end while they are called. */
+    readonly endsAtOnce?: boolean;
     readonly isPaused?: () => boolean;
   }
 
@@ -48,13 +51,14 @@ describe("the requests of a worker for work", () => {
     const answers = new Map<string, ReservedPart>();
     /** Which requests fail: before or after they are carried out. */
     const failing = { before: false, after: false };
+    const underway: { until: Promise<void> | undefined } = { until: undefined };
     const carryOut = ({ partition, reservation, count: wanted }: Request): ReservedPart => {
       const line = lines[partition] ?? [];
-      const held = (given.pauseMs?.() ?? 0) > 0;
-      const ids = held || given.isPaused?.() ? [] : line.splice(0, wanted);
+      const pauseMs = given.pauseMs?.(partition) ?? 0;
+      const ids = pauseMs > 0 || given.isPaused?.() ? [] : line.splice(0, wanted);
       const tasks = ids.map((id) => ({ id }) as ReservedTask);
       const answer = {
-        ...{ tasks, waiting: given.isPaused?.() ? null : line.length, pauseMs: given.pauseMs?.() ?? 0, part: null },
+        ...{ tasks, waiting: given.isPaused?.() ? null : line.length, pauseMs, part: null },
       } as unknown as ReservedPart;
       answers.set(`${partition} ${reservation}`, answer);
       return answer;
@@ -62,6 +66,7 @@ describe("the requests of a worker for work", () => {
     const reserve = async (partition: number, reservation: Reservation, waitMs?: number) => {
       const request = { ...reservation, partition, ...(waitMs !== undefined && { waitMs }) };
       requests.push(request);
+      await underway.until;
       if (failing.before) throw new Error("refused");
       const answer = answers.get(`${partition} ${reservation.reservation}`) ?? carryOut(request);
       if (failing.after) throw new Error("cut off");
@@ -85,6 +90,7 @@ describe("the requests of a worker for work", () => {
       run: ({ id }) => {
         taken.push(id);
         places.push(slots.take());
+        if (given.endsAtOnce) end();
       },
       handBack: ({ id }) => handedBack.push(id),
     });
@@ -95,7 +101,7 @@ describe("the requests of a worker for work", () => {
         place.over();
       }
     };
-    return { requests, taken, handedBack, slots, left, news, lines, failing, messages, end };
+    return { requests, taken, handedBack, slots, left, news, lines, failing, underway, messages, end };
   };
   const countsOf = (requests: readonly Request[]) => requests.map(({ count }) => count);
 
@@ -125,6 +131,39 @@ describe("the requests of a worker for work", () => {
     taker.start();
     await time.pass(100);
     expect([countsOf(requests), taken.join("")]).to.deep.equal([[2, 2], "abcd"]);
+  });
+
+  it("follow each other as long as tasks end at once, and no longer", async () => {
+    const line = Array.from({ length: 9 }, (_, n) => String(n));
+    const { requests, taken } = open({ lines: [line], slots: 2, endsAtOnce: true });
+    taker.start();
+    await time.pass(100);
+    expect(taken.join("")).to.equal("012345678");
+    expect(requests.length).to.be.within(5, 7);
+  });
+
+  it("end with the one that is underway when it stops, whose tasks still run", async () => {
+    const { requests, taken, underway } = open({ lines: [["a", "b", "c"]], max: 1 });
+    const answered = deferred();
+    underway.until = answered.promise;
+    taker.start();
+    await time.pass(25);
+    const stopped = taker.stop();
+    answered.resolve();
+    await stopped;
+    expect([requests.length, taken]).to.deep.equal([1, ["a"]]);
+  });
+
+  it("are sent again after a while if there was work without a slot", async () => {
+    const { requests, slots, left } = open({ lines: [["a"], []] });
+    slots.claim(4);
+    left.push(1, 0);
+    taker.start();
+    await time.pass(1000);
+    slots.release(4);
+    expect(requests).to.deep.equal([]);
+    await time.pass(1500);
+    expect(requests[0]).to.include({ partition: 0 });
   });
 
   it("are not sent for an empty line until something happens; of another lane only for enough tasks", async () => {
@@ -218,6 +257,24 @@ describe("the requests of a worker for work", () => {
       expect(taken).to.have.length(12);
       const firsts = ["a0", "b0", "c0"].map((id) => taken.indexOf(id));
       expect(Math.max(...firsts)).to.be.below(9);
+    });
+
+    it("go to the next one after as many tasks as there are slots, even if these end at once", async () => {
+      const lines = [Array.from({ length: 9 }, (_, n) => `a${n}`), ["b0"]];
+      const { taken } = open({ lines, slots: 2, endsAtOnce: true });
+      taker.start();
+      await time.pass(100);
+      expect(taken).to.have.length(10);
+      expect(taken.indexOf("b0")).to.be.below(5);
+    });
+
+    it("come as soon as the rate of one of them allows a start", async () => {
+      const { requests } = open({ lines: [["a"], ["b"]], pauseMs: (partition) => (partition === 0 ? 300 : 900) });
+      taker.start();
+      await time.pass(100);
+      requests.length = 0;
+      await time.pass(275);
+      expect(partitionsOf(requests)).to.include(0);
     });
 
     it("go only to those that may have work, and to the others at most once a second", async () => {
@@ -341,6 +398,36 @@ describe("the requests of a worker for work", () => {
       await time.pass(100);
       await taker.stop();
       expect(calls).to.deep.equal(["cut"]);
+    });
+
+    it("come after those for tasks that wait already, and for a slot that has become free", async () => {
+      const given = open({ lines: [["a", "b", "c"]], max: 1 });
+      const { waits, calls } = standbyOf(given);
+      await time.pass(25);
+      expect([given.requests.length, given.taken, calls]).to.deep.equal([3, ["a", "b", "c"], []]);
+      await time.pass(100);
+      expect(waits).to.have.length(1);
+      await taker.stop();
+
+      const other = open({ lines: [["a"]], slots: 1 });
+      const more = standbyOf(other);
+      await time.pass(100);
+      expect([other.requests.length, more.waits.length]).to.deep.equal([1, 0]);
+      other.end();
+      await time.pass(100);
+      expect([other.requests.length, more.waits.length]).to.deep.equal([2, 1]);
+    });
+
+    it("are not sent while the rate holds tasks back", async () => {
+      let pauseMs = 300;
+      const given = open({ lines: [["a"]], pauseMs: () => pauseMs });
+      const { waits } = standbyOf(given);
+      await time.pass(250);
+      pauseMs = 0;
+      await time.pass(100);
+      expect([given.requests.length, given.taken]).to.deep.equal([2, ["a"]]);
+      await time.pass(50);
+      expect(waits).to.have.length(1);
     });
 
     it("are replaced by a look every other second while that cannot be", async () => {
