@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
+import type { Logger } from "../../src/log.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
 import { LeaseRenewer } from "../../src/workers/lease-renewer.ts";
 import { attemptOf } from "../helpers/attempt.ts";
@@ -13,6 +14,7 @@ const settings = { leaseMs: LEASE_MS };
 describe("the renewal of the leases of a worker", () => {
   let time: FakeTime;
   let renewer: LeaseRenewer;
+  let log: Logger;
   let messages: readonly string[];
   beforeEach(() => {
     time = fakeTime();
@@ -30,14 +32,13 @@ describe("the renewal of the leases of a worker", () => {
       renewed.push(id);
       return verdict(id);
     };
-    const recorded = recordingLog();
-    messages = recorded.messages;
-    renewer = new LeaseRenewer({ leases: { renew } } as unknown as Engine, recorded.log);
+    ({ log, messages } = recordingLog());
+    renewer = new LeaseRenewer({ leases: { renew } } as unknown as Engine, log);
     renewer.start();
     return renewed;
   };
   const hold = (id: string, agoMs = 0): Attempt => {
-    const attempt = attemptOf({ task: { id }, settings, parts: { takenAt: performance.now() - agoMs } });
+    const attempt = attemptOf({ task: { id }, settings, parts: { takenAt: performance.now() - agoMs }, log });
     renewer.hold(attempt);
     return attempt;
   };
@@ -66,7 +67,8 @@ describe("the renewal of the leases of a worker", () => {
     expect(attempts.map(({ aborted }) => aborted)).to.deep.equal([
       ...["canceled", "deadline", "abandoned", "lease-lost", undefined],
     ]);
-    expect(messages).to.deep.equal([]);
+    // The lease that is lost.
+    expect(messages).to.have.length(1);
   });
 
   it("is made once at a time for each lease, and a slow one delays no other", async () => {
@@ -81,6 +83,26 @@ describe("the renewal of the leases of a worker", () => {
     // Counted from when it was sent.
     await time.pass(LEASE_MS / 3 - 1500);
     expect(renewed.filter((id) => id === "slow")).to.have.length(2);
+  });
+
+  it("ends when it is stopped", async () => {
+    const renewed = start();
+    await renewer.stop();
+    hold("one", LEASE_MS);
+    await time.pass(1000);
+    expect(renewed).to.deep.equal([]);
+  });
+
+  it("does not stop what ended just before, although the answer to that is still being read", async () => {
+    const renewal = deferred<string>();
+    start(() => renewal.promise);
+    const attempt = hold("one", LEASE_MS);
+    await time.pass(500);
+    renewal.resolve("stale");
+    for (let n = 0; n < 10; n += 1) await undefined;
+    renewer.drop(attempt);
+    await time.pass(100);
+    expect([attempt.aborted, messages]).to.deep.equal([undefined, []]);
   });
 
   it("does not stop what has ended meanwhile", async () => {
@@ -137,18 +159,33 @@ describe("the renewal of the leases of a worker", () => {
     const late = renewer.settled(1000);
     await time.pass(1000);
     expect(await late).to.equal(false);
-    const ended = renewer.settled(1000);
+    let isOver = false;
+    const settled = (withinMs: number) => {
+      isOver = false;
+      return renewer.settled(withinMs).finally(() => {
+        isOver = true;
+      });
+    };
+    const ended = settled(1000);
     renewer.drop(attempts[0]);
     renewer.drop(attempts[2]);
+    // It is not held any more.
     renewer.noteStuck(attempts[0]);
     await time.pass(500);
+    expect(isOver).to.equal(false);
     renewer.noteStuck(attempts[1]);
     expect(await ended).to.equal(true);
     expect(renewer.size).to.equal(1);
     // Its task is run again here: that attempt will end.
     const again = hold("stuck");
-    const settled = renewer.settled(1000);
+    const second = settled(1000);
+    await time.pass(100);
+    expect(isOver).to.equal(false);
     renewer.drop(again);
-    expect(await settled).to.equal(true);
+    expect(await second).to.equal(true);
+    const last = hold("last");
+    renewer.noteStuck(last);
+    renewer.drop(last);
+    expect(await settled(1000)).to.equal(true);
   });
 });
