@@ -95,6 +95,17 @@ describe("a deadline", () => {
     expect(await dated()).to.equal("0 0");
   });
 
+  it("does nothing to a task that has ended, even if the store still has an entry for it", async () => {
+    await t.submit({ id: "late", deadlineMs: 1 });
+    expect(await t.engine.leases.complete(await take("late"), resultOf("x"), t.settings)).to.equal("done");
+    await past();
+    const tag = t.keys.tag(t.keys.partitionOf("late"));
+    await t.redis.zadd(storedKey(tag, "deadlines"), 1, "late");
+    expect(await tick()).to.deep.equal([]);
+    expect(await t.look("late")).to.include({ state: "succeeded", errorCode: null });
+    expect(await dated()).to.equal("0 0");
+  });
+
   it("adds no Redis key to a queue without deadlines", async () => {
     await t.submit({ id: "plain" });
     await tick();

@@ -165,6 +165,15 @@ describe("presence", () => {
     expect(await tick(), "nobody came back").to.deep.equal(["a canceled abandoned"]);
   });
 
+  it("that ends exactly when the grace of such a gap does gets no other", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS });
+    await t.engine.maintenance.tick(0);
+    const to = (await now()) - SPAN_MS / 2;
+    await t.redis.hset(t.key("ticked"), { "gap from": to - HOUR_MS, "gap to": to });
+    await absent("a", to + SPAN_MS / 2);
+    expect(await tick()).to.deep.equal(["a canceled abandoned"]);
+  });
+
   it("is brought forward if the clock was set back, and stays with its deadline", async () => {
     await t.submit({ id: "a", presenceMs: SPAN_MS });
     await t.submit({ id: "b", deadlineMs: 2 * HOUR_MS });

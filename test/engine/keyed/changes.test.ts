@@ -71,6 +71,22 @@ describe("a keyed line that changes", () => {
     expect(await t.redis.hget(t.key("queue"), QUEUE.rekey), "left to decide").to.equal(null);
   });
 
+  it("is verified as far as it is decided who may start, also at the place where that ends", async () => {
+    const ids = Array.from({ length: 200 }, (_, n) => `k${n}`);
+    await Promise.all(ids.map((id) => join(id, id)));
+    const place = (await t.redis.zscore(t.key("waiting"), "k0")) ?? "";
+    for (const line of [t.key("waiting"), t.key("startable")])
+      await t.redis.zadd(line, "XX", ...ids.flatMap((id) => [place, id]));
+    await join("last", "last", withLimit(2));
+    // One call decides on the tasks of that place, the next finds that it has decided on all of them.
+    for (let call = 0; call < 2; call += 1) expect(await start()).to.deep.equal([]);
+    expect(await t.redis.hget(t.key("queue"), QUEUE.rekey), "the rest is undecided").to.equal(`(${place}`);
+    await t.redis.zrem(t.key("startable"), "k0");
+    expect(await wrong(true)).to.deep.equal(["k0"]);
+    expect(await wrong(false)).to.deep.equal([]);
+    expect(await t.redis.zscore(t.key("startable"), "k0")).to.equal(place);
+  });
+
   it("asks its workers to come again while it is undecided who may start", async () => {
     await Promise.all(Array.from({ length: 250 }, (_, n) => join(`a${n}`, "a")));
     await join("last", "a", withLimit(2));

@@ -133,6 +133,24 @@ describe("the history of a queue", () => {
     for (const time of words.slice(9)) expect(Number(time)).to.be.within(0, 10_000);
   });
 
+  it("has the wait of a scheduled task from when it was due", async () => {
+    t = await openEngine();
+    const hourMs = 3_600_000;
+    await t.submit({ id: "a", delayMs: hourMs });
+    await t.redis.hincrby(storedKey(t.keys.tag(0), "task", "a"), TASK.created, -hourMs);
+    await t.makeDue("a");
+    await t.engine.maintenance.tick(0);
+    const [task] = await t.reserve();
+    await t.engine.leases.complete({ queue: "jobs", id: "a", fence: task?.fence ?? "" }, resultOf("x"), t.settings);
+    await within(async (at) => {
+      await count("finished", at - 1, 1);
+      await sample();
+    });
+    const [line = ""] = await samples();
+    const [, , wait50, wait95] = line.split(" ").slice(9);
+    for (const wait of [wait50, wait95]) expect(Number(wait)).to.be.within(0, hourMs / 2);
+  });
+
   it("goes on although the record of an outcome is damaged", async () => {
     t = await openEngine();
     const ids = ["damaged", "whole"];

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { AboutWorker } from "../../../src/engine/monitoring/workers.ts";
+import { BUSY_MS } from "../../helpers/busy.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const TTL_MS = 60_000;
@@ -60,6 +61,17 @@ describe("the list of workers", () => {
     expect(others.map(({ id }) => id)).to.deep.equal(["silent"]);
     await t.engine.workers.heartbeat("idle", 0, new Map([["jobs", 1]]));
     expect((await list("jobs")).map(({ id }) => id)).to.deep.equal(["silent"]);
+  });
+
+  it("has a silent worker for five minutes at most, also if the clock was set back since its last heartbeat", async () => {
+    const hourMs = 3_600_000;
+    const slots = new Map([["jobs", 1]]);
+    // As if its heartbeat had been at a later time.
+    await t.engine.workers.heartbeat("silent", hourMs, slots);
+    await t.engine.workers.heartbeat("w", TTL_MS, slots);
+    expect((await list("jobs")).map(({ id }) => id)).to.have.members(["silent", "w"]);
+    const until = Number(await t.redis.zscore(t.key("workers"), "silent"));
+    expect(until - Date.now()).to.be.within(TTL_MS, 300_000 + BUSY_MS);
   });
 
   it("says that it has left out some", async () => {

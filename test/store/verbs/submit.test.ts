@@ -4,6 +4,7 @@ import type { SubmitItem } from "../../../src/store/verbs/scripts.ts";
 import { contents } from "../../engine/resend/dump.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { removeKeysLike } from "../../helpers/store/scan.ts";
+import { TASK } from "../../helpers/store/stored.ts";
 import { submitItemOf } from "../../shared/submission.ts";
 
 type Given = Parameters<typeof submitItemOf>[0];
@@ -144,6 +145,21 @@ describe("submissions in one call", () => {
       ...{ limit: 1, waiting: 1, running: 1 },
       first: { state: "scheduled", index: null, dueMs: due, turn: null },
     });
+  });
+
+  it("are stored with the process that waits for their end, whatever else they ask for", async () => {
+    const own: readonly Given[] = [
+      {},
+      { deadlineMs: 60_000 },
+      { delayMs: 60_000 },
+      { trace: "00-1-2-01" },
+      { share: "1 =k" },
+    ];
+    for (const [n, some] of own.entries()) {
+      await submit(together, [submitItemOf({ id: `t${n}`, listener: "p1", ...some })]);
+      const listeners = await together.redis.hget(together.key("task", `t${n}`), TASK.listeners);
+      expect(listeners, JSON.stringify(some)).to.equal(".p1");
+    }
   });
 
   it("are stored even if an entry without a task is in line", async () => {
