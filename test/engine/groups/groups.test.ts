@@ -210,6 +210,17 @@ describe("a group of tasks", () => {
     expect(await t.redis.exists(t.key("groups"))).to.equal(0);
   });
 
+  it("has ended when a tick that cancels it finds that the store has lost its last member", async () => {
+    const group = await of.open();
+    await of.join(group, "a", "lost");
+    expect(await t.scripts.cancelGroup(t.keys.tag(0), group.id, 1)).to.equal("more");
+    await t.redis.del(t.key("task", "lost"));
+    await t.redis.zrem(t.key("waiting"), "lost");
+    await t.engine.maintenance.tick(0);
+    expect(await of.countsOf(group)).to.deep.equal({ canceled: 1 });
+    expect((await of.look(group)).state).to.equal("canceled");
+  });
+
   it("is not canceled once it has ended", async () => {
     const group = await of.open();
     await of.join(group, "a");
