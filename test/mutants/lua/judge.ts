@@ -86,6 +86,8 @@ export class Judge {
       if (answer?.missing) return { missing: true };
       const [failed] = answer?.failed ?? [];
       if (answer && failed === undefined) return undefined;
+      // What a test still awaits when its time is over fails later, and would fail the next run in its process.
+      if (answer?.error?.startsWith("Timeout of")) this.#tests.stop();
       // Without the mutant they must pass; otherwise leftovers of an earlier mutant made them fail. The same if a test that has ended fails.
       const again = failed !== undefined && failed in tests ? { [failed]: tests[failed] ?? 0 } : tests;
       const control = await this.#tests.ask({ sources: [], tests: again }, limitMs);
