@@ -190,6 +190,16 @@ describe("presence", () => {
     expect(await until("a"), "also by a look").to.be.at.most((await now()) + SPAN_MS);
   });
 
+  it("is brought forward also where an older release, which knows none, has brought the rest forward", async () => {
+    await t.submit({ id: "a", presenceMs: SPAN_MS });
+    await t.engine.maintenance.tick(0);
+    const [from, to] = [(await now()) + HOUR_MS, (await now()) - 1000];
+    await t.redis.hset(t.key("ticked"), { back: `${from} ${to}`, "back jobs": `${to} - -` });
+    await absent("a", from + SPAN_MS);
+    await t.engine.maintenance.tick(0);
+    expect(await until("a")).to.be.within((await now()) + SPAN_MS - 5000, (await now()) + SPAN_MS);
+  });
+
   it("is entered again by a look, or a check of the index, if its entry was lost", async () => {
     await t.submit({ id: "a", presenceMs: SPAN_MS });
     await t.redis.del(t.key("deadlines"));

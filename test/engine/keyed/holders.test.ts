@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { QUEUE } from "../../helpers/store/stored.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
 describe("those who hold a key", () => {
@@ -50,6 +51,19 @@ describe("those who hold a key", () => {
     expect(await held("b1", "a2"), "b1 may start").to.deep.equal([false, false]);
     expect(await start()).to.deep.equal(["b1"]);
     expect(await held("a2")).to.deep.equal([true]);
+  });
+
+  it("let exactly one task of each of many keys start when all end at once", async () => {
+    const keys = Array.from({ length: 60 }, (_, n) => `k${n}`);
+    for (const key of keys) await join(key, [`${key}-1`, `${key}-2`]);
+    const first = await start(20);
+    await Promise.all(first.map(complete));
+    expect(await t.scripts.startable(t.keys.tag(0), "jobs")).to.equal(keys.length);
+    expect(await start(200)).to.have.members([
+      ...first.map((id) => id.replace("-1", "-2")),
+      ...keys.slice(20).map((key) => `${key}-1`),
+    ]);
+    expect(await t.redis.hget(t.key("queue"), QUEUE.healed)).to.equal(null);
   });
 
   it("keep it from their first attempt to their last, but not when they are handed back", async () => {

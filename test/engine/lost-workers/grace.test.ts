@@ -85,6 +85,25 @@ describe("leases that ended while no tick ran", () => {
     expect(await lost()).to.deep.equal(["a"]);
   });
 
+  it("are lost in the grace if they had ended before the gap", async () => {
+    await lapsed();
+    await gap(10_000);
+    await t.redis.zadd(t.key("leases"), "XX", Date.now() - 15_000, "a");
+    expect(await lost()).to.deep.equal(["a"]);
+  });
+
+  it("get as many graces again after a tick that was not late", async () => {
+    await lapsed();
+    for (const _ of [1, 2]) {
+      for (let n = 0; n < MAX_GRACES - 1; n += 1) {
+        await gap(4000);
+        expect(await lost(), `grace ${n + 1}`).to.deep.equal([]);
+      }
+      await gap(300);
+      expect(await lost(), "the last grace still lasts").to.deep.equal([]);
+    }
+  });
+
   it("get the same grace if the clock is set forward, and not a longer one if it is set back", async () => {
     await lapsed();
     await t.redis.hset(ticked(), { at: Date.now() - 3_600_000 });

@@ -58,6 +58,17 @@ describe("the details of a task", () => {
     expect(attempts[0]?.[3]).to.match(/^é{100,150}$/);
   });
 
+  it("has an error as it is if it is not longer than what is kept, and else cuts no letter in two", async () => {
+    t = await openEngine({ settings: { attempts: 3 } });
+    await t.submit({ id: "a" });
+    const [fits, long] = ["é".repeat(150), `x${"é".repeat(150)}`];
+    for (const error of [fits, long]) {
+      await t.engine.leases.fail(await take("a"), { ...failureOf("retry"), error }, t.settings);
+      await t.engine.maintenance.tick(0);
+    }
+    expect((await past("a"))?.map(([, , , error]) => error)).to.deep.equal([fits, long.slice(0, -1)]);
+  });
+
   it("has the steps, the input and rare members, in any partition", async () => {
     t = await openEngine({ partitions: 3 });
     await t.submit({ id: "a", priority: 5, query: { page: "2" }, webhook: "https://example.com/" });

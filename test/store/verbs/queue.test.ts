@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
+import { BUSY_MS } from "../../helpers/busy.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the figures of a queue in one partition", () => {
@@ -22,5 +23,16 @@ describe("the figures of a queue in one partition", () => {
     const open = await figures();
     expect(open?.breaker).to.include({ reason: "refused" });
     expect(open?.snapshot.breakerOpen).to.equal(true);
+  });
+
+  it("say for how long the first scheduled task is overdue, and the first in line has waited", async () => {
+    await t.submit({ id: "waits" });
+    for (const id of ["due", "later"]) await t.submit({ id, delayMs: 60_000 });
+    expect(await figures()).to.include({ lateMs: null });
+    expect((await figures())?.oldestWaitingMs).to.be.within(0, 60_000);
+    await t.redis.zadd(t.key("scheduled"), "XX", Date.now() - 100_000, "due");
+    expect((await figures())?.lateMs).to.be.within(100_000, 100_000 + BUSY_MS);
+    await t.engine.maintenance.tick(0);
+    expect(await figures()).to.include({ lateMs: null });
   });
 });

@@ -1,0 +1,21 @@
+import { expect } from "chai";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+
+describe("taking a sample of queues", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine();
+  });
+  afterEach(() => t.close());
+
+  it("says whether all of them are empty, to the process that takes it", async () => {
+    const sample = async (process: string) =>
+      (await t.scripts.sample(t.keys.tag(0), process, ["jobs", "other"], false)).empty;
+    expect(await sample("p")).to.equal(true);
+    await t.submit({ id: "a" });
+    // If an interval has ended meanwhile, the next one to ask takes its sample.
+    expect(await sample("p")).to.equal(false);
+    await t.engine.tasks.cancel("a", "jobs");
+    expect(await sample("p")).to.equal(true);
+  });
+});
