@@ -183,6 +183,21 @@ describe("a fair line", () => {
     expect(Number(await t.redis.hget(storedKey(tag, "queue"), `${QUEUE.virtual}3`))).to.equal(0);
   });
 
+  it("begins anew also for keys whose tasks were followed by some of a plain line", async () => {
+    await join("A", "a0");
+    await t.submit({ id: "plain" });
+    for (const id of ["a0", "plain"]) {
+      const [task] = await t.reserve();
+      expect(task?.id).to.equal(id);
+      await t.engine.leases.complete({ queue: "jobs", id, fence: task?.fence ?? "" }, resultOf("x"), t.settings);
+    }
+    expect(await keysKept(), "the plain task deletes none").to.deep.equal([1, 1]);
+    await t.redis.hset(t.key("queue"), `${QUEUE.virtual}3`, 2 ** 48 + 8192);
+    await join("A", "a1");
+    await join("B", "b");
+    expect(await startAll(), "A has nothing to pay").to.deep.equal(["a1", "b"]);
+  });
+
   it("starts tasks first that joined before the line was fair", async () => {
     for (let n = 0; n < 3; n += 1) await t.submit({ id: `plain${n}` });
     await joinAll("A", 2);
