@@ -28,6 +28,8 @@ const BUDGET_MS = 15_000;
 const BUDGET_PART = 0.1;
 /** After how many requests a process that has run broken code is replaced. */
 const RUNS_A_PROCESS = 40;
+/** How often tests are run on a mutant, if some of them fail without it. */
+const ROUNDS = 6;
 /** The time allowed beyond what the tests usually take, in case something hangs. */
 const LIMIT_MS = 20_000;
 
@@ -79,7 +81,8 @@ export class Judge {
     const sources = [[source, mutated(source, mutant)]] as const;
     const usualMs = Object.values(group).reduce((sum, ms) => sum + ms, 0);
     const limitMs = LIMIT_MS + 5 * usualMs;
-    for (const isLast of [false, true]) {
+    const suspects = new Set<string>();
+    for (let round = 0; round < ROUNDS; round += 1) {
       const tests = Object.fromEntries(Object.entries(group).filter(([test]) => !this.#unfit.has(test)));
       if (Object.keys(tests).length === 0) return undefined;
       const answer = await this.#tests.ask({ sources, tests }, limitMs);
@@ -98,7 +101,11 @@ export class Judge {
         return { killedBy, ms: tests[killedBy] ?? 0, ...(error !== undefined && { error }) };
       }
       this.#tests.stop();
-      if (isLast) for (const test of Object.keys(again)) this.#unfit.add(test);
+      // A test that fails twice without the mutant is left out, and the others are tried.
+      for (const test of Object.keys(again)) {
+        if (suspects.has(test)) this.#unfit.add(test);
+        suspects.add(test);
+      }
     }
     return undefined;
   }
