@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Notice } from "../../../src/store/notice.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { TASK } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 
 describe("a group", () => {
@@ -47,5 +48,18 @@ describe("a group", () => {
     await eventually(() => heard.length === 1);
     expect(heard[0]).to.deep.include({ id: "a", ended: true });
     listening.stop();
+  });
+
+  it("stops no tick by a member whose record is damaged, also after the clock was set back", async () => {
+    const group = await open();
+    await t.submit({ id: "a", member: { group, line: 0 } });
+    await t.reserve();
+    await t.redis.hdel(t.key("task", "a"), TASK.state);
+    const [from, to] = [Date.now() + 3_600_000, Date.now() - 1000];
+    await t.redis.hset(t.key("ticked"), { back: `${from} ${to}` });
+    await t.redis.zadd(t.key("leases"), "XX", from + 60_000, "a");
+    await t.engine.maintenance.tick(0);
+    expect(Number(await t.redis.zscore(t.key("leases"), "a")), "brought forward").to.be.below(from);
+    expect((await read(group))?.counts).to.include({ waiting: 0, running: 1 });
   });
 });
