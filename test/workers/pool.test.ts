@@ -227,21 +227,21 @@ describe("the pool of a queue in a worker", () => {
       await pool.start();
       await time.pass(50);
       const [run] = runs;
-      const claim = () => [run?.claimSlot?.("in a child"), run?.claimSlot?.("alone")];
+      const claim = () => [run?.claimSlot?.("in a child"), run?.claimSlot?.("among suspects")];
       expect(claim()).to.deep.equal([true, false]);
       run?.place.settled();
       expect(seen.freed).to.be.above(0);
-      expect(occupancy.closed, "the other waits to be alone").to.equal(true);
+      expect(occupancy.closed, "the other waits until nothing else runs").to.equal(true);
       run?.place.over();
       expect(seen.requests[0]?.suspectLeaseMs).to.be.a("number");
     });
 
-    it("lets it have the whole process, until its handler has ended", async () => {
+    it("lets it have the process, if nothing else runs there, until its handler has ended", async () => {
       const { runs, occupancy } = open({ lines: [[...SUSPECT]], suspects: { admits: true } });
       await pool.start();
       await time.pass(50);
       const [run] = runs;
-      expect([run?.claimSlot?.("alone"), occupancy.claimed]).to.deep.equal([true, true]);
+      expect([run?.claimSlot?.("among suspects"), occupancy.claimed]).to.deep.equal([true, true]);
       expect(run?.claimSlot?.("beside others")).to.equal(false);
       run?.place.settled();
       run?.place.over();
