@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { readConfig } from "../../../src/config/config.ts";
 import { verifyStore } from "../../../src/engine/maintenance/verify.ts";
-import { claimDataVersion } from "../../../src/engine/opening/data-version.ts";
+import { claimDataVersion, dataVersionProblem } from "../../../src/engine/opening/data-version.ts";
 import { type OpenedEngine, openEngine } from "../../../src/engine/opening/open.ts";
 import { claimPartitions } from "../../../src/engine/opening/partition-count.ts";
 import { createLog } from "../../../src/log.ts";
@@ -84,6 +84,10 @@ describe("the version of the data", () => {
   it("prevents a start while a restore into the store has not ended, and says what to run again", async () => {
     await redis.set(keys.dataVersion, RESTORING);
     expect(await refused(DATA_VERSION, "0.2.0")).to.include("has not ended; run it again: paihao restore FILE");
+  });
+
+  it("prevents nothing in a store that has none yet", async () => {
+    expect(await dataVersionProblem(redis, keys)).to.equal(undefined);
   });
 
   it("is agreed on by releases that start at the same time", async () => {

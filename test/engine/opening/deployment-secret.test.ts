@@ -80,13 +80,15 @@ describe("the secret of a running process", () => {
         },
       } as unknown as SecretParts["scripts"];
       const connection = new EventEmitter() as unknown as SecretParts["connection"];
-      const { log } = recordingLog();
+      const { log, messages } = recordingLog();
       const secret = await DeploymentSecret.open({ scripts, keys: new Keys("ph", 1), connection, log });
       for (let n = 0; n < 2; n += 1) {
         mock.timers.tick(30_000);
         await turn();
       }
       expect(proposed).to.deep.equal(Array(3).fill(secret.value));
+      // Only the one that failed is worth a line.
+      expect(messages).to.have.lengthOf(1);
       secret.close();
       mock.timers.tick(30_000);
       connection.emit("ready");
