@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
-import { failureOf, openEngine, type TestEngine } from "../helpers/engine.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { QUEUE } from "../helpers/store/stored.ts";
 import { eventually } from "../shared/eventually.ts";
 import { submissionOf } from "../shared/submission.ts";
@@ -39,6 +39,25 @@ describe("what a task leaves behind in the store", () => {
     expect(await hasInput("replaced")).to.equal(0);
     const [task] = await t.reserve();
     expect(String(task?.input)).to.equal('{"n":2}');
+  });
+
+  it("is no input once it has succeeded", async () => {
+    await submit("done");
+    await t.engine.leases.complete(await take(), resultOf("x"), t.settings);
+    expect(await hasInput("done")).to.equal(0);
+  });
+
+  it("is neither progress nor a request to cancel it, once it is canceled", async () => {
+    await t.submit({ id: "stopped" });
+    const lease = await take();
+    await t.engine.leases.progress(lease, 50, "half");
+    expect(await t.engine.tasks.cancel("stopped", "jobs")).to.equal("requested");
+    expect(await t.look("stopped")).to.deep.include({
+      cancelRequested: true,
+      progress: { percent: 50, message: "half" },
+    });
+    expect(await t.engine.leases.release(lease, t.settings)).to.equal("canceled");
+    expect(await t.look("stopped")).to.include({ state: "canceled", cancelRequested: false, progress: null });
   });
 
   it("is no deadline that has passed", async () => {
