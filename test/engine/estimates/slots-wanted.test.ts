@@ -77,6 +77,7 @@ describe("the slots that start a newcomer within the target wait", () => {
   it("are one for an empty queue that had work in the last minute, even before the first task has ended", () => {
     expect(slotsWanted(snapshot, 10_000, 1)).to.equal(1);
     expect(slotsWanted(snapshot, 10_000, 0, 1)).to.equal(1);
+    expect(slotsWanted(snapshot, 10_000, 5, 5), "all of it has ended").to.equal(1);
     expect(slotsWanted(unknown, 10_000, 1)).to.equal(1);
     expect(slotsWanted(snapshot, undefined, 1), "whether it is enough depends on the target").to.equal(null);
   });
