@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Webhook } from "standardwebhooks";
 import type { GroupInspection } from "../../src/engine/groups/group-inspection.ts";
 import type { Inspection } from "../../src/engine/reading/inspect.ts";
 import type { Handler } from "../../src/handler/define.ts";
@@ -193,8 +194,24 @@ describe("an attempt to deliver an event", () => {
     const before = Math.floor(Date.now() / 1000);
     await attempt();
     const headers = receiver.received[0]?.headers;
-    expect(headers).to.include({ "user-agent": "Paihao-Webhooks/1.0", traceparent: "t" });
+    expect(headers).to.include({ "content-type": "application/json", "user-agent": "Paihao-Webhooks/1.0" });
+    expect(headers).to.include({ traceparent: "t" }).and.not.have.property("webhook-signature");
     expect(Number(headers?.["webhook-timestamp"])).to.be.within(before, before + 60);
+  });
+
+  it("is signed if there is a secret", async () => {
+    const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+    await attempt({ parts: { secrets: [secret] } });
+    const [event] = receiver.received;
+    expect(new Webhook(secret).verify(event?.body ?? "", event?.headers as Record<string, string>)).to.deep.equal(
+      event?.json,
+    );
+  });
+
+  it("takes only so long", async () => {
+    receiver.answers(() => undefined);
+    const { thrown } = await attempt({ parts: { timeoutMs: 50 } });
+    expect(thrown).to.be.instanceOf(RetryAfter).with.property("message").that.includes("within 50 ms");
   });
 
   it("is a span of its own in a trace, with the status of the answer", async () => {
