@@ -126,18 +126,6 @@ describe("the pool of a queue in a worker", () => {
     }
   });
 
-  it("does not ask again where a tick finds tasks that it knows of", async () => {
-    const { requests, found, runs } = open({ lines: [[{ id: "a" }, { id: "b" }]], settings: { concurrency: 1 } });
-    await pool.start();
-    await time.pass(50);
-    expect([idsOf(runs), requests.length]).to.deep.equal([["a"], 1]);
-    found[0]?.(0);
-    runs[0]?.place.settled();
-    runs[0]?.place.over();
-    await time.pass(50);
-    expect(idsOf(runs)).to.deep.equal(["a", "b"]);
-  });
-
   it("sends two requests at once if it has many slots, unless tasks share calls", async () => {
     for (const [settings, lanes, count] of [
       [{ concurrency: 15 }, 1, 15],
@@ -253,6 +241,18 @@ describe("the pool of a queue in a worker", () => {
       await pool.start();
       await time.pass(50);
       expect([idsOf(runs), returned]).to.deep.equal([[], ["put off s"]]);
+    });
+
+    it("runs the others in their own slots", async () => {
+      const { runs, occupancy } = open({ lines: [[{ id: "a" }, ...SUSPECT]], suspects: { admits: true } });
+      await pool.start();
+      await time.pass(50);
+      expect(runs.map(({ id, claimSlot }) => [id, claimSlot !== undefined])).to.deep.equal([
+        ["a", false],
+        ["s", true],
+      ]);
+      // The process is not for the suspect alone while the other runs.
+      expect([runs[1]?.claimSlot?.("alone"), occupancy.claimed]).to.deep.equal([false, false]);
     });
 
     it("runs it as any other if there are no child processes", async () => {
