@@ -252,7 +252,7 @@ describe("the pool of a queue in a worker", () => {
         ["s", true],
       ]);
       // The process is not for the suspect alone while the other runs.
-      expect([runs[1]?.claimSlot?.("alone"), occupancy.claimed]).to.deep.equal([false, false]);
+      expect([runs[1]?.claimSlot?.("among suspects"), occupancy.claimed]).to.deep.equal([false, false]);
     });
 
     it("runs it as any other if there are no child processes", async () => {
