@@ -183,10 +183,13 @@ describe("a batch", () => {
     await escort.answer;
   });
 
-  it("does not delay the other partitions", async () => {
+  it("does not delay the other partitions, nor do these send what is saved for the next call", async () => {
     const escort = call();
+    const saved = batch.add(0, 1);
     expect(await batch.add(1, 7)).to.equal("sent 7");
+    expect(sent).to.deep.equal([[7]]);
     escort.resolve();
     await escort.answer;
+    expect(await saved).to.equal("sent 1");
   });
 });
