@@ -26,8 +26,11 @@ class Timer {
   readonly everyMs: number | undefined;
   /** Undefined once it has fired or was cleared. */
   run: (() => void) | undefined;
+  /** When it fires. */
   at = 0;
-  /** Of two that are due at the same time, the lower one is first. */
+  /** When it was due: its process may be paused since. */
+  dueAt = 0;
+  /** Of two that were due at the same time, the lower one is first. */
   nth = 0;
 
   constructor(process: Process, run: () => void, everyMs?: number) {
@@ -162,14 +165,20 @@ export class VirtualTime {
       const { run, process } = next;
       if (!run || process.isDead) continue;
       if (process.pausedUntil <= next.at) return next;
-      this.#add(next, process.pausedUntil);
+      next.at = process.pausedUntil;
+      this.#queue(next);
     }
     return undefined;
   }
 
   #add(timer: Timer, at: number): void {
     timer.at = at;
+    timer.dueAt = at;
     timer.nth = this.#timers += 1;
+    this.#queue(timer);
+  }
+
+  #queue(timer: Timer): void {
     const due = this.#due;
     let place = due.length;
     while (place > 0) {
@@ -256,6 +265,6 @@ export class VirtualTime {
 }
 
 const isBefore = (one: Timer, other: Timer): boolean =>
-  one.at < other.at || (one.at === other.at && one.nth < other.nth);
+  (one.at - other.at || one.dueAt - other.dueAt || one.nth - other.nth) < 0;
 
 const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
