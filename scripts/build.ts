@@ -45,7 +45,11 @@ const SHIPPED: readonly { from: string; to: string; for: string }[] = [
     "preact/LICENSE",
     "htm/dist/htm.umd.js",
     "htm/LICENSE",
-  ].map((from) => ({ from, to: `http/pages/${from.split("/")[0]}/${basename(from)}`, for: "http/pages/preact.js" })),
+  ].map((from) => ({
+    from,
+    to: `http/pages/${from.split("/")[0]}/${basename(from)}`,
+    for: "http/pages/browser/preact.js",
+  })),
 ];
 /** The packages whose files are copied into the build. */
 export const COPIED: readonly string[] = [...new Set(SHIPPED.map(({ from }) => from.split("/")[0] ?? ""))];

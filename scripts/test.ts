@@ -96,7 +96,7 @@ const SAY_MS = 15_000;
 const CHECKS: readonly { name: string; command: readonly string[] /** Its figures. */; shows?: boolean }[] = [
   { name: "lint, format and floors", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
   { name: "types", command: [join(BIN, "tsc"), "--noEmit"] },
-  { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "src/http/pages"] },
+  { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "src/http/pages/browser"] },
   {
     name: "no unused exports, files or dependencies",
     command: ["npm", "run", "--silent", "check:exports", "--", "--no-progress"],

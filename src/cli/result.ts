@@ -1,7 +1,10 @@
-import { RESULT_BYTES } from "../client/figures.ts";
+import { once } from "node:events";
+import { ANSWER_MS, LONGEST_TIMER_MS, RESULT_BYTES } from "../client/figures.ts";
 import { pathTo } from "../client/follow.ts";
 import { errorOf, PaihaoError, type Problem } from "../client/problem.ts";
 import type { Status } from "../client/status.ts";
+import type { Limit } from "../client/time.ts";
+import { messageOf } from "../errors.ts";
 import { isJsonType } from "../json-type.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import { ask, type NamedTask } from "./server.ts";
@@ -10,68 +13,100 @@ import { note, plainLines, printData, printJson, printJsonText } from "./termina
 const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
 
 /**
- * Collects the result of a task and prints it: its bytes as they are, and a line break after JSON; on a terminal JSON is indented, and
- * binary data is not shown. With --json one JSON value: text as a string, other bytes as `{ contentType, base64 }`.
- * @throws ProblemError if it has none; CommandError if it has none yet
+ * Prints the result of a task: its bytes as they are, as they come, and a line break after JSON; on a terminal JSON is indented, and
+ * binary data is not shown. With --json one JSON value: text as a string, other bytes as `{ contentType, base64 }`. Only what is indented,
+ * or becomes JSON, is kept in memory.
+ * @throws ProblemError if it has none; CommandError if it has none yet, or breaks off
  */
 export async function printResult(
   task: NamedTask,
   { json = false, signal }: { json?: boolean | undefined; signal?: AbortSignal } = {},
 ): Promise<void> {
-  const result = await collect(task, { json, signal });
-  const type = result.type ?? "";
-  if (json) printJsonText(asJson(type, result.bytes));
-  else if (!process.stdout.isTTY) process.stdout.write(isJsonType(type) ? endingLine(result.bytes) : result.bytes);
-  else if (result.bytes.length === 0) note("done; the task has an empty result");
-  else if (isJsonType(type)) printData(indented(textOf(result.bytes)));
-  else if (TEXT_TYPE.test(type)) printData(plainLines(textOf(result.bytes)));
-  else
-    note(
-      `the result is ${type || "of no type"}, ${result.bytes.length} bytes; to save it: paihao get ${task.name} > FILE`,
-    );
-}
-
-/** The result; read whole before anything is printed. */
-interface CollectedResult {
-  readonly type: string | null;
-  readonly bytes: Buffer;
-}
-
-async function collect(
-  task: NamedTask,
-  { json, signal }: { json: boolean; signal: AbortSignal | undefined },
-): Promise<CollectedResult> {
   const { connection, path, query, name } = task;
-  let answer: CollectedResult | { problem: Problem } | { pending: string };
+  let answer: { problem: Problem } | { pending: string } | { broken: unknown } | undefined;
   try {
-    // Does not throw here: an error would count as an answer that broke off.
-    answer = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
+    // Does not throw here: an error would count as an answer that broke off, to be asked for again.
+    answer = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response, limit) => {
       const state = response.headers.get("X-Task-State");
       if (state === "failed") return { problem: (await response.json()) as Problem };
       if (state !== null && state !== "succeeded") return { pending: state };
-      return { type: response.headers.get("Content-Type"), bytes: Buffer.from(await response.arrayBuffer()) };
+      return show(response, { json, limit, name });
     });
   } catch (error) {
     // A proxy may have removed the header with the state.
     if (!(error instanceof PaihaoError && error.code === "pending")) throw error;
     answer = { pending: "pending" };
   }
+  if (answer === undefined) return;
   if ("problem" in answer) throw errorOf(answer.problem);
-  if (!("pending" in answer)) return answer;
+  if ("broken" in answer) {
+    signal?.throwIfAborted();
+    const why = `the result broke off: ${messageOf(answer.broken)}; to get it again: paihao get ${name}`;
+    throw new CommandError(EXIT.unreachable, why, { cause: answer.broken });
+  }
   if (json) printJson(await ask<Status>(connection, pathTo(task, "/status"), { signal }));
   const wait = `wait for it: paihao watch ${name}`;
   throw new CommandError(EXIT.refused, `${name} is ${answer.pending}, without a result yet; ${wait}`);
 }
 
-/** With a line break, for programs that read lines. */
-const endingLine = (bytes: Buffer): Buffer =>
-  bytes.at(-1) === 0x0a ? bytes : Buffer.concat([bytes, Buffer.from("\n")]);
+/** How a result is shown. */
+interface Showing {
+  readonly json: boolean;
+  readonly limit: Limit;
+  /** Of the task. */
+  readonly name: string;
+}
+
+/** Prints a result; resolves to why it broke off if part of it has been printed by then. */
+async function show(response: Response, { json, limit, name }: Showing): Promise<{ broken: unknown } | undefined> {
+  const type = response.headers.get("Content-Type") ?? "";
+  const isTerminal = process.stdout.isTTY;
+  if (json) printJsonText(asJson(type, Buffer.from(await response.arrayBuffer())));
+  else if (isTerminal && isJsonType(type)) printData(indented(await response.text()));
+  else if (isTerminal && !TEXT_TYPE.test(type) && response.headers.get("Content-Length") !== "0" && response.body) {
+    const length = response.headers.get("Content-Length");
+    await response.body.cancel();
+    const size = length === null ? "" : `, ${length} bytes`;
+    note(`the result is ${type || "of no type"}${size}; to save it: paihao get ${name} > FILE`);
+  } else return pass(response, limit);
+  return undefined;
+}
+
+/** Writes a body as it comes, not faster than it is read. */
+async function pass(response: Response, limit: Limit): Promise<{ broken: unknown } | undefined> {
+  const isTerminal = process.stdout.isTTY;
+  const decoder = new TextDecoder();
+  let last: number | undefined;
+  /** Half a line break. */
+  let held = "";
+  try {
+    for await (const part of response.body ?? []) {
+      last = part.at(-1) ?? last;
+      const text = isTerminal ? held + decoder.decode(part, { stream: true }) : "";
+      held = text.endsWith("\r") ? "\r" : "";
+      // The time is that of the server, not of who reads what we print.
+      limit.within(LONGEST_TIMER_MS);
+      const isTaken = process.stdout.write(isTerminal ? plainLines(text.slice(0, text.length - held.length)) : part);
+      if (!isTaken) await once(process.stdout, "drain");
+      limit.within(ANSWER_MS);
+    }
+  } catch (broken) {
+    if (last === undefined) throw broken;
+    return { broken };
+  }
+  const isLine = isTerminal || isJsonType(response.headers.get("Content-Type") ?? "");
+  if (last === undefined) {
+    if (isTerminal) note("done; the task has an empty result");
+  } else if (isLine && last !== 0x0a) process.stdout.write("\n");
+  return undefined;
+}
 
 function asJson(type: string, bytes: Buffer): string {
   if (bytes.length === 0) return "null";
+  const text = bytes.toString("utf8");
   // As it was sent: parsing might change a number.
-  if (isJsonType(type)) return textOf(bytes).trim();
-  return JSON.stringify(TEXT_TYPE.test(type) ? textOf(bytes) : { contentType: type, base64: bytes.toString("base64") });
+  if (isJsonType(type)) return text.trim();
+  return JSON.stringify(TEXT_TYPE.test(type) ? text : { contentType: type, base64: bytes.toString("base64") });
 }
 
 function indented(text: string): string {
@@ -82,5 +117,3 @@ function indented(text: string): string {
     return plainLines(text);
   }
 }
-
-const textOf = (bytes: Buffer): string => bytes.toString("utf8");

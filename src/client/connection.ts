@@ -49,16 +49,21 @@ export class Connection {
 
   /**
    * Sends a request that may be sent again, and reads the answer. An incomplete answer counts as none.
+   * @param read may extend the time limit
    * @throws PaihaoError; the signal's reason; TypeError for what cannot be sent
    */
-  async send<T>(path: string, request: Request, read: (response: Response) => Promise<T> | T): Promise<T> {
+  async send<T>(
+    path: string,
+    request: Request,
+    read: (response: Response, limit: Limit) => Promise<T> | T,
+  ): Promise<T> {
     const { method, headers, signal, once, waitMs = 0 } = request;
     // fetch throws the same error for what cannot be sent as for a missing answer.
     new Request(this.url + path, { method, headers } as RequestInit);
     for (let attempt = 1; ; attempt += 1) {
       const limit = new Limit(signal, ANSWER_MS + waitMs);
       try {
-        return await read(await this.open(path, request, limit));
+        return await read(await this.open(path, request, limit), limit);
       } catch (thrown) {
         await this.pause(thrown, attempt, signal, once);
       } finally {

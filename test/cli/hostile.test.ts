@@ -1,9 +1,10 @@
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { builtCommand } from "../helpers/build.ts";
-import { runCli } from "../helpers/cli.ts";
+import { runCli, startCli } from "../helpers/cli.ts";
 import { hasTerminal, Terminal } from "../helpers/terminal.ts";
 
 /** A title for the window, a clear screen, text that is read from the right, a deletion, and a line that seems to be of the program. */
@@ -38,6 +39,12 @@ const PROBLEM = {
   errors: [{ pointer: EVIL, detail: EVIL }],
 };
 const OUTPUT = { seq: 0, run: 2, attempt: EVIL, data: EVIL };
+
+/** The memory of a process; 0 once it has ended. */
+function residentKb(pid = 0): number {
+  const file = `/proc/${pid}/status`;
+  return existsSync(file) ? Number(/VmRSS:\s+(\d+)/.exec(readFileSync(file, "utf8"))?.[1] ?? 0) : 0;
+}
 
 describe("what a hostile server says", function () {
   this.timeout(120_000);
@@ -121,6 +128,40 @@ describe("what a hostile server says", function () {
       }
     });
   }
+
+  it("is written by get as it comes, however long it is, and asked for once", async () => {
+    const part = Buffer.alloc(1 << 20, "x");
+    let asked = 0;
+    const endless = createServer((_, response) => {
+      asked += 1;
+      response.writeHead(200, { "Content-Type": "application/octet-stream", "X-Task-State": "succeeded" });
+      let left = 300;
+      const more = () => {
+        while (left > 0) {
+          left -= 1;
+          if (!response.write(part)) return;
+        }
+        response.destroy();
+      };
+      response.on("drain", more);
+      more();
+    }).listen(0, "127.0.0.1");
+    await once(endless, "listening");
+    const { port } = endless.address() as AddressInfo;
+    const { child, ended } = startCli(["get", "a", "--url", `http://127.0.0.1:${port}`]);
+    child.stdout?.removeAllListeners("data");
+    let [bytes, peak] = [0, 0];
+    child.stdout?.on("data", (text: string) => {
+      bytes += text.length;
+      peak = Math.max(peak, residentKb(child.pid));
+    });
+    const { code, stderr } = await ended;
+    endless.close();
+    expect(stderr).to.match(/^paihao: the result broke off: .*; to get it again: paihao get a\n$/);
+    expect([code, asked]).to.deep.equal([4, 1]);
+    expect(bytes).to.be.above(250 << 20);
+    expect(peak, "kB").to.be.within(1, 200_000);
+  });
 
   it("is unchanged in a pipe", async () => {
     expect((await runCli(["get", "text", "--url", url])).stdout).to.equal(EVIL);

@@ -58,6 +58,7 @@ describe("verifyWebhook (Standard Webhooks 1.0)", () => {
       [{ headers: { ...headers, "webhook-timestamp": "soon" }, body }],
       [{ headers: { ...headers, "webhook-signature": "v1,!!" }, body }],
       [{ headers: { ...headers, "webhook-signature": headers["webhook-signature"].replace("v1", "v2") }, body }],
+      [{ headers: { ...headers, "webhook-signature": headers["webhook-signature"].replace("v1,", "") }, body }],
       [{ headers: {}, body }],
       [{ headers, body }, atMs + 301_000],
       [{ headers, body }, atMs - 301_000],

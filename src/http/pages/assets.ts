@@ -6,8 +6,8 @@ import { gunzipSync } from "node:zlib";
 import { type Asset, makeAsset } from "../asset.ts";
 import { documentFiles } from "./docs/documents.ts";
 
-/** The folder of the pages and their files. */
-const FOLDER = new URL("./", import.meta.url);
+/** What browsers load, and nothing else: all of it is served. */
+const BROWSER = new URL("browser/", import.meta.url);
 
 const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
@@ -26,7 +26,7 @@ type Files = Readonly<Record<string, URL>>;
 /** Which files each folder has; nothing else is served. */
 const FILES: Readonly<Record<AssetFolder, () => Files>> = {
   pages: () => ({
-    ...servedIn(FOLDER),
+    ...servedIn(BROWSER),
     "preact/preact.js": ofPackage("preact/dist/preact.min.umd.js", "preact"),
     "preact/hooks.js": ofPackage("preact/hooks/dist/hooks.umd.js", "preact"),
     "preact/htm.js": ofPackage("htm/dist/htm.umd.js", "htm"),
@@ -54,7 +54,7 @@ export function assetOf(folder: AssetFolder, name: string): Asset | undefined {
   return asset;
 }
 
-/** The files of a folder and its subfolders, except templates, by their paths. */
+/** The files of a folder and its subfolders by their paths. */
 function servedIn(folder: URL): Files {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((path) => path.replaceAll("\\", "/"))
@@ -62,9 +62,9 @@ function servedIn(folder: URL): Files {
   return Object.fromEntries(names.map((name) => [name, new URL(name, folder)]));
 }
 
-/** A file of a package. The build puts it beside the pages, in `built`; when running from src, the package itself is there. */
+/** A file of a package. The build puts it beside this module, in `built`; when running from src, the package itself is there. */
 function ofPackage(path: string, built: string): URL {
-  const copied = new URL(`${built}/${basename(path)}`, FOLDER);
+  const copied = new URL(`${built}/${basename(path)}`, import.meta.url);
   const compressed = new URL(`${copied}.gz`);
   if (existsSync(compressed)) return compressed;
   return existsSync(copied) ? copied : installed(path);

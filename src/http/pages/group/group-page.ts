@@ -1,7 +1,17 @@
 import type { Context } from "koa";
 import type { Group } from "../../../wire/group.ts";
+import {
+  countsOf,
+  endedOf,
+  hasEnded,
+  headlineOf,
+  lookOf,
+  numberOf,
+  placeOf,
+  titleOf,
+  waitOf,
+} from "../browser/group/group-words.js";
 import { replyPage } from "../render.ts";
-import { countsOf, endedOf, hasEnded, headlineOf, lookOf, numberOf, placeOf, titleOf, waitOf } from "./group-words.js";
 
 /** A page without a script reloads after this many seconds. */
 const REFRESH_S = 15;

@@ -3,7 +3,6 @@ import { errorEntry, type ProblemError } from "../../../errors.ts";
 import type { Task } from "../../../wire/task.ts";
 import { responseOf } from "../../server/response.ts";
 import { paths } from "../../task/links.ts";
-import { replyPage } from "../render.ts";
 import {
   aheadOf,
   attemptOf,
@@ -16,7 +15,8 @@ import {
   numberOf,
   titleOf,
   waitOf,
-} from "./task-words.js";
+} from "../browser/task/task-words.js";
+import { replyPage } from "../render.ts";
 
 /** A page without a script reloads at Retry-After, at the latest after this many seconds, since places change meanwhile. */
 const MAX_REFRESH_S = 15;

@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
+import { join } from "node:path";
 import { expect } from "chai";
+import { filesIn } from "../../../../scripts/files.ts";
+import { builtCommand } from "../../../helpers/build.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { ROOT } from "../../../shared/root.ts";
 
 const KEY = "ph_test-of-the-dashboard";
 const hash = (key: string) => createHash("sha256").update(key).digest("hex");
@@ -83,6 +87,17 @@ describe("the dashboard", () => {
     for (const path of ["/pages/dashboard/dashboard.html", "/pages/dashboard/..%2Frender.ts", "/pages/render.ts"]) {
       expect((await page(undefined, path)).status, path).to.equal(404);
     }
+  });
+
+  it("serves no module or template of the server from the build", async () => {
+    builtCommand();
+    const folder = join(ROOT, "dist/http/pages");
+    const { assetOf }: typeof import("../../../../src/http/pages/assets.ts") = await import(join(folder, "assets.js"));
+    const files = filesIn(folder);
+    const others = files.filter((name) => !name.startsWith("browser/"));
+    expect(others).to.include.members(["render.js", "docs/documents.js"]);
+    expect(others.filter((name) => assetOf("pages", name) !== undefined)).to.deep.equal([]);
+    expect(assetOf("pages", "dashboard/dashboard.js")).to.not.equal(undefined);
   });
 
   it("accepts no submissions to the server's own queues", async () => {

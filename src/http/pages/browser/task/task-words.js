@@ -2,7 +2,7 @@
  * The words on the page of a task. The server writes them into the page, and the script of the page keeps them up to date.
  */
 
-/** @typedef {import("../../../wire/task.ts").Task} Task */
+/** @typedef {import("../../../../wire/task.ts").Task} Task */
 
 /** How long an estimate counts as current after its time has come, seconds. */
 const FRESH_S = 15;

@@ -18,7 +18,7 @@ import {
   waitOf,
 } from "./task-words.js";
 
-/** @typedef {import("../../../wire/task.ts").Task} Task */
+/** @typedef {import("../../../../wire/task.ts").Task} Task */
 /** @typedef {{ task: Task, at: number }} Seen `at`: when its estimate was made, by this browser's clock */
 
 /** How often the page checks whether it should ask the server, ms. */

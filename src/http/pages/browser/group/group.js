@@ -2,7 +2,7 @@
 
 import { countsOf, endedOf, hasEnded, headlineOf, lookOf, numberOf, placeOf, titleOf, waitOf } from "./group-words.js";
 
-/** @typedef {import("../../../wire/group.ts").Group} Group */
+/** @typedef {import("../../../../wire/group.ts").Group} Group */
 
 /** How long after a refused event stream the page is reloaded, so that the server can say why, ms. */
 const RELOAD_MS = 5000;

@@ -1,5 +1,5 @@
 /** The types of task-words.js for the server; the tsconfig.json of the pages checks the file itself. */
-import type { Task } from "../../../wire/task.ts";
+import type { Task } from "../../../../wire/task.ts";
 
 export function hasEnded(state: string): boolean;
 export function headlineOf(task: Task): string;

@@ -1,5 +1,5 @@
 /** The types of group-words.js for the server; the tsconfig.json of the pages checks the file itself. */
-import type { Group } from "../../../wire/group.ts";
+import type { Group } from "../../../../wire/group.ts";
 
 export function hasEnded(group: Group): boolean;
 export function lookOf(group: Group): string;

@@ -4,7 +4,7 @@
 
 import { durationOf } from "../task/task-words.js";
 
-/** @typedef {import("../../../wire/group.ts").Group} Group */
+/** @typedef {import("../../../../wire/group.ts").Group} Group */
 
 /** @param {Group} group */
 export const hasEnded = ({ state }) => state === "done" || state === "canceled";
