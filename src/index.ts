@@ -9,8 +9,6 @@ export {
   type KeyedOptions,
   type LimitOptions,
 } from "./handler/define.ts";
-export { fetchPage } from "./handler/fetch/fetch-page.ts";
-export { FetchError, type FetchFailure, type Page } from "./handler/fetch/guarded-fetch.ts";
 export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway/gateway.ts";
 export { giveUp, type Problem, retryLater } from "./handler/intents.ts";
 export type { SubmittedTask, TaskContext } from "./handler/task-context.ts";

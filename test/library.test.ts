@@ -92,7 +92,7 @@ describe("start() of the package", () => {
       const message = await startErrorOf(() => start({ handlers: [greet], [setting]: {} }));
       if (!message.startsWith(`${setting} is {}, expected `)) missing.push(name);
     }
-    expect(missing).to.have.members(["HANDLERS", "WEB_CONCURRENCY", "FETCH_ALLOW"]);
+    expect(missing).to.have.members(["HANDLERS", "WEB_CONCURRENCY"]);
   });
 
   it("reads the environment only where it is told to", async () => {

@@ -7,10 +7,8 @@ import { plain, plainLines } from "../src/cli/terminal/print.ts";
 import { retryAfterOf } from "../src/client/connection.ts";
 import { msOf } from "../src/client/time.ts";
 import { escapedControls } from "../src/control-characters.ts";
-import { decodeHtml } from "../src/handler/fetch/decode-html.ts";
 import { isUnsafePath } from "../src/handler/gateway/request.ts";
 import { isActive, isContentType } from "../src/handler/result-headers.ts";
-import { countWords } from "../src/handlers/digest/words.ts";
 import { weightOf } from "../src/http/headers/accept.ts";
 import { namesVersion } from "../src/http/headers/etag.ts";
 import { shownHost, withoutPort } from "../src/http/headers/forwarded.ts";
@@ -163,8 +161,6 @@ describe("the readers of text that others choose", () => {
     "Cancel-After": (text) => readSubmitOptions(new URLSearchParams(), { "cancel-after": text }, 0),
     "a filter": (text) => filterOf({ idPrefix: text, caller: text, key: text }),
     "a duration": msOf,
-    "a page": (text) => decodeHtml(Buffer.from(text)),
-    "the words of a page": countWords,
     "a log line": (text) => clean(JSON.stringify({ path: text, msg: text, stack: text })),
     "a log line of anything": clean,
     "text for a terminal": (text) => [plain(text), plainLines(text), escapedControls(text)],

@@ -18,7 +18,7 @@ async function send(method, path, { body, headers, signal } = {}) {
 
 const poller = createHttpPoller({
   sendInitialRequest: () =>
-    send("POST", "/v1/queues/countdown/requests", {
+    send("POST", "/v1/queues/default/requests", {
       body: JSON.stringify({ seconds: 1 }),
       headers: { "Content-Type": "application/json", Prefer: "respond-async" },
     }),

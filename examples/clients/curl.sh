@@ -5,7 +5,7 @@ url=${PAIHAO_URL:-http://127.0.0.1:3000}
 id="curl-$(date +%s)-$$" # of our own: should the answer be lost, the same request again is the same task
 
 # --retry sends it again, which is safe under an id.
-curl -fsS --retry 5 -X PUT "$url/v1/queues/countdown/requests/$id" \
+curl -fsS --retry 5 -X PUT "$url/v1/queues/default/requests/$id" \
   -H 'Prefer: respond-async' -H 'Content-Type: application/json' -d '{"seconds":1}'
 echo
 

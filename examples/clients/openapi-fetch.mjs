@@ -20,7 +20,7 @@ function refuse(problem) {
 // With our own id: if the answer is lost, the repeated request is the same task.
 const id = randomUUID();
 const submitted = await client.PUT("/v1/queues/{queue}/requests/{id}", {
-  params: { path: { queue: "countdown", id }, header: { Prefer: "respond-async" } },
+  params: { path: { queue: "default", id }, header: { Prefer: "respond-async" } },
   body: { seconds: 1 },
 });
 if (submitted.error) refuse(submitted.error);

@@ -31,7 +31,7 @@ def request(method, path, body=None, **headers):
 # With our own id: if the answer is lost, the repeated request is the same task.
 task = f"python-{uuid.uuid4()}"
 status, _, accepted = request(
-    "PUT", f"/v1/queues/countdown/requests/{task}", {"seconds": 1}, Prefer="respond-async"
+    "PUT", f"/v1/queues/default/requests/{task}", {"seconds": 1}, Prefer="respond-async"
 )
 if status != 202:
     raise SystemExit(f"refused: {accepted['title']} {accepted.get('errors', '')}")

@@ -78,5 +78,5 @@ export function createProgram(): Command {
     .commandsGroup("Other:")
     .addCommand(completionCommand())
     .addCommand(completeCommand(program), { hidden: true });
-  return withExamples(program, ["paihao start", `paihao submit countdown '{"seconds":3}' --watch`, "paihao doctor"]);
+  return withExamples(program, ["paihao start", `paihao submit default '{"seconds":3}' --watch`, "paihao doctor"]);
 }

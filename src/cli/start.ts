@@ -38,7 +38,7 @@ function greeting(running: Running, role: string): string[] {
         "try: curl -i -X POST",
         `${running.url}/v1/requests`,
         "-H 'Prefer: respond-async' -H 'Content-Type: application/json'",
-        `-d '{"html":"<title>Hi</title><p>Take a number.</p>"}'`,
+        `-d '{"seconds":3}'`,
       ].join(" ")
     : `try: curl ${running.url}/v1/queues`;
   const dashboard = `dashboard: ${running.url}/dashboard`;

@@ -1,5 +1,4 @@
 import { messageOf, StartError } from "../errors.ts";
-import type { AllowList } from "../net/ssrf-guard.ts";
 import { type MisspeltVariable, misspelt } from "./misspelt.ts";
 import { type OtelConfig, readOtel } from "./otel.ts";
 import type { Variable } from "./values.ts";
@@ -58,11 +57,6 @@ function readVariable<T, Unset>(name: string, variable: Variable<T, Unset>, give
   }
   if (read === undefined) throw new StartError(refusal);
   return read;
-}
-
-/** Only FETCH_ALLOW, for handlers that fetch: an error in another variable must not affect them. */
-export function readFetchAllow(env: Environment = process.env): AllowList {
-  return readVariable("FETCH_ALLOW", VARIABLES.FETCH_ALLOW, env.FETCH_ALLOW);
 }
 
 /** The variables that look like those of the server, but that it does not read. */

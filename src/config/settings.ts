@@ -20,8 +20,8 @@ type Given<Value> = Value extends boolean
         ? string | readonly string[]
         : string;
 
-/** Handlers are given as such, and the other two concern a process as a whole. */
-type NotSettings = "HANDLERS" | "WEB_CONCURRENCY" | "FETCH_ALLOW";
+/** Handlers are given as such, and the other concerns a process as a whole. */
+type NotSettings = "HANDLERS" | "WEB_CONCURRENCY";
 
 /**
  * The settings of `.env.example` in camelCase, with the same defaults: `resultTtl: "10m"`, `maxBody: "2mb"`, `rateLimit: "100/1m"`.
@@ -35,7 +35,6 @@ export type Settings = {
 
 const ELSEWHERE: Readonly<Record<string, string>> = {
   webConcurrency: "start() runs one process; the command `paihao start` runs several",
-  fetchAllow: "pass `allow` to fetchPage()",
 };
 
 const camelCase = (name: string): string =>

@@ -199,11 +199,6 @@ const HTTP = {
     about: "Whether to trust X-Forwarded-* headers: true only behind exactly one proxy that sets them.",
     ...flag(false),
   },
-  FETCH_ALLOW: {
-    as: "fetchAllow",
-    about: "Hosts, addresses and CIDRs, separated by commas, that handlers may fetch although they are not public.",
-    ...allowList(),
-  },
 } as const;
 
 const SECURITY = {

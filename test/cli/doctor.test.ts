@@ -47,7 +47,7 @@ describe("paihao doctor", function () {
       "latency",
       "index",
     ]);
-    expect(message("handlers")).to.match(/\bcountdown\b/);
+    expect(message("handlers")).to.match(/\bdefault\b/);
     expect(message("index")).to.equal("nothing is stored yet");
   });
 

@@ -100,7 +100,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     const members = childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));
     expect(members, "two for requests and one for tasks").to.have.lengthOf(3);
     const submit = async () => {
-      const body = { html: "<title>Hi</title>" };
+      const body = { seconds: 0 };
       const answer = await exchange(new URL("/v1/requests", url), { method: "POST", body });
       return answer.status;
     };
@@ -127,7 +127,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     const url = await server.url();
     const post = (at: string, body?: unknown) => exchange(new URL(at, url), { method: "POST", body });
     await post("/v1/queues/default/pause");
-    const answers = Array.from({ length: 10 }, () => post("/v1/requests", { html: "<title>Hi</title>" }));
+    const answers = Array.from({ length: 10 }, () => post("/v1/requests", { seconds: 0 }));
     await eventually(async () => (await exchange(new URL("/v1/queues/default", url))).json.waiting === 10);
     const members = childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));
     // As a service manager does it.

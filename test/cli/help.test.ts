@@ -66,12 +66,12 @@ describe("the help of each command", () => {
       const at = `/v1/queues/${queue}/requests${search}`;
       expect((await server.send(at, { method: "POST", headers, body: input })).status).to.equal(202);
     };
-    for (const id of ["report-7", "photo-7"]) await submit("countdown", { seconds: 0 }, id);
-    for (const id of ["report-8", "report-9"]) await submit("countdown", { seconds: 0 }, id, "?delay=3600");
+    for (const id of ["report-7", "photo-7"]) await submit("default", { seconds: 0 }, id);
+    for (const id of ["report-8", "report-9"]) await submit("default", { seconds: 0 }, id, "?delay=3600");
     for (const id of ["greet-1", "greet-2"]) await submit("greet", 1, id);
     const headers = { "Content-Type": "application/x-ndjson" };
     const lines = { method: "POST", headers, body: '{"seconds":0}\n' };
-    await server.send("/v1/queues/countdown/batches?group=upload-7", lines);
+    await server.send("/v1/queues/default/batches?group=upload-7", lines);
     for (const id of ["report-7", "photo-7"]) await server.until(id, "succeeded");
     await eventually(async () => (await server.send("/v1/queues/greet")).json.dead === 2);
     await backupStore({ url: storeUrl(), prefix: server.prefix, file: path.join(dir, "paihao.backup") }, log, () => {});

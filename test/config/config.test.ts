@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { expect } from "chai";
 import { ENV_FILE, envExample } from "../../scripts/env-example.ts";
-import { readConfig, readFetchAllow, readKeySources } from "../../src/config/config.ts";
+import { readConfig, readKeySources } from "../../src/config/config.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
 import { StartError } from "../../src/errors.ts";
 import { parseAllowList } from "../../src/net/ssrf-guard.ts";
@@ -79,7 +79,6 @@ describe("the configuration", () => {
         servedHosts: { names: ["localhost", "127.0.0.1", "[::1]", "127.0.0.1"], addresses: false, probes: false },
         webhookSecrets: [],
         webhookAllow: nobody,
-        fetchAllow: nobody,
       });
     });
 
@@ -130,7 +129,6 @@ describe("the configuration", () => {
       EMBED_ORIGINS: "https://shop.example",
       WEBHOOK_SECRET: `${SECRET}, whsec_${"A".repeat(32)}`,
       WEBHOOK_ALLOW: "hooks.internal",
-      FETCH_ALLOW: "intranet.example, 10.0.0.0/8,::1",
       LOG_LEVEL: "silent",
       DRAIN_TIMEOUT: "0s",
     });
@@ -180,7 +178,6 @@ describe("the configuration", () => {
       embedOrigins: ["https://shop.example"],
       webhookSecrets: [SECRET, `whsec_${"A".repeat(32)}`],
       webhookAllow: parseAllowList(["hooks.internal"]),
-      fetchAllow: parseAllowList(["intranet.example", "10.0.0.0/8", "::1"]),
       logLevel: "silent",
       drainTimeoutMs: 0,
       otel: undefined,
@@ -211,8 +208,8 @@ describe("the configuration", () => {
       ["HOST", "local host", "an address or host name"],
       ["TRUST_PROXY", "yes", "true or false"],
       ["TRUST_PROXY", "constructor", "true or false"],
-      ["FETCH_ALLOW", "a.example,,b.example", `${ALLOW}: "" ${NO_ITEM}`],
-      ["FETCH_ALLOW", "https://a.example?x", `${ALLOW}: "https://a.example?x" ${NO_ITEM}`],
+      ["WEBHOOK_ALLOW", "a.example,,b.example", `${ALLOW}: "" ${NO_ITEM}`],
+      ["WEBHOOK_ALLOW", "https://a.example?x", `${ALLOW}: "https://a.example?x" ${NO_ITEM}`],
       ["WEBHOOK_ALLOW", "hooks.internal, 10.0.0.0/33", `${ALLOW}: "10.0.0.0/33" ${NO_ITEM}`],
       ["AUTH", "off", "one of none"],
       ["RATE_LIMIT", "100", RATE],
@@ -332,16 +329,6 @@ describe("the configuration", () => {
   });
 
   describe("read in part", () => {
-    it("gives the fetching handler its allow list even if other settings are invalid", () => {
-      const env = { PORT: "none", FETCH_ALLOW: "10.0.0.0/8" };
-      expect(readFetchAllow(env)).to.deep.equal(parseAllowList(["10.0.0.0/8"]));
-      expect(readFetchAllow({})).to.deep.equal(parseAllowList([]));
-      expect(() => readFetchAllow({ FETCH_ALLOW: "10.0.0.0/33" })).to.throw(
-        StartError,
-        /^FETCH_ALLOW is .*10\.0\.0\.0\/33/,
-      );
-    });
-
     it("gives the keys commands their file even if other settings are invalid", () => {
       expect(readKeySources({ PORT: "none", API_KEYS_FILE: "k" })).to.deep.equal({ apiKeys: [], apiKeysFile: "k" });
       expect(readKeySources({ API_KEYS: `ci:work:${HASH}` }).apiKeys.map(({ name }) => name)).to.deep.equal(["ci"]);

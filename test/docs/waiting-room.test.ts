@@ -74,7 +74,7 @@ describe("docs/waiting-room.md", function () {
   });
 
   const line = (verb: "pause" | "resume") =>
-    server.send(`/v1/queues/countdown/${verb}`, { method: "POST", headers: keys.as("operator") });
+    server.send(`/v1/queues/default/${verb}`, { method: "POST", headers: keys.as("operator") });
 
   it("has these pages", () => {
     expect([...PAGES.keys()]).to.deep.equal(["embed.html", "eventsource.html", "client.html"]);

@@ -52,7 +52,14 @@ describe("the examples", () => {
 describe("an example", function () {
   this.timeout(60_000);
 
-  for (const example of ["01-hello", "05-fair-shares", "06-per-account-order", "07-gateway", "10-embeddings"]) {
+  for (const example of [
+    "01-hello",
+    "05-fair-shares",
+    "06-per-account-order",
+    "07-gateway",
+    "10-page-digest",
+    "11-embeddings",
+  ]) {
     it(`${example} prints what its README shows`, async () => {
       const shown = shownBy(example);
       expect(shown).to.not.deep.equal([]);

@@ -65,9 +65,9 @@ const ago = (time: string | null): string | null => (time === null ? null : `${a
 /** `paihao ls`: the tasks of a queue. */
 export function lsCommand(): Command {
   return clientCommand("ls <queue>", "list the tasks of a queue", [
-    "paihao ls countdown",
-    "paihao ls countdown --state running",
-    "paihao ls countdown --state finished --limit 10 --json",
+    "paihao ls default",
+    "paihao ls default --state running",
+    "paihao ls default --state finished --limit 10 --json",
   ])
     .addOption(new Option("--state <state>", "which ones").choices(LISTS).default("waiting"))
     .option("--limit <n>", "how many at most", wholeWithin(1, 1_000_000), 50)

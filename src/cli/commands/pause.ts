@@ -8,10 +8,10 @@ import { count } from "../terminal/words.ts";
 /** `paihao pause` and `paihao resume`. */
 export function pauseCommands(): Command[] {
   return [
-    clientCommand("pause <queue>", "start no more tasks of a queue", ["paihao pause countdown"]).action(
+    clientCommand("pause <queue>", "start no more tasks of a queue", ["paihao pause default"]).action(
       clientAction((options: ClientOptions, queue: string) => act(options, queue, "pause")),
     ),
-    clientCommand("resume <queue>", "start tasks of a paused queue again", ["paihao resume countdown"]).action(
+    clientCommand("resume <queue>", "start tasks of a paused queue again", ["paihao resume default"]).action(
       clientAction((options: ClientOptions, queue: string) => act(options, queue, "resume")),
     ),
   ];

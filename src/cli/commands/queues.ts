@@ -10,8 +10,8 @@ import { printTable } from "../terminal/table.ts";
 export function queuesCommand(): Command {
   return clientCommand("queues [queue]", "list the queues, or show one", [
     "paihao queues",
-    "paihao queues countdown",
-    "paihao queues countdown --json",
+    "paihao queues default",
+    "paihao queues default --json",
   ]).action(
     clientAction(async (options: ClientOptions, queue: string | undefined) => {
       const connection = connectionTo(options);

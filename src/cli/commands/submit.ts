@@ -24,11 +24,11 @@ interface Options extends ClientOptions, Omit<SubmitOptions, "signal"> {
 /** `paihao submit`: submits a task, and waits for it if asked to. */
 export function submitCommand(): Command {
   return clientCommand("submit <queue> [input]", "submit a task: JSON, @file, or - for stdin", [
-    `paihao submit countdown '{"seconds":3}'`,
-    `paihao submit countdown '{"seconds":3}' --watch`,
-    `echo '{"seconds":1}' | paihao submit countdown - --wait --timeout 1m`,
-    `paihao submit countdown @input.json --id report-10 --priority 0 --delay 5m`,
-    `paihao submit countdown @inputs.ndjson --group --watch`,
+    `paihao submit default '{"seconds":3}'`,
+    `paihao submit default '{"seconds":3}' --watch`,
+    `echo '{"seconds":1}' | paihao submit default - --wait --timeout 1m`,
+    `paihao submit default @input.json --id report-10 --priority 0 --delay 5m`,
+    `paihao submit default @inputs.ndjson --group --watch`,
   ])
     .addOption(new Option("--wait", "wait for the task and print its result").conflicts("watch"))
     .option("--watch", "the same, showing place in line, progress and output")

@@ -98,7 +98,7 @@ async function readPrediction(
   return assembleSubmission(ctx, api, { id, handler, options, checked });
 }
 
-/** The queue that a version names: `countdown`, `owner/countdown` and `owner/countdown:1` name the same. */
+/** The queue that a version names: `thumbnails`, `owner/thumbnails` and `owner/thumbnails:1` name the same. */
 function queueOf(version: string | undefined): string {
   const [, queue] = /^(?:.*\/)?([^/:]+)(?::[^/]*)?$/.exec(version ?? "") ?? [];
   if (queue === undefined) throw wrongParameter("version", "expected the name of a queue");

@@ -1,4 +1,4 @@
-/** A model that is fastest with many texts at once: `npx tsx examples/10-embeddings/main.ts`. */
+/** A model that is fastest with many texts at once: `npx tsx examples/11-embeddings/main.ts`. */
 import { setTimeout as delay } from "node:timers/promises";
 import { defineHandler, giveUp, start } from "paihao";
 import { PaihaoClient } from "paihao/client";
