@@ -8,10 +8,9 @@ FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json README.md ./
+COPY tsconfig.json ./
 COPY scripts ./scripts
 COPY src ./src
-COPY docs ./docs
 RUN npm run build
 
 FROM node:24.11.0-bookworm-slim AS production
@@ -29,8 +28,6 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-# The server shows them at /docs.
-COPY docs ./docs
 # Handler files mounted at /app/handlers (HANDLERS=/app/handlers) resolve "paihao" and its packages from here. TypeScript is
 # read by Node itself, which leaves out the types.
 COPY package.json LICENSE ./

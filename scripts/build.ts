@@ -1,5 +1,5 @@
 /**
- * `npm run build`: compiles src to dist, joins the Lua files to one library, renders the documents as HTML, and copies the
+ * `npm run build`: compiles src to dist, joins the Lua files to one library, and copies the
  * pages' assets. `npm start` calls it every time, so it does nothing if dist was made from exactly the current sources. A
  * failed build leaves the last good dist unchanged.
  */
@@ -10,9 +10,6 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { installed } from "../src/http/pages/assets.ts";
-import { documentFiles, INDEX, README } from "../src/http/pages/docs/documents.ts";
-import { llmsOf } from "../src/http/pages/docs/llms.ts";
-import { htmlOf } from "../src/http/pages/docs/markdown.ts";
 import { assemble } from "../src/store/library/assemble.ts";
 import { BUILT } from "../src/store/library/text.ts";
 import { filesIn } from "./files.ts";
@@ -53,8 +50,6 @@ const SHIPPED: readonly { from: string; to: string; for: string }[] = [
 ];
 /** The packages whose files are copied into the build. */
 export const COPIED: readonly string[] = [...new Set(SHIPPED.map(({ from }) => from.split("/")[0] ?? ""))];
-/** The page that shows documents. */
-const GUIDE = "http/pages/docs/guide.html";
 /** The file that `bin` of package.json names, below src and dist. */
 const COMMAND = "cli/paihao";
 /** Files of packages of at least this length are compressed: one would be a quarter of the download. */
@@ -95,7 +90,6 @@ export function build(root: string): string {
     for (const { from, to } of shipped) {
       ship(installed(from), join(fresh, to));
     }
-    if (sources.includes(GUIDE)) writeGuides(join(fresh, dirname(GUIDE), "guides"));
     fs.chmodSync(join(fresh, `${COMMAND}.js`), 0o755);
     fs.writeFileSync(join(fresh, STAMP), stamp);
     replace(dist, fresh);
@@ -110,15 +104,6 @@ export function build(root: string): string {
 function writeLibrary(store: string, to: string): void {
   fs.mkdirSync(dirname(to), { recursive: true });
   fs.writeFileSync(to, assemble(pathToFileURL(`${store}/`)));
-}
-
-function writeGuides(folder: string): void {
-  fs.mkdirSync(folder, { recursive: true });
-  for (const [name, source] of documentFiles()) {
-    if (!name.endsWith(".md")) continue;
-    fs.writeFileSync(join(folder, name.replace(/md$/, "html")), htmlOf(fs.readFileSync(source, "utf8")));
-  }
-  fs.writeFileSync(join(folder, "llms.txt"), llmsOf(fs.readFileSync(README, "utf8"), fs.readFileSync(INDEX, "utf8")));
 }
 
 function copy(from: string, to: string): void {
@@ -138,8 +123,7 @@ function ship(from: URL, to: string): void {
 function fingerprint(root: string, sources: readonly string[]): string {
   const hash = createHash("sha256");
   const settings = ["package.json", "tsconfig.json"];
-  const docs = fs.existsSync(join(root, "docs")) ? filesIn(join(root, "docs")) : [];
-  const inputs = [...settings, ...sources.map((path) => `src/${path}`), ...docs.map((path) => `docs/${path}`)];
+  const inputs = [...settings, ...sources.map((path) => `src/${path}`)];
   for (const path of inputs) {
     const { size, mtimeMs } = fs.statSync(join(root, path));
     hash.update(`${path} ${size} ${mtimeMs}\n`);

@@ -4,7 +4,6 @@
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { anchorOf } from "../src/http/pages/docs/anchor.ts";
 import { ROOT } from "../test/shared/root.ts";
 import { filesIn } from "./files.ts";
 
@@ -43,6 +42,14 @@ function leadsSomewhere(document: string, link: string): boolean {
   return [...headings].some(
     ([, heading = ""]) => anchorOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")) === anchor,
   );
+}
+
+/** The anchor of a heading, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
 }
 
 /** The documents to which a document links. */

@@ -61,15 +61,6 @@ describe("the build", () => {
     expect(css.slice(-100), "its map is not there").to.not.contain("sourceMappingURL");
   });
 
-  it("renders the documents for the page that shows them", () => {
-    put("src/http/pages/docs/guide.html", "<!doctype html>\n");
-    build(root);
-    const html = readFileSync(join(root, "dist/http/pages/docs/guides/handlers.html"), "utf8");
-    expect(html)
-      .to.match(/^<h1 id="write-a-handler">/)
-      .and.contain('<code class="language-ts">');
-  });
-
   it("does nothing if nothing has changed, else builds everything", () => {
     build(root);
     expect(build(root)).to.equal("build: dist is up to date");

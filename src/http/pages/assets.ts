@@ -4,7 +4,6 @@ import { basename, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { type Asset, makeAsset } from "../asset.ts";
-import { documentFiles } from "./docs/documents.ts";
 
 /** What browsers load, and nothing else: all of it is served. */
 const BROWSER = new URL("browser/", import.meta.url);
@@ -12,8 +11,6 @@ const BROWSER = new URL("browser/", import.meta.url);
 const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
-  ".md": "text/markdown; charset=utf-8",
-  ".png": "image/png",
   ".svg": "image/svg+xml",
 };
 
@@ -34,7 +31,6 @@ const FILES: Readonly<Record<AssetFolder, () => Files>> = {
     "dashboard/uplot.css": ofPackage("uplot/dist/uPlot.min.css", "uplot"),
   }),
   docs: () => ({
-    ...Object.fromEntries(documentFiles()),
     "swagger-ui.css": ofPackage("swagger-ui-dist/swagger-ui.css", "swagger-ui"),
     "swagger-ui-bundle.js": ofPackage("swagger-ui-dist/swagger-ui-bundle.js", "swagger-ui"),
   }),

@@ -1,12 +1,11 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../api.ts";
-import { type Asset, makeAsset, replyAsset } from "../asset.ts";
+import { type Asset, replyAsset } from "../asset.ts";
 import type { Extra } from "../extra.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { ROUTES, type Routes, routeOf } from "../routes.ts";
 import { assetOf } from "./assets.ts";
-import { type Guide, guideOf, llmsText } from "./docs/guides.ts";
 import { replyPage } from "./render.ts";
 import { replyMissingPage } from "./task/task-page.ts";
 
@@ -16,7 +15,6 @@ const routes = {
   dashboard: { methods: GET, path: "/dashboard", scopes: ["read"] },
   dashboardView: { methods: GET, path: "/dashboard/{*view}", scopes: ["read"] },
   docs: { methods: GET, path: "/docs", scopes: "none" },
-  llms: { methods: GET, path: "/llms.txt", scopes: "none" },
   docsFile: { methods: GET, path: "/docs/:name", scopes: "none" },
   pageFile: { methods: GET, path: "/pages/{*path}", scopes: "none" },
 } as const satisfies Routes;
@@ -24,25 +22,13 @@ const routes = {
 /** HTML pages and their files, all from this server, so that they work offline. */
 export const pages: Extra<typeof routes> = {
   routes,
-  endpoints: () => {
-    let llms: Asset | undefined;
-    return {
-      dashboard: replyDashboard,
-      dashboardView: replyDashboard,
-      docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
-      docsFile: async (ctx) => {
-        const name: string = ctx.params.name;
-        const guide = await guideOf(name);
-        if (guide) replyGuide(ctx, name, guide);
-        else reply(ctx, assetOf("docs", name));
-      },
-      llms: async (ctx) => {
-        llms ??= makeAsset("text/plain; charset=utf-8", Buffer.from(await llmsText()));
-        replyAsset(ctx, llms);
-      },
-      pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
-    };
-  },
+  endpoints: () => ({
+    dashboard: replyDashboard,
+    dashboardView: replyDashboard,
+    docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
+    docsFile: (ctx) => reply(ctx, assetOf("docs", ctx.params.name)),
+    pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
+  }),
   refuse,
 };
 
@@ -72,12 +58,6 @@ function refuse(ctx: Context, error: ProblemError, { embedOrigins }: Api): boole
     replyDashboard(ctx);
   } else return false;
   return true;
-}
-
-/** A document as a page, with its text put where the template says. */
-function replyGuide(ctx: Context, name: string, { title, html }: Guide): void {
-  replyPage(ctx, "docs/guide.html", { title, source: `/docs/${name}.md` });
-  ctx.body = String(ctx.body).replace("<!-- guide -->", () => html);
 }
 
 function reply(ctx: Context, asset: Asset | undefined): void {

@@ -58,6 +58,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Makes text safe as content and within quoted attributes of HTML. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
 }

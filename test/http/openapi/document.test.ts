@@ -10,7 +10,7 @@ import { testKeys } from "../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Pages and what they load: for people, and not described. */
-const PAGES = /^\/(docs|dashboard|pages|llms\.txt)(\/|$)/;
+const PAGES = /^\/(docs|dashboard|pages)(\/|$)/;
 
 /** Every route as the description writes it, HEAD aside where it only comes with GET. */
 function routes(): string[] {

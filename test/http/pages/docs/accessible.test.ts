@@ -20,28 +20,20 @@ describe("the documentation in a browser (in Chromium, else left out)", function
     await server?.stop();
   });
 
-  for (const [path, ready] of [
-    ["/docs/guides", "h1"],
-    ["/docs/handlers", "h1"],
-    ["/docs/errors", "h1"],
-    ["/docs/operations", "h1"],
-    ["/problems/unknown", "h1"],
-  ] as const) {
-    it(`has no faults that axe finds: ${path}`, async () => {
-      const page = await browser?.newPage({ baseURL: server.url, colorScheme: "dark" });
-      if (!page) throw new Error("no browser");
-      for (const scheme of ["dark", "light"] as const) {
-        await page.emulateMedia({ colorScheme: scheme });
-        await page.goto(path);
-        await page.locator(ready).first().waitFor();
-        expect(
-          (await axeFindings(page)).map((f) => f.slice(0, 300)),
-          scheme,
-        ).to.deep.equal([]);
-      }
-      await page.close();
-    });
-  }
+  it("has no faults that axe finds: the page of a problem", async () => {
+    const page = await browser?.newPage({ baseURL: server.url, colorScheme: "dark" });
+    if (!page) throw new Error("no browser");
+    for (const scheme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.goto("/problems/unknown");
+      await page.locator("h1").first().waitFor();
+      expect(
+        (await axeFindings(page)).map((f) => f.slice(0, 300)),
+        scheme,
+      ).to.deep.equal([]);
+    }
+    await page.close();
+  });
 
   it("has no faults that axe finds: /docs, except fields of Swagger UI in an open operation", async () => {
     const page = await browser?.newPage({ baseURL: server.url });
