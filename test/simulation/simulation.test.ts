@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
 import { ROOT } from "../shared/root.ts";
+import { PLANTS } from "./plants.ts";
 
 /** Plays simulations in a process of their own, since they replace all its clocks and timers. */
 async function simulate(...args: readonly string[]): Promise<{ status: number; lines: string[] }> {
@@ -29,7 +30,7 @@ describe("a simulated deployment", function () {
     expect(untimed(second.lines)).to.deep.equal(untimed(first.lines));
   });
 
-  for (const plant of ["fence-not-checked", "lost-zrem"])
+  for (const plant of Object.keys(PLANTS))
     it(`breaks a promise with a mistake in the Lua: ${plant}`, async () => {
       const { status, lines } = await simulate("--seed=1", "--seeds=20", "--minutes=10", `--plant=${plant}`);
       expect(status, lines.join("\n")).to.equal(1);
