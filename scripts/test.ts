@@ -41,7 +41,6 @@ const LONG = [
   "test/chaos/durability",
   "test/chaos/faults",
   "test/simulation/",
-  "test/upgrade/",
   "test/cluster/",
   "test/deploy/",
   "test/examples/",

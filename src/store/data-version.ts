@@ -4,9 +4,7 @@
  *
  * - `oldestRead`: the oldest version whose data this release can read. Raise it when the code for older data is removed.
  * - `oldestBeside`: the oldest version whose processes can work on data of this release, beside it or after a rollback. Raise it to
- *   `written` if they would misread it: then an upgrade needs all processes to be stopped, which docs/upgrading.md and the changelog say.
- *
- * test/upgrade runs the previous release beside this one on one store, and shows whether these numbers are right.
+ *   `written` if they would misread it: then an upgrade needs all processes to be stopped, which the changelog says.
  */
 export const DATA_VERSION = { written: 1, oldestRead: 1, oldestBeside: 1 } as const;
 
@@ -51,14 +49,14 @@ export function dataVersionProblemOf(
   if (stored.version < ours.oldestRead) {
     return (
       `${data}, and Paihao ${release} reads versions ${ours.oldestRead} to ${ours.written}; ` +
-      `upgrade in two steps, through a release that reads version ${stored.version}, or start with another KEY_PREFIX: see docs/upgrading.md`
+      `upgrade in two steps, through a release that reads version ${stored.version}, or start with another KEY_PREFIX: see docs/operations.md`
     );
   }
   if (ours.written < stored.oldestBeside) {
     const newer = stored.release === "" ? "the release that wrote it" : `Paihao ${stored.release} or later`;
     return (
       `${data}, which Paihao ${release} cannot work with (it knows versions up to ${ours.written}); ` +
-      `start ${newer} on it, or use another KEY_PREFIX for this release: see docs/upgrading.md`
+      `start ${newer} on it, or use another KEY_PREFIX for this release: see docs/operations.md`
     );
   }
   return undefined;

@@ -60,7 +60,7 @@ describe("the version of the data", () => {
     await starts(versions(3, 2, 3), "0.3.0");
     expect(await refused(versions(2, 1, 1), "0.2.0")).to.equal(
       `StartError: the store with KEY_PREFIX ${keys.prefix} has data of version 3, written by Paihao 0.3.0, which Paihao 0.2.0 cannot ` +
-        "work with (it knows versions up to 2); start Paihao 0.3.0 or later on it, or use another KEY_PREFIX for this release: see docs/upgrading.md",
+        "work with (it knows versions up to 2); start Paihao 0.3.0 or later on it, or use another KEY_PREFIX for this release: see docs/operations.md",
     );
   });
 
@@ -68,7 +68,7 @@ describe("the version of the data", () => {
     await starts(versions(1, 1, 1), "0.2.0");
     expect(await refused(versions(4, 2, 2), "0.9.0")).to.equal(
       `StartError: the store with KEY_PREFIX ${keys.prefix} has data of version 1, written by Paihao 0.2.0, and Paihao 0.9.0 reads ` +
-        "versions 2 to 4; upgrade in two steps, through a release that reads version 1, or start with another KEY_PREFIX: see docs/upgrading.md",
+        "versions 2 to 4; upgrade in two steps, through a release that reads version 1, or start with another KEY_PREFIX: see docs/operations.md",
     );
   });
 
