@@ -19,7 +19,6 @@ Next, when npm test has passed on a clean checkout:
   git commit -am "Release ${version}" && git tag v${version} && git push --follow-tags
   npm publish --provenance --access public${prerelease ? " --tag next" : ""}
   npm run --silent sbom > paihao-${version}.cdx.json    (for the page of the release; the package has it as dist/sbom.cdx.json)
-  npm run previous -- v${version} && git commit -am "Test upgrades from ${version}"
 Provenance needs "repository" in package.json, and a CI that npm trusts: CONTRIBUTING.md, "Releases".`;
 
 /** Changes the version in a package.json or package-lock.json, and nothing else. */
