@@ -41,7 +41,7 @@ async function readStdin(): Promise<Uint8Array> {
 function checkJson(bytes: Uint8Array, argument = "null"): void {
   if (bytes.length === 0) throw wrongUsage("the input is empty, expected JSON");
   try {
-    JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     const [what, hint] = argument.startsWith("@")
       ? [argument.slice(1), "; --type says what it is"]

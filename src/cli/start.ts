@@ -1,4 +1,4 @@
-import { readConfig } from "../config/config.ts";
+import { misspeltVariables, readConfig } from "../config/config.ts";
 import { secretsOf } from "../config/secrets.ts";
 import { createLog } from "../log.ts";
 import { type Running, start } from "../server.ts";
@@ -15,6 +15,8 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   const config = readConfig(undefined, overrides);
   const log = createLog(config.logLevel, { secrets: secretsOf(config) });
   surviveRejections(log);
+  for (const { name, meant } of misspeltVariables())
+    log.warn({ variable: name, meant }, "nothing reads this variable; is its name misspelt?");
   const several = config.webConcurrency > 1 && config.role !== "worker";
   const running = several ? await startFleet(config, overrides, log) : await start(config, log);
   for (const line of greeting(running, config.role)) note(line);

@@ -1,3 +1,4 @@
+import { withoutMark } from "../../byte-order-mark.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
 
 const LF = 0x0a;
@@ -30,7 +31,7 @@ interface BodyBounds {
 
 /**
  * Splits a stream of bytes into lines, and buffers no more than one of them. Lines end with LF or CR LF; the last one need not.
- * Blank lines are skipped. Splitting bytes is safe, since no other character of UTF-8 contains the byte LF.
+ * Blank lines are skipped, and so is a byte-order mark before the first. Splitting bytes is safe, since no other character of UTF-8 contains the byte LF.
  */
 export class LineSplitter {
   readonly #bounds: BodyBounds;
@@ -82,7 +83,8 @@ export class LineSplitter {
   #end(): BodyLine | undefined {
     const { lineBytes } = this.#bounds;
     const tooLong = this.#begunBytes > lineBytes + 1;
-    const whole = this.#begun.take();
+    const taken = this.#begun.take();
+    const whole = this.#number === 0 ? withoutMark(taken) : taken;
     const bytes = tooLong ? null : trimEnd(whole);
     const number = this.#number;
     this.#begunBytes = 0;

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { withoutMark } from "../../byte-order-mark.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
@@ -175,7 +176,8 @@ function shown(value: string): string {
   return value === "" ? "an empty one" : value.slice(0, 100);
 }
 
-function jsonText(bytes: Buffer): string {
+function jsonText(body: Buffer): string {
+  const bytes = withoutMark(body);
   if (bytes.length === 0) throw new ProblemError("malformed-json", "The body is empty.");
   if (!isUtf8(bytes)) throw new ProblemError("malformed-json", "The body is not UTF-8.");
   return bytes.toString("utf8");

@@ -6,6 +6,7 @@ import type { Api } from "../api.ts";
 import type { CheckedInput } from "../input/body.ts";
 import { callerOf } from "../task/access.ts";
 import { lineKeysOf } from "./line-keys.ts";
+import { tellMisspelt } from "./misspelt-options.ts";
 
 /** The parts of a submission. */
 interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" | "original" | "member"> {
@@ -27,6 +28,7 @@ export function assembleSubmission(
   const { input, mediaType, value } = checked;
   const caller = callerOf(ctx);
   const options = presenceMs === undefined || given.presenceMs !== null ? given : { ...given, presenceMs };
+  tellMisspelt(api, queue, options.query);
   const derivable = { id, queue, query: options.query, mediaType, caller };
   const { share, key } = fair || keyed || limit ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
   return { id, queue, input, mediaType, identity, caller, options, share, key, trace, original, member };

@@ -45,6 +45,21 @@ describe("the lines of a body", () => {
     );
   });
 
+  it("begin after a byte-order mark, of which there is one", () => {
+    for (const [body, lines] of [
+      [
+        "\ufeff1\n\ufeff2",
+        [
+          [0, "1"],
+          [1, "\ufeff2"],
+        ],
+      ],
+      ["\ufeff\r\n2", [[1, "2"]]],
+      ["\ufeff", []],
+    ] as const)
+      for (const sizes of [[], [1, 1, 1]]) expect(split(cut(Buffer.from(body), sizes)).lines).to.deep.equal(lines);
+  });
+
   it("are null if they are too long, not counting the line end", () => {
     const bounds = { ...BOUNDS, lineBytes: 3 };
     for (const sizes of [[], [1, 1, 1, 1, 1, 1, 1, 1]]) {

@@ -30,6 +30,9 @@ describe("the input of a submission", () => {
     const answer = await send([1], undefined, "checked");
     expect(answer.json.errors[0].pointer).to.equal("#");
     expect((await send({ width: 5 }, undefined, "checked")).json).to.deep.equal({ width: 5 });
+    expect((await send('\ufeff{"width":5}', undefined, "checked")).json, "a byte-order mark").to.deep.equal({
+      width: 5,
+    });
   });
 
   it("is checked before anything is stored", async () => {
@@ -54,7 +57,9 @@ describe("the input of a submission", () => {
         "01",
         '"\t"',
         "1 2",
-        "\ufeff1",
+        "\ufeff",
+        "\ufeff\ufeff1",
+        "1\ufeff",
       ],
       ...[Buffer.from([0x22, 0xff, 0x22]), Buffer.from("\ufeff{}", "utf16le"), Buffer.from([0])],
     ];

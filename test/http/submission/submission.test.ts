@@ -6,6 +6,7 @@ import { assembleSubmission, withWebhook } from "../../../src/http/submission/su
 import { openAccess } from "../../../src/http/task/access.ts";
 import { createLog } from "../../../src/log.ts";
 import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../../src/wire/submit-options.ts";
+import { recordingLog } from "../../helpers/recording-log.ts";
 
 describe("the submission of a request", () => {
   const ctx = { ip: "192.0.2.7", state: { access: { ...openAccess(), caller: "ann" } } } as unknown as Context;
@@ -38,6 +39,22 @@ describe("the submission of a request", () => {
     expect(assemble({ keyed: { by } }, options)).to.deep.include({ share: undefined, key: "k" });
     expect(assemble({ limit: { by } }, options)).to.deep.include({ share: undefined, key: "k" });
     expect(seen).to.deep.equal(Array(3).fill([{ n: 1 }, task]));
+  });
+
+  it("says once in the log that a parameter is named almost like an option", () => {
+    const { log, messages } = recordingLog();
+    const assembleFor = (queue: string, query: Record<string, string>) =>
+      assembleSubmission(ctx, telling, {
+        ...given,
+        ...{ handler: { queue } as Handler, checked, options: { ...SUBMIT_DEFAULTS, query } },
+      });
+    const telling = { log } as Api;
+    for (const query of [{ delya: "5" }, { delya: "6" }, { size: "1" }]) assembleFor("jobs", query);
+    expect(messages).to.have.lengthOf(1);
+    expect(messages[0]).to.match(/the option of a similar name/);
+    assembleFor("others", { delya: "5" });
+    for (let n = 0; n < 200; n += 1) assembleFor(`q${n}`, { Delay: "5" });
+    expect(messages, "bounded").to.have.lengthOf(100);
   });
 
   it("has the presence that it asks for, or else that of its handler", () => {
