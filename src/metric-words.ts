@@ -9,6 +9,8 @@ export const SUBMISSION_VERDICTS = [
   "webhooks-full",
   "too-many",
   "long",
+  "late",
+  "far",
   "closed",
   "dry",
   "not-durable",

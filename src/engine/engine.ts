@@ -105,10 +105,10 @@ export class Engine {
       homes,
       others,
       metrics,
-      accepted: ({ id, options: { delayMs, deadlineMs, presenceMs } }, { index, snapshot, turn }) => {
+      accepted: ({ id, options: { deadlineMs, presenceMs } }, { index, dueInMs, snapshot, turn }) => {
         const cancelMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, presenceMs ?? Number.POSITIVE_INFINITY);
         if (cancelMs !== Number.POSITIVE_INFINITY) maintenance.noteDue(homes.of(id), cancelMs);
-        if (delayMs > 0) maintenance.noteDue(homes.of(id), delayMs);
+        if (dueInMs !== null) maintenance.noteDue(homes.of(id), dueInMs);
         // Tasks that wait for their keys depend on the ends of others, which says nothing about the accuracy of estimates.
         else if (!turn?.ends) this.sample.offer(id, turn ? turn.before : index, snapshot);
       },

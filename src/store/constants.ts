@@ -1,6 +1,6 @@
 import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
 import { LONGEST_WARMUP_MS } from "../handler/options.ts";
-import { PRIORITY } from "../task.ts";
+import { LONGEST_DELAY_S, PRIORITY } from "../task.ts";
 
 /** The tasks in the shortest of {@link SHARED.forecastBlocks}. */
 const SHORTEST_BLOCK = 16;
@@ -14,6 +14,8 @@ export const SHARED = {
   /** The last decimal digits of a fence; those before are its time, ms since {@link SHARED.epochMs}. */
   fenceDigits: 3,
   defaultPriority: PRIORITY.default,
+  /** The latest time that a task may be scheduled for, ms from now. */
+  longestDelayMs: LONGEST_DELAY_S * 1000,
   /** Above every score of a task that waits in the line of a key: arrival·16 + class, see lua/keyed.lua. */
   parked: 2 ** 50,
   webhookQueue: INTERNAL_QUEUES.webhooks,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LONGEST_DELAY_S, PRIORITY } from "../task.ts";
-import { msUntil } from "./submit-options.ts";
+import { msOf, RFC3339_EXPECTED } from "./submit-options.ts";
 
 const members = {
   priority: z.int().min(PRIORITY.most).max(PRIORITY.least).exactOptional().describe("0 is the most urgent."),
@@ -8,9 +8,7 @@ const members = {
   delay: z.number().min(0).max(LONGEST_DELAY_S).exactOptional().describe("Seconds before the task joins the line."),
   notBefore: z
     .string()
-    .refine((time) => msUntil(time, Date.now()) !== undefined, {
-      error: "expected an RFC 3339 time such as 2030-01-31T12:00:00Z",
-    })
+    .refine((time) => msOf(time) !== undefined, { error: `expected ${RFC3339_EXPECTED}` })
     .exactOptional()
     .meta({ format: "date-time", description: "The earliest time at which the task joins the line." }),
 };

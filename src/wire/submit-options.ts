@@ -7,7 +7,7 @@ interface Form<T> extends Omit<Parameter<T>, "absent" | "read"> {
   readonly in?: "query" | "header";
   /** Also a member of an envelope in a batch, of this type. */
   readonly line?: "number" | "string";
-  read(text: string, nowMs: number): T | undefined;
+  read(text: string): T | undefined;
 }
 
 /** What a caller may ask for when submitting a task. */
@@ -26,6 +26,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 const MIN_DEADLINE_S = 1;
 const DEADLINE = `${MIN_DEADLINE_S} to ${LONGEST_DELAY_S} seconds`;
 const PRESENCE = `${PRESENCE_S.least} to ${PRESENCE_S.most} seconds, such as 30, 30s, 5m or 1h`;
+export const RFC3339_EXPECTED = "an RFC 3339 time such as 2030-01-31T12:00:00Z";
 const readPresence = (given: string) => millisecondsOf(spanOf(given), PRESENCE_S.least, PRESENCE_S.most);
 /** The sooner of two times, each null for none. */
 const sooner = (first: number | null, second: number | null): number | null =>
@@ -60,12 +61,18 @@ const OPTIONS = {
         expected: `seconds from 0 to ${LONGEST_DELAY_S}`,
         read: (given) => millisecondsOf(secondsOf(given), 0),
       },
+    ],
+  }),
+  // By the time of Redis, with which only the store compares it.
+  notBeforeMs: option<number | null>({
+    default: null,
+    forms: [
       {
         ...{ in: "query", name: "notBefore" },
-        description: "The earliest time at which the task joins the line.",
+        description: "The earliest time at which the task joins the line, instead of `delay`.",
         schema: { type: "string", format: "date-time" },
-        expected: "an RFC 3339 time such as 2030-01-31T12:00:00Z",
-        read: msUntil,
+        expected: RFC3339_EXPECTED,
+        read: msOf,
       },
     ],
   }),
@@ -167,21 +174,22 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
  * Reads the options of a submission.
  * @throws ProblemError invalid-parameter that names the parameter
  */
-export function readSubmitOptions(search: URLSearchParams, headers: Headers, nowMs: number): SubmitOptions {
+export function readSubmitOptions(search: URLSearchParams, headers: Headers): SubmitOptions {
   // Most submissions have none.
   if (search.size === 0 && HEADERS.every((name) => headers[name] === undefined)) return SUBMIT_DEFAULTS;
   const read: Partial<Record<Name, { form: Form<unknown>; value: unknown }>> = {};
   for (const { name, form, both, header } of FORMS) {
     const given = form.in === "query" ? oneParameter(search, form.name) : form.in && headers[header];
     if (given === null || given === undefined) continue;
-    const value = valid(form, form.read(String(given), nowMs));
+    const value = valid(form, form.read(String(given)));
     const before = read[name];
     if (before && !both) throw wrongParameter(form.name, `${before.form.name} and ${form.name} cannot both be given`);
     read[name] = { form, value: before && both ? both(before.value, value) : value };
   }
   const given = Object.fromEntries(Object.entries(read).map(([name, { value }]) => [name, value]));
+  if (read.delayMs && read.notBeforeMs) throw wrongParameter("notBefore", "delay and notBefore cannot both be given");
   const query = Object.fromEntries([...search].filter(([name]) => !OWN.has(name)));
-  return possible({ ...SUBMIT_DEFAULTS, ...given, query });
+  return { ...SUBMIT_DEFAULTS, ...given, query };
 }
 
 /**
@@ -192,16 +200,9 @@ export function withMembers(options: SubmitOptions, members: Readonly<Record<str
   const own = LINE.flatMap(({ name, form }) => {
     const given = members[form.name];
     if (given === undefined) return [];
-    return [[name, valid(form, typeof given === form.line ? form.read(String(given), 0) : undefined)]];
+    return [[name, valid(form, typeof given === form.line ? form.read(String(given)) : undefined)]];
   });
-  return possible({ ...options, ...Object.fromEntries(own) });
-}
-
-/** @throws ProblemError invalid-parameter for a deadline that the task could not meet, since it is only due later */
-function possible(options: SubmitOptions): SubmitOptions {
-  const { delayMs, deadlineMs } = options;
-  if (deadlineMs === null || deadlineMs > delayMs) return options;
-  throw wrongParameter("deadline", "expected a later time than that of delay or notBefore");
+  return { ...options, ...(members.delay !== undefined && { notBeforeMs: null }), ...Object.fromEntries(own) };
 }
 
 /** Seconds of a decimal number. */
@@ -219,15 +220,12 @@ const millisecondsOf = (seconds: number, min: number, max: number = LONGEST_DELA
 const RFC3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** How long it is until an RFC 3339 time, ms; undefined if it is invalid, such as 30 February, which Date.parse reads as March. */
-export function msUntil(given: string, nowMs: number): number | undefined {
+/** An RFC 3339 time in ms; undefined if it is invalid, such as 30 February, which Date.parse reads as March. */
+export function msOf(given: string): number | undefined {
   // An unescaped "+" in the offset is decoded as a space.
   const time = given.replace(" ", "+");
   const [, year, month, day] = RFC3339.exec(time) ?? [];
   if (day === undefined || Number(day) < 1) return undefined;
   const daysOfMonth = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
-  if (Number(day) > daysOfMonth) return undefined;
-  const ms = Date.parse(time.toUpperCase()) - nowMs;
-  if (ms > LONGEST_DELAY_S * 1000) throw wrongParameter("notBefore", "expected a time within a year");
-  return Math.max(0, ms);
+  return Number(day) > daysOfMonth ? undefined : Math.max(0, Date.parse(time.toUpperCase()));
 }

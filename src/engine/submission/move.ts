@@ -27,7 +27,9 @@ export async function move(
     (partition) => scripts.move(keys.tag(partition), item),
     (answer) => answer === "unknown",
   );
-  if (verdict === "moved" && to.delayMs !== undefined) noteDue(homes.of(id), to.delayMs);
+  // Only the store knows how far its clock is from a time: the next tick asks.
+  const dueInMs = to.notBeforeMs === undefined ? to.delayMs : 0;
+  if (verdict === "moved" && dueInMs !== undefined) noteDue(homes.of(id), dueInMs);
   return verdict;
 }
 

@@ -29,6 +29,8 @@ export interface SubmissionVerdict {
   readonly snapshot: QueueSnapshot;
   /** When the task was stored, perhaps by an earlier submission; 0 if there is no task. */
   readonly createdMs: number;
+  /** In how many ms a task that is or would be scheduled joins the line; null for any other. */
+  readonly dueInMs: number | null;
   /** Of a new task in a keyed line. */
   readonly turn?: KeyTurn | null;
   /** Of the verdict `too-many`. */
@@ -84,9 +86,9 @@ export class Submitter {
             return snapshot;
           };
           const wide = keys.partitions > 1 && (await others.widen(partition, placesOf(verdicts, items, snapshotAt)));
-          const all = verdicts.map(({ verdict, state, index, createdMs, turn, reached }, i): SubmissionVerdict => {
-            const place = wide ? at(wide, i) : { index, snapshot: snapshotAt(i) };
-            return { verdict, state, index: place.index, snapshot: place.snapshot, createdMs, turn, reached, durable };
+          const all = verdicts.map(({ score: _, ...answer }, i): SubmissionVerdict => {
+            const place = wide ? at(wide, i) : { index: answer.index, snapshot: snapshotAt(i) };
+            return { ...answer, index: place.index, snapshot: place.snapshot, durable };
           });
           this.#note(items, all);
           return all;
@@ -286,7 +288,7 @@ export class Submitter {
 
 /** Nothing was stored, and no task exists. */
 const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>([
-  ...(["full", "webhooks-full", "too-many", "long", "closed"] as const),
+  ...(["full", "webhooks-full", "too-many", "long", "late", "far", "closed"] as const),
 ]);
 const isRefused = ({ verdict }: SubmissionVerdict): boolean => REFUSED.has(verdict);
 
@@ -310,8 +312,8 @@ function placesOf(
  * The score that gives a task its place among those of other partitions. A task that was not stored would be the last of its class, except
  * in a fair line.
  */
-function scoreOf({ verdict, score }: SubmitAnswer, item: SubmitItem): string {
-  return (verdict === "dry" || verdict === "long") && score === "" ? endOfClass(item) : String(score);
+function scoreOf({ verdict, index, score }: SubmitAnswer, item: SubmitItem): string {
+  return (verdict === "dry" || verdict === "long") && index !== null && score === "" ? endOfClass(item) : String(score);
 }
 
 function at<T>(list: readonly T[], n: number): T {

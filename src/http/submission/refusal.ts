@@ -5,9 +5,13 @@ import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { ProblemError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { GroupOpeningVerdict, LimitReached, QueueSnapshot } from "../../store/verbs/scripts.ts";
+import { wrongParameter } from "../../wire/parameter.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 import { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
+
+/** What is said of a `notBefore` that the store finds too far ahead. */
+export const FAR = "expected a time within a year";
 
 /**
  * Why a submission is not answered as accepted; undefined if it is.
@@ -35,12 +39,16 @@ export function refusalOf(
       });
     case "too-many":
       return tooMany(queue, reached, snapshot);
+    case "late":
+      return wrongParameter("deadline", "expected a later time than that of delay or notBefore");
+    case "far":
+      return wrongParameter("notBefore", FAR);
     case "closed":
       return new ProblemError("id-conflict", "The group takes no more tasks.");
     case "webhooks-full":
       return webhooksFull();
     case "long": {
-      const eta = estimate(snapshot, { state: "waiting", index }, Date.now());
+      const eta = estimate(snapshot, { state: "waiting", index }, 0);
       return new ProblemError("line-too-long", undefined, {
         extensions: { queue, index, eta },
         retryAfterS: pendingRetryAfterS(eta, snapshot, null),
@@ -86,7 +94,7 @@ export function checkAccepted(
 export function tooMany(queue: string, reached: LimitReached | undefined, snapshot: QueueSnapshot): ProblemError {
   if (!reached) return new ProblemError("too-many-tasks", undefined, { extensions: { queue } });
   const { first, ...figures } = reached;
-  const eta = estimate(snapshot, first, Date.now());
+  const eta = estimate(snapshot, { ...first, dueMs: first.dueInMs }, 0);
   return new ProblemError("too-many-tasks", `At most ${figures.limit} tasks of one caller may wait in this queue.`, {
     extensions: { queue, ...figures },
     retryAfterS: eta ? pendingRetryAfterS(eta, snapshot, null) : UNKNOWN_PLACE_S,

@@ -39,9 +39,8 @@ export function pendingTask(seen: Inspection): PendingTask {
 
 /** A task that was just stored, as a pending one, without reading it. */
 export function storedTask({ id, queue, caller, options }: Submission, verdict: SubmissionVerdict): PendingTask {
-  const { createdMs, index, snapshot, state, turn = null } = verdict;
-  const nowMs = Date.now();
-  const eta = estimate(snapshot, { state: state ?? "waiting", index, dueMs: nowMs + options.delayMs, turn }, nowMs);
+  const { createdMs, index, snapshot, state, dueInMs, turn = null } = verdict;
+  const eta = estimate(snapshot, { state: state ?? "waiting", index, dueMs: dueInMs, turn }, 0);
   const { presenceMs } = options;
   return pending({ id, caller, createdMs, queue, index, snapshot, presenceMs }, state ?? "waiting", eta, null);
 }

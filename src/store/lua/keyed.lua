@@ -184,7 +184,8 @@ function Keyed.refusal(call, queue, name, most)
   Keyed.open_freed(call)
   local first = redis.call('ZRANGE', line, running, running)[1]
   local rank = redis.call('ZRANK', K.waiting(call, queue), first)
-  local place = S.scheduled .. '   ' .. (redis.call('ZSCORE', K.scheduled(call, queue), first) or '') .. '   '
+  local due = redis.call('ZSCORE', K.scheduled(call, queue), first)
+  local place = S.scheduled .. '   ' .. (due and whole(due - call.now) or '') .. '   '
   if rank then
     local score = redis.call('ZSCORE', K.waiting(call, queue), first)
     place = S.waiting .. ' ' .. whole(rank) .. '   ' .. Keyed.turn(call, queue, first, '0 ' .. name, score)

@@ -27,6 +27,18 @@ local function count_newcomer(counted, class)
   end
 end
 
+-- In how many ms a task with these options joins the line; 0 for at once.
+function Submission.delay(call, options)
+  local not_before = tonumber(options.notBeforeMs)
+  return not_before and math.max(0, not_before - call.now) or tonumber(options.delayMs) or 0
+end
+
+-- The verdict for a group of tasks whose times cannot be met; nil if they can.
+local function impossible(group)
+  if group.delay > C.longestDelayMs then return 'far   ' end
+  return group.deadline and group.deadline <= group.delay and 'late   ' or nil
+end
+
 -- The number of webhook deliveries that wait; read once, and only for submissions with a webhook.
 local function waiting_webhooks(call, batch)
   if not batch.webhooks then
@@ -146,7 +158,9 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
   local score = rank and redis.call('ZSCORE', line, id)
   local index = rank and whole(rank) or (state == S.running and '0' or '')
   local told = score and Fair.told_score(call, queue, score) or ''
+  local due = (state == S.scheduled or state == S.retrying) and redis.call('ZSCORE', K.scheduled(call, queue), id)
   return verdict .. ' ' .. (state or '') .. ' ' .. index .. ' ' .. told .. ' ' .. (created or '')
+    .. (due and ' ' .. whole(math.max(0, due - call.now)) or '')
 end
 
 -- A new task of a keyed line joins that of its key. Returns its turn, see Keyed.turn, behind a space.
@@ -178,6 +192,9 @@ local function submit_one(call, batch, group, state, n)
     return known_verdict(call, batch, group, id, key, input, digest, listener)
   end
 
+  local refusal = impossible(group)
+  if refusal then return refusal end
+
   local index, found
   if share and group.delay == 0 then
     Submission.join_line(call, queue, state)
@@ -187,14 +204,14 @@ local function submit_one(call, batch, group, state, n)
     index = newcomer_index(state.before, K.waiting(call, queue), state.entries, class)
   end
   local told = found and Fair.told_score(call, queue, found.score) or ''
-  local refusal = nil
   if most then
     Submission.join_line(call, queue, state)
     refusal = Keyed.refusal(call, queue, name, most)
   end
   if group.options.dryRun then
     -- A repeated submission is not refused.
-    return refusal and redis.call('EXISTS', key) == 0 and refusal or 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told
+    if refusal and redis.call('EXISTS', key) == 0 then return refusal end
+    return group.delay > 0 and 'dry ' .. S.scheduled .. '    ' .. whole(group.delay) or 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told
   end
   local of_group = group.options.group
   if of_group and not takes_members(call, batch, of_group, group.options.caller) then return 'closed   ' end
@@ -222,7 +239,7 @@ local function submit_one(call, batch, group, state, n)
     if arrival then Keyed.park(call, queue, id, arrival, call.now + group.delay) end
     state.scheduled = state.scheduled + 1
     if of_group then Group.enter(call, of_group, id, args[group.lines + n], nil, call.now + group.delay) end
-    return 'new ' .. S.scheduled .. '   ' .. call.now_text
+    return 'new ' .. S.scheduled .. '   ' .. call.now_text .. ' ' .. whole(group.delay)
   end
   local score
   if found then

@@ -44,12 +44,14 @@ local function to_time(call, queue, id, state, of_key, priority, delay)
 end
 
 local function move(call, args, id, key)
-  local class, place, delay = tonumber(args[ARGS.priority]), args[ARGS.place], tonumber(args[ARGS.delayMs])
+  local class, place, not_before = tonumber(args[ARGS.priority]), args[ARGS.place], tonumber(args[ARGS.notBeforeMs])
+  local delay = not_before and math.max(0, not_before - call.now) or tonumber(args[ARGS.delayMs])
   local state, queue, share, of_key, priority, noted, deadline, group =
     unpack(redis.call('HMGET', key, F.state, F.queue, F.share, F.key, F.priority, F.place, F.deadline, F.group))
   local is_waiting, has_order = state == S.waiting, share or Keyed.limit(call, queue)
   if not Allowed.move(state) or (place ~= '' and not is_waiting) then return 'not-waiting' end
   if is_waiting and has_order and not class then return 'ordered' end
+  if delay and delay > C.longestDelayMs then return 'far' end
   if delay and deadline and call.now + delay >= tonumber(deadline) then return 'late' end
   if class and is_waiting then
     to_class(call, queue, id, share, of_key, class)
@@ -70,7 +72,7 @@ local function move(call, args, id, key)
 end
 
 -- Returns "moved", "not-waiting" (it has begun or ended, or should get a place but is not in line), "ordered" (its line has an order of its
--- own: it is fair, keyed or has a limit), "late" (its deadline would pass before), or "unknown".
+-- own: it is fair, keyed or has a limit), "late" (its deadline would pass before), "far" (later than any task may be scheduled for), or "unknown".
 register('move', {}, function(keys, args)
   local call, id, word = Call.new(keys), args[ARGS.id], args[ARGS.call]
   local key = K.task(call, id)

@@ -11,7 +11,7 @@ local NONE = Submission.no_options
 
 -- Reads the group whose arguments begin after the one at a place. Returns it, and the place of its last argument.
 -- The values of its tasks come after a place each: `ids`, `inputs` and those that its lists name.
-local function read_group(args, at)
+local function read_group(call, args, at)
   local listener, lists, count = args[at + GROUP.listener], args[at + GROUP.lists], tonumber(args[at + GROUP.tasks])
   local group = {
     queue = args[at + GROUP.queue],
@@ -29,7 +29,7 @@ local function read_group(args, at)
     for name, place in pairs(OPTIONS) do
       if name ~= 'width' and args[at + place] ~= '' then options[name] = args[at + place] end
     end
-    group.options, group.class, group.delay = options, tonumber(options.priority) or C.defaultPriority, tonumber(options.delayMs) or 0
+    group.options, group.class, group.delay = options, tonumber(options.priority) or C.defaultPriority, Submission.delay(call, options)
     group.max, group.deadline = tonumber(options.maxIndex), tonumber(options.deadlineMs)
     group.alone = options.dryRun or group.max or group.delay > 0 or options.webhook or group.deadline or options.presenceMs
       or options.group
@@ -133,9 +133,10 @@ end
 
 -- Returns the snapshot of each queue after the call; and in one string a line of text for each task, "verdict state index score created",
 -- for a new one in a keyed line also its turn (see keyed.lua), with nothing for a missing member; or "+n" for n more tasks like the one
--- before, each with the next index and score. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
+-- before, each with the next index and score; a scheduled one has in how many ms it is due. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
 -- (another queue), "pointer" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook,
--- and too many deliveries wait), "long" (index above `maxIndex`), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed"
+-- and too many deliveries wait), "long" (index above `maxIndex`), "late" (its deadline would pass
+-- before it is due), "far" (it is due later than any may be), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed"
 -- (its group accepts no more members), "dry".
 register('submit', {}, function(keys, args)
   local call = Call.new(keys)
@@ -143,7 +144,7 @@ register('submit', {}, function(keys, args)
   local at = ARGS.groups
   for _ = 1, tonumber(args[ARGS.groups]) do
     local group
-    group, at = read_group(args, at)
+    group, at = read_group(call, args, at)
     local state = batch.states[group.queue]
     if not state then
       state = read_state(call, group.queue)

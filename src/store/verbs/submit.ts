@@ -54,6 +54,8 @@ export type SubmitVerdict =
   | "webhooks-full"
   | "too-many"
   | "long"
+  | "late"
+  | "far"
   | "closed"
   | "dry";
 
@@ -67,7 +69,7 @@ export interface LimitReached {
   readonly first: {
     readonly state: "waiting" | "scheduled";
     readonly index: number | null;
-    readonly dueMs: number | null;
+    readonly dueInMs: number | null;
     readonly turn: KeyTurn | null;
   };
 }
@@ -81,6 +83,8 @@ export interface SubmitAnswer {
   readonly score: string | number;
   /** When the task was stored, possibly by an earlier submission; 0 if there is none. */
   readonly createdMs: number;
+  /** In how many ms a task that is or would be scheduled joins the line; null for any other. */
+  readonly dueInMs: number | null;
   /** Of a new task in a keyed line. */
   readonly turn: KeyTurn | null;
   /** Of the verdict `too-many`. */
@@ -196,17 +200,18 @@ function submittedOf(lines: string): SubmitAnswer[] {
 function repeatLast(all: SubmitAnswer[], times: number): void {
   const last = all.at(-1);
   if (!last) return;
-  const { verdict, state, index, score, createdMs, turn } = last;
+  const { index, score } = last;
   for (let n = 1; n <= times; n += 1) {
-    all.push({ verdict, state, index: Number(index) + n, score: Number(score) + n, createdMs, turn });
+    all.push({ ...last, index: Number(index) + n, score: Number(score) + n });
   }
 }
 
 function submitted(snapshot: string): SubmitAnswer {
   const words = snapshot.split(" ");
-  const [verdict = "", state = "", index = "", score = "", created = ""] = words;
+  const [verdict = "", state = "", index = "", score = "", created = "", ...more] = words;
   if (verdict === "too-many") {
-    return { verdict, state: null, index: null, score: "", createdMs: 0, turn: null, reached: limitReached(words) };
+    const none = { state: null, index: null, score: "", createdMs: 0, dueInMs: null, turn: null };
+    return { verdict, ...none, reached: limitReached(words) };
   }
   return {
     verdict: verdict as SubmitVerdict,
@@ -214,12 +219,13 @@ function submitted(snapshot: string): SubmitAnswer {
     index: optional(index),
     score,
     createdMs: Number(created),
-    turn: keyTurn(words.slice(5)),
+    dueInMs: optional(more.length === 1 ? (more[0] ?? "") : ""),
+    turn: keyTurn(more),
   };
 }
 
 /** Reads the words of Keyed.refusal in lua/keyed.lua. */
-export function limitReached([, state = "", index = "", , due = "", ...words]: readonly string[]): LimitReached {
+export function limitReached([, state = "", index = "", , dueIn = "", ...words]: readonly string[]): LimitReached {
   const [limit, waiting, running] = words.slice(3).map(Number);
   const isWaiting = stateOf(state) === "waiting";
   return {
@@ -227,7 +233,7 @@ export function limitReached([, state = "", index = "", , due = "", ...words]: r
     first: {
       state: isWaiting ? "waiting" : "scheduled",
       index: optional(index),
-      dueMs: optional(due),
+      dueInMs: optional(dueIn),
       turn: isWaiting ? keyTurn(words) : null,
     },
   };

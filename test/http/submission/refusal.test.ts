@@ -96,7 +96,7 @@ describe("the refusal of a submission", () => {
 /** Of three tasks that wait, the first is the second in line. */
 const REACHED: LimitReached = {
   ...{ limit: 3, waiting: 3, running: 1 },
-  first: { state: "waiting", index: 1, dueMs: null, turn: null },
+  first: { state: "waiting", index: 1, dueInMs: null, turn: null },
 };
 
 describe("the refusal of one task more of a caller", () => {

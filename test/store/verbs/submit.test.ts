@@ -136,15 +136,14 @@ describe("submissions in one call", () => {
     await submit(together, [limited("b")]);
     expect(await reached(limited("c"))).to.deep.equal({
       ...{ limit: 1, waiting: 1, running: 1 },
-      first: { state: "waiting", index: 0, dueMs: null, turn: { before: 0, ends: 1, limit: 1 } },
+      first: { state: "waiting", index: 0, dueInMs: null, turn: { before: 0, ends: 1, limit: 1 } },
     });
     await together.engine.tasks.cancel("b", "jobs");
     await submit(together, [limited("d", { delayMs: 60_000 })]);
-    const due = Number(await together.redis.zscore(together.key("scheduled"), "d"));
-    expect(await reached(limited("e"))).to.deep.equal({
-      ...{ limit: 1, waiting: 1, running: 1 },
-      first: { state: "scheduled", index: null, dueMs: due, turn: null },
-    });
+    const { first, ...counts } = (await reached(limited("e"))) ?? {};
+    expect(counts).to.deep.equal({ limit: 1, waiting: 1, running: 1 });
+    expect(first).to.include({ state: "scheduled", index: null, turn: null });
+    expect(first?.dueInMs).to.be.within(30_000, 60_000);
   });
 
   it("are stored with the process that waits for their end, whatever else they ask for", async () => {

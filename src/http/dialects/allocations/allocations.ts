@@ -106,7 +106,7 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
 }
 
 async function readSubmission(ctx: Context, api: Api, id: string, queue: string): Promise<Submission> {
-  const options = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
+  const options = readSubmitOptions(searchOf(ctx), ctx.headers);
   if (options.dryRun) throw wrongParameter("dryRun", "not supported for allocated ids");
   const handler = inputHandlerOf(api, queue);
   const checked = await readInput(ctx.req, handler, api.maxBodyBytes);

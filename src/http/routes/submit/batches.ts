@@ -80,7 +80,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const envelopes = take(PARAMETERS.envelope);
   const grouped = { group: take(PARAMETERS.group), staysOpen: take(PARAMETERS.open) };
   if (grouped.staysOpen && grouped.group === null) throw wrongParameter("open", "expected only with group");
-  const given = readSubmitOptions(search, ctx.headers, Date.now());
+  const given = readSubmitOptions(search, ctx.headers);
   if (given.dryRun) throw wrongParameter("dryRun", "not supported for batches");
   checkType(ctx, handler);
   checkLength(ctx);

@@ -68,7 +68,7 @@ function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?:
 }
 
 /** The options of a request. @throws ProblemError invalid-parameter */
-export const optionsOf = (ctx: Context): SubmitOptions => readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
+export const optionsOf = (ctx: Context): SubmitOptions => readSubmitOptions(searchOf(ctx), ctx.headers);
 
 /** The events of tasks, if the caller prefers those of this one as the answer. */
 function eventsFor(ctx: Context, { options }: Submission, live: LiveTasks): LiveTasks | undefined {
@@ -238,16 +238,11 @@ function replyPendingTask(
 /** Answers where the task would be; a scheduled task has no place in line before it is due. */
 function replyDryRun(
   ctx: Context,
-  { queue, options: { delayMs } }: Submission,
-  { index, snapshot }: SubmissionVerdict,
+  { queue }: Submission,
+  { state, index, dueInMs, snapshot }: SubmissionVerdict,
 ): void {
-  const nowMs = Date.now();
-  const task =
-    delayMs > 0
-      ? ({ state: "scheduled", index: null, dueMs: nowMs + delayMs } as const)
-      : ({ state: "waiting", index } as const);
   ctx.set("Cache-Control", "no-store");
-  ctx.body = { queue, index: task.index, eta: estimate(snapshot, task, nowMs) };
+  ctx.body = { queue, index, eta: estimate(snapshot, { state: state ?? "waiting", index, dueMs: dueInMs }, 0) };
 }
 
 /** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */

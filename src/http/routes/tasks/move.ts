@@ -3,12 +3,13 @@ import { ProblemError } from "../../../errors.ts";
 import type { Move, MoveVerdict } from "../../../store/verbs/scripts.ts";
 import { type MoveBody, moveBody } from "../../../wire/move.ts";
 import { wrongParameter } from "../../../wire/parameter.ts";
-import { msUntil } from "../../../wire/submit-options.ts";
+import { msOf } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-log.ts";
 import { readJson } from "../../input/body.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import type { Endpoints } from "../../routes.ts";
+import { FAR } from "../../submission/refusal.ts";
 import { accessOf, mayEnd } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
@@ -24,6 +25,7 @@ const REFUSALS: Readonly<Partial<Record<MoveVerdict, string>>> = {
   ordered:
     "a fair or keyed line, or one with a limit, has an order of its own, in which only the priority can be changed",
   late: "expected a time before the deadline of the task",
+  far: FAR,
 };
 
 async function move(ctx: Context, api: Api, id: string): Promise<void> {
@@ -58,6 +60,9 @@ async function checkRights(
 }
 
 function moveOf({ priority, place, delay, notBefore }: MoveBody): Move {
-  const delayMs = delay === undefined ? notBefore && msUntil(notBefore, Date.now()) : Math.round(delay * 1000);
-  return { priority, place, ...(typeof delayMs === "number" && { delayMs }) };
+  return {
+    ...{ priority, place },
+    delayMs: delay === undefined ? undefined : Math.round(delay * 1000),
+    notBeforeMs: notBefore === undefined ? undefined : msOf(notBefore),
+  };
 }

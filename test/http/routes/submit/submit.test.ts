@@ -1,7 +1,11 @@
 import { expect } from "chai";
+import { LONGEST_DELAY_S } from "../../../../src/task.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
+const HOUR_MS = 3_600_000;
+const YEAR_MS = LONGEST_DELAY_S * 1000;
+const realNow = Date.now;
 const ASYNC = { Prefer: "respond-async" };
 
 describe("submitting over HTTP", () => {
@@ -130,6 +134,45 @@ describe("submitting over HTTP", () => {
     const at = new Date(Date.now() + 7_200_000).toISOString();
     const later = await server.send(`/v1/requests?notBefore=${at}`, sent);
     expect(later.json.eta.seconds).to.be.within(7190, 7200);
+  });
+
+  for (const wrongMs of [-HOUR_MS, HOUR_MS]) {
+    it(`compares times with the clock of Redis, not with its own, which is wrong by ${wrongMs / 60_000} min`, async () => {
+      const at = (ms: number) => new Date(realNow() + ms).toISOString();
+      const submit = (query: string) =>
+        server.send(`/v1/requests?${query}`, { method: "POST", headers: ASYNC, body: 1 });
+      Date.now = () => realNow() + wrongMs;
+      try {
+        const later = at(HOUR_MS / 2);
+        const answer = await submit(`notBefore=${later}&deadline=${HOUR_MS / 1000}`);
+        expect(answer.json).to.include({ state: "scheduled" });
+        expect(answer.json.eta.seconds).to.be.within(HOUR_MS / 2000 - 10, HOUR_MS / 2000);
+        const monitor = (await server.send(`/v1/requests/${answer.json.id}/status`)).json;
+        expect(monitor.eta.seconds).to.be.within(HOUR_MS / 2000 - 10, HOUR_MS / 2000);
+        const dry = await submit(`notBefore=${later}&dryRun=true`);
+        expect(dry.json.index).to.equal(null);
+        expect(dry.json.eta.seconds).to.be.within(HOUR_MS / 2000 - 10, HOUR_MS / 2000);
+        const moved = await server.send(`/v1/requests/${answer.json.id}`, {
+          ...{ method: "PATCH", body: { notBefore: at(HOUR_MS / 4) } },
+        });
+        expect(moved.json.eta.seconds).to.be.within(HOUR_MS / 4000 - 10, HOUR_MS / 4000);
+        const refused = await submit(`notBefore=${later}&deadline=${HOUR_MS / 2000 - 60}`);
+        expect([refused.status, refused.json.parameter]).to.deep.equal([400, "deadline"]);
+        expect((await submit(`notBefore=${at(-1000)}`)).json.state).to.equal("waiting");
+        expect((await submit(`notBefore=${at(YEAR_MS - 60_000)}`)).json.state).to.equal("scheduled");
+        const far = await submit(`notBefore=${at(YEAR_MS + 60_000)}`);
+        expect([far.status, far.json.parameter]).to.deep.equal([400, "notBefore"]);
+      } finally {
+        Date.now = realNow;
+      }
+    });
+  }
+
+  it("refuses a deadline that passes before the task is due", async () => {
+    for (const query of ["deadline=5&delay=5", "delay=9&deadline=8.5"]) {
+      const { status, json } = await server.send(`/v1/requests?${query}`, { method: "POST", headers: ASYNC, body: 1 });
+      expect([status, json.type, json.parameter]).to.deep.equal([400, "/problems/invalid-parameter", "deadline"]);
+    }
   });
 
   it("reports with dryRun what place a task would get, and stores nothing", async () => {
