@@ -21,7 +21,7 @@ import type { Homes } from "./partitions/homes.ts";
 import type { Inspection, InspectOptions, Inspector } from "./reading/inspect.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
 import { move } from "./submission/move.ts";
-import type { Submission } from "./submission/submission.ts";
+import type { Original, Submission } from "./submission/submission.ts";
 import type { SubmissionVerdict, Submitter } from "./submission/submit.ts";
 import { update } from "./submission/update.ts";
 import type { Notices } from "./watching/notices.ts";
@@ -90,9 +90,9 @@ export class Tasks {
   }
 
   /** Notes that the input of a task was submitted again. @throws ProblemError store-unavailable */
-  async noteAgain(id: string, again: string): Promise<void> {
+  async noteAgain({ id, createdMs }: Original, again: string): Promise<void> {
     const { scripts, keys, homes } = this.#parts;
-    const note = (partition: number) => scripts.again(keys.tag(partition), { id, again });
+    const note = (partition: number) => scripts.again(keys.tag(partition), { id, createdMs, again });
     await homes.at(id, note, (verdict) => verdict === "unknown");
   }
 

@@ -63,10 +63,7 @@ export const TASK_FIELDS = {
     'bytes of what its handler has written; then, of the last calls of output.lua, newest first, "call=values stored"',
   ],
   restarts: ["J", "how often it was taken back after it had started; default 0"],
-  undoing: [
-    "Y",
-    "of a dead task, the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence",
-  ],
+  undoing: ["Y", "the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence"],
   deadline: ["D", "deadline, ms"],
   presenceMs: ["Q", "after how long without a look it is canceled, ms; until when that is: its score in deadlines"],
   cancel: [

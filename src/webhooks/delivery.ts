@@ -93,9 +93,11 @@ async function eventOf(parts: DeliveryParts, end: StoredTaskEnd, task: TaskConte
   const seen = await parts.look(end.id);
   const state = outcomeOf(end);
   const endedMs = task.submittedAt.getTime();
-  const other = seen?.state === state ? parts.otherBody?.(seen) : undefined;
-  const body = other ?? eventBody({ id: end.id, state }, endedMs, seen, parts.describe);
-  if (seen?.state === state && seen.finishedMs === endedMs && !seen.expired) {
+  // A dead task may have been run again since, and a later task may have its id.
+  const isSame = seen?.state === state && seen.finishedMs === endedMs;
+  const other = isSame ? parts.otherBody?.(seen) : undefined;
+  const body = other ?? eventBody({ id: end.id, state }, endedMs, isSame ? seen : null, parts.describe);
+  if (isSame && !seen.expired) {
     return { body, lastsMs: (seen.expiresMs ?? Number.POSITIVE_INFINITY) - seen.nowMs };
   }
   return { body: await task.step(KEPT, () => body), lastsMs: undefined };

@@ -128,10 +128,11 @@ describe("an attempt to deliver an event", () => {
     const parts = { otherBody: ({ id }: Inspection) => JSON.stringify({ other: id }) };
     await attempt({ parts });
     await attempt({ parts, seen: { ...SEEN, state: "running" } });
+    await attempt({ parts, seen: { ...SEEN, finishedMs: (SEEN.finishedMs ?? 0) + 1 } });
     await attempt({ parts, seen: null });
     await attempt({ parts: { otherBody: () => undefined } });
     expect(receiver.received.map(({ json }) => json.other ?? json.type)).to.deep.equal([
-      ...["a", "task.succeeded", "task.succeeded", "task.succeeded"],
+      ...["a", "task.succeeded", "task.succeeded", "task.succeeded", "task.succeeded"],
     ]);
   });
 

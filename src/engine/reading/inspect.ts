@@ -217,6 +217,7 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
     held: row.held,
     original: row.original,
     again: row.again,
+    group: row.group,
     expired: terminal && !row.deleted && row.expiresMs !== null && row.expiresMs <= nowMs,
     deleted: row.deleted,
     errorCode: row.errorCode,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { INLINE_BYTES } from "../../store/fields.ts";
-import type { SubmitItem } from "../../store/verbs/scripts.ts";
+import type { SubmitItem, TaskRow } from "../../store/verbs/scripts.ts";
 import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submit-options.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import type { QueueSettings } from "../settings.ts";
@@ -21,12 +21,15 @@ export interface Submission {
   /** Its key in a keyed line, or for the `limit` of its handler; null for none; undefined in any other line. */
   readonly key?: string | null | undefined;
   /** The task whose input is submitted again. */
-  readonly original?: string | undefined;
+  readonly original?: Original | undefined;
   /** The trace context of the submitter: traceparent, then perhaps a space and tracestate. */
   readonly trace?: string | undefined;
   /** The group that it joins, which is open, and the line of its batch. */
   readonly member?: { readonly group: string; readonly line: number } | undefined;
 }
+
+/** A task whose input is submitted again. */
+export type Original = Pick<TaskRow, "createdMs"> & Pick<SubmitItem, "id">;
 
 /** A share of a fair line. */
 export interface Share {
@@ -67,7 +70,7 @@ export function itemOf(
     // All members of a group are in one partition.
     limit: s.member ? settings.maxWaiting : Math.ceil(settings.maxWaiting / partitions),
     undo: settings.undo,
-    original: s.original,
+    original: s.original?.id,
     group: s.member?.group,
     line: s.member && String(s.member.line),
     listener,

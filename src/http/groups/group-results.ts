@@ -66,10 +66,13 @@ function isOver(seen: GroupInspection | null, sent: number): boolean {
 }
 
 /** The line of a member; "" for one that has not ended. */
-async function lineOf({ ctx, api }: ResultsParts, member: Member | null): Promise<string> {
+async function lineOf({ ctx, api, group }: ResultsParts, member: Member | null): Promise<string> {
   if (!member || !isOutcome(member.state)) return "";
   const { id, line } = member;
-  const seen = await api.engine.tasks.inspect(id, { result: true, inPieces: true });
+  // Once its record has expired, its id may be used again, also by another caller.
+  const isMember = (seen: Inspection) => seen.group === group.id && seen.caller === group.caller;
+  const read = await api.engine.tasks.inspect(id, { result: true, inPieces: true, allowed: isMember });
+  const seen = read && isMember(read) ? read : null;
   if (seen && !isOutcome(seen.state)) return "";
   const document = seen ? endOf(ctx, line, seen) : goneOf(member);
   const { result } = seen ?? {};

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Submission } from "../../engine/submission/submission.ts";
+import type { Original, Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Api } from "../api.ts";
@@ -22,11 +22,14 @@ async function noted(
   sent: Promise<SubmissionVerdict>,
   { engine, log }: Api,
   id: string,
-  original: string,
+  original: Original,
 ): Promise<SubmissionVerdict> {
   const verdict = await sent;
   const failed = (error: unknown) =>
-    log.warn({ original, err: error }, "submission: could not note in the original task which task repeats it");
+    log.warn(
+      { original: original.id, err: error },
+      "submission: could not note in the original task which task repeats it",
+    );
   if (verdict.verdict === "new") await engine.tasks.noteAgain(original, id).catch(failed);
   return verdict;
 }

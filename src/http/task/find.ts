@@ -45,12 +45,19 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
       extensions: { id, queue, state, finishedAt: timestamp(finishedMs) },
     });
   }
-  return seen.state === "failed" ? ((await api.engine.tasks.inspect(id, WITH_PROBLEM)) ?? seen) : seen;
+  return seen.state === "failed" ? await withProblem(api, seen) : seen;
 }
 
 /** The same for a task that has ended, with its result or problem, if short enough for its last event. */
 export async function observeEnd(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const seen = await observe(ctx, api, id);
   if (seen.state !== "succeeded" || seen.expired) return seen;
-  return (await api.engine.tasks.inspect(id, WITH_PROBLEM)) ?? seen;
+  return await withProblem(api, seen);
+}
+
+/** Reads a task again, with its result or problem. */
+async function withProblem({ engine }: Api, seen: Inspection): Promise<Inspection> {
+  const read = await engine.tasks.inspect(seen.id, WITH_PROBLEM);
+  // A later task may have got the id.
+  return read && read.createdMs === seen.createdMs ? read : seen;
 }

@@ -24,14 +24,14 @@ function Follow.tell_group_webhook(call, group, state, url)
   enqueue(call, group .. ':webhook:group:' .. call.now_text, C.webhookQueue, { F.input, input })
 end
 
--- The task that undoes the work of another. called: see the field Y in fields.ts.
+-- The task that undoes the work of another. called: see F.undoing.
 function Follow.undo_id(id, queue, called, fence)
   local undo = id .. ':undo:' .. queue
   return called == '2' and undo .. ':' .. fence or undo
 end
 
--- Queues the undo of a task's work: its steps move to the undoing task, its input is copied there. Returns the form of that task's id: see
--- the field Y in fields.ts.
+-- Queues the undo of a task's work: its steps move to the undoing task, its input is copied there. The record then has the form of that
+-- task's id: see F.undoing.
 function Follow.undo_work(call, id)
   local key = K.task(call, id)
   local queue, digest, run = unpack(redis.call('HMGET', key, F.queue, F.digest, F.run))
@@ -63,7 +63,7 @@ function Follow.undo_work(call, id)
     local input = Input.inline(key) or redis.call('GET', K.input(call, id))
     if input then Input.store(call, undo, K.task(call, undo), input) end
   end
-  return called
+  redis.call('HSET', key, F.undoing, called)
 end
 
 return Follow

@@ -117,8 +117,10 @@ function Group.agrees(call, heal, group, id)
   local stored, stored_place = redis.call('ZSCORE', states, id), redis.call('ZSCORE', line, id)
   local score, place = stand(call, group, id)
   if not stored then
-    local queue, finished, expires = unpack(redis.call('HMGET', K.group(call, group), G.queue, G.finished, G.expires))
-    if not queue or not score or (finished and tonumber(expires) <= call.now) then return true end
+    local owner, finished, expires = unpack(redis.call('HMGET', K.group(call, group), G.caller, G.finished, G.expires))
+    -- Its group has gone, and another caller's may have the id.
+    if not score or owner ~= (redis.call('HGET', K.task(call, id), F.caller) or '') then return true end
+    if finished and tonumber(expires) <= call.now then return true end
     if heal then
       redis.call('ZADD', states, whole(score), id)
       Group.note(call, group, id)

@@ -42,7 +42,7 @@ local function inspect(call, args, at, seen)
   if extra or state == S.failed then
     local t = redis.call(
       'HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.deleted, F.errorCode, F.revision, F.progress, F.caller,
-      F.result, F.deadline, F.key, F.original, F.again, F.presenceMs
+      F.result, F.deadline, F.key, F.original, F.again, F.presenceMs, F.group
     )
     expires, cancel, deleted, first = t[2], t[4], t[5], t[10]
     local deadline, of_key, presence = t[11] or '', t[12], t[15]
@@ -51,7 +51,7 @@ local function inspect(call, args, at, seen)
     -- It has an entry until it ends.
     local present = presence and redis.call('ZSCORE', K.deadlines(call, queue), id) or ''
     facts = ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. deadline .. ' ' .. held
-    facts = facts .. ' ' .. (t[13] or '') .. ' ' .. (t[14] or '') .. ' ' .. (presence or '') .. ' ' .. present
+    facts = facts .. ' ' .. (t[13] or '') .. ' ' .. (t[14] or '') .. ' ' .. (presence or '') .. ' ' .. present .. ' ' .. (t[16] or '')
     if of_key and index ~= '' and state == S.waiting and Keyed.limit(call, queue) then
       facts = facts .. ' ' .. Keyed.turn(call, queue, id, of_key, redis.call('ZSCORE', K.waiting(call, queue), id))
     end

@@ -66,7 +66,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
   redis.call('PEXPIRE', K.steps(call, id), stay.keep)
   if output then keep_output(call, id, S.failed, stay) end
   -- Until the undo has begun, a retry of the task takes it back: see dead.lua.
-  if undo then redis.call('HSET', key, F.undoing, Follow.undo_work(call, id)) end
+  if undo then Follow.undo_work(call, id) end
   if webhook then Follow.tell_webhook(call, id, S.failed, webhook) end
   if group then Group.note(call, group, id) end
   redis.call('ZADD', dead, call.now_text, id)

@@ -3,11 +3,12 @@ import { text } from "./reply.ts";
 
 interface Repetition {
   readonly id: string;
+  readonly createdMs: number;
   /** The task that was submitted with its input. */
   readonly again: string;
 }
 
-const REPETITION = names<Repetition>("id", "again");
+const REPETITION = names<Repetition>("id", "createdMs", "again");
 
 /** Notes which task was submitted with the input of another. */
 export const again = verb(

@@ -3,13 +3,10 @@
 local ARGS, ANSWER, STEP = Layout.details.args, Layout.details.answer, Layout.details.step
 
 -- The id of the task that undoes the work of another; "" if there is none.
-local function find_undo(call, id, queue, run)
-  local fence = string.match(run or '', '^%d+') or ''
-  for _, called in ipairs({ '2', '1' }) do
-    local undo = Follow.undo_id(id, queue, called, fence)
-    if redis.call('EXISTS', K.task(call, undo)) == 1 then return undo end
-  end
-  return ''
+local function find_undo(call, id, queue, undoing, run)
+  if not undoing then return '' end
+  local undo = Follow.undo_id(id, queue, undoing, (Run.parts(run)))
+  return redis.call('EXISTS', K.task(call, undo)) == 1 and undo or ''
 end
 
 -- How many steps there are, and some of them.
@@ -28,12 +25,12 @@ end
 register('details', { 'no-writes' }, function(keys, args)
   local call, id, bytes = Call.untimed(keys), args[ARGS.id], tonumber(args[ARGS.bytes])
   local key = K.task(call, id)
-  local queue, past, run, priority, media, query, of_key, share, webhook, undoable, input = unpack(redis.call(
-    'HMGET', key, F.queue, F.past, F.run, F.priority, F.mediaType, F.query, F.key, F.share, F.webhook, F.undo, F.input
+  local queue, past, run, priority, media, query, of_key, share, webhook, undoing, input = unpack(redis.call(
+    'HMGET', key, F.queue, F.past, F.run, F.priority, F.mediaType, F.query, F.key, F.share, F.webhook, F.undoing, F.input
   ))
   if not queue then return '' end
 
-  local undo = undoable and find_undo(call, id, queue, run) or ''
+  local undo = find_undo(call, id, queue, undoing, run)
   -- The steps have moved to the task that undoes them.
   local of = redis.call('EXISTS', K.steps(call, id)) == 0 and undo ~= '' and undo or id
   local length, steps = read_steps(K.steps(call, of), tonumber(args[ARGS.steps]), tonumber(args[ARGS.stepBytes]))

@@ -44,6 +44,8 @@ export interface TaskRow {
   readonly original: string | null;
   /** The last task that was submitted with its input. */
   readonly again: string | null;
+  /** The group of which it is a member. */
+  readonly group: string | null;
   /** Of a waiting task in a keyed line. */
   readonly turn: KeyTurn | null;
   /** If requested and short. */
@@ -87,6 +89,7 @@ const FACTS = [
     "again",
     "presence",
     "presentUntil",
+    "group",
   ] as const),
 ] as const;
 const LAYOUT = { item: ITEM, answer: ANSWER, task: TASK };
@@ -165,6 +168,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
     held: text(of.held) === "1",
     original: text(of.original) || null,
     again: text(of.again) || null,
+    group: text(of.group) || null,
     turn: keyTurn(words.slice(FACTS.length)),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
     resultBytes: typeof result === "number" ? result : 0,

@@ -19,7 +19,7 @@ const ROW: TaskRow = {
   ...{ queue: "jobs", state: "waiting", createdMs: 1, allowed: [], revision: 0, attempts: 0, startedMs: null, lost: 0 },
   ...{ finishedMs: null, expiresMs: null, cancelRequested: false, deleted: false, errorCode: null, progress: null },
   ...{ caller: "", index: 4, score: "7", dueMs: null, deadlineMs: null, presenceMs: null, presentUntilMs: null },
-  ...{ held: false, original: null, again: null, turn: null, result: null, resultBytes: 0, errors: [] },
+  ...{ held: false, original: null, again: null, group: null, turn: null, result: null, resultBytes: 0, errors: [] },
 };
 const ended = (given: Partial<TaskRow> = {}): TaskRow => ({
   ...{ ...ROW, state: "succeeded", index: null, score: "", finishedMs: NOW - 10, expiresMs: NOW + 10 },

@@ -60,7 +60,10 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "again", when: "of a waiting task" },
     given: (scene) => scene.waiting(),
-    call: ({ scripts, tag }) => scripts.again(tag, { id: "a", again: "b" }),
+    call: async ({ scripts, tag }) => {
+      const { tasks } = await scripts.inspect(tag, [{ id: "a", result: false }]);
+      return await scripts.again(tag, { id: "a", createdMs: tasks[0]?.createdMs ?? 0, again: "b" });
+    },
     replies: ["noted", "noted"],
   },
   {

@@ -16,6 +16,8 @@ const request = (current?: string) =>
     },
   }) as unknown as Context;
 
+const ORIGINAL = { id: "o", createdMs: 1 };
+
 describe("a submission that is sent", () => {
   /** Sends one; returns what comes of it. */
   const sent = async (
@@ -52,12 +54,12 @@ describe("a submission that is sent", () => {
   });
 
   it("is noted in the task that it repeats, if it is new", async () => {
-    expect((await sent(request(), { original: "o" })).noted).to.deep.equal([["o", "a"]]);
-    expect((await sent(request(), { original: "o", verdict: "replay" })).noted).to.deep.equal([]);
+    expect((await sent(request(), { original: ORIGINAL })).noted).to.deep.equal([[ORIGINAL, "a"]]);
+    expect((await sent(request(), { original: ORIGINAL, verdict: "replay" })).noted).to.deep.equal([]);
   });
 
   it("is stored although that cannot be noted, which is logged", async () => {
-    const { answer, messages } = await sent(request(), { original: "o", fails: true });
+    const { answer, messages } = await sent(request(), { original: ORIGINAL, fails: true });
     expect(answer).to.deep.equal({ verdict: "new" });
     expect(messages).to.have.length(1);
   });

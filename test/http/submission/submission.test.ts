@@ -12,7 +12,13 @@ describe("the submission of a request", () => {
   const ctx = { ip: "192.0.2.7", state: { access: { ...openAccess(), caller: "ann" } } } as unknown as Context;
   const api = { log: createLog("silent") } as Api;
   const checked = { input: '{"n":1}', mediaType: "application/json", value: { n: 1 } };
-  const given = { id: "a", identity: "i", trace: "t", original: "o", member: { group: "g", line: 2 } };
+  const given = {
+    id: "a",
+    identity: "i",
+    trace: "t",
+    original: { id: "o", createdMs: 1 },
+    member: { group: "g", line: 2 },
+  };
   const assemble = (handler: object, options: Partial<SubmitOptions> = {}) =>
     assembleSubmission(ctx, api, {
       ...given,

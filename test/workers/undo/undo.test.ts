@@ -3,9 +3,10 @@ import { defineHandler, type Handler, type HandlerOptions } from "../../../src/h
 import { giveUp } from "../../../src/handler/intents.ts";
 import type { UndoAllContext } from "../../../src/handler/undos.ts";
 import { deferred } from "../../helpers/deferred.ts";
-import { TASK } from "../../helpers/store/stored.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 import { firing, openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 import { eventually } from "../../shared/eventually.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 describe("undoing", () => {
   let shop: Workshop;
@@ -302,5 +303,25 @@ describe("undoing", () => {
     const id = await submit();
     expect(await shop.engine.tasks.cancel(id, "jobs")).to.equal("canceled");
     expect(await shop.engine.tasks.inspect(`${id}:undo:jobs`, { result: false })).to.equal(null);
+  });
+
+  it("is not shown as that of a later task with the same id", async () => {
+    await open({
+      run: async (_, task) => {
+        await task.step("secret", noting("secret"));
+        throw giveUp({ status: 409, title: "no" });
+      },
+      undo: { secret: () => note("undone") },
+    });
+    await shop.worker();
+    const id = await submit();
+    await undone(id);
+    const { engine } = shop;
+    const redis = await shop.redis();
+    expect((await engine.tasks.details(id))?.undo).to.equal(`${id}:undo:jobs`);
+    await redis.del(storedKey(engine.keys.tag(0), "task", id));
+    await engine.queues.pause("jobs", true);
+    await engine.tasks.submit(submissionOf(id, "jobs", "1", { caller: "bob" }), engine.queues.settings("jobs"));
+    expect(await engine.tasks.details(id)).to.deep.include({ undo: "", steps: [], stepCount: 0 });
   });
 });

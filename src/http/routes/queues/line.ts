@@ -91,7 +91,9 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
   if (name === "finished" && task?.state === "failed") task = await engine.tasks.inspect(entry.id, WITH_PROBLEM);
   const states: readonly State[] = LISTS[name];
   if (!task || !states.includes(task.state)) return [];
-  if (name === "finished" && (task.deleted || task.finishedMs !== Number(entry.score))) return [];
+  // A later task may have got the id of one that has ended.
+  if ((name === "finished" || name === "dead") && task.finishedMs !== Number(entry.score)) return [];
+  if (name === "finished" && task.deleted) return [];
   return [
     {
       ...documentOf(ctx, api, task),

@@ -35,7 +35,7 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
   const { checked, options } = isEmpty(ctx.req)
     ? await repeated(api, original, handler, given)
     : { checked: await readInput(ctx.req, handler, api.maxBodyBytes), options: given };
-  const parts = { id, handler, options: await withWebhook(api, options, id), checked, original };
+  const parts = { id, handler, options: await withWebhook(api, options, id), checked, original: task };
   responseOf(ctx).addHeader("Link", `<${paths.result(original, signatureOf(ctx, task))}>; rel="original"`);
   await postAndAnswer(ctx, api, live, assembleSubmission(ctx, api, parts));
 }

@@ -1,9 +1,13 @@
 import { expect } from "chai";
+import { Keys } from "../../../../src/store/keys.ts";
+import { connectOnce } from "../../../../src/store/servers/probe.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { openBatch, verdictsOf } from "../../../helpers/http/batch.ts";
 import { readEvents } from "../../../helpers/http/events.ts";
 import { type Answer, type Sent, startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { storeUrl } from "../../../helpers/store/run-store.ts";
+import { storedKey } from "../../../helpers/store/stored.ts";
 import { eventually } from "../../../shared/eventually.ts";
 
 const NDJSON = { "Content-Type": "application/x-ndjson" };
@@ -268,8 +272,12 @@ describe("a group and its callers", () => {
   });
   after(() => server.stop());
   type Name = Parameters<typeof keys.as>[0];
-  const batch = (name: Name, search: string) =>
-    server.send(`/v1/queues/default/batches${search}`, { method: "POST", headers: keys.as(name, NDJSON), body: "1\n" });
+  const batch = (name: Name, search: string, id?: string) =>
+    server.send(`/v1/queues/default/batches${search}${id === undefined ? "" : "&envelope=true"}`, {
+      method: "POST",
+      headers: keys.as(name, NDJSON),
+      body: id === undefined ? "1\n" : JSON.stringify({ id, input: 1 }),
+    });
   const get = (name: Name, path: string) => server.send(path, { headers: keys.as(name) });
 
   it("is seen by its caller and readers, and ended by its caller and operators", async () => {
@@ -300,6 +308,27 @@ describe("a group and its callers", () => {
     expect((await server.send(results)).text).to.include('"line":0');
     expect((await server.send(`/v1/groups/anns${search}`)).status).to.equal(401);
     expect((await server.send(location, { method: "DELETE" })).status).to.equal(401);
+  });
+
+  it("shows nothing of another caller's task that has got the id of one of its members", async () => {
+    const location = String((await batch("ann", "?group=old&open=true", "again")).headers.location);
+    await eventually(async () => (await server.send(location)).json.succeeded === 1);
+    const redis = await connectOnce(storeUrl());
+    const { tags } = new Keys(server.prefix, 1);
+    await redis.del(storedKey(String(tags[0]), "task", "again")).finally(() => redis.disconnect());
+    const headers = keys.as("bob", { "X-Request-Id": "again" });
+    expect(
+      (await server.post("default", '"of bob"', { ...headers, "Content-Type": "application/json" })).status,
+    ).to.equal(200);
+    const { search } = new URL(location, server.url);
+    for (const read of [
+      () => get("ann", "/v1/groups/old/results"),
+      () => server.send(`/v1/groups/old/results${search}`),
+    ]) {
+      const { text } = await read();
+      expect(text).not.to.include("bob");
+      expect(verdictsOf(text)[0]).to.deep.include({ id: "again", state: "succeeded", status: 410 });
+    }
   });
 
   it("expires with the last of its results", async () => {
