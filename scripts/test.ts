@@ -51,7 +51,6 @@ const LONG = [
   "test/cli/init",
   "test/cli/hostile",
   "test/cli/terminal",
-  "test/cli/completion",
   "test/cli/doctor",
   "test/cli/keys",
   "test/cli/live-store",

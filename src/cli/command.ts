@@ -3,18 +3,12 @@ import { PaihaoError } from "../client/problem.ts";
 import { localUrl } from "../config/shell.ts";
 import { withAdvice } from "./advice.ts";
 import { EXIT, type ExitCode } from "./exit.ts";
-import { readFields } from "./fields.ts";
 import type { ServerOptions } from "./server.ts";
-import { printOnly, printProblem } from "./terminal/print.ts";
+import { printJson } from "./terminal/print.ts";
 
 /** The options of every command that talks to a server. */
 export interface ClientOptions extends ServerOptions {
   readonly json?: boolean;
-}
-
-/** The same, as the command line gives them. */
-interface GivenOptions extends ServerOptions {
-  readonly json?: true | readonly string[];
 }
 
 const URL_FLAGS = "--url <url>";
@@ -41,11 +35,7 @@ export function clientCommand(form: string, summary: string, examples: readonly 
   return command(form, summary, examples)
     .option(URL_FLAGS, `the server (PAIHAO_URL, else by HOST and PORT: ${localUrl()})`)
     .option(KEY_FLAGS, "an API key (PAIHAO_KEY)")
-    .addOption(
-      new Option("--json [fields]", "print JSON: one value, or one per line; only these fields, if given").argParser(
-        readFields,
-      ),
-    );
+    .option("--json", "print JSON: one value, or one per line");
 }
 
 /**
@@ -66,14 +56,12 @@ export function clientAction<Options extends ClientOptions, Args extends unknown
   run: (options: Options, ...args: Args) => Promise<ExitCode | undefined>,
 ): (this: Command) => Promise<void> {
   return async function (this: Command) {
-    const { json, ...others } = this.optsWithGlobals<Options & GivenOptions>();
-    const options = { ...others, ...(json !== undefined && { json: true }) } as Options;
-    if (Array.isArray(json)) printOnly(json);
+    const options = this.optsWithGlobals<Options>();
     try {
       process.exitCode = (await run(options, ...(this.processedArgs as Args))) ?? EXIT.done;
     } catch (error) {
       if (!(error instanceof PaihaoError)) throw error;
-      if (options.json) printProblem(error.problem);
+      if (options.json) printJson(error.problem);
       throw await withAdvice(error, options);
     }
   };

@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
-import { withFields } from "./fields.ts";
 import { createProgram } from "./program.ts";
 import { note } from "./terminal/print.ts";
 
@@ -19,8 +18,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 try {
   loadEnvironment(".env");
-  const program = createProgram();
-  await program.parseAsync(withFields(program, process.argv.slice(2)), { from: "user" });
+  await createProgram().parseAsync();
 } catch (error) {
   report(error);
 }

@@ -4,13 +4,10 @@ import { command, globalOptions, withExamples } from "./command.ts";
 import { againCommand } from "./commands/again.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { cancelCommand } from "./commands/cancel.ts";
-import { completeCommand, completionCommand } from "./commands/completion.ts";
 import { deadCommand } from "./commands/dead.ts";
-import { doctorCommand } from "./commands/doctor.ts";
 import { getCommand } from "./commands/get.ts";
 import { groupCommand } from "./commands/group.ts";
 import { historyCommand } from "./commands/history.ts";
-import { initCommand } from "./commands/init.ts";
 import { keysCommand } from "./commands/keys.ts";
 import { lsCommand } from "./commands/ls.ts";
 import { moveCommand } from "./commands/move.ts";
@@ -23,6 +20,8 @@ import { submitCommand } from "./commands/submit.ts";
 import { topCommand } from "./commands/top.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
+import { doctorCommand } from "./doctor/command.ts";
+import { initCommand } from "./init/command.ts";
 
 /**
  * All commands. Their files declare options and help; what needs the server or the store is imported when a command runs, so that
@@ -74,9 +73,5 @@ export function createProgram(): Command {
   program.commandsGroup("Queues:");
   for (const made of [queuesCommand(), lsCommand(), ...pauseCommands(), deadCommand(), topCommand()])
     program.addCommand(made);
-  program
-    .commandsGroup("Other:")
-    .addCommand(completionCommand())
-    .addCommand(completeCommand(program), { hidden: true });
   return withExamples(program, ["paihao start", `paihao submit default '{"seconds":3}' --watch`, "paihao doctor"]);
 }

@@ -8,7 +8,7 @@ import { messageOf } from "../errors.ts";
 import { isJsonType } from "../json-type.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import { ask, type NamedTask } from "./server.ts";
-import { note, plainLines, printData, printJson, printJsonText } from "./terminal/print.ts";
+import { note, plainLines, printData, printJson } from "./terminal/print.ts";
 
 const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
 
@@ -61,7 +61,7 @@ interface Showing {
 async function show(response: Response, { json, limit, name }: Showing): Promise<{ broken: unknown } | undefined> {
   const type = response.headers.get("Content-Type") ?? "";
   const isTerminal = process.stdout.isTTY;
-  if (json) printJsonText(asJson(type, Buffer.from(await response.arrayBuffer())));
+  if (json) printData(asJson(type, Buffer.from(await response.arrayBuffer())));
   else if (isTerminal && isJsonType(type)) printData(indented(await response.text()));
   else if (isTerminal && !TEXT_TYPE.test(type) && response.headers.get("Content-Length") !== "0" && response.body) {
     const length = response.headers.get("Content-Length");

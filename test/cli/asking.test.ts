@@ -14,21 +14,6 @@ describe("paihao, asked for one thing", function () {
   afterEach(() => server.stop());
   const paihao = (line: string) => runCli(line.split(" "), { env: { PAIHAO_URL: server.url } });
 
-  it("prints only the fields of --json, whether they come after the arguments, with commas, or after =", async () => {
-    const id = await server.enqueue("gated", closedGate().input, "?delay=3600");
-    const state = { stdout: '{"state":"scheduled"}\n', code: 0 };
-    expect(await paihao(`status ${id} --json state`)).to.include(state);
-    expect(await paihao(`status --json=state ${id}`)).to.include(state);
-    expect(JSON.parse((await paihao(`status ${id} --json`)).stdout)).to.include({ id, queue: "gated" });
-    expect(JSON.parse((await paihao(`status --json ${id}`)).stdout), "an argument").to.include({ id });
-    const queues = await paihao("queues --json name,rate.finished,nothing");
-    const gated = queues.stdout.split("\n").find((line) => line.includes('"gated"')) ?? "";
-    expect(JSON.parse(gated)).to.deep.equal({ name: "gated", "rate.finished": 0, nothing: null });
-    const unknown = await paihao("status nobody --json state");
-    expect(JSON.parse(unknown.stdout), "a problem whole").to.include({ type: "/problems/unknown", status: 404 });
-    expect(JSON.parse((await paihao("keys ls --json")).stdout), "a flag elsewhere").to.deep.equal([]);
-  });
-
   it("lists scheduled tasks, and prints with get --json the status of a task without a result", async () => {
     const id = await server.enqueue("gated", closedGate().input, "?delay=3600");
     expect((await paihao("ls gated --state scheduled")).stdout).to.match(

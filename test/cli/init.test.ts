@@ -63,62 +63,20 @@ describe("paihao init", () => {
     expect(readFileSync(path.join(dir, "again", packed)).equals(readFileSync(path.join(dir, packed)))).to.equal(true);
   });
 
-  it("adds what is missing to an existing README, .gitignore, settings and package.json, once confirmed", async () => {
+  it("keeps a README.md and .git, and refuses a folder that has anything else", async () => {
     put("README.md", "mine");
-    put("LICENSE", "mine");
-    put(".gitignore", "dist\n/node_modules");
-    put(".env", "PORT=8080");
-    put(
-      "package.json",
-      `{\n\t"name": "mine",\n\t"scripts": { "test": "mocha" },\n\t"dependencies": { "zod": "^4.0.0" }\n}\n`,
-    );
-    const before = filesIn(".").map((name) => [name, read(name)]);
-    const asked = await init(". --from ^0.1.0");
-    expect(asked.code, asked.printed).to.equal(2);
-    expect(asked.printed)
-      .to.contain("package.json gets scripts.start, scripts.test:tasks, dependencies.paihao")
-      .and.contain(".gitignore gets .paihao/")
-      .and.contain("add --yes");
-    expect(filesIn(".").map((name) => [name, read(name)])).to.deep.equal(before);
-
-    const { code, printed } = await init(". --from ^0.1.0 --yes");
+    mkdirSync(path.join(dir, ".git"));
+    const { code, printed } = await init(". --from ^0.1.0");
     expect(code, printed).to.equal(0);
-    expect([read("README.md"), read("LICENSE")]).to.deep.equal(["mine", "mine"]);
-    expect(read(".gitignore")).to.equal("dist\n/node_modules\n.paihao/\n");
-    expect(read(".env")).to.equal("PORT=8080\nHANDLERS=handlers\n");
-    expect(read("package.json")).to.match(/^\{\n\t"name"/);
-    const manifest = JSON.parse(read("package.json"));
-    expect(manifest.scripts).to.include({ test: "mocha", start: "paihao start" }).and.have.property("test:tasks");
-    expect(manifest.dependencies).to.include({ zod: "^4.0.0", paihao: "^0.1.0" });
-    // Its .ts files need not be ES modules.
-    expect(filesIn(".")).to.include.members(["handlers/greet.mts", "test/greet.test.mts"]);
-    expect(read("test/greet.test.mts")).to.contain("../handlers/greet.mts");
-    expect(printed).to.contain("npm run test:tasks").and.contain("README.md already exists");
-  });
-
-  it("uses the package that package.json already installs, unless that is a file outside", async () => {
-    put("package.json", '{"type":"module","devDependencies":{"paihao":"0.1.0"}}');
-    expect((await init(". --yes")).code).to.equal(0);
-    expect(JSON.parse(read("package.json")).dependencies).to.not.have.property("paihao");
-    mkdirSync(path.join(dir, "other"));
-    put("other/package.json", '{"type":"module","dependencies":{"paihao":"file:../paihao.tgz"}}');
-    expect((await init("other --yes")).code).to.equal(0);
-    expect(JSON.parse(read("other/package.json")).dependencies.paihao).to.match(/^file:vendor\//);
-    expect(dockerfileIn("other")).to.contain("COPY vendor");
-  });
-
-  it("writes nothing if its handler or test already exists, or package.json is invalid", async () => {
-    put("package.json", "[]");
-    const none = await init(". --yes");
-    expect(none.code).to.equal(6);
-    expect(none.printed).to.contain("is not a JSON object; nothing was written");
-    put("package.json", '{"type":"module"}');
-    mkdirSync(path.join(dir, "handlers"));
-    put("handlers/greet.ts", "");
-    const { code, printed } = await init(". --yes");
-    expect(code).to.equal(6);
-    expect(printed).to.contain(`${dir} already has handlers/greet.ts; nothing was written`);
-    expect(filesIn(".")).to.deep.equal(["handlers/greet.ts", "package.json"]);
+    expect(read("README.md")).to.equal("mine");
+    expect(filesIn(".")).to.deep.equal([...FILES].sort());
+    const before = FILES.map(read);
+    const again = await init(". --from ^0.2.0");
+    expect(again.code).to.equal(6);
+    expect(again.printed).to.contain(
+      `${dir} is not empty: it has .env, .gitignore, compose.yaml …; nothing was written`,
+    );
+    expect(FILES.map(read)).to.deep.equal(before);
   });
 
   it("says so if there is a file in place of the folder", async () => {

@@ -144,8 +144,7 @@ describe("compose.yaml", () => {
   });
 
   it("serves web pages under no name but localhost, against DNS rebinding; so do the projects of `paihao init`", () => {
-    const project =
-      projectFiles({ name: "x", paihao: "*", zod: "*", stripsTypes: true, extension: "ts" })["compose.yaml"] ?? "";
+    const project = projectFiles({ name: "x", paihao: "*", zod: "*", stripsTypes: true })["compose.yaml"] ?? "";
     for (const file of [compose, parse(project, { merge: true })]) {
       expect(file.services.api.environment.ALLOWED_HOSTS).to.equal("localhost");
       for (const { environment } of [file.services.api, file.services.worker]) {

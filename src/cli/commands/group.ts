@@ -8,7 +8,7 @@ import { CommandError, EXIT, wrongUsage } from "../exit.ts";
 import { waitFor } from "../interrupt.ts";
 import { ask, connectionTo } from "../server.ts";
 import { LiveLine } from "../terminal/live-line.ts";
-import { note, print, printJson, printJsonLine, printJsonText } from "../terminal/print.ts";
+import { note, print, printData, printJson, printJsonLine } from "../terminal/print.ts";
 import { barText } from "../terminal/progress.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
 import { canDraw } from "../terminal/size.ts";
@@ -110,7 +110,7 @@ async function* statesOf(connection: Connection, path: string, signal: AbortSign
 
 async function printResults(connection: Connection, path: string, signal: AbortSignal): Promise<void> {
   await connection.send(`${path}/results?follow=true`, { signal, maxBytes: Infinity }, async (response) => {
-    for await (const line of linesOf(response)) if (line !== "") printJsonText(line);
+    for await (const line of linesOf(response)) if (line !== "") printData(line);
   });
 }
 

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
 export function historyCommand(): Command {
   return clientCommand("history <task>", "show the attempts of a task, with their errors", [
     "paihao history report-7",
-    "paihao history greet-1 --json attempts,steps",
+    "paihao history greet-1 --json",
   ]).action(
     clientAction(async (options: ClientOptions, name: string) => {
       const task = taskAt(connectionTo(options), name);

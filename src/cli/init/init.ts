@@ -1,114 +1,77 @@
-import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "../../errors.ts";
 import { CommandError, EXIT } from "../exit.ts";
-import { confirm } from "../terminal/confirm.ts";
 import { note, print } from "../terminal/print.ts";
-import { installedAs, isModule, type Merge, mergeLines, mergeManifest, type Scripts, sameVariable } from "./merge.ts";
 import { runNpm } from "./npm.ts";
-import { packageSource, packInto, VENDOR } from "./package-source.ts";
-import { LINES, manifestNeeds, type ProjectOptions, projectFiles } from "./project.ts";
+import { packageSource, packInto } from "./package-source.ts";
+import { type ProjectOptions, projectFiles } from "./project.ts";
 
 interface InitOptions {
   readonly install: boolean;
   readonly from?: string;
-  readonly yes?: boolean;
 }
 
-/** Files of a project that a folder may already have: those stay as they are. */
-const KEPT = ["README.md", "tsconfig.json", "compose.yaml"];
-/** Files to which missing entries are added. */
-const MERGED = ["package.json", ...Object.keys(LINES)];
+/** What a folder may have already. */
+const ALLOWED = [".git", "README.md"];
 
 /**
- * Writes a project into a folder, which may have other files, and installs it. Prints the paths of the files.
- * @throws CommandError if a handler or test of its name exists, or the person does not want files to be changed (nothing is written then),
- * or if npm fails
+ * Writes a project into a new or empty folder, and installs it. Prints the paths of the files.
+ * @throws CommandError if the folder has anything but a README.md and .git (nothing is written then), or if npm fails
  */
-export async function init(dir: string, { install, from, yes = false }: InitOptions): Promise<void> {
+export async function init(dir: string, { install, from }: InitOptions): Promise<void> {
   const root = path.resolve(dir);
   const source = await packageSource(from);
-  const { typescript = false } = process.features as { readonly typescript?: string | false };
-  const there = await filesIn(root, MERGED);
-  const before = there["package.json"];
-  const known = before === undefined ? source.spec : (installedAs(before, "paihao") ?? source.spec);
-  const options: ProjectOptions = {
-    name: nameOf(root),
-    paihao: known ?? `file:${VENDOR}`,
-    zod: source.zod,
-    stripsTypes: typescript !== false,
-    extension: before === undefined || isModule(before) ? "ts" : "mts",
-  };
-  const names = Object.keys(projectFiles(options));
-  const kept = await existing(root, KEPT);
-  await refuseClashes(
-    root,
-    names.filter((name) => !KEPT.includes(name) && !MERGED.includes(name)),
-  );
-  const changes = Object.entries(merged(there, options).files).filter(([, { added }]) => added.length > 0);
-  const lines = changes.map(([name, { added }]) => `${path.join(dir, name)} gets ${added.join(", ")}`);
-  for (const line of lines) note(line);
-  if (
-    lines.length > 0 &&
-    !yes &&
-    !(await confirm("Add that to the existing files?", "existing files would be changed"))
-  ) {
-    throw new CommandError(EXIT.failed, "nothing was written");
+  const there = await namesIn(root);
+  const others = there.filter((name) => !ALLOWED.includes(name));
+  if (others.length > 0) {
+    throw new CommandError(
+      EXIT.refused,
+      `${root} is not empty: it has ${others.slice(0, 3).join(", ")}${others.length > 3 ? " …" : ""}; nothing was written. Choose a new folder`,
+    );
   }
-  const paihao = known ?? (await packInto(root, source));
-  const isOwn = known === undefined || known === source.spec;
-  note(`paihao is ${paihao}${isOwn ? `, from ${source.from}` : ", as package.json says"}`);
-  const { files, scripts } = merged(there, { ...options, paihao });
-  for (const [name, text] of Object.entries(projectFiles({ ...options, paihao }))) {
-    if (kept.includes(name)) {
+  const paihao = source.spec ?? (await packInto(root, source));
+  note(`paihao is ${paihao}, from ${source.from}`);
+  const { typescript = false } = process.features as { readonly typescript?: string | false };
+  const options: ProjectOptions = { name: nameOf(root), paihao, zod: source.zod, stripsTypes: typescript !== false };
+  for (const [name, text] of Object.entries(projectFiles(options))) {
+    if (there.includes(name)) {
       note(`${path.join(dir, name)} already exists, and stays as it is`);
       continue;
     }
-    const merge = files[name];
-    if (merge?.added.length === 0) continue;
-    await write(path.join(root, name), merge?.text ?? text, merge === undefined);
+    await write(path.join(root, name), text);
     print(path.join(dir, name));
   }
   if (install) await installIn(root);
-  sayHowToGoOn(root, dir, { install, scripts });
+  sayHowToGoOn(root, dir, install);
 }
 
-/** The existing files, with what is added to them. */
-function merged(
-  there: Readonly<Record<string, string>>,
-  options: ProjectOptions,
-): { files: Readonly<Record<string, Merge>>; scripts: Scripts } {
-  const files: Record<string, Merge> = {};
-  let scripts: Scripts = { start: "start", test: "test" };
-  for (const [name, text] of Object.entries(there)) {
-    if (name === "package.json") {
-      const manifest = mergeManifest(text, manifestNeeds(options));
-      files[name] = manifest;
-      scripts = manifest.scripts;
-    } else if (name === ".env") files[name] = mergeLines(text, LINES[name], sameVariable);
-    else if (name === ".gitignore") files[name] = mergeLines(text, LINES[name]);
+/** The names in a folder; none if it does not exist. @throws CommandError */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw new CommandError(EXIT.failed, `${folder} cannot be read: ${messageOf(error)}`, { cause: error });
   }
-  return { files, scripts };
 }
 
-/** @param isNew fails if the file exists: it may have appeared since the check */
-async function write(file: string, text: string, isNew: boolean): Promise<void> {
+/** Fails if the file exists: it may have appeared since the check. */
+async function write(file: string, text: string): Promise<void> {
   try {
     await mkdir(path.dirname(file), { recursive: true });
-    await writeFile(file, text, { flag: isNew ? "wx" : "w" });
+    await writeFile(file, text, { flag: "wx" });
   } catch (error) {
     throw new CommandError(EXIT.failed, `${file} cannot be written: ${messageOf(error)}`, { cause: error });
   }
 }
 
-function sayHowToGoOn(root: string, dir: string, { install, scripts }: { install: boolean; scripts: Scripts }): void {
+function sayHowToGoOn(root: string, dir: string, install: boolean): void {
   const into = root === process.cwd() ? "" : `cd ${quoted(dir)} && `;
-  const first = install ? "" : "npm install && ";
-  const run = (name: string) => (name.includes(":") ? `npm run ${name}` : `npm ${name}`);
   const submit = `npx paihao submit greet '{"name":"Ada"}' --watch`;
   note("");
-  note(`try:  ${into}${first}${run(scripts.start)}        then, in another terminal: ${into}${submit}`);
-  note(`test: ${into}${run(scripts.test)}`);
+  note(`try:  ${into}${install ? "" : "npm install && "}npm start        then, in another terminal: ${into}${submit}`);
+  note(`test: ${into}npm test`);
 }
 
 /** A word for a shell. */
@@ -125,43 +88,6 @@ function nameOf(root: string): string {
     .replace(/^[^a-z0-9]+/, "")
     .slice(0, 200);
   return name === "" || name === "paihao" || name === "node_modules" ? "my-tasks" : name;
-}
-
-async function refuseClashes(root: string, names: readonly string[]): Promise<void> {
-  const clashes = await existing(root, names);
-  if (clashes.length === 0) return;
-  throw new CommandError(
-    EXIT.refused,
-    `${root} already has ${clashes.join(", ")}; nothing was written. Choose another folder, or move them away`,
-  );
-}
-
-/** Which of these files exist. */
-async function existing(root: string, names: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const name of names) if ((await looked(path.join(root, name), lstat)) !== undefined) found.push(name);
-  return found;
-}
-
-/** The texts of those of these files that exist. */
-async function filesIn(root: string, names: readonly string[]): Promise<Record<string, string>> {
-  const texts: Record<string, string> = {};
-  for (const name of names) {
-    const text = await looked(path.join(root, name), (file) => readFile(file, "utf8"));
-    if (text !== undefined) texts[name] = text;
-  }
-  return texts;
-}
-
-/** What a check of a file finds; undefined if it does not exist. @throws CommandError */
-async function looked<T>(file: string, look: (file: string) => Promise<T>): Promise<T | undefined> {
-  try {
-    return await look(file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return undefined;
-    throw new CommandError(EXIT.failed, `${file} cannot be read: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 async function installIn(root: string): Promise<void> {

@@ -1,4 +1,3 @@
-import type { ManifestNeeds } from "./merge.ts";
 import { VENDOR } from "./package-source.ts";
 
 /** What the files of a new project depend on. */
@@ -9,48 +8,33 @@ export interface ProjectOptions {
   readonly zod: string;
   /** Whether the Node of this machine reads TypeScript by itself; otherwise the project has tsx. */
   readonly stripsTypes: boolean;
-  /** Of the handler and its test: `mts` if `ts` would not be an ES module. */
-  readonly extension: "ts" | "mts";
 }
-
-/** The lines that these files have at least. */
-export const LINES = { ".gitignore": ["node_modules/", ".paihao/"], ".env": ["HANDLERS=handlers"] } as const;
 
 /** The files of a new project, by their paths. */
 export function projectFiles(options: ProjectOptions): Readonly<Record<string, string>> {
-  const { extension, paihao } = options;
+  const { paihao } = options;
   return {
     "package.json": manifest(options),
-    [`handlers/greet.${extension}`]: HANDLER,
-    [`test/greet.test.${extension}`]: TEST.replace("greet.ts", `greet.${extension}`),
+    "handlers/greet.ts": HANDLER,
+    "test/greet.test.ts": TEST,
     ".env": ENV,
     "compose.yaml": paihao.startsWith(`file:${VENDOR}`)
       ? COMPOSE.replace(COPIED, `$&\n      COPY ${VENDOR} ./${VENDOR}`)
       : COMPOSE,
     "tsconfig.json": TSCONFIG,
-    ".gitignore": `${LINES[".gitignore"].join("\n")}\n`,
+    ".gitignore": "node_modules/\n.paihao/\n",
     "README.md": readme(options),
   };
 }
 
-/** What the package.json of a project has besides its name. */
-export function manifestNeeds({ paihao, zod, stripsTypes, extension }: ProjectOptions): ManifestNeeds {
-  return {
-    scripts: {
-      start: "paihao start",
-      test: stripsTypes ? "node --test" : `node --import tsx --test test/*.test.${extension}`,
-    },
-    dependencies: { paihao, ...(stripsTypes ? {} : { tsx: "^4.19.0" }), zod },
-  };
-}
-
-function manifest(options: ProjectOptions): string {
+function manifest({ name, paihao, zod, stripsTypes }: ProjectOptions): string {
   const project = {
-    name: options.name,
+    name,
     private: true,
     type: "module",
-    engines: { node: options.stripsTypes ? ">=22.18" : ">=20.19" },
-    ...manifestNeeds(options),
+    engines: { node: stripsTypes ? ">=22.18" : ">=20.19" },
+    scripts: { start: "paihao start", test: stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts" },
+    dependencies: { paihao, ...(stripsTypes ? {} : { tsx: "^4.19.0" }), zod },
   };
   return `${JSON.stringify(project, null, 2)}\n`;
 }
@@ -102,7 +86,7 @@ test("is served over HTTP", async (t) => {
 
 const ENV = `# Settings of the server, read by all commands of paihao. All of them, with their defaults: node_modules/paihao/.env.example
 # No secrets here if this file is committed.
-${LINES[".env"].join("\n")}
+HANDLERS=handlers
 # PORT=3000
 # CONCURRENCY=8
 # Without it: the redis-server of this machine with its data in .paihao, else an embedded store in memory.
@@ -210,7 +194,7 @@ const TSCONFIG = `{
 }
 `;
 
-function readme({ name, extension, paihao }: ProjectOptions): string {
+function readme({ name, paihao }: ProjectOptions): string {
   const vendored = paihao.startsWith(`file:${VENDOR}`)
     ? `\n| ${VENDOR}/ | the package \`paihao\`, as this project installs it: commit it |`
     : "";
@@ -234,8 +218,8 @@ npx paihao doctor    # checks Node, handlers, store and port, and says what to d
 
 | file | what it is |
 |---|---|
-| handlers/greet.${extension} | a handler: add more, each export of \`defineHandler\` is a queue |
-| test/greet.test.${extension} | its test, with \`paihao/testing\` |
+| handlers/greet.ts | a handler: add more, each export of \`defineHandler\` is a queue |
+| test/greet.test.ts | its test, with \`paihao/testing\` |
 | .env | settings |
 | compose.yaml | Redis, the API and workers |${vendored}
 

@@ -28,53 +28,14 @@ export function print(line: string): void {
   process.stdout.write(`${shownLine(line)}\n`);
 }
 
-/** Which members of JSON values are wanted, by their paths; undefined: all of them. */
-let wanted: readonly string[] | undefined;
-
-/** From now on JSON values are printed with only these members. */
-export function printOnly(fields: readonly string[]): void {
-  wanted = fields;
-}
-
 /** One JSON value, in one line where a program reads it. */
 export function printJson(value: unknown): void {
-  printValue(onlyWanted(value));
+  printData(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
 }
 
 /** One JSON value in one line, always. */
 export function printJsonLine(value: unknown): void {
-  printData(JSON.stringify(onlyWanted(value)));
-}
-
-/** The problem of a request or a task, always with all members. */
-export function printProblem(problem: object): void {
-  printValue(problem);
-}
-
-/** A JSON text, as it was sent, unless only some members are wanted. */
-export function printJsonText(json: string): void {
-  if (wanted === undefined) printData(json);
-  else printJson(JSON.parse(json));
-}
-
-function printValue(value: unknown): void {
-  printData(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
-}
-
-/** A missing member is null, so that all lines have the same members. */
-function onlyWanted(value: unknown): unknown {
-  if (wanted === undefined || typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(onlyWanted);
-  return Object.fromEntries(wanted.map((path) => [path, memberOf(value, path)]));
-}
-
-function memberOf(value: object, path: string): unknown {
-  let member: unknown = value;
-  for (const name of path.split(".")) {
-    const isThere = typeof member === "object" && member !== null && Object.hasOwn(member, name);
-    member = isThere ? (member as Record<string, unknown>)[name] : null;
-  }
-  return member;
+  printData(JSON.stringify(value));
 }
 
 /** Writes data as it is, except that on a terminal control characters are escaped as in JSON; ends with a line break. */

@@ -9,9 +9,8 @@ export function initCommand(): Command {
   ])
     .option("--no-install", "do not run npm install")
     .option("--from <spec>", "what to install as paihao instead of this package: a version, a URL or a path")
-    .option("--yes", "do not ask before adding to existing files")
-    .action(async (dir: string | undefined, options: { install: boolean; from?: string; yes?: boolean }) => {
-      const { init } = await import("../init/init.ts");
+    .action(async (dir: string | undefined, options: { install: boolean; from?: string }) => {
+      const { init } = await import("./init.ts");
       await init(dir ?? ".", options);
     });
 }
