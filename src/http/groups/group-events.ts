@@ -16,19 +16,24 @@ export async function followGroup(
   const reader = { state: ctx.state };
   let stream: ReturnType<EventStreams["open"]> | undefined;
   let version = "";
+  /** A change that arrived before the beginning. */
+  let early: GroupInspection | null | undefined;
   const tell = (seen: GroupInspection | null): void => {
+    if (!stream) {
+      early = seen;
+      return;
+    }
     // The group is unknown, or another one with the same id: a client that reconnects gets the right answer.
-    if (!seen || seen.createdMs !== createdMs) return stream?.end();
+    if (!seen || seen.createdMs !== createdMs) return stream.end();
     const current = groupVersion(seen);
     if (current === version) return;
     version = current;
     const data = JSON.stringify(groupDocumentOf(reader, seen));
     // The last state has no id, so that a client disconnected before `done` gets both again.
-    if (!hasEnded(seen)) return stream?.send(eventText({ name: "status", id: current, data }));
-    stream?.end(eventText({ name: "status", data }) + eventText({ name: "done", id: current, data }));
+    if (!hasEnded(seen)) return stream.send(eventText({ name: "status", id: current, data }));
+    stream.end(eventText({ name: "status", data }) + eventText({ name: "done", id: current, data }));
   };
   const { first, stop } = await watchers.watch(id, tell);
-  if (ctx.res.destroyed) return stop();
   stream = streams.open(responseOf(ctx).handOver(ctx), { close: stop });
-  tell(first);
+  tell(early === undefined ? first : early);
 }

@@ -36,13 +36,20 @@ export async function* groupResults(parts: ResultsParts): AsyncGenerator<string,
   const { api, group, watchers, gone } = parts;
   let latest: GroupInspection | null = group;
   let wake: () => void = () => undefined;
-  gone.addEventListener("abort", () => wake());
+  /** Something has happened since the members were read. */
+  let changed = false;
+  const note = () => {
+    changed = true;
+    wake();
+  };
+  gone.addEventListener("abort", note);
   const watched = await watchers?.watch(group.id, (seen) => {
     latest = seen?.createdMs === group.createdMs ? seen : null;
-    wake();
+    note();
   });
   try {
     for (let from = 0; !gone.aborted; ) {
+      changed = false;
       const { members, total } = await api.engine.groups.members(group.id, from, PAGE);
       const pending = watched ? members.findIndex((member) => member && !isOutcome(member.state)) : -1;
       const some = pending < 0 ? members : members.slice(0, pending);
@@ -51,6 +58,7 @@ export async function* groupResults(parts: ResultsParts): AsyncGenerator<string,
       if (text !== "") yield text;
       if (pending < 0 && from < total) continue;
       if (!watched || isOver(latest, from)) return;
+      if (changed) continue;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });

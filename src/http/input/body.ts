@@ -131,6 +131,8 @@ function readStream<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buf
     };
     req.on("error", broken);
     req.on("close", broken);
+    // It may have broken off before it was read.
+    if (req.destroyed) broken();
   });
 }
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { whenClosed } from "../server/when-closed.ts";
 
 /** Settings of event streams. */
 export const STREAM_DEFAULTS = {
@@ -54,7 +55,7 @@ export class EventStreams {
       this.#timer = setInterval(() => this.#turn(), STREAM_DEFAULTS.spokeMs);
       this.#stopping.addEventListener("abort", this.#endAll);
     }
-    res.once("close", () => {
+    whenClosed(res, () => {
       spoke?.delete(stream);
       if (this.size === 0) this.#rest();
       on.close();
@@ -101,7 +102,8 @@ export class EventStream {
     res.on("drain", () => this.#drained());
     // A write to a connection that has just closed; its "close" event follows.
     res.on("error", () => undefined);
-    this.#write(`retry: ${STREAM_DEFAULTS.retryMs}\n\n`);
+    // A line of the first event's block: some clients take a block without data for an event.
+    this.#write(`retry: ${STREAM_DEFAULTS.retryMs}\n`);
   }
 
   /** Sends a state, or keeps it in place of an earlier one that could not be sent yet. */

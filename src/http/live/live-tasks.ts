@@ -44,10 +44,6 @@ export class LiveTasks {
       events.stop();
       throw error;
     });
-    if (ctx.res.destroyed) {
-      events.stop();
-      return watched.stop();
-    }
     events.open(this.#streams, responseOf(ctx).handOver(ctx), () => watched.stop());
     events.begin(watched.first);
   }
@@ -61,6 +57,8 @@ export class LiveTasks {
       closed = true;
       stop?.();
     });
+    // The caller has gone: a watch would count as its look.
+    if (closed) return;
     this.#watch(ctx, task, (seen) => events.tell(seen)).then(
       (watched) => {
         stop = watched.stop;
@@ -76,17 +74,13 @@ export class LiveTasks {
    * @param from the number of the first value
    * @throws ProblemError store-unavailable
    */
-  async followOutput(ctx: Context, task: FollowedTask, from: number): Promise<OutputReader | undefined> {
+  async followOutput(ctx: Context, task: FollowedTask, from: number): Promise<OutputReader> {
     let reader: OutputReader | undefined;
     let early: Inspection | null | undefined;
     const watched = await this.#watch(ctx, task, (seen) => {
       if (reader) reader.tell(seen);
       else early = seen;
     });
-    if (ctx.res.destroyed) {
-      watched.stop();
-      return undefined;
-    }
     reader = this.#readers.open(responseOf(ctx).handOver(ctx), {
       task,
       from,

@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import { senderOf } from "../security/sender.ts";
+import { whenClosed } from "../server/when-closed.ts";
 
 /** The Retry-After for a caller with too many streams, seconds: one of them may have ended by then. */
 const RETRY_AFTER_S = 5;
@@ -20,8 +21,6 @@ export class OpenStreams {
 
   /** Counts one more until its connection closes. @throws ProblemError rate-limited */
   add(ctx: Context): void {
-    // Its close event has already been emitted.
-    if (ctx.res.destroyed) return;
     const sender = senderOf(ctx);
     const open = this.#bySender.get(sender) ?? 0;
     if (open >= this.#max) {
@@ -30,7 +29,7 @@ export class OpenStreams {
       });
     }
     this.#bySender.set(sender, open + 1);
-    ctx.res.once("close", () => this.#remove(sender));
+    whenClosed(ctx.res, () => this.#remove(sender));
   }
 
   #remove(sender: string): void {

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { LONGEST_TIMER_MS } from "../../config/duration.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { isOutcome } from "../../task.ts";
+import { whenClosed } from "../server/when-closed.ts";
 import { type FollowedTask, OutputPump, type OutputSource } from "./output-pump.ts";
 
 /** The parameters of a reader. */
@@ -30,7 +31,7 @@ export class OutputReaders {
   open(res: ServerResponse, parts: ReaderParts): OutputReader {
     const reader = new OutputReader(res, parts);
     this.#open.add(reader);
-    res.once("close", () => this.#open.delete(reader));
+    whenClosed(res, () => this.#open.delete(reader));
     if (this.#stopping.aborted) reader.stopping();
     return reader;
   }
@@ -62,7 +63,7 @@ export class OutputReader {
     res.on("drain", () => this.#pump.resume());
     // A write to a connection that has just closed; its "close" event follows.
     res.on("error", () => undefined);
-    res.once("close", () => {
+    whenClosed(res, () => {
       this.#pump.stop();
       onClose();
     });
@@ -83,7 +84,7 @@ export class OutputReader {
     if (ms <= 0 || signal.aborted) return finish();
     const timer = setTimeout(finish, Math.min(ms, LONGEST_TIMER_MS));
     signal.addEventListener("abort", finish);
-    this.#res.once("close", () => clearTimeout(timer));
+    whenClosed(this.#res, () => clearTimeout(timer));
   }
 
   /** The server stops. The response is broken off, since a complete one would tell the client that the task has ended. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 /**
@@ -16,6 +16,8 @@ interface Pipeline {
   handled: number;
   /** Start the remaining requests, in order; dropped if the connection ends first. */
   readonly waiting: (() => void)[];
+  /** Responses behind the one that is being sent. */
+  readonly behind: Set<ServerResponse>;
 }
 
 /** A connection, with the response to its last request until it is sent: kept longer, it would survive minor collections. */
@@ -36,17 +38,28 @@ export function follow(response: ServerResponse): Pipeline["waiting"] | undefine
   socket[LATEST] = response;
   response.on("close", leave);
   if (isAlone) return undefined;
-  socket[PIPELINE] ??= { handled: 1, waiting: [] };
+  socket[PIPELINE] ??= { handled: 1, waiting: [], behind: new Set() };
   const pipeline = socket[PIPELINE];
+  pipeline.behind.add(response);
   if (pipeline.handled >= HANDLED_AT_ONCE) return pipeline.waiting;
   pipeline.handled += 1;
   return undefined;
+}
+
+/** Closes the responses of connections that have gone: Node closes only the one that was being sent. */
+export function closeBehind(server: Server): void {
+  server.on("connection", (socket: AnsweredSocket) => {
+    socket.once("close", () => {
+      for (const response of socket[PIPELINE]?.behind ?? []) response.destroy().emit("close");
+    });
+  });
 }
 
 /** When a response has been sent, or its connection has gone. One function for all, since a closure for each request would cost more. */
 function leave(this: ServerResponse): void {
   const socket: AnsweredSocket = this.req.socket;
   const pipeline = socket[PIPELINE];
+  pipeline?.behind.delete(this);
   if (socket[LATEST] === this) socket[LATEST] = socket[PIPELINE] = undefined;
   else if (pipeline && !socket.destroyed) {
     const next = pipeline.waiting.shift();

@@ -6,7 +6,7 @@ import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Role } from "../../loop.ts";
 import { HEAD_BYTES, refuse } from "../problems/client-error.ts";
-import { follow, latestOn } from "./pipeline.ts";
+import { closeBehind, follow, latestOn } from "./pipeline.ts";
 import { continueWhenRead, isShort } from "./request.ts";
 import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";
 
@@ -85,6 +85,7 @@ export class HttpServer implements Role {
     );
     this.#server.maxHeadersCount = 0;
     cutStalledReaders(this.#server, limits);
+    closeBehind(this.#server);
     if (options.maxConnections !== undefined) this.#bound(options.maxConnections, options.log);
     this.#server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
       continueWhenRead(req, res);

@@ -95,4 +95,16 @@ describe("the body of a request", () => {
     socket.destroy();
     expect(await code()).to.equal("invalid-parameter");
   });
+
+  it("is reported as incomplete if the connection ended before it was read", async () => {
+    server.removeAllListeners("request").once("request", (req) => {
+      req.on("close", () => {
+        read = readBytes(req, 10).catch((error: ProblemError) => error);
+        server.emit("began");
+      });
+      socket.destroy();
+    });
+    await send(`${head("Content-Length: 10")}four`);
+    expect(await code()).to.equal("invalid-parameter");
+  });
 });

@@ -38,7 +38,7 @@ describe("the events of a task", () => {
     expect(stream.headers.vary).to.contain("Prefer");
     const first = await stream.next();
     expect(first.name).to.equal("status");
-    expect(stream.text.startsWith("retry: 2000\n\nevent: status\n")).to.equal(true);
+    expect(stream.text.startsWith("retry: 2000\nevent: status\n")).to.equal(true);
     expect(first.json).to.include({ id, state: "running", index: 0 });
     expect(first.id).to.match(/^[\w-]+$/);
     task.progress(50, "half");

@@ -1,3 +1,5 @@
+import { EventEmitter } from "node:events";
+import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import type { Context } from "koa";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
@@ -20,10 +22,23 @@ describe("the live answers", () => {
       outputs: { read: async () => ({ total: 0, values: [] }) },
     } as unknown as Api["engine"];
     const api = { engine, stopping: new AbortController().signal } as unknown as Api;
-    const live = new LiveTasks(api, new Watchers(engine));
-    const ctx = { state: {}, res: { destroyed: true } } as unknown as Context;
-    await live.followEvents(ctx, { id: "gone", caller: null, createdMs: 1 }, "");
-    await live.followOutput(ctx, { id: "gone", caller: null, createdMs: 1 }, 0);
-    expect(listening.size).to.equal(0);
+    const watchers = new Watchers(engine);
+    const live = new LiveTasks(api, watchers);
+    const res = Object.assign(new EventEmitter(), {
+      destroyed: true,
+      writeHead: () => undefined,
+      flushHeaders: () => undefined,
+      write: () => false,
+      end: () => undefined,
+      destroy: () => undefined,
+    });
+    const handOver = () => res;
+    const ctx = { state: { response: { handOver } }, res } as unknown as Context;
+    const task = { id: "gone", caller: null, createdMs: 1 };
+    await live.followEvents(ctx, task, "");
+    await live.followOutput(ctx, task, 0);
+    live.beginEvents(ctx, task);
+    await turn();
+    expect([listening.size, watchers.size, res.eventNames()]).to.deep.equal([0, 0, ["drain", "error"]]);
   });
 });

@@ -66,7 +66,7 @@ describe("requests that a client sends without waiting for answers", () => {
   it("are not handled when it has gone", async () => {
     await eventually(() => begun.length === 8);
     socket.destroy();
-    await eventually(() => gone > 0);
+    await eventually(() => gone === begun.length);
     while (ends.length > 0) ends.pop()?.();
     const next = net.connect(server.port, "127.0.0.1");
     next.write("GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");

@@ -22,6 +22,7 @@ import { inputHandlerOf } from "../../named-queue.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
+import { whenClosed } from "../../server/when-closed.ts";
 import { groupRefusal } from "../../submission/refusal.ts";
 import { traceFor } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
@@ -103,7 +104,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     signature: (task) => signatureOf(ctx, task),
   };
   const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
-  ctx.res.once("close", () => verdicts.abandon());
+  whenClosed(ctx.res, () => verdicts.abandon());
   void readBatch(ctx, request, verdicts);
   ctx.status = 202;
   ctx.type = NDJSON;

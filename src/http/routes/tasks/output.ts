@@ -29,5 +29,5 @@ async function output(ctx: Context, api: Api, live: LiveTasks): Promise<void> {
   api.streams.add(ctx);
   if (waitAsSent !== undefined) responseOf(ctx).addHeader("Preference-Applied", waitAsSent);
   const reader = await live.followOutput(ctx, seen, after === null ? 0 : after + 1);
-  if (wait !== undefined) reader?.endAfter(wait * 1000, untilGone(ctx, api));
+  if (wait !== undefined) reader.endAfter(wait * 1000, untilGone(ctx, api));
 }
