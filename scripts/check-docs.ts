@@ -1,6 +1,6 @@
 /**
- * `npm run check:docs`: every link in the documents leads somewhere, every path, npm script and test that they name exists, every
- * guide is within two clicks of README.md, and each promise names the test that proves it.
+ * `npm run check:docs`: every link in the documents leads somewhere, every path and npm script that they name exists, and every
+ * guide is within two clicks of README.md.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -14,10 +14,6 @@ const TOP = ["src", "test", "scripts", "bench", "docs", "examples", ".ci"];
 const IN_SRC = new Set(
   readdirSync(join(ROOT, "src"), { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : [])),
 );
-/** A test by its file, and its title or a part of it. */
-const TEST = /(test\/[\w/.-]+\.test\.ts): "([^"]+)"/g;
-/** Documents with tables in which each row is a promise with its tests. */
-const PROMISES = ["docs/contract.md", "docs/threat-model.md"];
 /** Scripts that npm calls by itself. */
 const HOOKS = ["prestart", "prepack"];
 
@@ -72,37 +68,19 @@ function absentPaths(document: string): string[] {
     });
 }
 
-function isTest(file: string, title: string): boolean {
-  if (!existsSync(join(ROOT, file))) return false;
-  const titles = [...read(file).matchAll(/\b(?:it|describe)\(\s*(["'`])((?:(?!\1).)*)\1/g)].map((match) => match[2]);
-  return titles.join("\n").includes(title);
-}
-
 const docs = markdownIn("docs");
 const linked = [...COMPANIONS, "CHANGELOG.md", ...docs, ...markdownIn("examples"), ...markdownIn("deploy")];
 const faults: string[] = [];
-const count = { links: 0, tests: 0 };
+let links = 0;
 
 for (const document of linked) {
   for (const link of linksOf(document)) {
-    count.links += 1;
+    links += 1;
     if (!leadsSomewhere(document, link)) faults.push(`${document}: the link ${link} leads nowhere`);
   }
 }
 for (const document of [...COMPANIONS, ...docs]) {
   for (const path of absentPaths(document)) faults.push(`${document}: there is no ${path}`);
-}
-for (const document of docs) {
-  for (const [, file = "", title = ""] of read(document).matchAll(TEST)) {
-    count.tests += 1;
-    if (!isTest(file, title)) faults.push(`${document}: there is no test "${title}" in ${file}`);
-  }
-}
-for (const document of PROMISES) {
-  // Skips the head of a table and the line below it.
-  for (const [row] of read(document).matchAll(/^\|(?!-)(?!.*\n\|-).*$/gm)) {
-    if (row.search(TEST) < 0) faults.push(`${document}: names no test: ${row}`);
-  }
 }
 
 const index = new Set(targetsOf("docs/README.md"));
@@ -124,7 +102,5 @@ for (const name of scripts) {
 }
 
 for (const fault of faults) console.log(`✘ ${fault}`);
-console.log(
-  `docs: ${linked.length} documents, ${count.links} links, ${count.tests} tests named, ${faults.length} faults`,
-);
+console.log(`docs: ${linked.length} documents, ${links} links, ${faults.length} faults`);
 process.exitCode = faults.length > 0 ? 1 : 0;

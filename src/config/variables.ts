@@ -99,7 +99,7 @@ const PROCESS = {
   DRAIN_TIMEOUT: {
     as: "drainTimeoutMs",
     about:
-      "At shutdown: how long waiting callers and running tasks have to finish. After that the callers get the current state, and the tasks return to their place in line. If a handler of a queue with undo or keyed ignores its signal for that long, its process ends: docs/delivery.md. At most 24d.",
+      "At shutdown: how long waiting callers and running tasks have to finish. After that the callers get the current state, and the tasks return to their place in line. If a handler of a queue with undo or keyed ignores its signal for that long, its process ends: docs/concepts.md. At most 24d.",
     ...duration("20s", 0, LONGEST_TIMER_MS),
   },
 } as const;
@@ -191,7 +191,7 @@ const HTTP = {
   REPLICATE: {
     as: "replicate",
     about:
-      "Whether the paths of Replicate's predictions are served below /replicate/v1, for its client libraries (docs/use-from.md).",
+      "Whether the paths of Replicate's predictions are served below /replicate/v1, for its client libraries (docs/client.md).",
     ...flag(false),
   },
   TRUST_PROXY: {

@@ -23,18 +23,14 @@ describe("the code in the guides", function () {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it("of docs/library.md does what its comments say", () => {
-    expect(writeGuide("library.md", folder)).to.deep.equal(["main.ts"]);
-    const said = run(path.join(folder, "main.ts"));
-    expect(said).to.match(/^http:\/\/127\.0\.0\.1:\d+\nstore: embedded Valkey .*\n\{ text: 'Hello, Ada!' \}\n$/);
-  });
-
-  it("of docs/testing.md passes as tests", () => {
+  it("of docs/testing.md passes as tests, and does what its comments say", () => {
     const files = writeGuide("testing.md", folder);
-    expect(files).to.deep.equal(["order.ts", "order.test.ts", "server.test.ts"]);
+    expect(files).to.deep.equal(["order.ts", "order.test.ts", "server.test.ts", "main.ts"]);
     const tests = files.filter((name) => name.endsWith(".test.ts")).map((name) => path.join(folder, name));
     expect(run("--test", ...tests))
       .to.match(/^# pass 4$/m)
       .and.match(/^# fail 0$/m);
+    const said = run(path.join(folder, "main.ts"));
+    expect(said).to.match(/^http:\/\/127\.0\.0\.1:\d+\nstore: embedded Valkey .*\n\{ text: 'Hello, Ada!' \}\n$/);
   });
 });

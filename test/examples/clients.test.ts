@@ -25,9 +25,9 @@ describe("examples/clients", function () {
   });
   after(() => server.stop());
 
-  it("are each run by this test, and in docs/use-from.md", () => {
+  it("are each run by this test, and in docs/client.md", () => {
     expect(readdirSync(FOLDER)).to.have.members(Object.keys(PROGRAMS));
-    const text = readFileSync(path.join(ROOT, "docs/use-from.md"), "utf8");
+    const text = readFileSync(path.join(ROOT, "docs/client.md"), "utf8");
     for (const file of Object.keys(PROGRAMS)) expect(text).to.include(`(../examples/clients/${file})`);
   });
 

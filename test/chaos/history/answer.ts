@@ -2,7 +2,7 @@ import type { Call, Told } from "./history.ts";
 
 type Heard = Pick<Call, "outcome" | "answer" | "told" | "index" | "fence" | "starts">;
 
-/** Refusals of a submission that store nothing, by docs/delivery.md; every other 4xx does not either. */
+/** Refusals of a submission that store nothing, by docs/concepts.md; every other 4xx does not either. */
 const STORES_NOTHING = new Set(["queue-full", "line-too-long", "store-full"]);
 /** Problems that say how a task ended. */
 const ENDS: Readonly<Record<string, Told>> = {
