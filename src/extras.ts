@@ -27,7 +27,9 @@ export async function openExtras(
     app: { around: tracing ? [traceRequests(tracing)] : [] },
     /** The body of a webhook about a task that came in another API's dialect, in that dialect. */
     webhookBody: (seen: Inspection) =>
-      config.replicate && isPrediction(seen.id) ? predictionJson(seen, { signature: signer?.sign(seen) }) : undefined,
+      config.replicate && isPrediction(seen.id)
+        ? predictionJson(seen, { signature: signer?.sign("task", seen) })
+        : undefined,
     /** Called with the metrics of the engine, when there is one. */
     start: sendMetrics,
     /** Resolves in time; idempotent. */

@@ -89,9 +89,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       // A longer result would not be part of the event. Called only while the worker runs, when the engine exists.
       look: (id) => engine.tasks.inspect(id, WITH_PROBLEM),
       describe: (seen) =>
-        monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
+        monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign("task", seen) }),
       lookAtGroup: (id) => engine.groups.inspect(id),
-      describeGroup: (seen) => groupDocument(seen, signer?.sign(seen)),
+      describeGroup: (seen) => groupDocument(seen, signer?.sign("group", seen)),
       otherBody: extras.webhookBody,
     });
     const ownHandlers = new Map([...extras.handlers, delivering].map((handler) => [handler.queue, handler]));

@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import type { Scope } from "../auth/api-key.ts";
+import type { LinkKind } from "../auth/link-signer.ts";
 
 /** The description of a route, without its endpoint. */
 export interface Route {
@@ -10,7 +11,7 @@ export interface Route {
   /** What it requires: nothing, any API key, or one with one of these scopes. `admin` may do everything and is not listed. */
   readonly scopes: readonly Scope[] | "any" | "none";
   /** A signed link to the task or group `:id` opens it without an API key. */
-  readonly signedLink?: true;
+  readonly signedLink?: LinkKind;
   /** Submits a task. Its id is the `:id` of the path, or comes from Idempotency-Key or X-Request-Id: see request-id.ts. */
   readonly submits?: "under the path's id" | "under the caller's key";
   /** It may change something, although its method is safe. */
@@ -49,23 +50,23 @@ export const ROUTES = {
   submitTo: { methods: POST, path: "/v1/queues/:queue/requests", scopes: SUBMIT, submits: KEY },
   put: { methods: PUT, path: "/v1/requests/:id", scopes: SUBMIT, submits: PATH },
   putTo: { methods: PUT, path: "/v1/queues/:queue/requests/:id", scopes: SUBMIT, submits: PATH },
-  collect: { methods: GET, path: "/v1/requests/:id", scopes: WATCH, signedLink: true },
+  collect: { methods: GET, path: "/v1/requests/:id", scopes: WATCH, signedLink: "task" },
   cancel: { methods: DELETE, path: "/v1/requests/:id", scopes: SUBMIT },
   move: { methods: PATCH, path: "/v1/requests/:id", scopes: SUBMIT },
   again: { methods: POST, path: "/v1/requests/:id/again", scopes: SUBMIT, submits: KEY },
   submitBatch: { methods: POST, path: "/v1/queues/:queue/batches", scopes: SUBMIT },
 
-  watch: { methods: GET, path: "/v1/requests/:id/status", scopes: WATCH, signedLink: true },
-  watchQueue: { methods: GET, path: "/v1/queue/requests/:id", scopes: WATCH, signedLink: true },
-  follow: { methods: GET, path: "/v1/requests/:id/events", scopes: WATCH, signedLink: true },
-  output: { methods: GET, path: "/v1/requests/:id/output", scopes: WATCH, signedLink: true },
+  watch: { methods: GET, path: "/v1/requests/:id/status", scopes: WATCH, signedLink: "task" },
+  watchQueue: { methods: GET, path: "/v1/queue/requests/:id", scopes: WATCH, signedLink: "task" },
+  follow: { methods: GET, path: "/v1/requests/:id/events", scopes: WATCH, signedLink: "task" },
+  output: { methods: GET, path: "/v1/requests/:id/output", scopes: WATCH, signedLink: "task" },
   input: { methods: GET, path: "/v1/requests/:id/input", scopes: WATCH },
   timeline: { methods: GET, path: "/v1/requests/:id/timeline", scopes: WATCH },
   retry: { methods: POST, path: "/v1/requests/:id/retry", scopes: ADMIN },
 
-  group: { methods: GET, path: "/v1/groups/:id", scopes: WATCH, signedLink: true },
-  groupEvents: { methods: GET, path: "/v1/groups/:id/events", scopes: WATCH, signedLink: true },
-  groupResults: { methods: GET, path: "/v1/groups/:id/results", scopes: WATCH, signedLink: true },
+  group: { methods: GET, path: "/v1/groups/:id", scopes: WATCH, signedLink: "group" },
+  groupEvents: { methods: GET, path: "/v1/groups/:id/events", scopes: WATCH, signedLink: "group" },
+  groupResults: { methods: GET, path: "/v1/groups/:id/results", scopes: WATCH, signedLink: "group" },
   cancelGroup: { methods: DELETE, path: "/v1/groups/:id", scopes: SUBMIT },
 
   queues: { methods: GET, path: "/v1/queues", scopes: "any" },

@@ -17,33 +17,34 @@ const parts = (query: string) => {
 
 describe("a signed link", () => {
   it("has its expiry in Unix seconds and an HMAC-SHA256 in base64url", () => {
-    const query = signer().sign(A);
+    const query = signer().sign("task", A);
     expect(query).to.match(/^\?expires=1800000060&signature=[A-Za-z0-9_-]{43}$/);
     const hmac = createHmac("sha256", SECRET)
-      .update("paihao link 2\nread\na\n1700000000000\n1800000060")
+      .update("paihao link 3\nread task\na\n1700000000000\n1800000060")
       .digest("base64url");
     expect(query).to.equal(`?expires=1800000060&signature=${hmac}`);
   });
 
   it("is valid until it expires", () => {
-    const signed = parts(signer().sign(A));
-    expect(signer(NOW + 59_999).verify(A, ...signed)).to.equal(true);
-    expect(signer(NOW + 60_000).verify(A, ...signed)).to.equal(false);
+    const signed = parts(signer().sign("task", A));
+    expect(signer(NOW + 59_999).verify("task", A, ...signed)).to.equal(true);
+    expect(signer(NOW + 60_000).verify("task", A, ...signed)).to.equal(false);
   });
 
-  it("is valid only for its id, its task, its expiry and its secret", () => {
-    const [expires, signature] = parts(signer().sign(A));
-    expect(signer().verify(A, expires, signature)).to.equal(true);
-    expect(signer().verify({ ...A, id: "b" }, expires, signature)).to.equal(false);
-    expect(signer().verify({ ...A, createdMs: A.createdMs + 1 }, expires, signature)).to.equal(false);
-    expect(signer().verify(A, String(Number(expires) + 1), signature)).to.equal(false);
-    expect(signer(NOW, "another secret of 16").verify(A, expires, signature)).to.equal(false);
+  it("is valid only for its kind, its id, its task, its expiry and its secret", () => {
+    const [expires, signature] = parts(signer().sign("task", A));
+    expect(signer().verify("task", A, expires, signature)).to.equal(true);
+    expect(signer().verify("group", A, expires, signature)).to.equal(false);
+    expect(signer().verify("task", { ...A, id: "b" }, expires, signature)).to.equal(false);
+    expect(signer().verify("task", { ...A, createdMs: A.createdMs + 1 }, expires, signature)).to.equal(false);
+    expect(signer().verify("task", A, String(Number(expires) + 1), signature)).to.equal(false);
+    expect(signer(NOW, "another secret of 16").verify("task", A, expires, signature)).to.equal(false);
   });
 
   it("is valid in one spelling only", () => {
-    const [expires, signature] = parts(signer().sign(A));
+    const [expires, signature] = parts(signer().sign("task", A));
     for (const time of [`0${expires}`, ` ${expires}`, `${expires}.0`, "1e15", "-1", ""]) {
-      expect(signer().verify(A, time, signature), time).to.equal(false);
+      expect(signer().verify("task", A, time, signature), time).to.equal(false);
     }
     for (const text of [
       `${signature}=`,
@@ -53,7 +54,7 @@ describe("a signed link", () => {
       "",
       `${signature}A`,
     ]) {
-      expect(signer().verify(A, expires, text), text).to.equal(false);
+      expect(signer().verify("task", A, expires, text), text).to.equal(false);
     }
   });
 
@@ -64,15 +65,15 @@ describe("a signed link", () => {
   });
 
   it("is invalid if any part of it is changed", () => {
-    const [expires, signature] = parts(signer().sign(TASK));
+    const [expires, signature] = parts(signer().sign("task", TASK));
     const text = fc.string({ maxLength: 60 });
     fc.assert(
       fc.property(text, fc.nat(), text, text, (id, createdMs, time, forged) => {
         const real = id === TASK.id && createdMs === TASK.createdMs && time === expires && forged === signature;
-        expect(signer().verify({ id, createdMs }, time, forged)).to.equal(real);
-        expect(signer().verify(TASK, expires, forged)).to.equal(forged === signature);
+        expect(signer().verify("task", { id, createdMs }, time, forged)).to.equal(real);
+        expect(signer().verify("task", TASK, expires, forged)).to.equal(forged === signature);
         // No id can be chosen so that its text runs over into the time.
-        expect(signer().verify({ ...TASK, id: `task-1\n${createdMs}` }, expires, signature)).to.equal(false);
+        expect(signer().verify("task", { ...TASK, id: `task-1\n${createdMs}` }, expires, signature)).to.equal(false);
       }),
     );
   });
@@ -82,7 +83,13 @@ describe("signed links", () => {
   const query = "?expires=1&signature=x";
   const ctx = (access: unknown) => ({ state: { access } }) as Parameters<typeof signatureOf>[0];
   const task = { ...A, caller: "ci" };
-  const link = { id: "a", query, opens: ({ id }: { id: string }) => id === "a", otherwise: undefined };
+  const link = {
+    kind: "task" as const,
+    id: "a",
+    query,
+    opens: ({ id }: { id: string }) => id === "a",
+    otherwise: undefined,
+  };
   const bearer = { ...keyAccess(undefined, false, signer()), link };
   const key = (name: string, ...scopes: Scope[]) =>
     keyAccess({ name, scopes: new Set(scopes), hash: Buffer.alloc(32) }, true, signer());
@@ -94,8 +101,8 @@ describe("signed links", () => {
 
   it("are given for their full lifetime to callers who may read the task anyway", () => {
     for (const access of [openAccess(signer()), key("ci", "submit"), key("x", "read"), key("x", "admin")]) {
-      expect(signatureOf(ctx(access), task)).to.equal(signer().sign(A));
-      expect(signatureOf(ctx({ ...access, link }), task)).to.equal(signer().sign(A));
+      expect(signatureOf(ctx(access), task)).to.equal(signer().sign("task", A));
+      expect(signatureOf(ctx({ ...access, link }), task)).to.equal(signer().sign("task", A));
     }
   });
 
@@ -103,6 +110,7 @@ describe("signed links", () => {
     for (const access of [bearer, { ...key("bob", "submit"), link }, { ...key("ci", "work"), link }]) {
       expect(signatureOf(ctx(access), task)).to.equal(query);
       expect(signatureOf(ctx(access), { ...task, id: "b" })).to.equal("");
+      expect(signatureOf(ctx(access), task, "group")).to.equal("");
     }
   });
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Keys } from "../../store/keys.ts";
 import { BATCH_LIMIT, type GroupOpeningVerdict, type MemberPage, type Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
-import { type Homes, pointerBatch } from "../partitions/homes.ts";
+import { groupAddress, type Homes, pointerBatch } from "../partitions/homes.ts";
 import type { OtherPartitions } from "../partitions/other-partitions.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
 import { type GroupInspection, viewOf } from "./group-inspection.ts";
@@ -84,10 +84,10 @@ export class Groups {
     const known = id ?? (isKeyed ? this.#idIn(keys.partitionOf(queue)) : randomUUID());
     const home = keys.partitionOf(isKeyed ? queue : known);
     if (home !== keys.partitionOf(known)) {
-      const pointer = { id: known, queue, caller: caller ?? "", home };
+      const pointer = { id: groupAddress(known), queue, caller: caller ?? "", home };
       const { verdict } = await this.#pointers.add(keys.partitionOf(known), pointer);
       if (verdict === "taken") return "closed";
-      homes.note(known, home);
+      homes.note(groupAddress(known), home);
     }
     const limit = Math.ceil(maxWaiting / keys.partitions);
     const opening = { id: known, queue, caller: caller ?? "", webhook: webhook ?? "", limit, openMs: OPEN_MS };
@@ -99,7 +99,7 @@ export class Groups {
 
   /** The group, or null if it is unknown. @throws ProblemError store-unavailable */
   inspect(id: string): Promise<GroupInspection | null> {
-    return this.#parts.homes.at(id, (partition) => this.#looks.add(partition, id), isNull);
+    return this.#parts.homes.at(groupAddress(id), (partition) => this.#looks.add(partition, id), isNull);
   }
 
   /**
@@ -111,7 +111,7 @@ export class Groups {
     const { scripts, keys, homes } = this.#parts;
     const some = (partition: number) => scripts.cancelGroup(keys.tag(partition), id, BATCH_LIMIT);
     for (;;) {
-      const verdict = await homes.at(id, some, (answer) => answer === "unknown");
+      const verdict = await homes.at(groupAddress(id), some, (answer) => answer === "unknown");
       if (verdict !== "more") return verdict;
     }
   }
@@ -120,7 +120,7 @@ export class Groups {
   members(id: string, from: number, count: number): Promise<MemberPage> {
     const { scripts, keys, homes } = this.#parts;
     const read = (partition: number) => scripts.members(keys.tag(partition), id, from, count);
-    return homes.at(id, read, ({ total }) => total === 0);
+    return homes.at(groupAddress(id), read, ({ total }) => total === 0);
   }
 
   #idIn(partition: number): string {

@@ -153,8 +153,13 @@ export function pointerBatch(scripts: Scripts, keys: Keys) {
   });
 }
 
+/** The id under which the partition of a group is found: a task may have the id of the group, and be elsewhere. */
+export const groupAddress = (group: string): string => `${group}${GROUP_ADDRESS}`;
+const GROUP_ADDRESS = ":group";
+
 /** Webhooks and undos of a task ("<id>:…") are in its partition. */
 function ownerOf(id: string): string {
+  if (id.endsWith(GROUP_ADDRESS)) return id;
   const end = id.indexOf(":");
   return end < 0 ? id : id.slice(0, end);
 }

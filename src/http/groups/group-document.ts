@@ -15,7 +15,7 @@ export const groupPaths = {
 
 /** The document of a group for the sender of a request. */
 export function groupDocumentOf(ctx: Pick<Context, "state">, seen: GroupInspection): Group {
-  return groupDocument(seen, signatureOf(ctx, seen));
+  return groupDocument(seen, signatureOf(ctx, seen, "group"));
 }
 
 /** The document of a group. @param signature the query of the links that read */

@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import type { LinkKind } from "../../auth/link-signer.ts";
 import { ProblemError } from "../../errors.ts";
 import { type Route, routeOf } from "../routes.ts";
 import { type Access, accessOf, hasScope, type ShownLink } from "../task/access.ts";
@@ -27,7 +28,7 @@ function check(ctx: Context): void {
   const { scopes, signedLink } = route;
   const access = accessOf(ctx);
   const otherwise = refusalOf(ctx, access, scopes);
-  const link = signedLink && linkOf(ctx, access, ctx.params.id);
+  const link = signedLink && linkOf(ctx, access, signedLink);
   // The link is checked after its task has been read, see task/find.ts.
   if (link) ctx.state.access = { ...access, link: { ...link, otherwise } } satisfies Access;
   else if (otherwise) throw otherwise;
@@ -41,15 +42,17 @@ function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): Probl
 }
 
 /** The signed link of a request; undefined also for an expired one. */
-function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "otherwise"> | undefined {
+function linkOf(ctx: Context, { signer }: Access, kind: LinkKind): Omit<ShownLink, "otherwise"> | undefined {
   if (!signer || !ctx.querystring.includes("signature=")) return undefined;
   const search = new URLSearchParams(ctx.querystring);
   const [expires = "", signature = ""] = [search.get("expires") ?? "", search.get("signature") ?? ""];
   if (!signer.isCurrent(expires)) return undefined;
+  const { id } = ctx.params;
   return {
+    kind,
     id,
     query: `?expires=${expires}&signature=${signature}`,
-    opens: (task) => task.id === id && signer.verify(task, expires, signature),
+    opens: (subject) => subject.id === id && signer.verify(kind, subject, expires, signature),
   };
 }
 

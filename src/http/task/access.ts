@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
-import type { LinkSigner, SignedTask } from "../../auth/link-signer.ts";
+import type { LinkKind, LinkSigner, SignedSubject } from "../../auth/link-signer.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { ProblemError } from "../../errors.ts";
 import type { Route } from "../routes.ts";
@@ -20,12 +20,13 @@ export interface Access {
   readonly link?: ShownLink;
 }
 
-/** A signed link as sent, not yet checked against its task. */
+/** A signed link as sent, not yet checked against its task or group. */
 export interface ShownLink {
+  readonly kind: LinkKind;
   readonly id: string;
   /** As sent, with its question mark. */
   readonly query: string;
-  opens(task: SignedTask): boolean;
+  opens(subject: SignedSubject): boolean;
   /** The refusal if the link is invalid; undefined if the key is sufficient. */
   readonly otherwise: ProblemError | undefined;
 }
@@ -95,8 +96,8 @@ function isOwn({ scopes, caller }: Access, task: Pick<Inspection, "caller">): bo
  * The query of links that read a task: "" if links are not signed. Only callers who may see the task without a link get a new
  * one. Others get back the link that they used, since otherwise they could renew it forever.
  */
-export function signatureOf(ctx: Pick<Context, "state">, task: OwnedTask): string {
+export function signatureOf(ctx: Pick<Context, "state">, task: OwnedTask, kind: LinkKind = "task"): string {
   const access = accessOf(ctx);
-  if (mayRead(access, task)) return access.signer?.sign(task) ?? "";
-  return access.link?.id === task.id ? access.link.query : "";
+  if (mayRead(access, task)) return access.signer?.sign(kind, task) ?? "";
+  return access.link?.kind === kind && access.link.id === task.id ? access.link.query : "";
 }

@@ -17,11 +17,11 @@ end)
 
 local function lifetime(call, args, at)
   local id = args[at + Layout.lifetimes.item.id]
-  local left = redis.call('PTTL', K.task(call, id))
-  return left == -2 and redis.call('PTTL', K.group(call, id)) or left
+  local group = string.match(id, '^(.*):group$')
+  return redis.call('PTTL', group and K.group(call, group) or K.task(call, id))
 end
 
--- Returns for each task, or else the group with its id, the ms until its record expires, as Redis says it: -1 until it has ended, -2 if there
+-- Returns for each task, or group (":group" follows its id), the ms until its record expires, as Redis says it: -1 until it has ended, -2 if there
 -- is none.
 register('lifetimes', { 'no-writes' }, function(keys, args)
   return Call.each(Call.untimed(keys), args, Layout.lifetimes, lifetime)

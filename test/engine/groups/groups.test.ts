@@ -371,16 +371,37 @@ describe("a group over several partitions", () => {
     });
   }
 
-  it("is not opened under the id of a task", async () => {
+  it("may have the id of a task, whichever comes first, also if one of both is in another partition", async () => {
     t = await openEngine({ partitions: 4, settings: { keyedConcurrency: 1 } });
-    const ids = ["a", "b", "c", "d", "e", "f", "g"].filter(
+    const of = groupsOf(t);
+    const plain = { ...t.settings, queue: "others", keyedConcurrency: undefined };
+    const ids = Array.from({ length: 40 }, (_, n) => `id-${n}`).filter(
       (id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs"),
     );
-    const [id = ""] = ids;
-    const plain = { ...t.settings, keyedConcurrency: undefined };
-    await t.engine.tasks.submit(submissionOf(id, "jobs", "1"), plain);
-    expect(await t.engine.groups.open({ id, caller: null, webhook: null }, t.settings)).to.equal("closed");
-    expect(await t.engine.groups.inspect(id)).to.equal(null);
+    const submit = {
+      keyed: (id: string) => t.submit({ id, key: "k" }),
+      plain: (id: string) => t.engine.tasks.submit(submissionOf(id, "others", "1", { caller: "eve" }), plain),
+    };
+    const open = {
+      keyed: (id: string) => of.open(id),
+      plain: (id: string) => t.engine.groups.open({ id, caller: null, webhook: null }, plain),
+    };
+    const orders = (["keyed", "plain"] as const).flatMap((task) =>
+      (["keyed", "plain"] as const).flatMap((group) => [
+        [() => submit[task], () => open[group]] as const,
+        [() => open[group], () => submit[task]] as const,
+      ]),
+    );
+    for (const [n, order] of orders.entries()) {
+      const id = ids[n] ?? "";
+      for (const make of order) await make()(id);
+      for (const engine of [t.engine, (await another()).engine]) {
+        for (let looks = 1; looks <= 2; looks += 1) {
+          expect((await engine.tasks.inspect(id, { result: false }))?.state, `task ${n}`).to.equal("waiting");
+          expect((await engine.groups.inspect(id))?.state, `group ${n}`).to.equal("open");
+        }
+      }
+    }
   });
 
   it("takes batches of two processes at the same time", async () => {

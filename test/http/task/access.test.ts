@@ -76,7 +76,13 @@ describe("a signed link", () => {
   const task = { id: "a", caller: "ann", createdMs: 1 };
   const other = { id: "b", caller: "ann", createdMs: 1 };
   const signer = new LinkSigner("more than sixteen characters", 60_000, () => 0);
-  const link: ShownLink = { id: "a", query: "?shown", opens: ({ id }) => id === "a", otherwise: undefined };
+  const link: ShownLink = {
+    kind: "task",
+    id: "a",
+    query: "?shown",
+    opens: ({ id }) => id === "a",
+    otherwise: undefined,
+  };
   const keyOf = (name: string, scopes: readonly Scope[], by?: LinkSigner) =>
     keyAccess({ name, scopes: new Set(scopes), hash: Buffer.alloc(32) }, true, by);
   const signed = (by: Access, of = task) => signatureOf({ state: { access: by } }, of);
@@ -89,7 +95,7 @@ describe("a signed link", () => {
 
   it("is new for callers who may see the task without one, and unchanged for others", () => {
     for (const by of [keyOf("ann", ["submit"], signer), keyOf("ops", ["read"], signer)]) {
-      expect(signed({ ...by, link })).to.equal(signer.sign(task));
+      expect(signed({ ...by, link })).to.equal(signer.sign("task", task));
     }
     const holder = { ...keyOf("bob", ["submit"], signer), link };
     expect(signed(holder)).to.equal("?shown");

@@ -65,7 +65,7 @@ describe("the task that a request is about", () => {
 
   it("is refused as its link says, whether there is a task or not", async () => {
     const otherwise = new ProblemError("unknown", "the link has expired");
-    const link = { id: "a", query: "?x", opens: () => false, otherwise };
+    const link = { kind: "task" as const, id: "a", query: "?x", opens: () => false, otherwise };
     for (const task of [TASK, null]) {
       const { ctx, api, thrownBy } = open(accessWith(null, [], { link }), task);
       expect(await thrownBy(findTask(ctx, api, "a", { result: false }))).to.equal(otherwise);

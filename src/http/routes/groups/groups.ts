@@ -61,7 +61,7 @@ function replyGroup(ctx: Context, seen: GroupInspection): void {
   ctx.set("Cache-Control", "no-store");
   if (!hasEnded(seen)) {
     setRetryAfter(ctx, groupRetryAfterS(seen.eta));
-    ctx.set("Location", groupPaths.group(seen.id, signatureOf(ctx, seen)));
+    ctx.set("Location", groupPaths.group(seen.id, signatureOf(ctx, seen, "group")));
   }
   ctx.status = hasEnded(seen) ? 200 : 202;
   ctx.body = groupDocumentOf(ctx, seen);

@@ -132,7 +132,7 @@ async function openGroup(
   const opened = await api.engine.groups.open({ id: group === "true" ? null : group, caller, webhook }, settings);
   if (typeof opened === "string") throw groupRefusal(group, opened);
   const { id, createdMs } = opened;
-  ctx.set("Location", groupPaths.group(id, signatureOf(ctx, { id, caller, createdMs })));
+  ctx.set("Location", groupPaths.group(id, signatureOf(ctx, { id, caller, createdMs }, "group")));
   return { ...opened, staysOpen };
 }
 
