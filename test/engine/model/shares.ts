@@ -37,7 +37,7 @@ export interface ModelKey {
 
 type Line = readonly SharingTask[];
 
-/** Who starts when in a fair line, as docs/fair.md has it. A key is one of a priority. */
+/** Who starts when in a fair line, as docs/handlers.md has it. A key is one of a priority. */
 export class Shares {
   readonly keys = new Map<string, ModelKey>();
   /** By priority the start of what was taken last. */
