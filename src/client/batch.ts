@@ -4,7 +4,7 @@ import { linesOf } from "./event-stream.ts";
 import { MAX_LENGTH, MAX_LINES, PATIENCE_MS } from "./figures.ts";
 import { errorOf, type Problem } from "./problem.ts";
 import { newId, requestOf, type SubmitOptions } from "./submission.ts";
-import { Limit, rejection, sleep } from "./time.ts";
+import { Limit } from "./time.ts";
 
 /** One JSON value for each line. */
 const NDJSON = "application/x-ndjson";
@@ -63,27 +63,37 @@ async function verdictsOf(response: Response): Promise<Verdict[]> {
 /** The lines of the inputs, in parts that are sent when they are full, or when the next input is slow to come. */
 async function* partsOf(
   inputs: Iterable<unknown> | AsyncIterable<unknown>,
-  signal: AbortSignal | undefined,
+  outer: AbortSignal | undefined,
 ): AsyncGenerator<string[], void> {
   const source = inputs as Partial<AsyncIterable<unknown>> & Iterable<unknown>;
   const iterator = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
+  const limit = new Limit(outer);
+  const { signal } = limit;
   let part: string[] = [];
   let length = 0;
-  let late: Promise<void> | undefined;
-  let next = iterator.next();
-  const limit = new Limit(signal);
-  const aborted = rejection(limit.signal);
+  let late: ReturnType<typeof setTimeout> | undefined;
+  let wake: () => void;
+  let next: Promise<IteratorResult<unknown>> | undefined;
   try {
     for (;;) {
-      const found = await Promise.race([next, aborted, late ?? aborted]);
-      if (found && !found.done) {
+      // Not Promise.race, which keeps what it has raced until the last of its promises settles: every input, until the end.
+      const found = await new Promise<IteratorResult<unknown> | void>((resolve, reject) => {
+        wake = resolve;
+        signal.onabort = () => reject(signal.reason);
+        signal.throwIfAborted();
+        next ??= Promise.resolve(iterator.next());
+        next.then(resolve, reject);
+      });
+      const more = found && !found.done;
+      if (found) next = undefined;
+      if (more) {
         const text = JSON.stringify({ id: newId(), input: found.value ?? null });
-        part.push(text);
         length += text.length;
-        late ??= sleep(PATIENCE_MS);
-        next = iterator.next();
+        late ??= setTimeout(() => wake(), PATIENCE_MS);
+        part.push(text);
       }
-      if (part.length > 0 && (!found || found.done || part.length >= MAX_LINES || length >= MAX_LENGTH)) {
+      if (part.length > 0 && (!more || part.length >= MAX_LINES || length >= MAX_LENGTH)) {
+        clearTimeout(late);
         yield part;
         part = [];
         length = 0;

@@ -276,8 +276,7 @@ export class PaihaoClient<H = AnyHandlers> {
     const signal = AbortSignal.timeout(FAREWELL_MS);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       try {
-        const late = rejection(AbortSignal.timeout(tries && LATE_MS));
-        const accepted = await Promise.race([submitting, late]).catch(() => undefined);
+        const accepted = await Promise.race([submitting, sleep(tries && LATE_MS)]).catch(() => undefined);
         const task = this.#task(accepted?.id ?? id);
         const [status, tag] = await task.connection.send(pathTo(task, "/status"), { signal }, versionOf);
         if (status && !hasEnded(status))

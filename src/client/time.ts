@@ -15,16 +15,15 @@ export function msOf(value: Duration): number {
 /** Resolves after a time. @throws the signal's reason when it fires */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   const limit = new Limit(signal, ms);
-  await rejection(limit.signal).catch(() => limit.release());
+  await rejection(limit.signal).catch(() => undefined);
   signal?.throwIfAborted();
 }
 
-/** Rejects when the signal fires. */
+/** Rejects when the signal, which is this client's own, fires. Takes its `onabort`. */
 export function rejection(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const fire = () => reject(signal.reason);
-    if (signal.aborted) fire();
-    signal.addEventListener("abort", fire);
+    signal.onabort = () => reject(signal.reason);
+    signal.throwIfAborted();
   });
 }
 

@@ -32,17 +32,18 @@ export async function readLimited(
   const gathered = new GrowingBuffer();
   if (body === null) return gathered.take();
   const source = sourceOf(body);
-  let stop = (): void => undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(signal?.reason);
-  });
+  let fail: (reason: unknown) => void = () => undefined;
+  const stop = () => fail(signal?.reason);
   signal?.addEventListener("abort", stop);
   let ended = false;
   try {
     signal?.throwIfAborted();
     for (;;) {
-      const next = source.next();
-      const { done, value } = await (signal ? Promise.race([next, stopped]) : next);
+      // Not Promise.race with one promise for the signal: that would keep every chunk until it settles.
+      const { done, value } = await new Promise<Awaited<ReturnType<Source["next"]>>>((resolve, reject) => {
+        fail = reject;
+        source.next().then(resolve, reject);
+      });
       if (done) {
         ended = true;
         return gathered.take();

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { PaihaoClient, type Verdict } from "paihao/client";
 import { deferred } from "../helpers/deferred.ts";
+import { keptMb } from "../helpers/heap.ts";
 import { failure } from "./failure.ts";
 import { proxiedClient } from "./proxied-client.ts";
 
@@ -80,5 +81,48 @@ describe("a batch of the client", () => {
     await aborted.next();
     abort.abort(new Error("enough"));
     expect(String(await failure(all(aborted)))).to.equal("Error: enough");
+  });
+
+  it("ends with the error of its inputs, also if that comes while others are sent", async () => {
+    const sending = deferred<void>();
+    to.proxy.treat(({ url }) => {
+      if (url.includes("/batches")) sending.resolve();
+      return "pass";
+    });
+    async function* inputs() {
+      // As many as are sent at once.
+      for (let n = 0; n < 500; n += 1) yield { name: `n${n}` };
+      await sending.promise;
+      throw new Error("no more");
+    }
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    try {
+      expect(String(await failure(all(to.client.batch("greet", inputs()))))).to.equal("Error: no more");
+    } finally {
+      process.removeListener("unhandledRejection", note);
+    }
+    expect(unhandled).to.deep.equal([]);
+  });
+
+  it("keeps none of the inputs that have been sent", async () => {
+    const fetch = async (_: unknown, { body }: RequestInit) => {
+      const verdicts = `${body}`.split("\n").map((text, line) => {
+        return JSON.stringify({ line, id: JSON.parse(text).id, index: 0, location: "" });
+      });
+      return new Response(verdicts.join("\n"));
+    };
+    const client = new PaihaoClient({ url: "http://localhost", fetch: fetch as typeof globalThis.fetch });
+    function* inputs() {
+      for (let n = 0; n < 100_000; n += 1) yield { n, text: "x".repeat(500) };
+    }
+    const { signal } = new AbortController();
+    const kept: number[] = [];
+    for await (const { line } of client.batch("any", inputs(), { signal })) {
+      if (line === 10_000 || line === 99_000) kept.push(await keptMb());
+    }
+    const [early = 0, late = 0] = kept;
+    expect(late - early, `${kept.join(" MB, then ")} MB`).to.be.below(8);
   });
 });

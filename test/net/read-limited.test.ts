@@ -3,6 +3,7 @@ import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
 import { GrowingBuffer } from "../../src/net/growing-buffer.ts";
 import { BodyTooLong, readLimited } from "../../src/net/read-limited.ts";
+import { keptMb } from "../helpers/heap.ts";
 
 describe("a body that is read up to a limit", () => {
   function signal() {
@@ -66,6 +67,23 @@ describe("a body that is read up to a limit", () => {
       cancel: () => new Promise(() => undefined),
     });
     await assert.rejects(readLimited(stream, { maxBytes: 10 }), BodyTooLong);
+  });
+
+  it("is in memory once while it is read", async () => {
+    const kept: number[] = [];
+    let pulled = 0;
+    const stream = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (pulled === 10 || pulled === 2000) kept.push(await keptMb());
+        if (pulled === 2000) controller.close();
+        else controller.enqueue(new Uint8Array(10_000));
+        pulled += 1;
+      },
+    });
+    await readLimited(stream, { maxBytes: 2 ** 25, signal: new AbortController().signal });
+    const [early = 0, late = 0] = kept;
+    // 20 MB have come, in a buffer that doubles.
+    assert.ok(late - early < 34, `${kept.join(" MB, then ")} MB`);
   });
 
   it("ends at the signal if no more data arrives", async () => {

@@ -18,6 +18,8 @@ export class Sandbox {
   readonly #port: SandboxPort;
   readonly #limits: HandlerLimits;
   #gone = false;
+  /** Why it can no longer run anything, once that is known. */
+  #lost: HandlerEnd | undefined;
   #runs = 0;
   #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void; spoiled?: HandlerEnd } | undefined;
   #onBoot: (error?: Error) => void = () => {};
@@ -38,6 +40,8 @@ export class Sandbox {
     void port.gone.then((how) => {
       this.#gone = true;
       this.#onBoot(new Error(how));
+      this.#lost = { kind: "lost", how };
+      this.#current?.done(this.#current.spoiled ?? this.#lost);
     });
     port.listen((message) => this.#receive(message));
     port.post({ type: "open", handlersDir: options.handlersDir });
@@ -60,8 +64,8 @@ export class Sandbox {
     const run = this.#runs;
     const answered = new Promise<HandlerEnd>((done) => {
       this.#current = { run, attempt, done };
+      if (this.#lost) done(this.#lost);
     });
-    const lost = this.#port.gone.then((how): HandlerEnd => this.#current?.spoiled ?? { kind: "lost", how });
     this.#port.post({
       type: "run",
       run,
@@ -75,7 +79,7 @@ export class Sandbox {
     // The sandbox ignores messages for a run that is over.
     attempt.whenAborted(() => this.#port.post({ type: "abort", run, cause: attempt.aborted ?? "shutdown" }));
     try {
-      const end = await awaitEnd(attempt, Promise.race([answered, lost]), (leave) => void leave());
+      const end = await awaitEnd(attempt, answered, (leave) => void leave());
       if (end.kind === "overdue") await this.kill();
       return end;
     } finally {

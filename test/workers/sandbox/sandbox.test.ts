@@ -8,6 +8,7 @@ import { Sandbox } from "../../../src/workers/sandbox/sandbox.ts";
 import { openThread } from "../../../src/workers/sandbox/thread-port.ts";
 import { type AttemptOptions, attemptOf, LIMITS } from "../../helpers/attempt.ts";
 import { deferred } from "../../helpers/deferred.ts";
+import { keptMb } from "../../helpers/heap.ts";
 
 const DONE: HandlerEnd = { kind: "permanent", message: "the end of a run" };
 
@@ -87,8 +88,21 @@ describe("a sandbox, as its worker sees it", () => {
     const { sandbox, gone } = open();
     const end = sandbox.run(attemptOf());
     gone.resolve("its process ended");
-    expect(await end).to.deep.equal({ kind: "lost", how: "its process ended" });
+    const lost = { kind: "lost", how: "its process ended" };
+    expect(await end).to.deep.equal(lost);
     expect(sandbox.alive).to.equal(false);
+    expect(await sandbox.run(attemptOf())).to.deep.equal(lost);
+  });
+
+  it("keeps no result of an earlier run", async () => {
+    const { sandbox, tell } = open();
+    const before = await keptMb();
+    for (let run = 1; run <= 30; run += 1) {
+      const end = sandbox.run(attemptOf());
+      tell({ type: "done", run, end: { kind: "permanent", message: Buffer.alloc(1_000_000).toString("latin1") } });
+      await end;
+    }
+    expect((await keptMb()) - before).to.be.below(8);
   });
 
   it("is ended before a run counts as over if it is in an unknown state", async () => {
