@@ -36,7 +36,7 @@ export async function* submitAll(
   const typed = { ...options, type: NDJSON };
   let line = 0;
   for await (const part of partsOf(inputs, options.signal)) {
-    while (part.length > 0) {
+    while (part[0]) {
       const request = requestOf(queue, part.join("\n"), typed, "/batches", { ...more, envelope: "true" });
       const verdicts = await connection.send(...request, verdictsOf);
       part.splice(0, verdicts.length);
@@ -56,46 +56,46 @@ async function verdictsOf(response: Response): Promise<Verdict[]> {
   } catch (error) {
     failure = error;
   }
-  if (verdicts.length === 0) throw failure;
+  if (!verdicts[0]) throw failure;
   return verdicts;
 }
 
-/** The lines of the inputs, in parts that are sent when they are full, or when the next input is slow to come. */
+/** The lines of the inputs, in parts that are sent when they are full, or when the next input is slow to come; one array, to be emptied. */
 async function* partsOf(
   inputs: Iterable<unknown> | AsyncIterable<unknown>,
   outer: AbortSignal | undefined,
 ): AsyncGenerator<string[], void> {
-  const source = inputs as Partial<AsyncIterable<unknown>> & Iterable<unknown>;
-  const iterator = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
+  const iterator = (async function* () {
+    yield* inputs;
+  })();
   const limit = new Limit(outer);
   const { signal } = limit;
-  let part: string[] = [];
+  const part: string[] = [];
   let length = 0;
   let late: ReturnType<typeof setTimeout> | undefined;
-  let wake: () => void;
+  let wake: (found?: undefined) => void;
   let next: Promise<IteratorResult<unknown>> | undefined;
   try {
     for (;;) {
       // Not Promise.race, which keeps what it has raced until the last of its promises settles: every input, until the end.
-      const found = await new Promise<IteratorResult<unknown> | void>((resolve, reject) => {
+      const found = await new Promise<IteratorResult<unknown> | undefined>((resolve, reject) => {
         wake = resolve;
         signal.onabort = () => reject(signal.reason);
         signal.throwIfAborted();
-        next ??= Promise.resolve(iterator.next());
+        next ??= iterator.next();
         next.then(resolve, reject);
       });
-      const more = found && !found.done;
       if (found) next = undefined;
-      if (more) {
+      if (found?.done === false) {
         const text = JSON.stringify({ id: newId(), input: found.value ?? null });
         length += text.length;
         late ??= setTimeout(() => wake(), PATIENCE_MS);
         part.push(text);
       }
-      if (part.length > 0 && (!more || part.length >= MAX_LINES || length >= MAX_LENGTH)) {
+      if (part[0] && (!found || found.done || part.length >= MAX_LINES || length >= MAX_LENGTH)) {
         clearTimeout(late);
+        // Its reader leaves it empty.
         yield part;
-        part = [];
         length = 0;
         late = undefined;
       }
@@ -104,7 +104,7 @@ async function* partsOf(
   } finally {
     limit.release();
     // A generator that waits for its next input ends only when that has come.
-    Promise.resolve(iterator.return?.()).catch(() => undefined);
+    iterator.return().catch(() => undefined);
   }
 }
 

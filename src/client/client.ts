@@ -227,7 +227,7 @@ export class PaihaoClient<H = AnyHandlers> {
    * @throws PaihaoError
    */
   request(path: string, request: Request = {}): Promise<Response> {
-    const once = /^(post|patch)$/i.test(request.method ?? "");
+    const once = /^p(ost|atch)$/i.test(request.method ?? "");
     return this.#connection.send(path, { maxBytes: Infinity, once, ...request }, (response) => response);
   }
 

@@ -9,7 +9,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 /** Milliseconds of a duration. @throws TypeError */
 export function msOf(value: Duration): number {
   const text = valid("duration", `${value}`.trim(), /^\d+(\.\d+)?\s*(ms|[smhd])?$/);
-  return Number.parseFloat(text) * (UNITS[text.replace(/[\d.\s]+/, "")] ?? 1);
+  return Number(text.replace(/[^\d.]+/, "")) * (UNITS[text.replace(/[\d.\s]+/, "")] ?? 1);
 }
 
 /** Resolves after a time. @throws the signal's reason when it fires */
