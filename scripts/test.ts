@@ -55,7 +55,6 @@ const LONG = [
   "test/cli/keys",
   "test/cli/live-store",
   "test/cli/start-time",
-  "test/cli/backup",
   "test/cli/tasks",
   "test/client/browser",
   "test/client/hostile",
@@ -83,7 +82,6 @@ const LONG = [
   "test/workers/large-inputs",
   "test/engine/model/",
   "test/store/servers/",
-  "test/engine/maintenance/backup",
 ];
 
 /** As many as two cores can run without tests timing out. */

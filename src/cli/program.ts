@@ -2,7 +2,6 @@ import { Command } from "commander";
 import { packageVersion } from "../version.ts";
 import { command, globalOptions, withExamples } from "./command.ts";
 import { againCommand } from "./commands/again.ts";
-import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { cancelCommand } from "./commands/cancel.ts";
 import { deadCommand } from "./commands/dead.ts";
 import { getCommand } from "./commands/get.ts";
@@ -44,17 +43,8 @@ export function createProgram(): Command {
   for (const option of globalOptions()) program.addOption(option);
 
   program.commandsGroup("The server:");
-  for (const made of [
-    startCommand(),
-    initCommand(),
-    doctorCommand(),
-    verifyCommand(),
-    backupCommand(),
-    restoreCommand(),
-    keysCommand(),
-  ]) {
+  for (const made of [startCommand(), initCommand(), doctorCommand(), verifyCommand(), keysCommand()])
     program.addCommand(made);
-  }
   program.commandsGroup("Tasks:");
   for (const made of [
     submitCommand(),

@@ -30,20 +30,12 @@ export function readStoredVersion(text: string): StoredVersion {
   return { version: Number(version), oldestBeside: Number(oldestBeside), release };
 }
 
-/**
- * The version of a store while a restore into it has not ended: no release knows it, so that none starts on the store.
- */
-export const RESTORING = `${2 ** 31} ${2 ** 31} of-an-unfinished-restore`;
-
 /** Why a release cannot work on a store, and what to do; undefined if it can. */
 export function dataVersionProblemOf(
   stored: StoredVersion,
   ours: DataVersions,
   { prefix, release }: { readonly prefix: string; readonly release: string },
 ): string | undefined {
-  if (stored.version === readStoredVersion(RESTORING).version) {
-    return `a restore into the store with KEY_PREFIX ${prefix} has not ended; run it again: paihao restore FILE`;
-  }
   const by = stored.release === "" ? "" : `, written by Paihao ${stored.release}`;
   const data = `the store with KEY_PREFIX ${prefix} has data of version ${stored.version}${by}`;
   if (stored.version < ours.oldestRead) {

@@ -4,16 +4,12 @@ import path from "node:path";
 import { expect } from "chai";
 import type { Command } from "commander";
 import { createProgram } from "../../src/cli/program.ts";
-import { backupStore } from "../../src/engine/maintenance/backup/backup.ts";
-import { createLog } from "../../src/log.ts";
 import { runLine } from "../helpers/cli.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
-import { removeKeys } from "../helpers/store/scan.ts";
 import { eventually } from "../shared/eventually.ts";
 import { ROOT } from "../shared/root.ts";
 
-const log = createLog("silent");
 const HANDLERS = path.join(ROOT, "test/fixtures/handlers/cli");
 
 /** A command of the program, and its examples. */
@@ -55,7 +51,6 @@ describe("the help of each command", () => {
   });
   afterEach(async () => {
     rmSync(dir, { recursive: true });
-    await removeKeys(storeUrl(), `${server.prefix}-copy`);
     await server.stop();
   });
 
@@ -74,14 +69,12 @@ describe("the help of each command", () => {
     await server.send("/v1/queues/default/batches?group=upload-7", lines);
     for (const id of ["report-7", "photo-7"]) await server.until(id, "succeeded");
     await eventually(async () => (await server.send("/v1/queues/greet")).json.dead === 2);
-    await backupStore({ url: storeUrl(), prefix: server.prefix, file: path.join(dir, "paihao.backup") }, log, () => {});
   };
 
   const run = (example: string) =>
     runLine(
       example
         .replace("redis://localhost:6379", storeUrl())
-        .replace("KEY_PREFIX=copy", `KEY_PREFIX=${server.prefix}-copy`)
         .replace("--port 8080", "--port 0")
         .replace(/^paihao init \S+$/, "$& --no-install"),
       {

@@ -25,12 +25,11 @@ describe("the native store of a server that runs", function () {
   });
   const run = (...args: string[]) => runCli(args, { cwd: dir, env });
 
-  it("is checked and backed up in its directory", async () => {
+  it("is checked in its directory", async () => {
     const verified = await run("verify");
     expect(verified.code, verified.stderr).to.equal(0);
     expect(verified.stdout).to.match(/^\d+ tasks and \d+ index entries: everything agrees\n$/);
     expect(verified.stderr).to.contain(`of the server with process id ${server.child.pid}`);
-    expect((await run("backup", "backup.gz")).code).to.equal(0);
   });
 
   it("is examined by doctor", async () => {

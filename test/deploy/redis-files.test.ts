@@ -6,8 +6,11 @@ import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { parse } from "yaml";
+import { verifyStore } from "../../src/engine/maintenance/verify.ts";
+import { createLog } from "../../src/log.ts";
 import { needsRedisServer } from "../cluster/needs.ts";
 import { readGuide } from "../docs/guide.ts";
+import { startServer } from "../helpers/http/server.ts";
 import { withDefaults } from "../shared/compose-defaults.ts";
 import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 import { ROOT } from "../shared/root.ts";
@@ -78,11 +81,17 @@ describe("the Redis of compose.yaml, with the commands of docs/operations.md", f
     expect(code, `${line}\n${printed}`).to.equal(0);
   };
 
-  it("restores a snapshot that was taken while it ran, which it would not load by itself", async () => {
+  it("restores a snapshot that was taken while servers worked, which it would not load by itself, and the tasks go on", async () => {
     const [take, giveBack] = shown();
-    await admin().mset(...Array.from({ length: 1000 }, (_, n) => [`key-${n}`, n]).flat());
+    const env = { REDIS_URL: server.url, KEY_PREFIX: "restored", PARTITIONS: "2" };
+    const first = await startServer(env);
+    const done = await first.post("default", { html: "<title>Before</title>" });
+    expect(done.status).to.equal(200);
+    await first.send("/v1/queues/default/pause", { method: "POST" });
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) ids.push(await first.enqueue("default", { html: `<title>${n}</title>` }));
     await run(take);
-    await admin().flushall();
+    await first.stop();
     await admin().set("later", 1);
 
     await server.stop();
@@ -92,10 +101,19 @@ describe("the Redis of compose.yaml, with the commands of docs/operations.md", f
     expect(await admin().dbsize(), "as the document warns").to.equal(0);
 
     await run(giveBack);
-    expect(await admin().dbsize()).to.equal(1000);
-    await admin().set("and", "on");
+    expect(await verifyStore(server.url, env.KEY_PREFIX, { heal: false }, createLog("silent"))).to.deep.include({
+      ...{ tasks: 21, disagreeing: [] },
+    });
+    const second = await startServer(env);
+    const places = await Promise.all(ids.map((id) => second.send(`/v1/requests/${id}/status`)));
+    expect(places.map(({ json }) => json.index)).to.deep.equal([...ids.keys()]);
+    await second.send("/v1/queues/default/resume", { method: "POST" });
+    for (const id of ids) await second.until(id, "succeeded");
+    const kept = await second.send(`/v1/requests/${done.headers["x-request-id"]}`);
+    expect(kept.text).to.equal(done.text);
+    await second.stop({ keep: true });
     await server.restart();
-    expect(await admin().mget("key-999", "and")).to.deep.equal(["999", "on"]);
+    expect(await admin().exists("{restored:0}version"), "it is durable again").to.equal(1);
   });
 
   it("starts again with a repaired append-only file", async () => {

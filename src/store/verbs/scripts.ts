@@ -13,7 +13,6 @@ export type * from "./attend.ts";
 export type * from "./breaker.ts";
 export type * from "./cancel.ts";
 export type * from "./complete.ts";
-export type * from "./copy.ts";
 export type * from "./count.ts";
 export { placesOf } from "./count.ts";
 export type * from "./dead.ts";

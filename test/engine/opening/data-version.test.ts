@@ -6,7 +6,7 @@ import { type OpenedEngine, openEngine } from "../../../src/engine/opening/open.
 import { claimPartitions } from "../../../src/engine/opening/partition-count.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Connection, connect } from "../../../src/store/connection.ts";
-import { DATA_VERSION, type DataVersions, RESTORING } from "../../../src/store/data-version.ts";
+import { DATA_VERSION, type DataVersions } from "../../../src/store/data-version.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
@@ -79,11 +79,6 @@ describe("the version of the data", () => {
     );
     await starts(versions(2, 1, 1), "0.2.0");
     expect(await stored()).to.equal("2 1 0.2.0");
-  });
-
-  it("prevents a start while a restore into the store has not ended, and says what to run again", async () => {
-    await redis.set(keys.dataVersion, RESTORING);
-    expect(await refused(DATA_VERSION, "0.2.0")).to.include("has not ended; run it again: paihao restore FILE");
   });
 
   it("prevents nothing in a store that has none yet", async () => {

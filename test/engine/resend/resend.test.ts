@@ -298,7 +298,6 @@ const CASES: readonly Case[] = [
 /** They write nothing, and Redis holds them to that. */
 const READERS = [
   "inspect",
-  "copy",
   "count",
   "queue",
   "page",
