@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { LongestBlock } from "./longest-block.ts";
 import { Durations, Sizes, WordCounter } from "./metric-kinds.ts";
 import {
@@ -11,9 +11,6 @@ import {
   STATUS_CLASSES,
   SUBMISSION_VERDICTS,
 } from "./metric-words.ts";
-
-/** A metric as it is read out, with its values. */
-export type ReadMetric = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
 
 /** How gauges of several processes are combined, if not by the highest value: most are read from the store, and the same in all. */
 const TOGETHER: Readonly<Record<string, "sum" | "min">> = {
@@ -140,6 +137,8 @@ export class Metrics {
     labelNames: ["queue"],
     registers: [this.registry],
   });
+  #read: (() => Promise<Gauges>) | undefined;
+  #refreshing: Promise<void> | undefined;
   readonly #answers: readonly { inc(): void }[];
   readonly #overdue = this.#gauge(
     "paihao_handlers_overdue",
@@ -212,7 +211,25 @@ export class Metrics {
   }
 
   #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
-    return new Gauge({ name, help, labelNames, aggregator: TOGETHER[name] ?? "max", registers: [this.registry] });
+    return new Gauge({
+      ...{ name, help, labelNames, aggregator: TOGETHER[name] ?? "max", registers: [this.registry] },
+      collect: () => this.refresh(),
+    });
+  }
+
+  /** Sets from where the gauges are read at each scrape. */
+  readGaugesWith(read: () => Promise<Gauges>): void {
+    this.#read = read;
+  }
+
+  /** Reads the gauges, once for all that ask at the same time. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= (async () => {
+      if (this.#read) this.show(await this.#read());
+    })().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
   }
 
   /**
@@ -307,13 +324,9 @@ export class Metrics {
     }
   }
 
-  /** The metrics as they are, to be put together with those of other processes. */
-  async read(): Promise<ReadMetric[]> {
-    const own = await this.registry.getMetricsAsJSON();
-    const ofProcess = (await processRegistry?.getMetricsAsJSON()) ?? [];
-    // These are lags of the event loop: an average would hide a process that stands still.
-    const together = (one: ReadMetric) => (one.aggregator === "average" ? { ...one, aggregator: "max" as const } : one);
-    return [...own, ...ofProcess.map(together)];
+  /** Lets the parent of this process put them together with those of other processes. */
+  share(): void {
+    AggregatorRegistry.setRegistries(processRegistry ? [this.registry, processRegistry] : [this.registry]);
   }
 
   /** The metrics as text. */

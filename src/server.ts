@@ -31,7 +31,7 @@ export interface Running {
   readonly store: string;
   /** Resolves when only the end of this process ends a handler that ignores its signal; undefined without a worker in it. */
   readonly stuck?: Promise<void> | undefined;
-  /** Reads the file of API keys again. */
+  /** Reads the file of API keys again; of several processes, replaces them one at a time. */
   reload(): void;
   /**
    * Accepts no new connections, answers waiting callers while the worker continues, lets running tasks end, then closes
@@ -45,10 +45,6 @@ export interface Running {
 export interface Started extends Running {
   /** The figures of all its queues, also of its own ones for webhooks and undo. */
   figures(): Promise<readonly QueueRow[]>;
-  /** Its metrics as they are now, each as prom-client reads it out: types of that are not in the package. */
-  readMetrics(): Promise<readonly object[]>;
-  /** Of the tasks that it runs; 0 if it runs none. */
-  readonly longestLeaseMs: number;
 }
 
 /** What is not configured. */
@@ -101,8 +97,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const ready = () => (stopping.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
     const gauges = { engine, readiness: ready, nodes };
     const { metrics } = engine;
-    const refresh = async () => metrics.show(await readGauges(gauges));
-    extras.start(metrics, refresh);
+    metrics.readGaugesWith(() => readGauges(gauges));
+    if (parts.exposition) metrics.share();
+    extras.start(metrics, () => metrics.refresh());
     // After all that has something to tell, and before the store is gone, of which the metrics tell.
     started.push(extras.stop);
     const roles = [new Ticker(engine, log), new Calibration(engine, log)];
@@ -129,7 +126,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       const api = {
         engine,
         readiness: ready,
-        exposition: parts.exposition ?? (() => refresh().then(() => metrics.exposition())),
+        exposition: parts.exposition ?? (() => metrics.exposition()),
         handlers,
         ownHandlers,
         log,
@@ -161,8 +158,6 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       stuck: worker?.stuck,
       reload,
       figures: () => engine.queues.figures([...all.keys()]),
-      readMetrics: () => refresh().then(() => metrics.read()),
-      longestLeaseMs: worker ? Math.max(...[...all.keys()].map((queue) => engine.queues.settings(queue).leaseMs)) : 0,
       stop: unwind,
     };
   } catch (error) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { existsSync } from "node:fs";
 import { messageOf } from "../errors.ts";
-import { CommandError, EXIT, failureOf } from "./exit.ts";
+import { loadEnvironment } from "./environment.ts";
+import { EXIT, failureOf } from "./exit.ts";
 import { createProgram } from "./program.ts";
 import { note } from "./terminal/print.ts";
 
@@ -17,7 +17,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 try {
-  loadEnvironment(".env");
+  loadEnvironment();
   await createProgram().parseAsync();
 } catch (error) {
   report(error);
@@ -35,13 +35,4 @@ function report(error: unknown): void {
     process.exitCode = EXIT.failed;
   }
   for (const line of lines) note(line);
-}
-
-/** Variables that are set already win. @throws CommandError */
-function loadEnvironment(file: string): void {
-  try {
-    if (existsSync(file)) process.loadEnvFile(file);
-  } catch (error) {
-    throw new CommandError(EXIT.failed, `${file} cannot be read: ${messageOf(error)}`);
-  }
 }

@@ -27,8 +27,8 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   };
   endWhenStuck(running, log);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
-  // Only with a key file, which is read again: otherwise closing the terminal ends the server, as people expect.
-  if (config.apiKeysFile !== undefined) process.on("SIGHUP", () => running.reload());
+  // Without anything to read again it ends: closing the terminal ends the server, as people expect.
+  process.on("SIGHUP", several || config.apiKeysFile !== undefined ? () => running.reload() : onSignal);
 }
 
 /** What is printed when the server is ready: which store, the URLs, and a command to try. */

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { builtCommand } from "../helpers/build.ts";
 import { openEngine } from "../helpers/engine.ts";
@@ -12,6 +13,7 @@ import { processGone, refuses } from "../helpers/process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { eventually } from "../shared/eventually.ts";
 import { reservePort } from "../shared/ports.ts";
+import { ROOT } from "../shared/root.ts";
 
 /** The processes of a server take a second of CPU each to start, and on a machine with much to do many times as long. */
 const PATIENCE_MS = 90_000;
@@ -26,8 +28,9 @@ interface Started {
   url(): Promise<string>;
 }
 
-function startCli(env: Record<string, string>): Started {
+function startCli(env: Record<string, string>, cwd?: string): Started {
   const primary = spawn(process.execPath, [...builtCommand(), "start"], {
+    cwd,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env.PATH,
@@ -66,12 +69,6 @@ function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
 }
 
-/** The variables with which a process was started, without those of Node's own between parent and child. */
-function environmentOf(pid: number): string[] {
-  const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
-  return variables.filter((variable) => !/^$|^NODE_(UNIQUE_ID|CHANNEL_)/.test(variable)).sort();
-}
-
 describe("a server of several processes (WEB_CONCURRENCY)", function () {
   this.timeout(3 * PATIENCE_MS);
   const started: Started[] = [];
@@ -86,8 +83,8 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
       await gone;
     }
   });
-  const start = (env: Record<string, string> = {}): Started => {
-    const one = startCli({ WEB_CONCURRENCY: "2", ...env });
+  const start = (env: Record<string, string> = {}, cwd?: string): Started => {
+    const one = startCli({ WEB_CONCURRENCY: "2", ...env }, cwd);
     started.push(one);
     return one;
   };
@@ -149,19 +146,56 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     expect(server.printed().match(/\/nowhere\/at\/all/g)).to.have.lengthOf(1);
   });
 
-  it("adds nothing to the environment of its processes, where handlers and what they start would find the store", async () => {
+  it("measures all its processes together, whichever answers", async () => {
+    const url = await start().url();
+    const send = (at: string, method: string, body?: unknown) => exchange(new URL(at, url), { method, body });
+    const submit = () => send("/v1/requests", "POST", { html: "<title>Hi</title>" });
+    await Promise.all(Array.from({ length: 10 }, submit));
+    for (const { text } of await Promise.all(Array.from({ length: 4 }, () => send("/metrics", "GET")))) {
+      expect(text).to.contain('paihao_submissions_total{queue="default",verdict="new"} 10\n');
+      expect(text).to.contain('paihao_attempts_total{queue="default",ending="done"} 10\n');
+      expect(text).to.contain('paihao_queue_workers{queue="default"} 1\n');
+      expect(text).to.contain("paihao_ready 1\n");
+    }
+  });
+
+  it("replaces them one at a time on SIGHUP, with the code and .env of now; code that does not start changes nothing", async () => {
     const dir = await mkdtemp(path.join(tmpdir(), "paihao-fleet-"));
+    const code = (text: string) => writeFile(path.join(dir, "handlers/now.mjs"), text);
+    const imported = `import { defineHandler } from ${JSON.stringify(pathToFileURL(path.join(ROOT, "dist/index.js")).href)};`;
+    const answering = (word: string) =>
+      code(
+        `${imported}export const now = defineHandler({ queue: "now", run: () => "${word} " + process.env.GREETING });`,
+      );
     try {
-      const server = start({ REDIS_URL: "", DATA_DIR: dir });
-      await server.url();
-      const own = environmentOf(server.pid);
-      for (const pid of childrenOf(server.pid).filter((one) => commandOf(one).includes("member"))) {
-        expect(environmentOf(pid)).to.deep.equal(own);
-        expect(commandOf(pid)).not.to.contain("/store");
-      }
-      const gone = once(server.primary, "exit");
-      server.primary.kill("SIGTERM");
-      await gone;
+      await mkdir(path.join(dir, "handlers"));
+      await writeFile(path.join(dir, ".env"), "HANDLERS=handlers\nGREETING=before\n");
+      await answering("old");
+      const server = start({ LOG_LEVEL: "info" }, dir);
+      const url = await server.url();
+      const answer = async () => {
+        const { status, json } = await exchange(new URL("/v1/queues/now/requests", url), { method: "POST", body: 1 });
+        expect(status).to.equal(200);
+        return json;
+      };
+      const members = () => childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));
+      expect(await answer()).to.equal("old before");
+      const first = members();
+
+      await code("export const now = no.such.thing;");
+      server.primary.kill("SIGHUP");
+      await eventually(() => server.printed().includes("the new code does not start"), PATIENCE_MS);
+      expect(server.printed()).to.match(/now\.mjs/);
+      expect(members()).to.deep.equal(first);
+      expect(await answer()).to.equal("old before");
+
+      await answering("new");
+      await writeFile(path.join(dir, ".env"), "HANDLERS=handlers\nGREETING=after\n");
+      server.primary.kill("SIGHUP");
+      // None of these may fail.
+      while (first.some((pid) => members().includes(pid))) expect(await answer()).to.match(/^(old before|new after)$/);
+      expect(await answer()).to.equal("new after");
+      expect(members()).to.have.length(3);
     } finally {
       await rm(dir, { recursive: true });
     }
