@@ -50,7 +50,12 @@ export async function startFleet(
     // The metrics of prom-client come this way, too.
     if (!("scrape" in message)) return;
     const answer = (exposition: string | undefined) => tell(from, { exposition });
-    metrics.clusterMetrics().then(answer, () => answer(undefined));
+    // Once more, since a process that just starts or dies does not answer.
+    const again = () => metrics.clusterMetrics();
+    metrics
+      .clusterMetrics()
+      .catch(again)
+      .then(answer, () => answer(undefined));
   });
   const environment = (role: ServerRole) => ({
     ...withoutFile(),
@@ -129,6 +134,8 @@ class Member {
       throw new StartError(answer.refusal);
     }
     this.#current = forked;
+    // What is sent to a process before it listens is lost.
+    if (this.#stopping) tell(forked, { stopWithinMs: 0 });
     void exited.then(() => this.#current === forked && this.#died(forked, startedAt));
     return answer.ready;
   }
