@@ -16,9 +16,7 @@ RUN npm run build
 FROM node:24.11.0-bookworm-slim AS production
 WORKDIR /app
 COPY package.json package-lock.json ./
-# What production needs, with the packages of OpenTelemetry, which are optional elsewhere.
-RUN npm ci --no-audit --no-fund && npm cache clean --force
-RUN npm pkg delete devDependencies peerDependenciesMeta peerDependencies.tsx && npm prune --no-audit --no-fund
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 
 FROM node:24.11.0-bookworm-slim
 # HOST: a container is reached through its network, not its loopback. So the server needs API_KEYS (or API_KEYS_FILE), or

@@ -18,6 +18,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   const start = (env: Record<string, string>) => startPaihao({ REDIS_URL: store.url, ROLE: "api", ...env });
   const traced = (ratio: string) =>
     start({
+      NODE_OPTIONS: `--import=${new URL("../deploy/otel.mjs", import.meta.url).href}`,
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `http://127.0.0.1:${collector.port}/v1/traces`,
       OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
       OTEL_TRACES_SAMPLER_ARG: ratio,

@@ -1,10 +1,9 @@
 /**
  * `npm run check:install`: packs the package, installs the tarball in an empty folder with npm, as a user would, and checks the
  * result: its size and number of packages, that no package has an install script, that its types hold in a strict
- * project, that it runs, that `paihao init` makes a project that can be tested and started at once, and that a start which lacks the
- * packages of OpenTelemetry names the command that installs them. The last line is `N passed, N failed, N skipped`.
+ * project, that it runs, and that `paihao init` makes a project that can be tested and started at once. The last line is `N passed, N failed, N skipped`.
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -168,25 +167,6 @@ try {
       return expected(/^\S pass 3$/m.test(said) && /^\S fail 0$/m.test(said), "3 tests");
     },
     "npm start of the project": () => startAndSubmit(project),
-    "OpenTelemetry, not installed": () => {
-      const args = ["--no-install", "paihao", "start"];
-      const start = spawnSync("npx", args, {
-        cwd: project,
-        env: { ...process.env, PORT: "0", STORE: "embedded", OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" },
-        encoding: "utf8",
-        timeout: START_MS,
-      });
-      const said = start.stdout + start.stderr;
-      const packages = /Install it: npm install (.+)$/m.exec(said)?.[1] ?? "";
-      expected(start.status === 1 && packages !== "", `exit code ${start.status}: ${said}`);
-      run("npm", ["install", ...NPM_QUIETLY, ...packages.split(" ")], project);
-      run(
-        process.execPath,
-        ["--input-type=module", "-e", 'import "./node_modules/paihao/dist/telemetry/sdk.js"'],
-        project,
-      );
-      return undefined;
-    },
   };
   let totals = NONE;
   for (const [name, check] of Object.entries({ ...checks, ...projectChecks })) {

@@ -59,7 +59,7 @@ const LONG = [
   "test/client/browser",
   "test/client/hostile",
   "test/client/networks",
-  "test/telemetry/collector-away",
+  "test/telemetry/traces",
   "test/testing/test-server",
   "test/linear",
   "test/handler/load",

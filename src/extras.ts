@@ -4,21 +4,22 @@ import type { Inspection } from "./engine/reading/inspect.ts";
 import type { Handler } from "./handler/define.ts";
 import { isPrediction, predictionJson } from "./http/dialects/replicate/prediction.ts";
 import { traceRequests } from "./http/middleware/trace.ts";
-import type { Logger } from "./log.ts";
-import { openTelemetry } from "./telemetry/telemetry.ts";
+import { storeFacts } from "./telemetry/store-facts.ts";
+import { openTracing } from "./telemetry/tracing.ts";
 import { packageVersion } from "./version.ts";
 import { undoHandler } from "./workers/undo.ts";
 
-/**
- * What a server has that is not needed to run tasks; its routes are in `http/extras.ts`.
- * @throws StartError if a package is not installed that the configuration needs
- */
-export async function openExtras(
+/** What a server has that is not needed to run tasks; its routes are in `http/extras.ts`. */
+export function openExtras(
   config: Config,
-  { handlers, signer, log }: { handlers: ReadonlyMap<string, Handler>; signer: LinkSigner | undefined; log: Logger },
+  parts: {
+    readonly handlers: ReadonlyMap<string, Handler>;
+    readonly signer: LinkSigner | undefined;
+    readonly storeUrl: string;
+  },
 ) {
-  const parts = { log, version: packageVersion(), role: config.role };
-  const { tracing, sendMetrics, stop } = await openTelemetry(config.otel, parts);
+  const { handlers, signer, storeUrl } = parts;
+  const tracing = openTracing(packageVersion(), storeFacts(storeUrl));
   return {
     /** Handlers of the server's own. */
     handlers: [undoHandler(handlers)],
@@ -30,9 +31,5 @@ export async function openExtras(
       config.replicate && isPrediction(seen.id)
         ? predictionJson(seen, { signature: signer?.sign("task", seen) })
         : undefined,
-    /** Called with the metrics of the engine, when there is one. */
-    start: sendMetrics,
-    /** Resolves in time; idempotent. */
-    stop,
   };
 }

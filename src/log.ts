@@ -50,10 +50,6 @@ export function createLog(
 export interface Scope {
   /** Undefined outside of requests and tasks. */
   readonly requestId: string | undefined;
-  /** The trace of a request that is not recorded, as it is stored. */
-  trace?: string;
-  /** That of OpenTelemetry, if there is one. */
-  readonly context?: unknown;
 }
 
 /** That of what runs now. */
@@ -68,5 +64,5 @@ export function runInScope<T>(of: Scope, work: () => T): T {
 
 /** Runs `work` so that every log line it writes has `id`. */
 export function withRequestId<T>(id: string, work: () => T): T {
-  return runInScope({ requestId: id, context: scope()?.context }, work);
+  return runInScope({ requestId: id }, work);
 }

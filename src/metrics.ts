@@ -213,7 +213,7 @@ export class Metrics {
   #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
     return new Gauge({
       ...{ name, help, labelNames, aggregator: TOGETHER[name] ?? "max", registers: [this.registry] },
-      collect: () => this.refresh(),
+      collect: () => this.#refresh(),
     });
   }
 
@@ -222,8 +222,8 @@ export class Metrics {
     this.#read = read;
   }
 
-  /** Reads the gauges, once for all that ask at the same time. */
-  refresh(): Promise<void> {
+  /** Reads the gauges, once for all of them. */
+  #refresh(): Promise<void> {
     this.#refreshing ??= (async () => {
       if (this.#read) this.show(await this.#read());
     })().finally(() => {

@@ -75,10 +75,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     return unwound;
   };
   try {
-    const extras = await openExtras(config, { handlers, signer, log });
-    started.push(extras.stop);
     const store = await provisionStore(config, log);
     started.push(() => store.stop());
+    const extras = openExtras(config, { handlers, signer, storeUrl: store.url });
     const delivering: Handler = deliverer({
       guard,
       secrets: config.webhookSecrets,
@@ -99,9 +98,6 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const { metrics } = engine;
     metrics.readGaugesWith(() => readGauges(gauges));
     if (parts.exposition) metrics.share();
-    extras.start(metrics, () => metrics.refresh());
-    // After all that has something to tell, and before the store is gone, of which the metrics tell.
-    started.push(extras.stop);
     const roles = [new Ticker(engine, log), new Calibration(engine, log)];
     for (const role of roles) {
       role.start();

@@ -1,6 +1,5 @@
 import { messageOf, StartError } from "../errors.ts";
 import { type MisspeltVariable, misspelt } from "./misspelt.ts";
-import { type OtelConfig, readOtel } from "./otel.ts";
 import type { Variable } from "./values.ts";
 import { type NamedValues, named, VARIABLES, type Values } from "./variables.ts";
 
@@ -20,8 +19,6 @@ export interface Config extends Omit<NamedValues, "port"> {
   readonly port: number | undefined;
   /** Undefined: all hosts. */
   readonly servedHosts: ServedHosts | undefined;
-  /** What is sent to a collector of OpenTelemetry; undefined: nothing. */
-  readonly otel: OtelConfig | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -111,6 +108,5 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     ...named(values),
     port,
     servedHosts: servedHosts(host, values.ALLOWED_HOSTS, !hasKeys),
-    otel: readOtel(values),
   };
 }

@@ -1,21 +1,14 @@
 import type { Config } from "./config.ts";
 
 /** The secrets among the settings, which must not appear in a log: as they were given, and decoded. */
-export function secretsOf(config: Pick<Config, "redisUrl" | "urlSigningKey" | "webhookSecrets" | "otel">): string[] {
-  const { redisUrl = "", urlSigningKey = "", webhookSecrets, otel } = config;
+export function secretsOf(config: Pick<Config, "redisUrl" | "urlSigningKey" | "webhookSecrets">): string[] {
+  const { redisUrl = "", urlSigningKey = "", webhookSecrets } = config;
   // Not by the URL parser, which does not accept several hosts.
   const password = /^[a-z+]+:\/\/[^@/]*?:([^@]+)@/i.exec(redisUrl)?.[1] ?? "";
   const sentinels = /[?&]sentinel_password=([^&]+)/.exec(redisUrl)?.[1] ?? "";
-  const headers = [otel?.traces, otel?.metrics].flatMap((target) => Object.values(target?.headers ?? {}));
-  return [
-    password,
-    decoded(password),
-    sentinels,
-    decoded(sentinels),
-    urlSigningKey,
-    ...webhookSecrets,
-    ...headers,
-  ].filter((secret) => secret !== "");
+  return [password, decoded(password), sentinels, decoded(sentinels), urlSigningKey, ...webhookSecrets].filter(
+    (secret) => secret !== "",
+  );
 }
 
 function decoded(text: string): string {

@@ -1,7 +1,6 @@
 import { checkNamesUnique, KEY_FORM, parseApiKey } from "../auth/api-key.ts";
 import { LOG_LEVELS } from "../log.ts";
 import { LONGEST_MS, LONGEST_TIMER_MS } from "./duration.ts";
-import { OTEL_VARIABLES } from "./otel.ts";
 import {
   allowList,
   duration,
@@ -276,7 +275,6 @@ export const SECTIONS: readonly Section[] = [
   { title: "Tasks", variables: TASKS },
   { title: "HTTP", variables: HTTP },
   { title: "Security", variables: SECURITY },
-  { title: "OpenTelemetry (docs/telemetry.md)", variables: OTEL_VARIABLES },
 ];
 
 interface Section {
@@ -288,7 +286,7 @@ interface Section {
  * Every variable that the server reads: what it means, its default, how it is read, and its name in {@link Config}. Everything else that
  * shows settings is derived from this table.
  */
-export const VARIABLES = { ...STORE, ...PROCESS, ...TASKS, ...HTTP, ...SECURITY, ...OTEL_VARIABLES } as const;
+export const VARIABLES = { ...STORE, ...PROCESS, ...TASKS, ...HTTP, ...SECURITY } as const;
 
 type Table = typeof VARIABLES;
 

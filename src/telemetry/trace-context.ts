@@ -1,6 +1,3 @@
-/** The name under which spans and metrics are created. */
-export const SCOPE = "paihao";
-
 /** The headers of W3C Trace Context, to be sent with a request; none of them if there is no trace. */
 export interface TraceHeaders {
   readonly traceparent?: string;

@@ -4,6 +4,7 @@ import {
   context,
   createTraceState,
   INVALID_TRACEID,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -13,22 +14,21 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { messageOf } from "../errors.ts";
-import { scope } from "../log.ts";
-import type { Sampling } from "./sampling.ts";
+import { useTraceIds } from "../log.ts";
 import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "./spans.ts";
-import { SCOPE, traceHeadersOf } from "./trace-context.ts";
+import { traceHeadersOf } from "./trace-context.ts";
 
-/** The names of operations in attributes (semantic conventions for messaging). */
-const SYSTEM = "paihao";
-
-/** The operation of a request that submits a task, by the same conventions. */
-const SUBMITS = { "messaging.operation.name": "submit", "messaging.operation.type": "send" } as const;
+/** The name under which spans are created. */
+const SCOPE = "paihao";
 
 /** A request, as it is when it arrives. */
 export interface TracedRequest {
   readonly method: string;
   readonly path: string;
   readonly scheme: string;
+  /** The host that it names, and its port. */
+  readonly address: string;
+  readonly port: number;
   readonly userAgent: string | undefined;
   /** The trace of its sender, "" for none. */
   readonly trace: string;
@@ -48,57 +48,65 @@ export interface TracedTask {
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly lost: number;
-  readonly createdMs: number;
   /** The trace of its submitter, "" for none. */
   readonly trace: string;
 }
 
-/** Our own SDK's tracer, whose sampling decision can be asked for. */
-export interface OwnTracer {
-  readonly tracer: Tracer;
-  readonly sampling: Sampling;
+/** The address of the store, by the semantic conventions. */
+export interface ServerFacts {
+  readonly "server.address": string;
+  /** Undefined: a socket. */
+  readonly "server.port"?: number;
+}
+
+/** Why an attempt did not succeed: the error, as far as it is known. */
+export interface AttemptError {
+  readonly type?: string;
+  readonly message: string;
+  readonly stack?: string;
 }
 
 /**
- * Creates the spans of a server. Loaded only if spans are used. The functions called for each request are not async: while
- * contexts are kept, each promise costs about a µs.
+ * What creates the spans of a server; undefined, so that nothing costs anything, if no SDK of OpenTelemetry is registered in this process.
+ * @param store the address of the store
+ */
+export function openTracing(version: string, store: ServerFacts): Tracing | undefined {
+  const provider = trace.getTracerProvider();
+  // That of another copy of the API is of another class.
+  if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(SCOPE) === undefined) return undefined;
+  useTraceIds(traceIds);
+  return new Tracing(trace.getTracer(SCOPE, version), store);
+}
+
+/**
+ * Creates the spans of a server, by the semantic conventions for HTTP and messaging. The functions called for each request are not async:
+ * while contexts are kept, each promise costs about a µs.
  */
 export class Tracing {
   readonly #tracer: Tracer;
-  readonly #sampling: Sampling | undefined;
+  readonly #store: ServerFacts;
 
-  /** @param own default: the tracer of the provider that the application has registered, whose sampler decides */
-  constructor(version: string, own?: OwnTracer) {
-    this.#tracer = own?.tracer ?? trace.getTracer(SCOPE, version);
-    this.#sampling = own?.sampling;
+  constructor(tracer: Tracer, store: ServerFacts) {
+    this.#tracer = tracer;
+    this.#store = store;
   }
 
-  /** Answers a request in a span of the server, if its trace is recorded. */
+  /** Answers a request in a span. */
   request(request: TracedRequest, work: () => Promise<unknown>, answered: () => TracedAnswer): Promise<unknown> {
-    // An application that embeds the server may already have a span for the request.
-    const above = trace.getActiveSpan() && context.active();
-    const passedOn = above ? undefined : this.#sampling?.passedOn(request.trace);
-    if (passedOn !== undefined) {
-      const now = scope();
-      if (now) now.trace = passedOn;
-      return work();
-    }
-    return this.#record(request, above ?? contextOf(request.trace), work, answered);
-  }
-
-  #record(
-    { method, path, scheme, userAgent }: TracedRequest,
-    above: Context,
-    work: () => Promise<unknown>,
-    answered: () => TracedAnswer,
-  ): Promise<unknown> {
+    const { method, path, scheme, address, port, userAgent } = request;
+    // The application that embeds the server, or an instrumentation of HTTP, may already have a span for the request.
+    const isInner = trace.getActiveSpan() !== undefined;
+    const above = isInner ? context.active() : contextOf(request.trace);
     const attributes = {
       "http.request.method": method,
       "url.path": path,
       "url.scheme": scheme,
+      "server.address": address,
+      "server.port": port,
       "user_agent.original": userAgent,
     };
-    const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, above);
+    const kind = isInner ? SpanKind.INTERNAL : SpanKind.SERVER;
+    const span = this.#tracer.startSpan(method, { kind, attributes }, above);
     const end = () => {
       const { route, status } = answered();
       span.setAttribute("http.response.status_code", status);
@@ -112,51 +120,85 @@ export class Tracing {
     });
   }
 
-  /** The current trace in its stored form; "" if nothing is traced. */
-  current(): string {
-    return traceOfSpan(trace.getActiveSpan()) || (scope()?.trace ?? "");
-  }
-
-  /** Records in the span of a request that it submits a task: a separate span would last as long and double the cost. */
-  submitted<T extends { readonly verdict: string }>(
+  /** Submits a task in a span, whose trace goes with the task. */
+  send<T extends { readonly verdict: string }>(
     { id, queue }: { readonly id: string; readonly queue: string },
-    sent: Promise<T>,
+    submit: (trace: string) => Promise<T>,
   ): Promise<T> {
-    const span = trace.getActiveSpan();
-    if (!span?.isRecording()) return sent;
-    span.setAttributes(taskFacts(id, queue)).setAttributes(SUBMITS);
-    return sent.then((known) => {
-      span.setAttribute("paihao.verdict", known.verdict);
-      return known;
-    });
+    const span = this.#send(queue, { "messaging.message.id": id });
+    return submit(traceOfSpan(span)).then(
+      (known) => {
+        span.setAttribute("paihao.verdict", known.verdict).end();
+        return known;
+      },
+      (error: unknown) => {
+        fail(span, error);
+        span.end();
+        throw error;
+      },
+    );
   }
 
-  /** Begins the span of an attempt. For the first attempt, the wait in line gets its own span. */
+  /** Begins to submit many tasks in one span. */
+  sendBatch(queue: string): BatchTrace {
+    return new BatchTrace(this.#send(queue));
+  }
+
+  #send(queue: string, facts: Attributes = {}): Span {
+    const attributes = { ...this.#operation("send", queue), ...facts };
+    return this.#tracer.startSpan(`send ${queue}`, { kind: SpanKind.PRODUCER, attributes });
+  }
+
+  /** Begins the span of an attempt: below the one that sent the task, so that one trace shows all of it, and linked to that. */
   attempt(task: TracedTask): AttemptTrace {
-    const passedOn = this.#sampling?.passedOn(task.trace);
-    const parent = passedOn === undefined ? undefined : contextOf(passedOn);
-    const unrecorded = parent && trace.getSpan(parent);
-    if (parent && unrecorded) return new AttemptTrace(this.#tracer, unrecorded, parent);
-    const { id, queue, attempt, maxAttempts, lost, createdMs } = task;
+    const { id, queue, attempt, maxAttempts, lost } = task;
     // The current context may belong to another task, whose end made room for this one.
     const above = contextOf(task.trace);
-    const now = Date.now();
-    const start = (name: string, options: SpanOptions) => this.#tracer.startSpan(name, options, above);
-    if (attempt === 1 && lost === 0) {
-      // The time of submission is that of the store, whose clock may be ahead.
-      const waited = { attributes: taskFacts(id, queue), startTime: Math.min(createdMs, now) };
-      start(`wait ${queue}`, waited).end(now);
-    }
+    const sent = trace.getSpanContext(above);
     const attributes = {
-      ...taskFacts(id, queue),
-      "messaging.operation.name": "process",
-      "messaging.operation.type": "process",
+      ...this.#operation("process", queue),
+      "messaging.message.id": id,
       "paihao.task.attempt": attempt,
       "paihao.task.max_attempts": maxAttempts,
       "paihao.task.losses": lost,
     };
-    const span = start(`process ${queue}`, { kind: SpanKind.CONSUMER, attributes, startTime: now });
+    const options: SpanOptions = { kind: SpanKind.CONSUMER, attributes, links: sent ? [{ context: sent }] : [] };
+    const span = this.#tracer.startSpan(`process ${queue}`, options, above);
     return new AttemptTrace(this.#tracer, span, trace.setSpan(above, span));
+  }
+
+  #operation(name: "send" | "process", queue: string): Attributes {
+    return {
+      "messaging.system": "paihao",
+      "messaging.operation.name": name,
+      "messaging.operation.type": name,
+      "messaging.destination.name": queue,
+      ...this.#store,
+    };
+  }
+}
+
+/** The trace of a batch. */
+export class BatchTrace {
+  readonly #span: Span;
+  #count = 0;
+
+  constructor(span: Span) {
+    this.#span = span;
+  }
+
+  /** That of each of its tasks. */
+  get trace(): string {
+    return traceOfSpan(this.#span);
+  }
+
+  /** Another task belongs to it. */
+  add(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#span.setAttribute("messaging.batch.message_count", this.#count).end();
   }
 }
 
@@ -210,12 +252,16 @@ export class AttemptTrace {
    * The handler has ended.
    * @param how `result`, or why it did not succeed
    */
-  ended(how: string, message: string | undefined): void {
+  ended(how: string, error: AttemptError | undefined): void {
     this.#endedAt = Date.now();
     this.#span.setAttribute("paihao.task.end", how);
     if (how === "result") return;
     this.#span.setAttribute("error.type", how);
-    this.#span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
+    this.#span.setStatus({ code: SpanStatusCode.ERROR, ...(error && { message: error.message }) });
+    if (error) {
+      const { type = how, message, stack } = error;
+      this.#span.recordException({ name: type, message, ...(stack !== undefined && { stack }) });
+    }
   }
 
   /** The store has reported the outcome for the task. */
@@ -229,19 +275,11 @@ export class AttemptTrace {
   }
 }
 
-/** The ids of the current trace and span, for log lines; undefined if nothing is traced. */
-export function traceIds(): { trace_id: string; span_id: string } | undefined {
+/** The ids of the current trace and span, for log lines; undefined if there are none. */
+function traceIds(): { trace_id: string; span_id: string } | undefined {
   const span = trace.getActiveSpan()?.spanContext();
-  if (span) return { trace_id: span.traceId, span_id: span.spanId };
-  const stored = scope()?.trace;
-  return stored === undefined ? undefined : { trace_id: stored.slice(3, 35), span_id: stored.slice(36, 52) };
+  return span && { trace_id: span.traceId, span_id: span.spanId };
 }
-
-const taskFacts = (id: string, queue: string): Attributes => ({
-  "messaging.system": SYSTEM,
-  "messaging.destination.name": queue,
-  "messaging.message.id": id,
-});
 
 function fail(span: Span, error: unknown): void {
   span.setAttribute("error.type", error instanceof Error ? error.name : "error");

@@ -13,7 +13,7 @@ import type { Handler } from "../handler/define.ts";
 import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { ReservedTask, StoredStep } from "../store/verbs/scripts.ts";
-import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
+import type { AttemptError, AttemptTrace, Tracing } from "../telemetry/tracing.ts";
 import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";
@@ -115,7 +115,7 @@ export class Runner {
     // What a handler returns after it was asked to stop counts only at a shutdown.
     const how = aborted === undefined || (aborted === "shutdown" && end.kind === "result") ? end.kind : aborted;
     if (ranMs !== undefined) this.#parts.engine.metrics.attempts.observe(ranMs, attempt.settings.queue, how);
-    trace?.ended(how, messageOfEnd(end));
+    trace?.ended(how, errorOf(end));
     run.place.settled(attempt.goingOn);
     note(attempt, end);
     // Losses never end an undo: an undo that kills its own process counts as failed, so that it does not repeat forever.
@@ -221,11 +221,11 @@ function asFailure(end: HandlerEnd): HandlerEnd {
   return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
 }
 
-/** The message of an end, for its trace. */
-function messageOfEnd(end: HandlerEnd): string | undefined {
-  if (end.kind === "error") return end.error.message;
-  if (end.kind === "lost") return end.how;
-  return "message" in end ? end.message : undefined;
+/** The error of an end, for its trace. */
+function errorOf(end: HandlerEnd): AttemptError | undefined {
+  if (end.kind === "error") return end.error;
+  if (end.kind === "lost") return { message: end.how };
+  return "message" in end && end.message !== undefined ? { message: end.message } : undefined;
 }
 
 /** Logs the store's verdict on the end of an attempt if it is unusual. */

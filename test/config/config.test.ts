@@ -180,7 +180,6 @@ describe("the configuration", () => {
       webhookAllow: parseAllowList(["hooks.internal"]),
       logLevel: "silent",
       drainTimeoutMs: 0,
-      otel: undefined,
     });
   });
 

@@ -29,10 +29,6 @@ describe("the log", () => {
         URL_SIGNING_KEY: SIGNING_KEY,
         WEBHOOK_SECRET,
         WEBHOOK_ALLOW: "127.0.0.1",
-        OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://127.0.0.1:9/v1/metrics",
-        OTEL_EXPORTER_OTLP_HEADERS: "x-api=collectors-own-key",
-        OTEL_EXPORTER_OTLP_TIMEOUT: "200",
-        OTEL_METRIC_EXPORT_INTERVAL: "100",
       },
     );
     const receiver = await startReceiver((n) => (n === 0 ? 500 : 204));
@@ -73,7 +69,7 @@ describe("the log", () => {
     expect(text).to.include("calling").and.include("ECONNREFUSED redis://app:***@127.0.0.1:1/0");
     const secrets = [
       ...[KEY, WRONG_KEY, HASH, SIGNING_KEY, WEBHOOK_SECRET, WEBHOOK_SECRET.slice(6), REDIS_PASSWORD, WEBHOOK_TOKEN],
-      ...["handlers-own-token", "cookie-of", "collectors-own-key", ...signatures],
+      ...["handlers-own-token", "cookie-of", ...signatures],
       Buffer.from(`admin:${KEY}`).toString("base64"),
     ];
     for (const secret of secrets) expect(text, secret).to.not.include(secret);

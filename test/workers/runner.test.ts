@@ -188,15 +188,15 @@ describe("the run of a task", () => {
     const task = { id: "task-1" };
     const settings = { attempts: 3 };
     const error: HandlerEnd = { kind: "error", error: { message: "no paper" } };
-    for (const [end, message] of [
+    for (const [end, thrown] of [
       [RESULT, undefined],
-      [error, "no paper"],
-      [{ kind: "lost", how: "killed" }, "killed"],
-      [{ kind: "permanent", message: "bad input" }, "bad input"],
+      [error, { message: "no paper" }],
+      [{ kind: "lost", how: "killed" }, { message: "killed" }],
+      [{ kind: "permanent", message: "bad input" }, { message: "bad input" }],
       [{ kind: "overdue" }, undefined],
     ] as const) {
       const { traced } = await run({ task, settings, isTraced: true, execute: () => end });
-      expect(traced, end.kind).to.deep.equal([["task-1", "jobs", 3], "run", [end.kind, message], "ok", "over"]);
+      expect(traced, end.kind).to.deep.equal([["task-1", "jobs", 3], "run", [end.kind, thrown], "ok", "over"]);
     }
   });
 

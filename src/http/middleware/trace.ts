@@ -16,7 +16,8 @@ export function traceRequests(tracing: Tracing): Middleware {
     // Traces of these would say nothing.
     if (PROBES.has(path)) return next();
     const userAgent = ctx.headers["user-agent"]?.slice(0, AGENT_LENGTH);
-    const request = { method, path, scheme, userAgent, trace: traceOf(ctx.headers) };
+    const port = Number(/:(\d+)$/.exec(ctx.host)?.[1] ?? (scheme === "https" ? 443 : 80));
+    const request = { method, path, scheme, address: ctx.hostname, port, userAgent, trace: traceOf(ctx.headers) };
     return tracing.request(request, next, () => ({ route: routeOf(ctx)?.path ?? "", status: ctx.res.statusCode }));
   };
 }

@@ -11,10 +11,11 @@ import { tracingOf } from "../middleware/trace.ts";
  */
 export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
   const { engine } = api;
+  const settings = engine.queues.settings(submission.queue);
+  const submit = (trace: string) => engine.tasks.submit(submission, settings, listen, trace);
   const tracing = tracingOf(ctx);
-  const sent = engine.tasks.submit(submission, engine.queues.settings(submission.queue), listen, traceFor(ctx));
-  const traced = tracing && !submission.options.dryRun ? tracing.submitted(submission, sent) : sent;
-  return submission.original === undefined ? traced : noted(traced, api, submission.id, submission.original);
+  const sent = tracing && !submission.options.dryRun ? tracing.send(submission, submit) : submit(traceOf(ctx.headers));
+  return submission.original === undefined ? sent : noted(sent, api, submission.id, submission.original);
 }
 
 /** Notes in the original which task repeats it. The repetition is stored even if this fails. */
@@ -32,9 +33,4 @@ async function noted(
     );
   if (verdict.verdict === "new") await engine.tasks.noteAgain(original, id).catch(failed);
   return verdict;
-}
-
-/** The trace for the tasks of a request; "" if there is none. */
-export function traceFor(ctx: Context): string {
-  return tracingOf(ctx)?.current() || traceOf(ctx.headers);
 }

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Context } from "koa";
 import type { Submission } from "../../../src/engine/submission/submission.ts";
 import type { Api } from "../../../src/http/api.ts";
-import { send, traceFor } from "../../../src/http/submission/send.ts";
+import { send } from "../../../src/http/submission/send.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 
 const PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -12,7 +12,10 @@ const request = (current?: string) =>
   ({
     headers: { traceparent: PARENT },
     state: {
-      tracing: current === undefined ? undefined : { current: () => current, submitted: async () => "traced" },
+      tracing:
+        current === undefined
+          ? undefined
+          : { send: (_of: unknown, submit: (trace: string) => Promise<unknown>) => submit(current) },
     },
   }) as unknown as Context;
 
@@ -45,12 +48,13 @@ describe("a submission that is sent", () => {
     return { answer, submitted, noted, messages };
   };
 
-  it("goes to its queue with its trace, and is recorded in it unless it is only tried", async () => {
+  it("goes to its queue with the trace of its span, or that of its sender where none is traced or it is only tried", async () => {
     const { answer, submitted, noted } = await sent(request());
     expect(submitted).to.deep.equal([["a", "settings of jobs", true, PARENT]]);
     expect([answer, noted]).to.deep.equal([{ verdict: "new" }, []]);
-    expect((await sent(request(""))).answer).to.equal("traced");
-    expect((await sent(request(""), { dryRun: true })).answer).to.deep.equal({ verdict: "new" });
+    const traced = async (of: Partial<Record<string, unknown>>) => (await sent(request("own"), of)).submitted;
+    expect(await traced({})).to.deep.equal([["a", "settings of jobs", true, "own"]]);
+    expect(await traced({ dryRun: true })).to.deep.equal([["a", "settings of jobs", true, PARENT]]);
   });
 
   it("is noted in the task that it repeats, if it is new", async () => {
@@ -62,11 +66,5 @@ describe("a submission that is sent", () => {
     const { answer, messages } = await sent(request(), { original: ORIGINAL, fails: true });
     expect(answer).to.deep.equal({ verdict: "new" });
     expect(messages).to.have.length(1);
-  });
-
-  it("continues the current trace, or else that of its sender", () => {
-    expect(traceFor(request("current"))).to.equal("current");
-    expect(traceFor(request(""))).to.equal(PARENT);
-    expect(traceFor(request())).to.equal(PARENT);
   });
 });

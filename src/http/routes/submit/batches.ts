@@ -7,6 +7,7 @@ import type { Submission } from "../../../engine/submission/submission.ts";
 import { ProblemError } from "../../../errors.ts";
 import type { Handler } from "../../../handler/define.ts";
 import { consumesType } from "../../../handler/input.ts";
+import { traceOf } from "../../../telemetry/trace-context.ts";
 import { type Parameter, readParameter, wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions, type SubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
@@ -18,13 +19,13 @@ import { BatchTooLarge, type BodyLine, LineSplitter } from "../../batches/split-
 import { groupPaths } from "../../groups/group-document.ts";
 import { type CheckedInput, checkJson, refuseCoding } from "../../input/body.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
+import { tracingOf } from "../../middleware/trace.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
 import { whenClosed } from "../../server/when-closed.ts";
 import { groupRefusal } from "../../submission/refusal.ts";
-import { traceFor } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { callerOf, signatureOf } from "../../task/access.ts";
 
@@ -85,10 +86,11 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   if (given.dryRun) throw wrongParameter("dryRun", "not supported for batches");
   checkType(ctx, handler);
   checkLength(ctx);
-  const trace = traceFor(ctx);
   const settings = api.engine.queues.settings(queue);
   const checked = await withWebhook(api, given);
   const group = await openGroup(ctx, api, { ...grouped, webhook: checked.webhook, settings });
+  const sending = tracingOf(ctx)?.sendBatch(queue);
+  const trace = sending?.trace ?? traceOf(ctx.headers);
   const request: BatchRequest = {
     api,
     handler,
@@ -99,13 +101,14 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     options: group ? { ...checked, webhook: null } : checked,
     assemble: (line, id, options, checked) => {
       const member = group && { group: group.id, line };
+      sending?.add();
       return assembleSubmission(ctx, api, { id, handler, options, checked, trace, member });
     },
     signature: (task) => signatureOf(ctx, task),
   };
   const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
   whenClosed(ctx.res, () => verdicts.abandon());
-  void readBatch(ctx, request, verdicts);
+  void readBatch(ctx, request, verdicts).finally(() => sending?.end());
   ctx.status = 202;
   ctx.type = NDJSON;
   ctx.set("Cache-Control", "no-store");

@@ -1,0 +1,5 @@
+// Traces, with OpenTelemetry's own SDK: npm install @opentelemetry/sdk-node, then start with NODE_OPTIONS="--import=./deploy/otel.mjs".
+// It reads OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and all others of its variables.
+import { NodeSDK } from "@opentelemetry/sdk-node";
+
+new NodeSDK().start();
