@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
+import { replyIfNotModified } from "./headers/not-modified.ts";
 
 /** A file, or a document that does not change while the server runs. */
 export interface Asset {
@@ -20,8 +21,5 @@ export function replyAsset(ctx: Context, asset: Asset): void {
   ctx.status = 200;
   ctx.type = asset.type;
   ctx.body = asset.body;
-  if (ctx.fresh) {
-    ctx.status = 304;
-    ctx.body = null;
-  }
+  replyIfNotModified(ctx);
 }

@@ -3,6 +3,7 @@ import type { Context } from "koa";
 import type { TaskEnd } from "../../engine/reading/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
+import { replyIfNotModified } from "../headers/not-modified.ts";
 import { routeOf } from "../routes.ts";
 import { responseOf } from "../server/response.ts";
 import { bodyLength, setBody } from "./result-body.ts";
@@ -29,12 +30,9 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
   setBody(ctx, result);
   if (result.contentType === null) ctx.remove("Content-Type");
   else ctx.set("Content-Type", fitType(result.contentType));
-  if ((ctx.method === "GET" || ctx.method === "HEAD") && ctx.fresh) {
-    ctx.status = 304;
-    ctx.body = null;
-  } else if (ctx.method === "HEAD" && routeOf(ctx)?.forwards && result.body.length === 0) {
-    replyHead(ctx, result);
-  }
+  replyIfNotModified(ctx);
+  const isHeadOf = ctx.method === "HEAD" && routeOf(ctx)?.forwards && result.body.length === 0;
+  if (isHeadOf && ctx.status !== 304) replyHead(ctx, result);
 }
 
 /** Whether the answer is a short result without conditions or headers of its own, as for nearly every synchronous request. */

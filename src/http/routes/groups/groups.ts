@@ -12,6 +12,7 @@ import { followGroup } from "../../groups/group-events.ts";
 import { groupResults } from "../../groups/group-results.ts";
 import { prefersEvents, prefersHtml } from "../../headers/accept.ts";
 import { isAny, namesVersion } from "../../headers/etag.ts";
+import { replyIfNotModified } from "../../headers/not-modified.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { groupRetryAfterS, setRetryAfter } from "../../headers/retry-after.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
@@ -56,8 +57,7 @@ async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: Ev
 
 /** Answers with the document, or with 304 if the caller has it. */
 function replyGroup(ctx: Context, seen: GroupInspection): void {
-  const tag = tagOf(seen);
-  ctx.set("ETag", tag);
+  ctx.set("ETag", tagOf(seen));
   ctx.set("Cache-Control", "no-store");
   if (!hasEnded(seen)) {
     setRetryAfter(ctx, groupRetryAfterS(seen.eta));
@@ -65,11 +65,7 @@ function replyGroup(ctx: Context, seen: GroupInspection): void {
   }
   ctx.status = hasEnded(seen) ? 200 : 202;
   ctx.body = groupDocumentOf(ctx, seen);
-  const condition = ctx.get("If-None-Match");
-  if (condition !== "" && namesVersion(condition, tag)) {
-    ctx.status = 304;
-    ctx.body = null;
-  }
+  replyIfNotModified(ctx);
 }
 
 /** The ETag is weak, since the estimate may change while it stays the same. */

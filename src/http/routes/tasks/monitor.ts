@@ -6,6 +6,7 @@ import { type Parameter, readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
 import { prefersHtml } from "../../headers/accept.ts";
 import { isAny, namesVersion, versionTag } from "../../headers/etag.ts";
+import { replyIfNotModified } from "../../headers/not-modified.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { setRetryAfter } from "../../headers/retry-after.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
@@ -58,8 +59,7 @@ type MonitorOptions = ReturnType<typeof readOptions>;
 
 /** Answers with the document, or with 304 if the caller has it. */
 function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
-  const tag = versionTag(seen);
-  ctx.set("ETag", tag);
+  ctx.set("ETag", versionTag(seen));
   ctx.set("Cache-Control", "no-store");
   if (!isOutcome(seen.state)) {
     setRetryAfter(ctx, pendingTask(seen).retryAfterS);
@@ -67,11 +67,7 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
   }
   ctx.status = isOutcome(seen.state) ? 200 : 202;
   ctx.body = documentOf(ctx, api, seen);
-  const condition = ctx.get("If-None-Match");
-  if (condition !== "" && namesVersion(condition, tag)) {
-    ctx.status = 304;
-    ctx.body = null;
-  }
+  replyIfNotModified(ctx);
 }
 
 /** Answers for a terminal task as `onComplete` asks. */
