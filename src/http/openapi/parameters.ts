@@ -33,8 +33,12 @@ const ofTable = <Name extends string>(table: Readonly<Record<Name, Omit<Paramete
     ]),
   ) as Record<Name, Parameter>;
 
+/** The name of the component of a submission's option: names must not differ by case alone, as `presence` and `Presence` do. */
+const optionName = ({ name, in: place }: Pick<Parameter, "name" | "in">): string =>
+  place === "header" ? `${name}-header` : name;
+
 const SUBMISSION: Readonly<Record<never, Parameter>> = Object.fromEntries(
-  SUBMIT_PARAMETERS.map((parameter) => [parameter.name, parameter]),
+  SUBMIT_PARAMETERS.map((parameter) => [optionName(parameter), parameter]),
 );
 
 /** Request parameters, by their name in the components. */
@@ -96,7 +100,9 @@ export function submitParameters(
   takes: (parameter: Pick<Parameter, "name" | "in">) => boolean = () => true,
 ): Reference[] {
   const { Prefer, "X-Request-Id": id, "Idempotency-Key": key, handlerQuery } = parameters;
-  return [Prefer, id, key, ...SUBMIT_PARAMETERS, handlerQuery].filter(takes).map(({ name }) => refTo(name));
+  const own = (shared: readonly Parameter[]) => shared.filter(takes).map(({ name }) => refTo(name));
+  const options = SUBMIT_PARAMETERS.filter(takes).map((parameter) => refTo(optionName(parameter)));
+  return [...own([Prefer, id, key]), ...options, ...own([handlerQuery])];
 }
 
 /** The same where the id is chosen beforehand and the answer does not wait for the task. */

@@ -3,7 +3,7 @@ import type { Operation, Paths, Reference, Response } from "./types.ts";
 type Shared = Readonly<Record<string, Response>>;
 
 /**
- * Moves responses that several operations share to the components, named by status and a number: repeated problems would be
+ * Moves responses that several operations share to the components, named by status and a number (generators make types of these names, so they begin with a letter): repeated problems would be
  * most of the document.
  */
 export function shareResponses(paths: Paths): { paths: Paths; responses: Shared } {
@@ -21,8 +21,9 @@ export function shareResponses(paths: Paths): { paths: Paths; responses: Shared 
   const shared = (status: string, response: Response | Reference): Response | Reference => {
     const key = JSON.stringify(response);
     if ("$ref" in response || times.get(key) === 1) return response;
-    const number = Object.keys(responses).filter((name) => name.startsWith(`${status}.`)).length + 1;
-    const name = names.get(key) ?? `${status}.${number}`;
+    const prefix = `Response${status}.`;
+    const number = Object.keys(responses).filter((name) => name.startsWith(prefix)).length + 1;
+    const name = names.get(key) ?? `${prefix}${number}`;
     names.set(key, name);
     responses[name] = response;
     return { $ref: `#/components/responses/${name}` };

@@ -31,6 +31,15 @@ const operations = ({ paths }: OpenApiDocument): string[] =>
     .flatMap(([path, item]) => Object.keys(item ?? {}).map((method) => `${method.toUpperCase()} ${path}`))
     .sort();
 
+/** Whether generators can make a type from each name: it begins with a letter, and no other differs by case alone. */
+function expectDistinct({ components }: OpenApiDocument): void {
+  for (const [kind, members] of Object.entries(components)) {
+    const names = Object.keys(members);
+    for (const name of names) expect(name, kind).to.match(/^[A-Za-z][\w.-]*$/);
+    expect(new Set(names.map((name) => name.toLowerCase())).size, kind).to.equal(names.length);
+  }
+}
+
 describe("the description of the API", () => {
   let server: TestServer;
   let document: OpenApiDocument;
@@ -80,6 +89,10 @@ describe("the description of the API", () => {
     expect(text).to.not.match(/"\$ref":"#\/\$defs/);
   });
 
+  it("has component names that begin with a letter, none of which differ by case alone", () => {
+    expectDistinct(document);
+  });
+
   it("requires the scopes that the routes require", () => {
     expect(document.paths["/v1/requests"]?.post?.security).to.deep.equal([{ key: ["submit"] }, {}]);
     expect(document.paths["/v1/requests/{id}"]?.get?.security).to.deep.equal([
@@ -118,7 +131,8 @@ describe("the description of the API", () => {
 
   it("is 304 for its ETag", async () => {
     const { etag } = (await server.send("/openapi.json")).headers;
-    const answer = await server.send("/openapi.json", { headers: { "If-None-Match": String(etag) } });
+    const headers = { "If-None-Match": String(etag), "Cache-Control": "no-cache" };
+    const answer = await server.send("/openapi.json", { headers });
     expect([answer.status, answer.text]).to.deep.equal([304, ""]);
   });
 
@@ -129,12 +143,19 @@ describe("the description of the API", () => {
     }
     const tree: z.ZodType<Tree> = z.object({ name: z.string(), children: z.array(z.lazy(() => tree)) });
     const run = () => undefined;
+    const leaf = (id: string, value: number) => z.literal(value).meta({ id });
     const handlers = [
       defineHandler({ queue: "tree", input: tree, run }),
       defineHandler({ queue: "forest", input: z.object({ trees: z.array(tree) }), run }),
       defineHandler({ queue: "custom", input: z.string().transform((text) => text.length), run }),
       defineHandler({ queue: "opaque", input: z.custom<Date>(() => true), run }),
       defineHandler({ queue: "any", consumes: ["*/*"], run }),
+      defineHandler({
+        queue: "a",
+        input: z.object({ one: leaf("b", 1), other: leaf("B", 2), dotted: leaf("b.c", 3) }),
+        run,
+      }),
+      defineHandler({ queue: "a.b", input: z.object({ one: leaf("c", 4) }), run }),
     ];
     const described = await openApiDocument(handlers, "1.2.3");
     const { errors } = await new Validator().validate(JSON.parse(JSON.stringify(described)));
@@ -143,5 +164,8 @@ describe("the description of the API", () => {
       const target = String(name).replace("#/components/", "").split("/");
       expect(described.components[target[0] as "schemas"], name).to.have.property(String(target[1]));
     }
+    expectDistinct(described);
+    const parts = Object.entries(described.components.schemas).filter(([name]) => name.startsWith("part.a"));
+    expect(parts.map(([, { const: value }]) => value)).to.have.members([1, 2, 3, 4]);
   });
 });

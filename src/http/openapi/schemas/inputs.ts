@@ -11,19 +11,24 @@ const inputName = (queue: string): string => `input.${queue}`;
 /** The input schemas of a handler as components; none if its schema library has no JSON Schema for them. */
 export function inputSchemas(handler: Handler): Record<string, Schema> {
   const schema = inputJsonSchema(handler);
-  return schema === null ? {} : asComponents(inputName(handler.queue), schema);
+  return schema === null ? {} : asComponents(handler.queue, schema);
 }
 
 /**
- * A schema as a component of this name. Its definitions become components too, since `#/$defs/…` would be resolved against
- * the whole document.
+ * A schema as a component. Its definitions become components too, since `#/$defs/…` would be resolved against the whole document. Their
+ * names have no dot behind the queue, so that those of two queues differ, and differ from one another not by case alone.
  */
-function asComponents(name: string, schema: Schema): Record<string, Schema> {
+function asComponents(queue: string, schema: Schema): Record<string, Schema> {
   const { $defs, $schema: _, ...root } = schema;
   const definitions = Object.entries(typeof $defs === "object" && $defs !== null ? $defs : {});
+  const name = inputName(queue);
   const names = new Map([["#", name]]);
+  const taken = new Set<string>();
   for (const [key] of definitions) {
-    names.set(`#/$defs/${key}`, `${name}.${key.replace(/[^A-Za-z0-9._-]/g, "_")}`);
+    let part = key.replace(/[^A-Za-z0-9_-]/g, "_");
+    while (taken.has(part.toLowerCase())) part += "_";
+    taken.add(part.toLowerCase());
+    names.set(`#/$defs/${key}`, `part.${queue}.${part}`);
   }
   const entries = [["#", root] as const, ...definitions.map(([key, value]) => [`#/$defs/${key}`, value] as const)];
   return Object.fromEntries(
