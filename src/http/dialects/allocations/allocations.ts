@@ -27,7 +27,7 @@ import { checkAccepted, conflict, tooMany } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
-import { findTask } from "../../task/find.ts";
+import { findTask, observeRequested } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { unknownTask } from "../../task/reply.ts";
 import { replyEmbedding } from "../embedded-result.ts";
@@ -168,8 +168,6 @@ async function remove(ctx: Context, api: Api, id: string): Promise<void> {
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
   const verdict = await api.engine.tasks.cancel(id, queue);
   logEnd(ctx, api, task, verdict);
-  if (verdict !== "requested") return;
-  const after = await findTask(ctx, api, id, { result: false });
   // Its handler is still running; what it did is undone once it has settled.
-  if (!isOutcome(after.state)) replyAllocated(ctx, 202, after);
+  if (verdict === "requested") replyAllocated(ctx, 202, await observeRequested(api, task));
 }

@@ -10,7 +10,7 @@ import { forbidden } from "../../middleware/authorize.ts";
 import type { Endpoints } from "../../routes.ts";
 import { accessOf, mayEnd } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
-import { findTask } from "../../task/find.ts";
+import { findTask, observeRequested } from "../../task/find.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../../task/reply.ts";
 
 /** The result resource. */
@@ -48,8 +48,13 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
     ctx.status = 204;
     return;
   }
+  if (verdict === "requested") {
+    ctx.status = 202;
+    ctx.body = documentOf(ctx, api, await observeRequested(api, before));
+    return;
+  }
   const after = await engine.tasks.inspect(id, { result: false });
   if (!after) throw new ProblemError("internal", "the task disappeared while it was being canceled");
-  ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
+  ctx.status = 200;
   ctx.body = documentOf(ctx, api, after);
 }

@@ -1,4 +1,8 @@
 import { expect } from "chai";
+import type { Context } from "koa";
+import type { Api } from "../../../../src/http/api.ts";
+import { collectEndpoints } from "../../../../src/http/routes/tasks/collect.ts";
+import { openAccess } from "../../../../src/http/task/access.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
@@ -50,6 +54,41 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     await server.until(id, "canceled");
     expect(signal.aborted).to.equal(true);
     expect((await get(id)).json.type).to.equal("/problems/canceled");
+  });
+
+  it("answers from the verdict: 202 for a cancel that was requested, though the task has ended since, or is gone", async () => {
+    const running = {
+      id: "raced",
+      queue: "jobs",
+      caller: null,
+      state: "running",
+      createdMs: 1,
+      snapshot: {},
+      allowed: [],
+    };
+    const ended = { ...running, state: "canceled", finishedMs: 2, expiresMs: 3, index: null, ahead: null };
+    for (const later of [ended, null]) {
+      const looks = [running, later];
+      const engine = {
+        tasks: { inspect: async () => looks.shift() ?? null, cancel: async () => "requested" },
+        queues: { settings: () => ({ attempts: 3 }) },
+      };
+      const api = { engine, handlers: new Map(), log: { info: () => undefined } } as unknown as Api;
+      const ctx = {
+        state: { access: openAccess() },
+        req: { headers: {} },
+        params: { id: "raced" },
+        set: () => undefined,
+      };
+      await collectEndpoints(api).cancel(ctx as unknown as Context & { params: { id: string } });
+      expect(ctx).to.include({ status: 202 });
+      expect((ctx as unknown as Context).body).to.include({
+        state: "running",
+        index: 0,
+        cancelRequested: true,
+        finishedAt: null,
+      });
+    }
   });
 
   it("answers a caller who waits for the task at once", async () => {
