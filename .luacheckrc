@@ -1,4 +1,4 @@
--- luacheck, for the library in src/store: `npm run check:lua`
+-- luacheck, for the library in src/store: `npm run check`
 std = "lua51"
 max_line_length = 145
 -- What Redis gives, and the tables in the head of the library (src/store/library/assemble.ts); check:lua adds the modules.

@@ -1,7 +1,5 @@
 /** `npm run bench -- --help` lists the benchmarks. */
-import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { runUnderNode } from "../test/shared/node-release.ts";
 import { accept } from "./accept.ts";
 import { anatomy } from "./anatomy.ts";
 import { batch } from "./batch.ts";
@@ -39,31 +37,18 @@ const program = new Command("npm run bench --")
   .argument("<names...>", "benchmarks, or: all, plot (draws what was recorded)")
   .option("--quick", "run for a few seconds each, and do not add the figures to results.md")
   .addOption(new Option("--pairs <n>", "how often the peers take turns (default: 7, quick: 3)").argParser(wholeNumber))
-  .option("--node <major>", "run everything under another Node, such as 24, which npm fetches")
   .addHelpText(
     "after",
     `\nBenchmarks:\n${BENCHES.map(({ name, title }) => `  ${name.padEnd(10)} ${title}`).join("\n")}`,
   )
   .parse();
-const {
-  quick = false,
-  pairs = quick ? 3 : 7,
-  node,
-} = program.opts<{ quick?: boolean; pairs?: number; node?: string }>();
+const { quick = false, pairs = quick ? 3 : 7 } = program.opts<{ quick?: boolean; pairs?: number }>();
 
 const known = new Map(BENCHES.map((bench) => [bench.name, bench]));
 const unknown = program.args.filter((name) => name !== "all" && name !== "plot" && !known.has(name));
 if (unknown.length > 0) program.error(`error: no benchmark is called ${unknown.join(", ")}; --help lists them`);
 
-if (node === undefined) await runBenches();
-else await runAgainUnder(node);
-
-/** The same command under another Node: the load, the subjects and their stores are children of that process. */
-async function runAgainUnder(major: string): Promise<void> {
-  const options = [...(quick ? ["--quick"] : []), "--pairs", String(pairs)];
-  const main = ["--import", "tsx", fileURLToPath(import.meta.url), ...program.args, ...options];
-  process.exitCode = await runUnderNode(major, "node", main);
-}
+await runBenches();
 
 async function runBenches(): Promise<void> {
   process.on("exit", endAll);

@@ -48,8 +48,6 @@ const SHIPPED: readonly { from: string; to: string; for: string }[] = [
     for: "http/pages/browser/preact.js",
   })),
 ];
-/** The packages whose files are copied into the build. */
-export const COPIED: readonly string[] = [...new Set(SHIPPED.map(({ from }) => from.split("/")[0] ?? ""))];
 /** The file that `bin` of package.json names, below src and dist. */
 const COMMAND = "cli/paihao";
 /** Files of packages of at least this length are compressed: one would be a quarter of the download. */

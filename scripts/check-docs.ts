@@ -1,5 +1,5 @@
 /**
- * `npm run check:docs`: every link in the documents leads somewhere, every path and npm script that they name exists, and every
+ * Part of `npm run check`: every link in the documents leads somewhere, every path and npm script that they name exists, and every
  * guide is within two clicks of README.md.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * `npm run check:lua`: checks that the names in the Lua files of src/store exist, and that each verb ends as it must; then runs
+ * Part of `npm run check`: checks that the names in the Lua files of src/store exist, and that each verb ends as it must; then runs
  * luacheck, if it is installed (Debian: lua-check).
  */
 import { spawnSync } from "node:child_process";

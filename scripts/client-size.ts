@@ -1,5 +1,5 @@
 /**
- * `npm run check:client`: what `paihao/client`, as the package has it, adds to a page. Fails if it is larger than promised, or
+ * Part of `npm run check`: what `paihao/client`, as the package has it, adds to a page. Fails if it is larger than promised, or
  * imports anything.
  */
 import { brotliCompressSync, gzipSync } from "node:zlib";

@@ -1,5 +1,5 @@
 /**
- * `npm run docs:env`: writes .env.example from the table of settings; a test compares the two.
+ * `npm run docs`: writes .env.example from the table of settings; a test compares the two.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

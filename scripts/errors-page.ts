@@ -1,5 +1,5 @@
 /**
- * `npm run docs:errors`: writes docs/errors.md from the catalogue and its explanations; a test compares the two.
+ * `npm run docs`: writes docs/errors.md from the catalogue and its explanations; a test compares the two.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ Every error is answered with a problem document ([RFC 9457](https://www.rfc-edit
 \`application/problem+json\`, whose \`type\` is \`/problems/{code}\`. A server explains its own codes at that path, as a page or as
 JSON. A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
 
-Written by \`npm run docs:errors\` from \`src/errors.ts\` and \`src/http/problems/texts.ts\`.
+Written by \`npm run docs\` from \`src/errors.ts\` and \`src/http/problems/texts.ts\`.
 
 | status | code | |
 |---|---|---|

@@ -1,79 +1,60 @@
-import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
 import mocha from "mocha";
-import type { Failure, Totals } from "./totals.ts";
+import { ROOT } from "../test/shared/root.ts";
 
-const OPEN_AFTER_MS = 10_000;
-/** The shortest time between two progress reports, ms. */
-const NOTE_MS = 250;
+const { Base } = mocha.reporters;
 
-/** The progress of a run. */
-export interface Progress {
-  readonly done: number;
-  readonly total: number;
-  /** How long each file has taken, ms. */
-  readonly files: Readonly<Record<string, number>>;
-}
-
-/** How a run has ended. */
-export interface Outcome {
-  readonly totals: Totals;
-  readonly failed: readonly Failure[];
-  /** Titles. */
-  readonly skipped: readonly string[];
-}
-
-/** Mocha's usual report for people, with files for scripts/test-part.ts: `--reporter-option outcome=FILE,progress=FILE`. */
-class SpecWithOutcome extends mocha.reporters.Spec {
-  constructor(runner: mocha.Runner, options: mocha.MochaOptions) {
+/** A line for each file that has ended; at the end the failures, the skipped tests and the totals, which are always the last line. */
+class FileByFile extends Base {
+  constructor(runner: mocha.Runner, options: mocha.MochaOptions & { readonly files?: readonly string[] }) {
     super(runner, options);
-    const { outcome, progress } = options.reporterOptions as { outcome: string; progress: string };
-    const failed: Failure[] = [];
-    runner.on("fail", (test: mocha.Test, error: Error) => {
-      failed.push({ title: test.fullTitle(), error: error?.stack ?? String(error) });
-    });
+    const { stats } = this;
+    const begunMs = performance.now();
     const skipped: string[] = [];
+    let file: string | undefined;
+    let [files, before, tookMs] = [0, { ...stats }, 0];
+    // Files run in parallel, but their events arrive one file after the other.
+    const end = () => {
+      if (file === undefined) return;
+      files += 1;
+      const [passed, failed] = [stats.passes - before.passes, stats.failures - before.failures];
+      const counts = `${passed} passed${failed > 0 ? `, ${failed} FAILED` : ""}, ${(tookMs / 1000).toFixed(1)} s`;
+      console.log(
+        `▸ ${clock(performance.now() - begunMs)} ${files}/${options.files?.length} ${nameOf(file)}: ${counts}`,
+      );
+      [file, before, tookMs] = [undefined, { ...stats }, 0];
+    };
+    const enter = (test: mocha.Runnable) => {
+      if (test.file === undefined || test.file === file) return;
+      end();
+      file = test.file;
+    };
+    runner.prependListener("pass", enter);
+    runner.prependListener("fail", enter);
+    runner.prependListener("pending", enter);
+    runner.on("pass", ({ duration = 0 }) => {
+      tookMs += duration;
+    });
+    runner.on("fail", (test: mocha.Runnable) => console.log(`  failed: ${test.fullTitle()}`));
     runner.on("pending", (test: mocha.Test) => skipped.push(test.fullTitle()));
-    noteProgress(runner, progress);
     runner.once("end", () => {
-      const { passes, failures, pending } = this.stats;
-      const totals: Totals = { passed: passes, failed: failures, skipped: pending };
-      const end: Outcome = { totals, failed, skipped };
-      writeFileSync(outcome, JSON.stringify(end));
-      // Only a process that something keeps alive gets here.
-      setTimeout(sayWhatIsOpen, OPEN_AFTER_MS).unref();
+      end();
+      for (const title of skipped) console.log(`▸ skipped: ${title}`);
+      if (this.failures.length > 0) Base.list(this.failures);
+      for (const test of this.failures)
+        console.log(`✘ ${nameOf(test.file ?? "")}: ${test.fullTitle()}: ${test.err?.message.split("\n")[0]}`);
+      console.log(`${stats.passes} passed, ${stats.failures} failed, ${stats.pending} skipped`);
     });
   }
 }
 
-function noteProgress(runner: mocha.Runner, to: string): void {
-  const files: Record<string, number> = {};
-  let [done, suiteMs, notedMs] = [0, 0, Number.NEGATIVE_INFINITY];
-  const note = () => {
-    const now: Progress = { done, total: runner.total, files };
-    writeFileSync(to, JSON.stringify(now));
-    notedMs = performance.now();
-  };
-  runner.on("suite", (suite: mocha.Suite) => {
-    if (suite.parent?.root) suiteMs = performance.now();
-  });
-  runner.on("suite end", (suite: mocha.Suite) => {
-    if (!suite.parent?.root || suite.file === undefined) return;
-    files[suite.file] = (files[suite.file] ?? 0) + performance.now() - suiteMs;
-    note();
-  });
-  runner.on("test end", () => {
-    done += 1;
-    if (performance.now() - notedMs > NOTE_MS) note();
-  });
-  runner.once("end", note);
-}
+const nameOf = (file: string): string => relative(ROOT, file).replaceAll("\\", "/");
 
-function sayWhatIsOpen(): void {
-  const counts = new Map<string, number>();
-  for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  const kinds = [...counts].map(([kind, count]) => `${kind} ×${count}`);
-  process.stdout.write(`▸ still open ${OPEN_AFTER_MS / 1000} s after the last test: ${kinds.join(", ")}\n`);
+/** A time as m:ss. */
+function clock(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 // biome-ignore lint/style/noDefaultExport: mocha takes a reporter from the default export
-export default SpecWithOutcome;
+export default FileByFile;

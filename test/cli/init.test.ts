@@ -12,7 +12,7 @@ const FILES = [
   "tsconfig.json",
 ];
 
-/** The whole way, with npm, is in `npm run check:install`. */
+/** The whole way, with npm, is in scripts/install.ts. */
 describe("paihao init", () => {
   let dir = "";
   beforeEach(() => {

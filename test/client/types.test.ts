@@ -7,7 +7,7 @@ import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(is: Same<A, B>) => is;
 
-/** Never called: it is the compiler that tests it, in `npm run typecheck`. */
+/** Never called: it is the compiler that tests it, in `npm run check`. */
 async function compiles(client: PaihaoClient<typeof handlers>, untyped: PaihaoClient): Promise<void> {
   // The input is what callers send, not what the schema makes of it.
   await client.submit("greet", { name: "Ada", times: "2" });

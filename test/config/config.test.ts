@@ -368,7 +368,7 @@ describe("the configuration", () => {
 
   describe("of .env.example", () => {
     it("is what the table of settings says", () => {
-      expect(readFileSync(ENV_FILE, "utf8"), "npm run docs:env").to.equal(envExample());
+      expect(readFileSync(ENV_FILE, "utf8"), "npm run docs").to.equal(envExample());
     });
 
     it("starts the server as if it were missing", () => {

@@ -1,9 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { environmentOf, reachesBuilder, readDockerfile } from "../../scripts/dockerfile.ts";
 import { projectFiles } from "../../src/cli/init/project.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { parseDuration } from "../../src/config/duration.ts";
@@ -11,88 +10,6 @@ import { VARIABLES } from "../../src/config/variables.ts";
 import { ROOT } from "../shared/root.ts";
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
-const manifest = JSON.parse(read("package.json"));
-
-describe("the Dockerfile", () => {
-  const stages = readDockerfile(read("Dockerfile"));
-  const image = stages.at(-1);
-  if (image === undefined) throw new Error("the Dockerfile has no stage");
-  const lines = (word: string) => image.instructions.filter((instruction) => instruction.word === word);
-
-  it("builds in stages on one Node image that the package supports", () => {
-    expect(stages).to.have.length.above(1);
-    expect(new Set(stages.map((stage) => stage.image))).to.have.property("size", 1);
-    const major = Number(/^node:(\d+)\.\d+\.\d+-/.exec(image.image)?.[1]);
-    expect(major).to.be.at.least(Number(/\d+/.exec(manifest.engines.node)?.[0]));
-  });
-
-  it("copies only what exists and is sent to the builder, or what an earlier stage made", () => {
-    const ignore = read(".dockerignore");
-    for (const [number, { instructions }] of stages.entries()) {
-      for (const { args, flags } of instructions.filter(({ word }) => word === "COPY")) {
-        for (const source of args.slice(0, -1)) {
-          if (flags.from === undefined) {
-            expect(existsSync(join(ROOT, source)), source).to.equal(true);
-            expect(reachesBuilder(ignore, source), source).to.equal(true);
-          } else {
-            expect(stages.slice(0, number).map(({ name }) => name)).to.include(flags.from);
-            expect(source).to.match(/^\/app\/(?:node_modules|dist)$/);
-          }
-        }
-      }
-    }
-  });
-
-  it("sends no secrets, data or history to the builder", () => {
-    for (const path of [".env", ".git", ".paihao", "node_modules", "dist", "test", ".npmrc"]) {
-      expect(reachesBuilder(read(".dockerignore"), path), path).to.equal(false);
-    }
-  });
-
-  it("installs exactly what package-lock.json says, and ships only what production needs", () => {
-    const runs = stages.flatMap(({ instructions }) => instructions.filter(({ word }) => word === "RUN"));
-    for (const { rest } of runs) expect(rest).not.to.match(/npm (?:i|install)\b/);
-    const from = lines("COPY").find(({ args }) => args[0] === "/app/node_modules")?.flags.from;
-    const source = stages.find(({ name }) => name === from);
-    expect(source?.instructions.map(({ rest }) => rest).join("\n")).to.match(
-      /npm ci .*\n.*npm pkg delete devDependencies .* && npm prune/,
-    );
-    expect(lines("RUN")).to.deep.equal([]);
-  });
-
-  it("runs the package's command as an unprivileged user, without a shell that would swallow signals", () => {
-    expect(lines("USER").map(({ rest }) => rest)).to.deep.equal(["node"]);
-    expect(lines("CMD")).to.have.length(1);
-    expect(lines("CMD")[0]?.args).to.deep.equal(["node", manifest.bin.paihao, "start"]);
-    expect(lines("ENTRYPOINT")).to.deep.equal([]);
-  });
-
-  it("sets only variables that the server reads, to valid values", () => {
-    const { NODE_ENV, ...env } = environmentOf(image);
-    expect(NODE_ENV).to.equal("production");
-    expect(VARIABLES).to.include.keys(Object.keys(env));
-    expect(readConfig({ ...env, AUTH: "none" })).to.include({ host: "0.0.0.0", port: 3000 });
-  });
-
-  it("does not start without keys, unless ALLOW_ANONYMOUS is set", () => {
-    const { NODE_ENV, ...env } = environmentOf(image);
-    expect(() => readConfig(env)).to.throw(/^HOST is "0\.0\.0\.0" but there are no API_KEYS/);
-    expect(readConfig({ ...env, API_KEYS: `ci:submit:${"0".repeat(64)}` }).apiKeys).to.have.length(1);
-  });
-
-  it("checks /healthz, on the port that is set for every role", () => {
-    const [check] = lines("HEALTHCHECK");
-    expect(check?.args.slice(0, 2)).to.deep.equal(["node", "-e"]);
-    expect(check?.args[2]).to.match(/process\.env\.PORT\}\/healthz/);
-    expect(check?.flags).to.include.keys("interval", "timeout", "start-period", "retries");
-    expect(environmentOf(image)).to.include.keys("PORT");
-  });
-
-  it("has a health check that fails if nothing listens", () => {
-    const [command = "", ...args] = lines("HEALTHCHECK")[0]?.args ?? [];
-    expect(spawnSync(command, args, { env: { ...process.env, PORT: "1" } }).status).to.equal(1);
-  });
-});
 
 describe("compose.yaml", () => {
   const compose = parse(read("compose.yaml"), { merge: true });

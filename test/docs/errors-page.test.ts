@@ -7,7 +7,7 @@ import { explain } from "../../src/http/problems/texts.ts";
 describe("docs/errors.md", () => {
   const page = readFileSync(ERRORS_PAGE, "utf8");
 
-  it("is what `npm run docs:errors` writes", () => expect(page).to.equal(errorsPage()));
+  it("is what `npm run docs` writes", () => expect(page).to.equal(errorsPage()));
 
   it("lists exactly the codes of the catalogue, in its order, with their statuses", () => {
     const listed = [...page.matchAll(/^\| (\d{3}) \| \[`([a-z-]+)`\]/gm)].map(([, status, code]) => [

@@ -5,7 +5,7 @@
 
 import { parseArgs } from "node:util";
 import { longRun, seedOf, stopwatch } from "../helpers/long-run.ts";
-import { publishStore } from "../helpers/store/run-store.ts";
+import { publishStores } from "../helpers/store/run-store.ts";
 import { fuzz } from "./run.ts";
 
 const { values } = parseArgs({ options: { requests: { type: "string", default: "10000" }, seed: { type: "string" } } });
@@ -15,7 +15,7 @@ const EVERY = 1000;
 
 const seed = seedOf(values.seed);
 await longRun(async (store) => {
-  publishStore(store);
+  publishStores([store]);
   console.log(`${store.description}; seed ${seed}`);
   for (const guarded of [false, true]) {
     console.log(guarded ? "a server with keys, signed links, CORS and three partitions" : "an open server");

@@ -1,5 +1,5 @@
 /**
- * `npm run properties -- [--fair] [--keyed] [--limited] [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model/model.test.ts. It plays
+ * `npx tsx test/engine/model/main.ts [--fair] [--keyed] [--limited] [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model/model.test.ts. It plays
  * random sequences of calls on the engine and on a plain model of it, on a redis-server of its own, and holds every promise
  * after each call. A failure prints the shortest sequence that breaks one, and the command that plays it again.
  */

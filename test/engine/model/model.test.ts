@@ -1,7 +1,7 @@
 import { storeUrl } from "../../helpers/store/run-store.ts";
 import { holdAgainstModel } from "./run.ts";
 
-/** Runs in a test run; the long form is `npm run properties -- --runs N`. */
+/** Runs in a test run; the long form is `npx tsx test/engine/model/main.ts --runs N`. */
 const RUNS = 50;
 const STEPS = 40;
 /** A slow machine plays fewer runs rather than fail. */

@@ -13,7 +13,7 @@ describe("a sequence of calls that breaks a promise", () => {
   it("is printed with the command that replays it", async function () {
     this.timeout(60_000);
     const failure = await failureOf({ runs: 1000, steps: STEPS, onCall: noPause });
-    const command = /npm run properties -- --steps=(\d+) --seed=(-?\d+) --path=([\d:]+)$/.exec(failure);
+    const command = /npx tsx test\/engine\/model\/main\.ts --steps=(\d+) --seed=(-?\d+) --path=([\d:]+)$/.exec(failure);
     const [, steps, seed, path] = command ?? [];
     expect(Number(steps)).to.equal(STEPS);
     if (seed === undefined || path === undefined) expect.fail(`no seed and path in ${failure}`);

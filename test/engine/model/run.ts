@@ -123,7 +123,7 @@ export async function holdAgainstModel(
       const { seed, counterexamplePath: path } = details;
       // The number of steps shapes what is drawn from the seed: another one plays other calls.
       const queues = `${options.fair ? " --fair" : ""}${options.keyed ? " --keyed" : ""}${options.limited ? " --limited" : ""}`;
-      const command = `npm run properties --${queues} --steps=${options.steps} --seed=${seed} --path=${path}`;
+      const command = `npx tsx test/engine/model/main.ts${queues} --steps=${options.steps} --seed=${seed} --path=${path}`;
       throw new Error(`${await fc.asyncDefaultReportMessage(details)}\nTo play it again: ${command}`, {
         cause: details.errorInstance,
       });

@@ -3,20 +3,27 @@ import { parseRedisUrl } from "../../../src/config/redis-url.ts";
 import type { StoreKind } from "../../../src/config/variables.ts";
 import type { ProvisionedStore } from "../../../src/store/servers/provision.ts";
 
-/** Where the root hooks store the URL of the run's store: mocha may load them as another instance of this module. */
-const SHARED = { url: "PAIHAO_TEST_STORE_URL", kind: "PAIHAO_TEST_STORE_KIND" } as const;
+/** Mocha runs files in processes of their own, which find the stores here. */
+const SHARED = "PAIHAO_TEST_STORES";
 
-/** Only for the root hooks. */
-export function publishStore({ url, kind }: Pick<ProvisionedStore, "url" | "kind">): void {
-  process.env[SHARED.url] = url;
-  process.env[SHARED.kind] = kind;
+type Store = Pick<ProvisionedStore, "url" | "kind">;
+
+/** Only for what starts the stores. */
+export function publishStores(stores: readonly Store[]): void {
+  process.env[SHARED] = JSON.stringify(stores.map(({ url, kind }) => ({ url, kind })));
 }
 
-/** The URL of the store that the whole run shares; never flush it. */
+/** The store of this process. */
+function ownStore(): Store {
+  const stores = JSON.parse(process.env[SHARED] ?? "[]") as Store[];
+  const store = stores[Number(process.env.MOCHA_WORKER_ID ?? 0) % stores.length];
+  if (store === undefined) throw new Error("no store: ask for it in a test or hook, not while files are loaded");
+  return store;
+}
+
+/** The URL of the store that many tests share; never flush it. */
 export function storeUrl(): string {
-  const url = process.env[SHARED.url];
-  if (url === undefined) throw new Error("no store: ask for it in a test or hook, not while files are loaded");
-  return url;
+  return ownStore().url;
 }
 
 /** Where the shared store listens: the path of its socket, or its port if it is not a child of the run. */
@@ -44,7 +51,7 @@ export function onCluster(): boolean {
 
 /** The kind of the shared store, for tests of what a kind cannot do. */
 export function storeKind(): StoreKind {
-  return process.env[SHARED.kind] as StoreKind;
+  return ownStore().kind;
 }
 
 /** A KEY_PREFIX that no other test has. */

@@ -1,0 +1,71 @@
+// What mocha runs, and how.
+const { existsSync } = require("node:fs");
+
+/** Tests that take long and that few changes break, by the beginnings of their paths: `npm test` leaves them out. */
+const LONG = [
+  "test/chaos/batch-store",
+  "test/chaos/durability",
+  "test/chaos/faults",
+  "test/simulation/",
+  "test/cluster/",
+  "test/deploy/",
+  "test/examples/",
+  "test/docs/",
+  "test/scripts/",
+  "test/cli/help",
+  "test/cli/fleet",
+  "test/cli/init",
+  "test/cli/hostile",
+  "test/cli/terminal",
+  "test/cli/doctor",
+  "test/cli/keys",
+  "test/cli/live-store",
+  "test/cli/start-time",
+  "test/cli/tasks",
+  "test/client/browser",
+  "test/client/hostile",
+  "test/client/networks",
+  "test/telemetry/traces",
+  "test/testing/test-server",
+  "test/linear",
+  "test/handler/load",
+  "test/http/pages/",
+  "test/http/fuzz",
+  "test/http/security/unread-results",
+  "test/http/security/small-chunks",
+  "test/http/task/large-results",
+  "test/http/routes/queues/orphans",
+  "test/http/routes/groups/many",
+  "test/http/gateway/circuit-breaker",
+  "test/http/gateway/once",
+  "test/http/live/events-many",
+  "test/workers/sandbox/",
+  "test/workers/processes",
+  "test/workers/idle",
+  "test/workers/outage",
+  "test/workers/frozen-store",
+  "test/workers/exclusive",
+  "test/workers/large-inputs",
+  "test/engine/model/",
+  "test/store/servers/",
+];
+
+/** Mocha adds the paths of this file to those of the command line, so there are none where a run names its own. */
+const hasPaths = process.argv.slice(2).some((arg) => existsSync(arg));
+const runsAll = hasPaths || process.env.TEST_ALL === "1";
+
+module.exports = {
+  "node-option": ["import=tsx"],
+  require: ["test/helpers/global-fixtures.ts"],
+  reporter: "scripts/mocha-reporter.ts",
+  extension: ["test.ts"],
+  recursive: true,
+  spec: hasPaths ? [] : ["test"],
+  ignore: runsAll ? [] : LONG.map((path) => (path.endsWith("/") ? `${path}**` : `${path}*`)),
+  timeout: 60_000,
+  "forbid-only": true,
+  "fail-zero": true,
+  parallel: true,
+  // As many as two cores can run without tests timing out; each has a store of its own: test/helpers/global-fixtures.ts.
+  jobs: 3,
+};
