@@ -72,6 +72,11 @@ export function redaction(secrets: readonly string[] = []): (line: string) => st
   return (line) => escapedControls(masked(line.length > LONGEST ? shortened(line, cut) : line));
 }
 
+/** A URL that cannot be used, for an error; not if it may have a password in it. */
+export function quotedUrl(url: string): string {
+  return url.includes("@") ? "the value given" : JSON.stringify(url);
+}
+
 /** A line of JSON whose strings are cut. */
 function shortened(line: string, cut: (text: string, longest: number) => string): string {
   let short = "";

@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import { Connection, type Request } from "../client/connection.ts";
 import type { Target } from "../client/follow.ts";
 import { LINK, targetOf } from "../client/link.ts";
+import { quotedUrl } from "../redact.ts";
 import { isId, isQueueName } from "../task.ts";
 import type { Page } from "../wire/page.ts";
 import { wrongUsage } from "./exit.ts";
@@ -50,7 +51,7 @@ export function connectionTo(options: ServerOptions, patience: keyof typeof ATTE
   // PAIHAO_KEY= in an environment means none.
   const key = options.key === "" ? undefined : options.key;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw wrongUsage(`--url is ${JSON.stringify(url)}, expected http://host:port or https://…`);
+    throw wrongUsage(`--url is ${quotedUrl(url)}, expected http://host:port or https://…`);
   }
   const { username, search, hash } = new URL(url);
   if (username !== "" || search !== "" || hash !== "") {

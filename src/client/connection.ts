@@ -36,9 +36,9 @@ export class Connection {
   /** @throws TypeError for an invalid URL or API key */
   constructor(options: ConnectionOptions) {
     const key = options.key?.trim();
-    // In a page, a path. The message must not contain the API key, since it may be logged.
-    this.url = valid("url", options.url, /^(https?:\/)?\//i).replace(/\/$/, "");
-    if (key && /[^!-~]/.test(key)) throw new TypeError("the API key is not valid");
+    // In a page, a path. The messages must not contain a password or the API key, since they may be logged.
+    this.url = valid("url", options.url, /^(https?:\/)?\/[^@]*$/i).replace(/\/$/, "");
+    if (key && /[^!-~]/.test(key)) throw new TypeError("key is not valid");
     this.#options = { ...options, key };
   }
 

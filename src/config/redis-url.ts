@@ -23,7 +23,12 @@ export interface TlsFiles {
 
 /** The address of a store, in one of the forms of {@link REDIS_URL_FORMS}. */
 export type RedisAddress =
-  | { readonly kind: "single"; readonly url: string; readonly tls?: TlsFiles | undefined }
+  | ({
+      readonly kind: "single";
+      readonly database: number;
+      readonly login: Credentials;
+      readonly tls?: TlsFiles;
+    } & Endpoint)
   | {
       readonly kind: "socket";
       readonly path: string;
@@ -53,75 +58,110 @@ export type RedisAddress =
 export const REDIS_URL_FORMS =
   "redis://host:port, redis+cluster://host:port,host:port, redis+sentinel://host:port,host:port/master or unix:///path; rediss for TLS";
 
-const PORTS = { cluster: 6379, sentinel: 26_379 } as const;
+const PORTS = { single: 6379, cluster: 6379, sentinel: 26_379 } as const;
+
+const OPTIONS = ["db", "ca", "cert", "key", "sentinel_username", "sentinel_password"] as const;
+type Options = ReadonlyMap<(typeof OPTIONS)[number], string>;
 
 /**
  * Reads an address. Any part of it may contain a piece of an unencoded password, so errors do not repeat it.
  * @throws StartError that says which part is wrong, without its value
  */
 export function parseRedisUrl(value: string): RedisAddress {
-  const socket = /^unix:\/\/(?:([^@/]*)@)?(\/[^?#]+)(?:\?db=(\d{1,5}))?$/.exec(value);
-  if (socket !== null) {
-    const [, login = "", path = "", database = "0"] = socket;
-    return { kind: "socket", path: decoded(path), database: Number(database), login: credentialsOf(login) };
+  const [, scheme = "", rest = ""] = /^([a-z+]+):\/\/(.+)$/is.exec(value) ?? [];
+  const parts = /^(?:(unix)|redis(s?)(?:\+(cluster|sentinel))?)$/.exec(scheme.toLowerCase());
+  const [, authority = "", path = "", query = ""] = /^([^/?#]*)([^?#]*)(?:\?([^#]*))?$/s.exec(rest) ?? [];
+  if (parts === null || authority + path === "") throw unreadable();
+  const [, socket, secure, form = "single"] = parts;
+  const [, login = "", hosts = ""] = /^(?:(.*)@)?([^@]*)$/s.exec(authority) ?? [];
+  // What follows an unencoded / or ? of a password.
+  if (/[\s@]/.test(login) || query.includes("@")) throw unreadable();
+  const options = optionsOf(query);
+  const tls = secure === "s" ? tlsFiles(options) : noTls(options);
+  if (socket !== undefined) {
+    if (hosts !== "" || path.length < 2) throw unreadable();
+    noSentinels(options);
+    return { kind: "socket", path: decoded(path), database: databaseIn("", options), login: credentialsOf(login) };
   }
-  const form = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/]*)@)?([^@/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(value);
-  const [, scheme, kind, login = "", hosts = "", path = "/", query = ""] = form ?? [];
-  if (kind === undefined) return parseSingle(value);
-  const { tls, sentinelLogin, rest } = optionsOf(query, scheme === "rediss");
-  const [unknown] = rest;
-  if (unknown !== undefined) throw new StartError("it has an unknown option after ?");
-  const endpoints = hosts.split(",").map((host) => endpointOf(host, PORTS[kind as keyof typeof PORTS]));
+  if (path.includes("@")) throw unreadable();
+  const kind = form as keyof typeof PORTS;
+  const endpoints = hosts.split(",").map((host) => endpointOf(host, PORTS[kind]));
+  const common = { login: credentialsOf(login), ...(tls && { tls }) };
+  if (kind === "sentinel") {
+    const [, master = "", database = ""] = /^\/([^/]+)(?:\/(\d+))?$/.exec(path) ?? [];
+    if (master === "")
+      throw new StartError("the sentinels must be followed by /name of the master, and by /database if it is not 0");
+    const sentinelLogin = sentinelLoginOf(options);
+    return {
+      ...{ kind, sentinels: endpoints, master: decoded(master), database: databaseIn(database, options) },
+      ...{ ...common, sentinelLogin },
+    };
+  }
+  noSentinels(options);
+  const database = databaseIn(path.slice(1), options);
   if (kind === "cluster") {
-    noSentinels(sentinelLogin);
-    if (path !== "/" && path !== "/0") throw new StartError("a Redis Cluster has only database 0");
-    return { kind, nodes: endpoints, login: credentialsOf(login), ...(tls && { tls }) };
+    if (database !== 0) throw new StartError("a Redis Cluster has only database 0");
+    return { kind, nodes: endpoints, ...common };
   }
-  const [, master = "", database = "0"] = /^\/([^/]+)(?:\/(\d{1,5}))?$/.exec(path) ?? [];
-  if (master === "")
-    throw new StartError("the sentinels must be followed by /name of the master, and by /database if it is not 0");
-  return {
-    kind: "sentinel",
-    sentinels: endpoints,
-    master: decoded(master),
-    database: Number(database),
-    login: credentialsOf(login),
-    sentinelLogin,
-    ...(tls && { tls }),
-  };
+  const [endpoint, other] = endpoints;
+  if (endpoint === undefined || other !== undefined)
+    throw new StartError("several hosts need redis+cluster:// or redis+sentinel://");
+  return { kind, ...endpoint, database, ...common };
 }
 
-const TLS_FILES = ["ca", "cert", "key"] as const;
-
-/** The options after `?`: ours, and the rest. `tls` is undefined without TLS. */
-function optionsOf(query: string, secure: boolean) {
-  const ours = new Map<string, string>();
-  const rest = query.split("&").filter((option) => {
-    const [, name = "", value = ""] = /^(ca|cert|key|sentinel_username|sentinel_password)=(.*)$/.exec(option) ?? [];
-    if (name !== "" && value === "") throw new StartError(`its option ${name} is empty`);
-    if (name !== "") ours.set(name, decoded(value));
-    return name === "" && option !== "";
-  });
-  const files: TlsFiles = Object.fromEntries(
-    TLS_FILES.flatMap((name) => (ours.has(name) ? [[name, ours.get(name)]] : [])),
+function unreadable(): StartError {
+  return new StartError(
+    "the address does not have this form; special characters in a password, name or path must be percent-encoded: @ as %40, / as %2F, : as %3A, ? as %3F, # as %23, % as %25",
   );
-  const [first] = Object.keys(files);
-  if (!secure && first !== undefined) throw new StartError(`its option ${first} needs TLS: rediss in place of redis`);
-  if ((files.cert === undefined) !== (files.key === undefined)) {
+}
+
+/** What stands after `?`. An unknown name is not repeated: it may be a piece of a password. */
+function optionsOf(query: string): Options {
+  const options = new Map<(typeof OPTIONS)[number], string>();
+  for (const option of query.split("&").filter((text) => text !== "")) {
+    const name = OPTIONS.find((known) => option.split("=", 1)[0] === known);
+    if (name === undefined)
+      throw new StartError(`it has an unknown option after ?, expected some of ${OPTIONS.join(", ")}`);
+    const value = decoded(option.slice(name.length + 1));
+    if (value === "") throw new StartError(`its option ${name} is empty`);
+    if (options.has(name)) throw new StartError(`its option ${name} is given twice`);
+    options.set(name, value);
+  }
+  return options;
+}
+
+/** The database, which is named behind the hosts, or as an option; 0 if it is not. */
+function databaseIn(named: string, options: Options): number {
+  const option = options.get("db");
+  if (named !== "" && option !== undefined) throw new StartError("its database is given twice");
+  const database = option ?? (named || "0");
+  if (!/^\d{1,5}$/.test(database)) throw new StartError("its database must be a number, such as /2 or ?db=2");
+  return Number(database);
+}
+
+function tlsFiles(options: Options): TlsFiles {
+  const [ca, cert, key] = [options.get("ca"), options.get("cert"), options.get("key")];
+  if ((cert === undefined) !== (key === undefined)) {
     throw new StartError("a client's certificate and its key belong together: cert and key");
   }
-  const [username, password] = [ours.get("sentinel_username"), ours.get("sentinel_password")];
-  if (username !== undefined && password === undefined)
-    throw new StartError("sentinel_username needs sentinel_password");
-  const sentinelLogin: Credentials = {
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-  };
-  return { tls: secure ? files : undefined, sentinelLogin, rest };
+  return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
 }
 
-function noSentinels({ password }: Credentials): void {
-  if (password !== undefined) throw new StartError("sentinel_password is for redis+sentinel:// only");
+function noTls(options: Options): undefined {
+  const file = (["ca", "cert", "key"] as const).find((name) => options.has(name));
+  if (file !== undefined) throw new StartError(`its option ${file} needs TLS: rediss in place of redis`);
+}
+
+function sentinelLoginOf(options: Options): Credentials {
+  const [username, password] = [options.get("sentinel_username"), options.get("sentinel_password")];
+  if (username !== undefined && password === undefined)
+    throw new StartError("sentinel_username needs sentinel_password");
+  return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+}
+
+function noSentinels(options: Options): void {
+  const name = (["sentinel_username", "sentinel_password"] as const).find((option) => options.has(option));
+  if (name !== undefined) throw new StartError(`${name} is for redis+sentinel:// only`);
 }
 
 /** The address of the store that listens on a socket of this machine. */
@@ -132,40 +172,19 @@ export function socketUrl(path: string): string {
 /** An address for log lines and messages: hosts, ports, paths and names, without user and password. */
 export function placeOf(address: RedisAddress): string {
   if (address.kind === "socket") return `${address.path}${databaseOf(address)}`;
-  if (address.kind === "single") {
-    const { hostname, port, pathname, protocol } = new URL(address.url);
-    const database = pathname.length > 1 ? ` database ${pathname.slice(1)}` : "";
-    return `${hostname || "localhost"}:${port || "6379"}${database}${protocol === "rediss:" ? " over TLS" : ""}`;
-  }
   const tls = address.tls ? " over TLS" : "";
-  const list = (address.kind === "cluster" ? address.nodes : address.sentinels)
-    .map(({ host, port }) => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`))
-    .join(",");
+  if (address.kind === "single") return `${hostPort(address)}${databaseOf(address)}${tls}`;
+  const list = (address.kind === "cluster" ? address.nodes : address.sentinels).map(hostPort).join(",");
   if (address.kind === "cluster") return `cluster ${list}${tls}`;
   return `${address.master} of sentinels ${list}${databaseOf(address)}${tls}`;
 }
 
-function databaseOf({ database }: { readonly database: number }): string {
-  return database === 0 ? "" : ` database ${database}`;
+function hostPort({ host, port }: Endpoint): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Checks the host, since the client library silently takes an address without one for localhost. */
-function parseSingle(url: string): RedisAddress {
-  if (!/^rediss?:\/\/\S+$/.test(url) || !URL.canParse(url) || new URL(url).hostname === "") {
-    throw new StartError(
-      "the address does not have this form; special characters in a password must be percent-encoded",
-    );
-  }
-  const { username, password, search, protocol } = new URL(url);
-  decoded(username + password);
-  const { tls, sentinelLogin, rest } = optionsOf(search.slice(1), protocol === "rediss:");
-  noSentinels(sentinelLogin);
-  // Options of the client library stay.
-  return {
-    kind: "single",
-    url: url.replace(/\?.*$/, rest.length > 0 ? `?${rest.join("&")}` : ""),
-    ...(tls && { tls }),
-  };
+function databaseOf({ database }: { readonly database: number }): string {
+  return database === 0 ? "" : ` database ${database}`;
 }
 
 function endpointOf(text: string, fallback: number): Endpoint {
@@ -190,6 +209,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new StartError("special characters in a password or path must be percent-encoded");
+    throw unreadable();
   }
 }

@@ -53,9 +53,8 @@ export function variablesOf(settings: Readonly<Record<string, unknown>>): Record
     }
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (!items.every((item) => ["string", "number", "boolean"].includes(typeof item))) {
-      throw new StartError(
-        `${key} is ${JSON.stringify(value)}, expected ${VARIABLES[name as keyof typeof VARIABLES].expected}`,
-      );
+      const { secret, expected }: Variable<unknown, unknown> = VARIABLES[name as keyof typeof VARIABLES];
+      throw new StartError(`${key} is ${secret ? "the value given" : JSON.stringify(value)}, expected ${expected}`);
     }
     variables[name] = items.join(",");
   }

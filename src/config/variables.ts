@@ -30,7 +30,7 @@ const STORE = {
   REDIS_URL: {
     as: "redisUrl",
     about:
-      "URL of your Redis: redis://[user:password@]host:port[/db], redis+cluster://host:port,host:port for a Redis Cluster, redis+sentinel://host:port,host:port/master[/db] for sentinels; rediss instead of redis for TLS; unix://[user:password@]/path[?db=N] for a Unix socket. After ?, with TLS: ca=FILE, cert=FILE&key=FILE (PEM); with sentinels: sentinel_password=…, sentinel_username=….",
+      "URL of your Redis: redis://[user:password@]host:port[/db] (special characters of a password percent-encoded: @ as %40, / as %2F), redis+cluster://host:port,host:port for a Redis Cluster, redis+sentinel://host:port,host:port/master[/db] for sentinels; rediss instead of redis for TLS; unix://[user:password@]/path[?db=N] for a Unix socket. After ?: db=N; with TLS: ca=FILE, cert=FILE&key=FILE (PEM); with sentinels: sentinel_password=…, sentinel_username=….",
     ...redisUrl(),
   },
   STORE: {

@@ -78,12 +78,10 @@ export function connectionTo(
   address: Extract<RedisAddress, { kind: "single" | "socket" }>,
   options: RedisOptions & { replyMapping?: "legacy" },
 ): Redis {
-  // The library would take TLS from the address alone, without the options.
-  if (address.kind === "single" && address.tls) {
-    return new Redis(address.url.replace(/^rediss:/, "redis:"), { ...options, tls: tlsOptions(address.tls) });
-  }
-  if (address.kind === "single") return new Redis(address.url, options);
-  return new Redis({ ...options, ...address.login, path: address.path, db: address.database });
+  const common = { ...options, ...address.login, db: address.database };
+  if (address.kind === "socket") return new Redis({ ...common, path: address.path });
+  const { host, port, tls } = address;
+  return new Redis({ ...common, host, port, ...(tls && { tls: tlsOptions(tls) }) });
 }
 
 /** Login and TLS options for all nodes of an address. */

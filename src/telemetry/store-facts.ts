@@ -5,7 +5,12 @@ import type { ServerFacts } from "./tracing.ts";
 export function storeFacts(storeUrl: string): ServerFacts {
   const address = parseRedisUrl(storeUrl);
   if (address.kind === "socket") return { "server.address": address.path };
-  const { hostname, port } = new URL(address.kind === "single" ? address.url : "redis://localhost");
-  const [first] = address.kind === "cluster" ? address.nodes : address.kind === "sentinel" ? address.sentinels : [];
-  return { "server.address": first?.host ?? hostname, "server.port": first?.port ?? (Number(port) || 6379) };
+  const endpoints =
+    address.kind === "single" ? [address] : address.kind === "cluster" ? address.nodes : address.sentinels;
+  return Object.fromEntries(
+    endpoints.slice(0, 1).flatMap(({ host, port }) => [
+      ["server.address", host],
+      ["server.port", port],
+    ]),
+  );
 }

@@ -176,11 +176,13 @@ describe("paihao in a script", function () {
         ["dead", "delete", "failing", "one", "--all"],
         ["queues", "--url", "ftp://127.0.0.1"],
         ["queues", "--url", "http://user:pw@127.0.0.1"],
+        ["queues", "--url", "htp://user:pw@127.0.0.1"],
         ["queues", "--key", "two words"],
       ];
       for (const args of wrong) {
         const { exitCode, message } = await failure([...args, ...(args.includes("--url") ? [] : NOWHERE)]);
         expect(exitCode, `${args.join(" ")}: ${message}`).to.equal(2);
+        expect(message).to.not.include("user:pw");
       }
       const shown = await paihao("submit default 1 --priority 8");
       expect(shown).to.include({ code: 2, stdout: "" });

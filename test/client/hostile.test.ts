@@ -150,6 +150,8 @@ describe("the client of a hostile server", () => {
     for (const url of ["localhost:3000", "127.0.0.1:3000", "example.com", "ftp://example.com", ""]) {
       expect(() => new PaihaoClient({ url }), url).to.throw(TypeError, /^url/);
     }
+    for (const at of ["http://ann:pw@h", "ann:pw@h", "ftp://ann:pw@h/x"])
+      expect(() => new PaihaoClient({ url: at }), at).to.throw(TypeError, /^url (?!.*ann)/);
     for (const key of ["ключ", "a\nb", "a b"]) {
       expect(() => new PaihaoClient({ url: server.url, key }))
         .to.throw(TypeError, /key/)

@@ -4,12 +4,16 @@ import { secretsOf } from "../../src/config/secrets.ts";
 import { StartError } from "../../src/errors.ts";
 
 describe("the address of a store", () => {
-  it("is a single Redis with the options of its URL", () => {
-    for (const url of ["redis://h", "redis://[::1]:6379", "redis://h/2?family=6"]) {
-      expect(parseRedisUrl(url)).to.deep.equal({ kind: "single", url });
-    }
-    const url = "rediss://user:p%40ss@redis.example:6380/2";
-    expect(parseRedisUrl(url)).to.deep.equal({ kind: "single", url, tls: {} });
+  it("is a single Redis", () => {
+    const plain = { kind: "single", port: 6379, database: 0, login: {} };
+    expect(parseRedisUrl("REDIS://h")).to.deep.equal({ ...plain, host: "h" });
+    expect(parseRedisUrl("redis://[::1]:6379/")).to.deep.equal({ ...plain, host: "::1" });
+    for (const url of ["redis://h/2", "redis://h?db=2", "redis://h/?db=2"])
+      expect(placeOf(parseRedisUrl(url)), url).to.equal("h:6379 database 2");
+    expect(parseRedisUrl("rediss://user:p%40%2Fss@redis.example:6380/2")).to.deep.equal({
+      ...{ kind: "single", host: "redis.example", port: 6380, database: 2 },
+      ...{ login: { username: "user", password: "p@/ss" }, tls: {} },
+    });
     expect(placeOf(parseRedisUrl("rediss://user:secret@redis.example:6380/2"))).to.equal(
       "redis.example:6380 database 2 over TLS",
     );
@@ -62,11 +66,7 @@ describe("the address of a store", () => {
   it("may name the files for TLS, and the login of sentinels", () => {
     const files = "ca=%2Fa%20b%2Fca.pem&cert=c.pem&key=k.pem";
     const tls = { ca: "/a b/ca.pem", cert: "c.pem", key: "k.pem" };
-    expect(parseRedisUrl(`rediss://h/2?family=6&${files}`)).to.deep.equal({
-      kind: "single",
-      url: "rediss://h/2?family=6",
-      tls,
-    });
+    expect(parseRedisUrl(`rediss://h?db=2&${files}`)).to.deep.include({ kind: "single", database: 2, tls });
     expect(parseRedisUrl(`rediss+cluster://h?${files}`)).to.deep.include({ kind: "cluster", tls });
     const sentinels = parseRedisUrl(`rediss+sentinel://a/m?${files}&sentinel_username=u&sentinel_password=p%2B+`);
     expect(sentinels).to.deep.include({ master: "m", tls, sentinelLogin: { username: "u", password: "p++" } });
@@ -78,15 +78,25 @@ describe("the address of a store", () => {
   it("is refused with a message that names the wrong part but repeats nothing", () => {
     const wrong: [string, RegExp][] = [
       ["http://:hunter2@redis.example", /^the address does not have this form/],
-      ["redis://:hunter2@", /^the address does not have this form/],
-      ["redis+cluster://", /host:port/],
+      ["hunter2", /^the address does not have this form/],
+      ["redis://:hunter2@", /host:port/],
+      ["redis://:hunter2@/0", /host:port/],
+      ["redis://:hunter2@a,b", /several hosts need/],
+      ["redis://:hunter2@a/abc", /its database must be a number/],
+      ["redis://:hunter2@a/1/2", /its database must be a number/],
+      ["redis://:hunter2@a?db=-1", /its database must be a number/],
+      ["redis://:hunter2@a/1?db=1", /its database is given twice/],
+      ["redis://:hunter2@a?db=1&db=1", /db is given twice/],
+      ["redis://:hunter2@a?family=6", /unknown option after \?, expected some of db, ca/],
+      ["redis+cluster://", /not have this form/],
       ["redis+cluster://:hunter2@a:99999", /host:port/],
-      ["redis+cluster://:hun/ter2@a:1", /only database 0|host:port|not have this form/],
       ["redis+cluster://:hunter2@a,,b", /host:port/],
       ["redis+cluster://:hunter2@a/1", /only database 0/],
+      ["redis+cluster://:hunter2@a?db=1", /only database 0/],
       ["redis+cluster://:hunter2%zz@a", /percent-encoded/],
       ["redis+sentinel://:hunter2@a", /name of the master/],
       ["redis+sentinel://:hunter2@a/m/x", /name of the master/],
+      ["redis+sentinel://:hunter2@a/m/1?db=1", /its database is given twice/],
       ["redis://a?ca=/hunter2", /ca needs TLS/],
       ["rediss://a?cert=/hunter2", /belong together/],
       ["rediss://a?ca=", /ca is empty/],
@@ -95,7 +105,7 @@ describe("the address of a store", () => {
       ["redis+sentinel://a/m?hunter2=1", /unknown option after \?/],
       ["redis+ring://:hunter2@a", /not have this form/],
       ["unix://hunter2/s", /not have this form/],
-      ["unix://:hunter2@/s?password=hunter2", /not have this form/],
+      ["unix://:hunter2@/s?password=hunter2", /unknown option after \?/],
       ["unix:///s%hunter2", /percent-encoded/],
     ];
     for (const [url, reason] of wrong) {
@@ -104,6 +114,25 @@ describe("the address of a store", () => {
       expect((error as StartError).message, url)
         .to.match(reason)
         .and.to.not.contain("hunter2");
+    }
+  });
+
+  it("is refused with an unencoded special character in a password, which the message says how to encode", () => {
+    for (const password of ["one@two", "one/two", "one?two", "one#two", "one two", "one%two", "/one", "one@two/3"]) {
+      for (const rest of [
+        "redis://NAME:IT@h/1",
+        "redis+cluster://:IT@a,b",
+        "redis+sentinel://:IT@a:1,b/m",
+        "unix://:IT@/s",
+      ]) {
+        const error = thrownBy(() => parseRedisUrl(rest.replace("IT", password)));
+        expect(error, rest.replace("IT", password)).to.be.instanceOf(StartError);
+        const { message } = error as StartError;
+        expect(message).to.include("@ as %40, / as %2F");
+        expect(message).to.not.match(/one|two|NAME/);
+      }
+      const sentinels = `redis+sentinel://a/m?sentinel_password=${password}`;
+      if (/[@#%]/.test(password)) expect(() => parseRedisUrl(sentinels), sentinels).to.throw(StartError, "%40");
     }
   });
 });

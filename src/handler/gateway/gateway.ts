@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { backoffMs } from "../../backoff.ts";
 import { type Duration, parseDuration } from "../../config/duration.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
+import { quotedUrl } from "../../redact.ts";
 import { defineHandler, type FairOptions, type Handler, type KeyedOptions, type LimitOptions } from "../define.ts";
 import { giveUp, retryLater } from "../intents.ts";
 import { BODILESS } from "../result-headers.ts";
@@ -112,7 +113,7 @@ function targetOf({ queue, target }: GatewayOptions): URL {
   const plain = url && url.username === "" && url.password === "" && url.search === "" && url.hash === "";
   if (!plain || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(
-      `gateway of queue ${JSON.stringify(queue)}: target is ${JSON.stringify(target)}, expected an http or https URL without credentials, query and fragment`,
+      `gateway of queue ${JSON.stringify(queue)}: target is ${quotedUrl(target)}, expected an http or https URL without credentials, query and fragment`,
     );
   }
   return url;

@@ -111,7 +111,10 @@ describe("a request in the queue of a gateway, stored by any version", () => {
 describe("the target of a gateway", () => {
   for (const target of ["", "ftp://h", "http://u:p@h", "http://h/?x=1", "http://h/#x", "/path"]) {
     it(`cannot be ${JSON.stringify(target)}`, () => {
-      expect(() => defineGateway({ queue: "rw", target })).to.throw(TypeError, /^gateway of queue "rw": target is /);
+      expect(() => defineGateway({ queue: "rw", target })).to.throw(
+        TypeError,
+        /^gateway of queue "rw": target is (?!.*u:p)/,
+      );
     });
   }
 });
