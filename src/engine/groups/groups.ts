@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT, type GroupOpeningVerdict, type MemberPage, type Scripts } from "../../store/verbs/scripts.ts";
+import {
+  BATCH_LIMIT,
+  type GroupCancelVerdict,
+  type GroupOpeningVerdict,
+  type MemberPage,
+  type Scripts,
+} from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 import { groupAddress, type Homes, pointerBatch } from "../partitions/homes.ts";
 import type { OtherPartitions } from "../partitions/other-partitions.ts";
@@ -103,17 +109,26 @@ export class Groups {
   }
 
   /**
-   * Cancels all its members that have not ended, some in each call; a tick goes on if this process does not. Returns "ended" if there was
-   * nothing to cancel.
+   * Begins to cancel all its members that have not ended. The first are canceled at once, the others afterwards, some in each call. Returns
+   * "ended" if there was nothing to cancel.
    * @throws ProblemError store-unavailable
    */
   async cancel(id: string): Promise<"canceled" | "ended" | "unknown"> {
+    const verdict = await this.#cancelSome(id);
+    if (verdict !== "more") return verdict;
+    // If it fails, or this process ends, ticks go on.
+    this.#cancelRest(id).catch(() => undefined);
+    return "canceled";
+  }
+
+  async #cancelRest(id: string): Promise<void> {
+    while ((await this.#cancelSome(id)) === "more");
+  }
+
+  #cancelSome(id: string): Promise<GroupCancelVerdict> {
     const { scripts, keys, homes } = this.#parts;
     const some = (partition: number) => scripts.cancelGroup(keys.tag(partition), id, BATCH_LIMIT);
-    for (;;) {
-      const verdict = await homes.at(groupAddress(id), some, (answer) => answer === "unknown");
-      if (verdict !== "more") return verdict;
-    }
+    return homes.at(groupAddress(id), some, (answer) => answer === "unknown");
   }
 
   /** Some of its members, in the order in which they joined. @throws ProblemError store-unavailable */

@@ -43,6 +43,14 @@ export function checkPreconditions(id: string, { ifMatch, ifNoneMatch }: Precond
   }
 }
 
+/** Checks the preconditions against the one tag of something else that exists. @throws ProblemError precondition-failed */
+export function checkTag(id: string, { ifMatch, ifNoneMatch }: Preconditions, tag: string): void {
+  if (ifMatch !== "" && !isAny(ifMatch) && !tagsOf(ifMatch).includes(tag))
+    throw preconditionFailed(id, "If-Match: it has another version.");
+  if (ifNoneMatch !== "" && namesVersion(ifNoneMatch, tag))
+    throw preconditionFailed(id, "If-None-Match: it still has this version.");
+}
+
 /** The current tags of a task; none if only a tombstone is left. */
 function currentTags(seen: Inspection): string[] {
   if (seen.deleted || seen.expired || seen.state === "canceled") return [];

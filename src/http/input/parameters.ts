@@ -1,5 +1,4 @@
 import type { Context } from "koa";
-import { ID_FORM } from "../../task.ts";
 import { choice, flag, text, whole } from "../../wire/parameter.ts";
 
 const NOTHING = new URLSearchParams();
@@ -9,6 +8,9 @@ export function searchOf(ctx: Context): URLSearchParams {
   const { querystring } = ctx;
   return querystring === "" ? NOTHING : new URLSearchParams(querystring);
 }
+
+/** `true`, or the id of a group: no other spelling of a word that asks for a group or for none. */
+const GROUP_FORM = /^(?:true|(?!(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$)[A-Za-z0-9][A-Za-z0-9._~-]{0,127})$/;
 
 /** The query parameters of all resources but those of submissions (wire/submit-options.ts) and filters (list-filter.ts). */
 export const PARAMETERS = {
@@ -36,8 +38,9 @@ export const PARAMETERS = {
     "group",
     "`true`: the tasks of the batch become a group; or the id of a group, which is opened with it or is still open.",
     {
-      form: ID_FORM,
-      expected: "true, or an id of 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit",
+      form: GROUP_FORM,
+      expected:
+        "true, or another id than true or false of 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit",
     },
   ),
   open: flag("open", "The group takes further batches after this one."),

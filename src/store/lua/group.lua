@@ -53,6 +53,8 @@ local function finish_if_over(call, group)
   if not closed or finished or pending(call, group) > 0 then return end
   expires = math.max(tonumber(expires or 0), call.now + tonumber(keep))
   redis.call('HSET', key, G.finished, call.now_text, G.expires, whole(expires))
+  redis.call('HDEL', key, G.canceling)
+  redis.call('ZREM', K.groups(call), group)
   local left = whole(expires - call.now)
   for _, kind in ipairs({ K.members, K.memberStates, K.memberLine }) do redis.call('PEXPIRE', kind(call, group), left) end
   redis.call('PEXPIRE', key, whole(expires - call.now + tombstone))
@@ -111,6 +113,16 @@ function Group.close(call, group)
   finish_if_over(call, group)
 end
 
+-- Closes it, and begins to cancel the members that have not ended: see Settle.cancel_members.
+--   by  why, see Settle.cancel
+function Group.begin_cancel(call, group, by)
+  local key = K.group(call, group)
+  redis.call('HSETNX', key, G.closed, call.now_text)
+  redis.call('HSETNX', key, G.canceled, call.now_text)
+  redis.call('HSETNX', key, G.canceling, by)
+  redis.call('ZADD', K.groups(call), call.now_text, group)
+end
+
 -- For verify.lua: whether the group agrees with the record of a member; heals it if asked to.
 function Group.agrees(call, heal, group, id)
   local states, line = K.memberStates(call, group), K.memberLine(call, group)
@@ -144,9 +156,10 @@ end
 
 -- The same for the group itself: whether a tick will close it or go on canceling it, and whether it has finished if it should have.
 function Group.is_kept(call, heal, group)
-  local queue, closed, canceled, finished = unpack(redis.call('HMGET', K.group(call, group), G.queue, G.closed, G.canceled, G.finished))
+  local queue, closed, canceling, finished =
+    unpack(redis.call('HMGET', K.group(call, group), G.queue, G.closed, G.canceling, G.finished))
   if not queue or finished then return true end
-  local is_due = not closed or (canceled and #Group.to_cancel(call, group, 1) > 0)
+  local is_due = not closed or canceling
   local agrees = (not is_due or redis.call('ZSCORE', K.groups(call), group)) and (not closed or pending(call, group) > 0)
   if heal and not agrees then
     if is_due then redis.call('ZADD', K.groups(call), call.now_text, group) end

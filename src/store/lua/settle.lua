@@ -104,15 +104,20 @@ end
 
 -- Cancels some members of a group that is being canceled. Returns how many it has looked at: if fewer than `max`, all are.
 function Settle.cancel_members(call, group, max)
-  local keep, tombstone = unpack(redis.call('HMGET', K.group(call, group), G.keepMs, G.tombstoneMs))
-  local members = keep and Group.to_cancel(call, group, max) or {}
+  local key = K.group(call, group)
+  local keep, tombstone, by = unpack(redis.call('HMGET', key, G.keepMs, G.tombstoneMs, G.canceling))
+  local members = by and Group.to_cancel(call, group, max) or {}
   for _, id in ipairs(members) do
     if Group.agrees(call, true, group, id) then
       local state, queue = unpack(redis.call('HMGET', K.task(call, id), F.state, F.queue))
-      Settle.cancel(call, id, state, queue, C.cancelByCaller, Result.stay(call, keep, tombstone))
+      Settle.cancel(call, id, state, queue, by, Result.stay(call, keep, tombstone))
     end
   end
-  if #members < max then redis.call('ZREM', K.groups(call), group) end
+  if #members < max then
+    -- A dead member that is run again later is not canceled.
+    redis.call('HDEL', key, G.canceling)
+    redis.call('ZREM', K.groups(call), group)
+  end
   return #members
 end
 

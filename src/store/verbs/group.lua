@@ -47,9 +47,7 @@ register('cancelGroup', { 'allow-oom' }, function(keys, args)
   local queue, canceled, finished = unpack(redis.call('HMGET', key, G.queue, G.canceled, G.finished))
   if not queue then return 'unknown' end
   if finished then return canceled and 'canceled' or 'ended' end
-  redis.call('HSETNX', key, G.closed, call.now_text)
-  redis.call('HSETNX', key, G.canceled, call.now_text)
-  redis.call('ZADD', K.groups(call), call.now_text, id)
+  Group.begin_cancel(call, id, C.cancelByCaller)
   local looked = Settle.cancel_members(call, id, max)
   Group.close(call, id)
   Settle.close(call)

@@ -22,7 +22,7 @@ export interface GroupOpening extends Retention {
 export type GroupOpeningVerdict = "open" | "closed" | "foreign" | "webhooks-full";
 
 /** The verdict, see group.lua. */
-type GroupCancelVerdict = "more" | "canceled" | "ended" | "unknown";
+export type GroupCancelVerdict = "more" | "canceled" | "ended" | "unknown";
 
 /** How many members are in each state. */
 export interface MemberCounts {

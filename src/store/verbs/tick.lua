@@ -142,7 +142,7 @@ end
 local function pass_groups(call, pass)
   local groups = K.groups(call)
   for _, group in ipairs(redis.call('ZRANGEBYSCORE', groups, '-inf', call.now_text, 'LIMIT', 0, math.max(0, pass.left))) do
-    if redis.call('HEXISTS', K.group(call, group), G.canceled) == 0 then
+    if redis.call('HEXISTS', K.group(call, group), G.canceling) == 0 then
       Group.close(call, group)
       pass.left = pass.left - 1
     elseif pass.left > 0 then

@@ -4,6 +4,7 @@ import type { OpenGroup } from "../../../src/engine/groups/groups.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { GROUP } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { submissionOf } from "../../shared/submission.ts";
 
 /** The groups of an engine. */
@@ -189,6 +190,8 @@ describe("a group of tasks", () => {
     await of.complete();
     const running = await of.take();
     expect(await t.engine.groups.cancel(group.id)).to.equal("canceled");
+    expect((await of.look(group)).counts.waiting, "answered before all are canceled").to.be.greaterThan(0);
+    await eventually(async () => (await of.look(group)).counts.waiting === 0);
     expect(await of.countsOf(group)).to.deep.equal({ running: 1, succeeded: 1, canceled: 248 });
     expect(await of.look(group)).to.deep.include({ state: "pending", cancelRequested: true });
     expect(await of.join(group, "more")).to.deep.equal(["closed"]);
@@ -208,6 +211,20 @@ describe("a group of tasks", () => {
     await t.engine.maintenance.tick(0);
     expect((await of.look(group)).state).to.equal("canceled");
     expect(await t.redis.exists(t.key("groups"))).to.equal(0);
+  });
+
+  it("cancels no dead member that is run again after its cancel, also if the store was repaired", async () => {
+    const group = await of.open();
+    await of.join(group, "dead", "other");
+    await of.fail("retry", 1);
+    await t.engine.groups.cancel(group.id);
+    expect((await of.look(group)).state).to.equal("canceled");
+    await t.engine.tasks.retry("dead");
+    expect(await of.verified(true)).to.deep.equal([]);
+    await t.engine.maintenance.tick(0);
+    expect((await t.look("dead")).state).to.equal("waiting");
+    await of.complete();
+    expect(await of.countsOf(group)).to.deep.equal({ succeeded: 1, canceled: 1 });
   });
 
   it("has ended when a tick that cancels it finds that the store has lost its last member", async () => {

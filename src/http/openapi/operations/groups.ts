@@ -61,10 +61,11 @@ export const groupOperations: Operations<"group" | "groupEvents" | "groupResults
     summary: "Cancel all tasks of a group that have not ended",
     description: "It takes no more tasks. Results of tasks that have ended are kept.",
     tags: ["Groups"],
+    parameters: parameterRefs("If-Match"),
     responses: {
-      "202": json("Its tasks are canceled, or asked to stop where they run.", "Group"),
+      "202": json("Its tasks are being canceled, or asked to stop where they run.", "Group"),
       "204": empty("It had ended."),
-      ...problems("unknown", "expired"),
+      ...problems("unknown", "expired", "precondition-failed"),
     },
   },
 };

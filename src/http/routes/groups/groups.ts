@@ -13,6 +13,7 @@ import { groupResults } from "../../groups/group-results.ts";
 import { prefersEvents, prefersHtml } from "../../headers/accept.ts";
 import { isAny, namesVersion } from "../../headers/etag.ts";
 import { replyIfNotModified } from "../../headers/not-modified.ts";
+import { checkTag, readPreconditions } from "../../headers/preconditions.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { groupRetryAfterS, setRetryAfter } from "../../headers/retry-after.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
@@ -130,9 +131,11 @@ async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise
 }
 
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
+  const conditions = readPreconditions(ctx);
   const before = await findGroup(ctx, api, id);
   const access = accessOf(ctx);
   if (!mayEnd(access, before)) throw forbidden(["admin"]);
+  if (conditions) checkTag(id, conditions, tagOf(before));
   ctx.set("Cache-Control", "no-store");
   const verdict = hasEnded(before) ? "ended" : await api.engine.groups.cancel(id);
   if (verdict === "unknown") throw unknownTask(id);

@@ -145,7 +145,16 @@ describe("a group over HTTP", () => {
     expect((await until("/v1/groups/more", "done")) && (await get("/v1/groups/more")).json.total).to.equal(3);
     const refused = await batch("default", "?group=more", [4]);
     expect([refused.status, refused.json.type, refused.json.id]).to.deep.equal([409, "/problems/id-conflict", "more"]);
-    for (const search of ["?open=true", "?group=a%20b", "?group=", "?group=a&group=b", "?group=x&open=yes"]) {
+    for (const search of [
+      "?open=true",
+      "?group=a%20b",
+      "?group=",
+      "?group=false",
+      "?group=TRUE",
+      "?group=False",
+      "?group=a&group=b",
+      "?group=x&open=yes",
+    ]) {
       const answer = await batch("default", search, [1]);
       expect([answer.status, answer.json.type], search).to.deep.equal([400, "/problems/invalid-parameter"]);
     }
@@ -196,7 +205,11 @@ describe("a group over HTTP", () => {
     const gate = closedGate();
     await batch("gated", "?group=stop", [gate.input, gate.input, gate.input]);
     await gate.entered;
-    const answer = await server.send("/v1/groups/stop", { method: "DELETE" });
+    const { etag } = (await get("/v1/groups/stop")).headers;
+    const end = (of: string) => server.send("/v1/groups/stop", { method: "DELETE", headers: { "If-Match": of } });
+    expect((await end('W/"another"')).json).to.include({ status: 412, type: "/problems/precondition-failed" });
+    expect((await get("/v1/groups/stop")).json).to.include({ cancelRequested: false, waiting: 2 });
+    const answer = await end(String(etag));
     expect(answer.status).to.equal(202);
     expect(answer.json).to.deep.include({ cancelRequested: true, waiting: 0 });
     const done = await until("/v1/groups/stop", "canceled");
