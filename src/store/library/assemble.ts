@@ -11,7 +11,7 @@ export const MODULES = [
   ...["number", "call", "run", "input", "result", "answers", "past", "notices"],
   ...["rate", "forecast", "service", "warmup", "snapshot", "keyed", "fair", "line"],
   ...["due", "follow", "group", "settle", "lease", "completion", "reservation"],
-  ...["breaker", "filter", "allowed", "inspection", "grace", "setback", "submission"],
+  ...["breaker", "filter", "allowed", "inspection", "setback", "grace", "submission"],
 ] as const;
 
 /**

@@ -25,14 +25,15 @@ local function fail(call, args, at, cap)
   elseif kind == 'later' or (kind == 'retry' and tonumber(attempts) < tonumber(args[at + FAILURE.attempts])) then
     Past.note(call, key, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
     redis.call('HDEL', key, F.progress, F.unbegun, F.apart)
-    redis.call('HSET', key, F.state, S.retrying, F.restarts, (restarts or 0) + 1, F.extra, '1')
+    local pause = args[at + FAILURE.delayMs]
+    redis.call('HSET', key, F.state, S.retrying, F.pause, pause, F.restarts, (restarts or 0) + 1, F.extra, '1')
     if kind == 'later' then
       if unbegun == fence then Lease.delete_start(call, queue, key) end
       redis.call('HSET', key, F.run, Run.text(fence, late, whole(attempts - 1), place, worker))
     else
       Past.note_error(key, text)
     end
-    local due = call.now + tonumber(args[at + FAILURE.delayMs])
+    local due = call.now + tonumber(pause)
     redis.call('ZADD', K.scheduled(call, queue), whole(due), id)
     if of_key then Keyed.retry(call, queue, id, of_key, due) end
     if group then Group.note(call, group, id) end

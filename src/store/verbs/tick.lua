@@ -66,7 +66,7 @@ end
 local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, group, hlc)
   local _, _, _, old_place = Run.readable_parts(call, run, place)
   local share = state == S.scheduled and Fair.is_fair(place) and redis.call('HGET', key, F.share)
-  if place then redis.call('HDEL', key, F.place) end
+  if place or state == S.retrying then redis.call('HDEL', key, F.place, F.pause) end
   redis.call('HSET', key, F.state, S.waiting)
   -- A webhook does not keep its old place, so that a receiver that hangs does not repeatedly come before those that answer.
   if state == S.scheduled or queue == C.webhookQueue then
@@ -141,6 +141,10 @@ end
 -- Closes groups that were left open, and goes on canceling others, as far as the limit still allows.
 local function pass_groups(call, pass)
   local groups = K.groups(call)
+  if pass.setback then
+    local _, all = Setback.pass_groups(call, pass.setback, math.max(1, pass.to_forward))
+    if not all then consider(pass, call.now) end
+  end
   for _, group in ipairs(redis.call('ZRANGEBYSCORE', groups, '-inf', call.now_text, 'LIMIT', 0, math.max(0, pass.left))) do
     if redis.call('HEXISTS', K.group(call, group), G.canceling) == 0 then
       Group.close(call, group)
@@ -155,7 +159,7 @@ end
 -- Everything except deadlines.
 local function pass_time(call, pass, args, at, cap, has_deadlines)
   local queue, ends = args[at + QUEUE.queue], Lease.ends(args, at, QUEUE, cap)
-  if pass.setback and pass.to_forward > 0 then
+  if pass.setback then
     local seen, all = Setback.pass(call, pass.setback, queue, pass.to_forward)
     pass.to_forward = pass.to_forward - seen
     if not all then consider(pass, call.now) end

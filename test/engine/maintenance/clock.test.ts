@@ -3,6 +3,7 @@ import { StoreClock } from "../../../src/engine/maintenance/store-clock.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { type ClockedRedis, canSetClocks, startClockedRedis } from "../../helpers/store/clocked-redis.ts";
+import { GROUP } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 
 const HOUR_MS = 3_600_000;
@@ -96,7 +97,7 @@ describe("a store whose clock was set back long ago", () => {
   it("lets a task wait for its next attempt as long as it was told", async () => {
     const t = await openEngine({ settings: { attempts: 2 } });
     const nowMs = Date.now();
-    await t.redis.hset(t.key("ticked"), "back", `${nowMs - HOUR_MS} ${nowMs - 3 * HOUR_MS}`);
+    await t.redis.hset(t.key("ticked"), "back", `${nowMs - HOUR_MS} ${nowMs - 3 * HOUR_MS} ${2 * HOUR_MS}`);
     await t.submit({ id: "a" });
     const [task] = await t.reserve(1);
     const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
@@ -215,6 +216,50 @@ describe("a store whose clock is set back by an hour", function () {
     await ticking(async () => (await stateOf("a")) === "waiting");
     const [again] = await t.reserve(1);
     expect(again?.id).to.equal("a");
+  });
+
+  it("and once more before all was brought forward, leaves nothing late", async () => {
+    const ids = Array.from({ length: 300 }, (_, n) => `retried-${n}`);
+    for (const id of ids) await t.submit({ id });
+    for (let n = 0; n < ids.length; n += 100) {
+      const tasks = await t.reserve(100, { leaseMs: HOUR_MS });
+      const failed = tasks.map(({ id, fence }) =>
+        t.engine.leases.fail({ queue: "jobs", id, fence }, failureOf("retry", 10_000), t.settings),
+      );
+      await Promise.all(failed);
+    }
+    await t.redis.zadd(t.key("leases"), ...ids.flatMap((id) => [Date.now() + HOUR_MS + 1000, `x-${id}`]));
+    store.setAhead(0);
+    expect(await t.engine.maintenance.tick(0)).to.include({ nextMs: 0 });
+    store.setAhead(-HOUR_MS);
+    const late = async (kind: "leases" | "scheduled") =>
+      await t.redis.zcount(t.key(kind), Date.now() - HOUR_MS + 60_000, "+inf");
+    await ticking(async () => (await late("leases")) + (await late("scheduled")) === 0);
+    expect(await t.redis.zcard(t.key("scheduled")), "none before its pause is over").to.equal(ids.length);
+  });
+
+  it("closes groups that are left open, and goes on canceling others", async () => {
+    const open = async () => {
+      const group = await t.engine.groups.open({ id: null, caller: null, webhook: null }, t.settings);
+      if (typeof group === "string") throw new Error(group);
+      return group.id;
+    };
+    const [left, canceled] = [await open(), await open()];
+    for (const [line, id] of ["a", "b", "c"].entries()) await t.submit({ id, member: { group: canceled, line } });
+    expect(await t.scripts.cancelGroup(t.keys.tag(0), canceled, 1)).to.equal("more");
+    store.setAhead(0);
+    await ticking(async () => (await stateOf("b")) === "canceled" && (await stateOf("c")) === "canceled");
+    const openMs = Number(await t.redis.hget(t.key("group", left), GROUP.openMs));
+    expect(Number(await t.redis.zscore(t.key("groups", ""), left))).to.be.within(1, Date.now() + openMs);
+  });
+
+  it("keeps the dead letters in the order in which they died", async () => {
+    const minuteAgo = Date.now() + HOUR_MS - 60_000;
+    await t.redis.zadd(t.key("dead"), `${minuteAgo}`, "first", `${minuteAgo + 1}`, "second");
+    store.setAhead(0);
+    await ticking(async () => Number(await t.redis.zscore(t.key("dead"), "second")) < Date.now());
+    await t.redis.zadd(t.key("dead"), Date.now(), "third");
+    expect(await t.redis.zrange(t.key("dead"), "0", "-1")).to.deep.equal(["first", "second", "third"]);
   });
 
   it("brings a part of the entries forward in each call, until all are done", async () => {

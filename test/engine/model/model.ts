@@ -29,6 +29,8 @@ import {
 } from "./task.ts";
 import { ModelTransitions } from "./transitions.ts";
 
+const SCHEDULED = { state: "scheduled", index: null } as const;
+
 /** The engine as its promises have it: maps and arrays, no Redis, no clock. Every verb answers what the engine must answer. */
 export class Model extends ModelTransitions {
   readonly groups = new ModelGroups(this.tasks);
@@ -48,7 +50,8 @@ export class Model extends ModelTransitions {
     const index = shares && !s.delayed ? shares.before(s, line) : line.filter((t) => t.class <= s.priority).length;
     const crowded = { verdict: "too-many", state: null, index: null } as const;
     const isCrowded = !known && this.isCrowded(s.queue, s.key);
-    if (s.dryRun) return isCrowded ? crowded : { verdict: "dry", state: "waiting", index };
+    if (s.dryRun && isCrowded) return crowded;
+    if (s.dryRun) return { verdict: "dry", ...(s.delayed ? SCHEDULED : { state: "waiting", index }) };
     if (s.group !== undefined && !this.groups.isOpen(s.group)) return { verdict: "closed", state: null, index: null };
     if (this.of(s.queue, "waiting", "scheduled", "retrying").length >= s.limit) {
       return { verdict: "full", state: null, index: null };
