@@ -36,16 +36,16 @@ export type InputOf<M, Q extends QueueName<M>> = TypesOf<ByQueue<M>[Q]>["input"]
 export type ResultOf<M, Q extends QueueName<M>> = Received<TypesOf<ByQueue<M>[Q]>["result"]>;
 
 /**
- * A result as the client gets it: bytes as bytes, nothing as undefined, a JSON value as JSON makes it. What a Response becomes
+ * A result as the client gets it: bytes as bytes, nothing as undefined, a JSON value as JSON makes it. What a Response or a Blob becomes
  * depends on its media type, which the compiler does not know.
  */
 export type Received<R> = 0 extends 1 & R
   ? R
   : unknown extends R
     ? unknown
-    : R extends Response
+    : R extends Response | Blob
       ? unknown
-      : R extends Uint8Array
+      : R extends ArrayBuffer | ArrayBufferView | ReadableStream
         ? Uint8Array
         : [R] extends [never]
           ? never

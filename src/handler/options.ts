@@ -14,7 +14,10 @@ export interface FairOptions<I = unknown> {
   weight?: (key: string) => number;
 }
 
-/** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
+/**
+ * What a handler may return: a JSON value, bytes (any typed array, ArrayBuffer, Blob, stream of bytes), a WHATWG Response, or nothing (204).
+ * Anything else, also within a value, fails the attempt.
+ */
 export type HandlerResult = Response | Uint8Array | unknown;
 
 /** Which tasks may not run at the same time, see {@link HandlerOptions.keyed}. */

@@ -133,7 +133,8 @@ function inputOf(
 
 /** What a caller gets when a handler has returned this value. */
 function received(returned: unknown, { status, contentType, headers, body }: Answer): unknown {
-  if (returned instanceof Response) {
+  // The client, too, leaves bytes with a type to its caller.
+  if (returned instanceof Response || (returned instanceof Blob && returned.type !== "")) {
     const all = contentType === null ? headers : { ...headers, "content-type": contentType };
     return new Response(status === 204 || status === 304 ? null : Buffer.from(body), { status, headers: all });
   }

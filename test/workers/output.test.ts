@@ -105,7 +105,8 @@ describe("what a handler writes", () => {
       const cyclic: { self?: unknown } = {};
       cyclic.self = cyclic;
       void task.write(undefined);
-      for (const value of [undefined, () => 1, 1n, cyclic]) refusals.push(await refusal(task.write(value)));
+      for (const value of [undefined, () => 1, 1n, cyclic, { late: Promise.resolve() }])
+        refusals.push(await refusal(task.write(value)));
     });
     const id = await shop.submit(1);
     await shop.ended(id, "succeeded");

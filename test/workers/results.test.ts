@@ -58,12 +58,29 @@ const ANSWERS: Readonly<Record<string, () => unknown>> = {
   nothing: () => undefined,
   bytes: () => new Uint8Array([0, 255, 128]),
   slice: () => Buffer.from("abcdef").subarray(2, 4),
+  "array buffer": () => new Uint8Array([0, 255, 128]).buffer,
+  "typed array": () => new Uint16Array([0x6161, 0x6262, 0x6363]).subarray(1),
+  "data view": () => new DataView(new Uint8Array([97, 98, 99]).buffer, 1),
+  blob: () => new Blob(["é"], { type: "image/png" }),
+  "blob without type": () => new Blob(["ab"]),
+  stream: () => new Blob(["ab"]).stream(),
+  "values that JSON has": () => [new Date(0), [undefined, {}], new URL("http://a/"), Object.create(null), Object("x")],
   response: () => new Response("made", { status: 201, headers: { "Content-Type": "text/plain", "X-Made-By": "me" } }),
   "empty response": () => new Response(null, { status: 204 }),
   limit: () => "x".repeat(998),
   "too large": () => "x".repeat(999),
   bigint: () => ({ n: 1n }),
   circular,
+  map: () => new Map([["a", 1]]),
+  "nested set": () => ({ "a/b": [1, { tags: new Set([1]) }] }),
+  "nested promise": () => ({ later: Promise.resolve(1) }),
+  error: () => ({ failure: Object.assign(new RangeError("no"), { code: 1 }) }),
+  regexp: () => /a/,
+  function: () => ({ run: () => 1 }),
+  symbol: () => Symbol("a"),
+  "nested bytes": () => ({ image: Buffer.from("a") }),
+  generator: () => (function* () {})(),
+  "nested response": () => [new Response("a")],
   "failed response": () => Response.error(),
   endless,
   "response at the limit": () => new Response("x".repeat(1000)),
@@ -107,7 +124,13 @@ describe("what a handler returns", () => {
   let shop: Workshop;
   before(async () => {
     const answers = defineHandler<string>({ queue: "answers", attempts: 1, run: (kind) => ANSWERS[kind]?.() });
-    shop = await openWorkshop([answers as Handler]);
+    const many = defineHandler<string>({
+      queue: "many",
+      attempts: 1,
+      batch: { max: 2, wait: "50ms" },
+      run: (kinds) => kinds.map((kind) => ANSWERS[kind]?.()),
+    });
+    shop = await openWorkshop([answers, many] as Handler[]);
     await shop.worker({ maxResultBytes: 1000 });
   });
   after(() => shop.close());
@@ -120,6 +143,13 @@ describe("what a handler returns", () => {
     nothing: [204, null, ""],
     bytes: [200, "application/octet-stream", "\u0000\u00ff\u0080"],
     slice: [200, "application/octet-stream", "cd"],
+    "array buffer": [200, "application/octet-stream", "\u0000\u00ff\u0080"],
+    "typed array": [200, "application/octet-stream", "bbcc"],
+    "data view": [200, "application/octet-stream", "bc"],
+    blob: [200, "image/png", "é"],
+    "blob without type": [200, "application/octet-stream", "ab"],
+    stream: [200, "application/octet-stream", "ab"],
+    "values that JSON has": [200, "application/json", '["1970-01-01T00:00:00.000Z",[null,{}],"http://a/",{},"x"]'],
     response: [201, "text/plain", "made"],
     "empty response": [204, null, ""],
     limit: [200, "application/json", `"${"x".repeat(998)}"`],
@@ -134,13 +164,36 @@ describe("what a handler returns", () => {
     });
   }
 
-  for (const kind of ["bigint", "circular", "failed response", "broken body", "used response"]) {
-    it(`fails the task if it cannot be stored: ${kind}`, async () => {
+  const fails: Readonly<Record<string, string>> = {
+    bigint: "the result is not JSON: a BigInt at #/n",
+    circular: "the result is not JSON: a circular reference at #/ring",
+    map: "the result is not JSON: a Map",
+    "nested set": "the result is not JSON: a Set at #/a~1b/1/tags",
+    "nested promise": "the result is not JSON: a Promise at #/later",
+    error: "the result is not JSON: a RangeError at #/failure",
+    regexp: "the result is not JSON: a RegExp",
+    function: "the result is not JSON: a function at #/run",
+    symbol: "the result is not JSON: a symbol",
+    "nested bytes": "the result is not JSON: a Buffer at #/image (bytes can only be a whole result)",
+    generator: "the result is not JSON: a Generator",
+    "nested response": "the result is not JSON: a Response at #/0",
+    "failed response": "a Response of status 0 is not a result",
+    "broken body": "the source broke",
+    "used response": "the body of the Response has already been read",
+  };
+  for (const [kind, error] of Object.entries(fails)) {
+    it(`fails the task if it cannot be stored, with an error that says why: ${kind}`, async () => {
       const seen = await shop.ended(await shop.submit(kind));
       expect(seen).to.include({ state: "failed", errorCode: "task-failed" });
-      expect(seen.errors[0]).to.match(/BigInt|circular|status 0|source broke|already been read/);
+      expect(seen.errors[0]).to.equal(error);
     });
   }
+
+  it("fails only its own task of a batch", async () => {
+    const ids = await Promise.all(["nested set", "json"].map((kind) => shop.submit(kind, { queue: "many" })));
+    const [failed, done] = await Promise.all(ids.map((id) => shop.ended(id)));
+    expect([failed?.state, failed?.errors[0], done?.state]).to.deep.equal(["failed", fails["nested set"], "succeeded"]);
+  });
 
   it("fails the task without another attempt if it is too large, with an error that says so", async () => {
     const id = await shop.submit("too large");

@@ -1,8 +1,9 @@
+import { isBytes, jsonText } from "../../handler/json-text.ts";
 import type { Answer } from "../../task.ts";
 
 /**
- * Converts the return value of a worker to a result: bytes become `application/octet-stream`, undefined a 204, anything else
- * JSON.
+ * Converts the return value of a worker to a result: bytes of any kind become `application/octet-stream`, undefined a 204, anything
+ * else JSON.
  * @param given status and content type that the worker chose
  * @throws TypeError for a value that JSON cannot represent
  */
@@ -10,14 +11,21 @@ export function answerOf(
   value: unknown,
   given?: { readonly status?: number | undefined; readonly contentType?: string | undefined },
 ): Answer {
-  if (value instanceof Uint8Array) {
+  if (isBytes(value)) {
     const contentType = given?.contentType ?? "application/octet-stream";
-    return { status: given?.status ?? 200, contentType, headers: {}, body: value };
+    return { status: given?.status ?? 200, contentType, headers: {}, body: bytesOf(value) };
   }
-  const json = JSON.stringify(value);
+  const json = jsonText(value, "the result");
   if (json === undefined) return { status: given?.status ?? 204, contentType: null, headers: {}, body: "" };
   const contentType = given?.contentType ?? "application/json";
   return { status: given?.status ?? 200, contentType, headers: {}, body: json };
+}
+
+function bytesOf(value: ArrayBuffer | ArrayBufferView): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  return ArrayBuffer.isView(value)
+    ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+    : new Uint8Array(value);
 }
 
 /** Why a result is too large to be stored; undefined if it is not. */

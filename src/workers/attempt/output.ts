@@ -1,4 +1,5 @@
 import { messageOf } from "../../errors.ts";
+import { jsonText } from "../../handler/json-text.ts";
 import type { Logger } from "../../log.ts";
 import { PermanentError } from "../sandbox/handler-end.ts";
 import { LeaseLost } from "./steps.ts";
@@ -63,7 +64,8 @@ export class Output {
 
   async #write(value: unknown): Promise<void> {
     const { store, maxBytes, id } = this.#parts;
-    const json = jsonOf(value);
+    const json = jsonText(value, "what is written");
+    if (json === undefined) throw new TypeError("what is written is not JSON: undefined");
     const bytes = Buffer.byteLength(json);
     // What cannot fit is not even sent: a handler in a loop must not fill the memory of the worker.
     if (this.#bytes + bytes > maxBytes || bytes >= this.#refusedBytes) throw this.#full();
@@ -91,15 +93,4 @@ export class Output {
       "attempt: could not store the handler's output; the task goes on, and further refusals are not logged",
     );
   }
-}
-
-function jsonOf(value: unknown): string {
-  let json: string | undefined;
-  try {
-    json = JSON.stringify(value);
-  } catch (error) {
-    throw new TypeError(`what is written is not JSON: ${messageOf(error)}`, { cause: error });
-  }
-  if (json === undefined) throw new TypeError(`what is written is not JSON: ${typeof value}`);
-  return json;
 }

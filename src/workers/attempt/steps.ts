@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors.ts";
+import { jsonText } from "../../handler/json-text.ts";
 import type { StepVerdict, StoredStep } from "../../store/verbs/scripts.ts";
 import type { InSpan } from "../../telemetry/spans.ts";
 import { PermanentError } from "../sandbox/handler-end.ts";
@@ -112,12 +112,7 @@ export class Steps {
 
   #jsonOf(name: string, value: unknown): string {
     const { maxBytes } = this.#parts;
-    let json: string;
-    try {
-      json = JSON.stringify(value) ?? "null";
-    } catch (error) {
-      throw new TypeError(`the value of step ${shown(name)} is not JSON: ${messageOf(error)}`, { cause: error });
-    }
+    const json = jsonText(value, `the value of step ${shown(name)}`) ?? "null";
     const bytes = Buffer.byteLength(json);
     if (bytes > maxBytes) {
       throw new PermanentError(

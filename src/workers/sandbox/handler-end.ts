@@ -2,6 +2,7 @@ import { LONGEST_MS } from "../../config/duration.ts";
 import type { ErrorRecord, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
+import { jsonText } from "../../handler/json-text.ts";
 
 /** An error that another attempt would not solve, such as an invalid input or a result that is too large. */
 export class PermanentError extends Error {
@@ -59,7 +60,7 @@ function clampedMs(ms: number): number {
 
 /** @throws TypeError for a value that JSON cannot represent */
 function givenUp(thrown: GiveUp, maxBytes: number): HandlerEnd {
-  const json = JSON.stringify(thrown.problem);
+  const json = jsonText(thrown.problem, "the problem of giveUp") ?? "{}";
   const bytes = Buffer.byteLength(json);
   if (bytes > maxBytes) {
     return {

@@ -4,7 +4,7 @@ import { notedTarget } from "../../handler/gateway/target-state.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../attempt/task-context.ts";
 import { endOfThrown, PermanentError } from "./handler-end.ts";
-import { toAnswer, toResult } from "./result.ts";
+import { isBody, toAnswer, toResult } from "./result.ts";
 
 /** Maximum number of validation issues that are reported. */
 const ISSUES = 20;
@@ -22,7 +22,7 @@ export function perform(
   try {
     const read = readInput(handler, input);
     const answer = read instanceof Promise ? read.then((value) => handler.run(value, task)) : handler.run(read, task);
-    const isThere = !isThenable(answer) && !(answer instanceof Response) && task.settled() === undefined;
+    const isThere = !isThenable(answer) && !isBody(answer) && task.settled() === undefined;
     if (!isThere) return awaited(answer, task, maxResultBytes);
     return { kind: "result", result: toAnswer(answer, maxResultBytes) };
   } catch (thrown) {

@@ -5,9 +5,10 @@ import type { Answer } from "../../task.ts";
 import { PermanentError } from "./handler-end.ts";
 
 /**
- * The result of what a handler returned: a Response keeps its status, headers and bytes; see {@link answerOf} for anything else.
- * Only a Response needs a promise. Its body may be endless, so it is read as a stream and canceled at the limit.
- * @param task its signal ends the reading of a Response
+ * The result of what a handler returned: a Response keeps its status, headers and bytes, a Blob its type and bytes, a stream its bytes;
+ * see {@link answerOf} for anything else. Only these need a promise. A body may be endless, so it is read as a stream and canceled at the
+ * limit.
+ * @param task its signal ends the reading
  * @throws PermanentError above `maxBytes`; TypeError for a value that JSON cannot represent
  */
 export function toResult(
@@ -15,11 +16,19 @@ export function toResult(
   maxBytes: number,
   task: { readonly signal: AbortSignal },
 ): Answer | Promise<Answer> {
-  if (value instanceof Response) return fromResponse(value, { maxBytes, signal: task.signal });
+  if (isBody(value)) {
+    const response = value instanceof Response ? value : new Response(value);
+    return fromResponse(response, { maxBytes, signal: task.signal });
+  }
   return toAnswer(value, maxBytes);
 }
 
-/** The same for anything but a Response. @throws PermanentError, TypeError */
+/** Whether a value has to be read. */
+export function isBody(value: unknown): value is Response | Blob | ReadableStream {
+  return value instanceof Response || value instanceof Blob || value instanceof ReadableStream;
+}
+
+/** The same for what need not be read. @throws PermanentError, TypeError */
 export function toAnswer(value: unknown, maxBytes: number): Answer {
   const answer = answerOf(value);
   const tooLarge = sizeError(answer, maxBytes);

@@ -75,6 +75,8 @@ describe("a handler that asks for isolate", function () {
     expect(response).to.deep.include({ status: 201, contentType: "text/plain", headers: { "x-made-by": "me" } });
     expect(Buffer.from(response?.body ?? []).toString()).to.equal("made");
     expect((await shop.ended(await submit("nothing"))).result?.status).to.equal(204);
+    const [error] = (await shop.ended(await submit("map"), "failed")).errors;
+    expect(error).to.equal("the result is not JSON: a Map at #/found");
   });
 
   it("takes bytes, and JSON with the defaults of its schema", async () => {
@@ -106,7 +108,7 @@ describe("a handler that asks for isolate", function () {
     for (const [deed, message] of [
       ["error", "out of cheese"],
       ["undefined", "undefined"],
-      ["bigint", "Do not know how to serialize a BigInt"],
+      ["bigint", "the result is not JSON: a BigInt"],
     ] as const) {
       const failed = await shop.ended(await submit(deed));
       expect(failed).to.include({ state: "failed", attempts: 2, errorCode: "task-failed" });
