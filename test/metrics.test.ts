@@ -9,7 +9,7 @@ import { ROOT } from "./shared/root.ts";
 
 /** The words of a label, as the guide lists them: `waiting` (a loss: back in line) … */
 function wordsOf(metric: string): string[] {
-  const guide = readFileSync(path.join(ROOT, "docs/telemetry.md"), "utf8");
+  const guide = readFileSync(path.join(ROOT, "docs/operations.md"), "utf8");
   const [, text = ""] = new RegExp(`^\\| \`${metric}\` \\| \\w+ \\| .*? \\| (.*) \\|$`, "m").exec(guide) ?? [];
   return [...text.replaceAll(/\(.*?\)/g, "").matchAll(/`([\w-]+)`/g)].map(([, word = ""]) => word);
 }

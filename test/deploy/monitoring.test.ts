@@ -128,8 +128,8 @@ describe("the metrics that alerts and dashboard name", () => {
     }
   });
 
-  it("have the labels that docs/telemetry.md names, and those that Prometheus adds", () => {
-    const rows = readFileSync(path.join(ROOT, "docs/telemetry.md"), "utf8").matchAll(
+  it("have the labels that docs/operations.md names, and those that Prometheus adds", () => {
+    const rows = readFileSync(path.join(ROOT, "docs/operations.md"), "utf8").matchAll(
       /^\| `(paihao_\w+)` \| \w+ \| (.*?) \|/gm,
     );
     const known = new Map([...rows].map(([, name = "", labels = ""]) => [name, labels]));

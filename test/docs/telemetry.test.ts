@@ -29,8 +29,8 @@ function rowsOf(guide: string): { name: string; type: string; labels: string[]; 
   );
 }
 
-describe("docs/telemetry.md", () => {
-  const rows = rowsOf(readFileSync(path.join(ROOT, "docs/telemetry.md"), "utf8"));
+describe("docs/operations.md", () => {
+  const rows = rowsOf(readFileSync(path.join(ROOT, "docs/operations.md"), "utf8"));
   let exposition: string;
 
   before(async () => {

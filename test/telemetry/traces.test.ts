@@ -24,7 +24,7 @@ const named = (spans: readonly SentSpan[], name: string): SentSpan => {
   return found[0] as SentSpan;
 };
 
-/** The API in one process, the worker in another, both with OpenTelemetry's SDK as docs/telemetry.md says, and a collector. */
+/** The API in one process, the worker in another, both with OpenTelemetry's SDK as docs/operations.md says, and a collector. */
 describe("traces with deploy/otel.mjs", function () {
   this.timeout(60_000);
   let collector: Collector;
