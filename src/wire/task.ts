@@ -17,9 +17,9 @@ export const eta = z
     low: seconds,
     high: seconds,
     basis: z
-      .enum(["running", "idle", "schedule", "history", "starting"])
+      .enum(["running", "idle", "schedule", "history", "progress", "rate", "starting"])
       .describe(
-        "`running`: its turn has come; `idle`: a slot is free; `schedule`: its due time; `history`: service times of the queue; `starting`: no worker is there, but one may come, and this is how long it takes to start, with the tasks before this one.",
+        "`running`: its turn has come; `idle`: a slot is free; `schedule`: its due time; `history`: service times of the queue; `progress`: what running tasks report, as none has ended yet; `rate`: the rate of the queue, which holds the line for longer than its slots; `starting`: no worker is there, but one may come, and this is how long it takes to start, with the tasks before this one.",
       ),
     samples: count.describe(
       "Number of service times that the estimate is based on; with `starting`, of starts: 0 if only the handler says how long one takes.",

@@ -49,7 +49,7 @@ describe("the task that a handler gets", () => {
     const id = await shop.submit(1);
     await reported.promise;
     await eventually(async () => (await shop.look(id)).progress?.percent === 50);
-    expect((await shop.look(id)).progress).to.deep.equal({ percent: 50, message: "step 5000" });
+    expect((await shop.look(id)).progress).to.deep.include({ percent: 50, message: "step 5000" });
     expect(sent).to.equal(2);
     gate.resolve();
     await shop.ended(id);

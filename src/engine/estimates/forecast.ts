@@ -1,4 +1,5 @@
 import { SHARED } from "../../store/constants.ts";
+import { combined, type Rest } from "./reports.ts";
 
 /** The basis of a forecast: a queue whose slots are all busy. Times are in ms. */
 export interface Busy {
@@ -7,7 +8,9 @@ export interface Busy {
   readonly slots: number;
   /** How long some of the running tasks have been running; may be empty. */
   readonly agesMs: readonly number[];
-  /** The standard deviation of their error, ms; default 0. */
+  /** What these have reported about how long they will still take, in the same order. */
+  readonly reported?: readonly (Rest | null)[];
+  /** The standard deviation of the error of their ages, ms; default 0. */
   readonly unsureMs?: number;
   /** The service times: exponentially weighted mean and variance, and their number, from 1. */
   readonly meanMs: number;
@@ -55,11 +58,14 @@ const WORST_TIME = 1.2;
  * itself.
  */
 export function forecastTurnovers(busy: Busy): Forecast {
-  const { turnovers, slots } = busy;
+  const { turnovers, slots, reported = [] } = busy;
   const mean = believedMean(busy);
   const service = serviceOf(busy, mean.meanMs);
   const chain = inOrder(busy, service) ?? together(busy, service);
-  const missed = (turnovers / slots) ** 2 * WORST_TIME * mean.error;
+  // The tasks that say themselves how long they will take do not depend on the mean.
+  const said = reported.length === 0 ? 0 : reported.filter((rest) => rest !== null).length / reported.length;
+  const unsaid = turnovers / slots - said * Math.min(1, turnovers / slots);
+  const missed = unsaid ** 2 * WORST_TIME * mean.error;
   return gamma(chain.middleMs, Math.sqrt(chain.variance + missed + (busy.unsureMs ?? 0) ** 2));
 }
 
@@ -87,9 +93,18 @@ function serviceOf({ agesMs, variance, samples }: Busy, meanMs: number): Service
  * The remaining time of a task that has been running for a while: it shrinks if service times are even, and grows if they are
  * uneven.
  */
-function residual(ageMs: number, { meanMs, cv2 }: Service): number {
-  if (cv2 < 1) return Math.max(meanMs - ageMs * (1 - cv2), meanMs * cv2);
-  return Math.min(meanMs + ageMs * (cv2 - 1), (meanMs * (1 + cv2)) / 2);
+function residual(ageMs: number, { meanMs, variance, cv2 }: Service): Rest {
+  if (cv2 >= 1) return { ms: Math.min(meanMs + ageMs * (cv2 - 1), (meanMs * (1 + cv2)) / 2), variance };
+  const ms = Math.max(meanMs - ageMs * (1 - cv2), meanMs * cv2);
+  return { ms, variance: Math.min(variance, ms ** 2) };
+}
+
+/** The remaining times of running tasks, as far as their ages are known, from these and from what they report. */
+function restsOf({ agesMs, reported = [] }: Busy, service: Service): Rest[] {
+  return agesMs.map((age, n) => {
+    const [rest, told] = [residual(age, service), reported[n]];
+    return told ? combined(rest, told) : rest;
+  });
 }
 
 interface Turnover {
@@ -98,18 +113,22 @@ interface Turnover {
 }
 
 /** The turnover of its chain, as long as the chains keep their order; otherwise undefined. */
-function inOrder({ turnovers, slots, agesMs }: Busy, service: Service): Turnover | undefined {
+function inOrder(busy: Busy, service: Service): Turnover | undefined {
+  const { turnovers, slots, agesMs, reported = [] } = busy;
   const { meanMs, variance } = service;
   const rounds = Math.floor((turnovers - 1) / slots);
-  if (agesMs.length === 0 || Math.sqrt(variance * (rounds + 1)) > ORDERED * meanMs) return undefined;
-  const left = agesMs.map((age) => residual(age, service)).sort((a, b) => a - b);
+  // What running tasks say themselves keeps its order.
+  const isTold = rounds === 0 && reported.length === agesMs.length && reported.every((rest) => rest !== null);
+  const isOrdered = isTold || Math.sqrt(variance * (rounds + 1)) <= ORDERED * meanMs;
+  if (agesMs.length === 0 || !isOrdered) return undefined;
+  const left = restsOf(busy, service).sort((a, b) => a.ms - b.ms);
   // Only some of the running tasks may have known ages.
   const place = Math.floor(((((turnovers - 1) % slots) + 0.5) * left.length) / slots);
-  const first = left[Math.min(place, left.length - 1)] ?? meanMs;
-  const alone = Math.min(variance, first ** 2) + rounds * variance;
+  const first = left[Math.min(place, left.length - 1)] ?? { ms: meanMs, variance };
+  const alone = Math.min(first.variance, first.ms ** 2) + rounds * variance;
   // Neighbouring chains may overtake each other, and then the next of them turns over: together they vary less than one.
   const pooled = meanMs * Math.sqrt(alone) * (BERNOULLI / slots);
-  return { middleMs: first + rounds * meanMs, variance: Math.min(alone, pooled) };
+  return { middleMs: first.ms + rounds * meanMs, variance: isTold ? alone : Math.min(alone, pooled) };
 }
 
 /**
@@ -118,21 +137,22 @@ function inOrder({ turnovers, slots, agesMs }: Busy, service: Service): Turnover
 const BERNOULLI = 0.564;
 
 /** The turnover, counting all chains together. */
-function together({ turnovers, slots, agesMs }: Busy, service: Service): Turnover {
-  const { meanMs, variance, cv2 } = service;
+function together(busy: Busy, service: Service): Turnover {
+  const { turnovers, slots } = busy;
+  const { meanMs, cv2 } = service;
   // At a random moment, a running task has (1 + cv²)/2 of a mean left, and the same time behind it.
   const stationary = (meanMs * (1 + cv2)) / 2;
-  const ages = agesMs.length > 0 ? agesMs : [stationary];
-  const left = ages.map((age) => residual(age, service));
+  const known = restsOf(busy, service);
+  const left = known.length > 0 ? known : [residual(stationary, service)];
   const perTurnover = meanMs / slots;
   // Exact for one slot; with many uneven ones the turnovers are a Poisson process.
   const offset = cv2 < 1 ? (1 - cv2) / 2 : (1 - cv2) / 2 / slots;
-  const phase = cv2 < 1 || slots === 1 ? left.reduce((sum, ms) => sum + ms, 0) / left.length - stationary : 0;
+  const countsRests = cv2 < 1 || slots === 1 || busy.reported?.some((rest) => rest !== null);
+  const phase = countsRests ? left.reduce((sum, { ms }) => sum + ms, 0) / left.length - stationary : 0;
   const middleMs = Math.max(perTurnover * (turnovers - offset) + phase, perTurnover / 4);
   let counted = 0;
-  for (const ms of left) {
-    const now = cv2 < 1 ? Math.min(variance, ms ** 2) : variance;
-    const spread = now / meanMs ** 2 + (cv2 * Math.max(0, middleMs - ms)) / meanMs;
+  for (const { ms, variance } of left) {
+    const spread = variance / meanMs ** 2 + (cv2 * Math.max(0, middleMs - ms)) / meanMs;
     const ofChain = spread < 0.09 ? BERNOULLI * Math.sqrt(spread) : spread + 1 / 12;
     counted += Math.min(ofChain, (Math.max(1, cv2) * middleMs) / meanMs);
   }

@@ -1,10 +1,13 @@
 import type { QueueSnapshot, SlotBatch } from "../../store/verbs/scripts.ts";
+import { type Rest, reportedRest } from "./reports.ts";
 
 /** What a task waits for: how many slots must become free first, and for how long some of them have been busy. */
 export interface Turnovers {
   readonly turnovers: number;
   readonly agesMs: readonly number[];
-  /** The standard deviation of their error, ms. */
+  /** What these have reported about how long they will still take; null for nothing. */
+  readonly reported: readonly (Rest | null)[];
+  /** The standard deviation of the error of the ages, ms. */
   readonly unsureMs: number;
   /** Whether it may start at once nevertheless, because a call may still be waiting for more tasks. */
   readonly perhapsNow: boolean;
@@ -13,24 +16,41 @@ export interface Turnovers {
 /** How uncertain the start of a call is, as a share of the time over which its tasks were taken; measured by test/shared/batch-line-simulation.ts. */
 const UNSURE = 0.8;
 
-type LineFigures = Pick<QueueSnapshot, "running" | "slots" | "agesMs" | "batch">;
+type LineFigures = Pick<QueueSnapshot, "running" | "slots" | "agesMs" | "reports" | "batch">;
 
 /**
  * What a task waits for, by the number of tasks before it in line; with 0 turnovers or fewer it starts at once. If a slot runs one call with
  * several tasks, the task waits for calls, not for the tasks in them, and it may join a call that still waits for more.
+ * @param held whether the line waits for something other than slots, so that these may be free although tasks wait
  */
-export function turnoversBefore(line: LineFigures, before: number): Turnovers {
+export function turnoversBefore(line: LineFigures, before: number, held = false): Turnovers {
   const { running, slots, agesMs, batch } = line;
-  if (!batch) return { turnovers: before + running - slots + 1, agesMs, unsureMs: 0, perhapsNow: false };
-  const calls = callsOf(line, batch);
+  const rests = agesMs.map((age, n) => reportedRest(line.reports?.[n], age));
+  if (!batch) {
+    const ages = [...agesMs, ...freshAges(agesMs.length, running, slots)];
+    return { turnovers: before + running - slots + 1, agesMs: ages, reported: rests, unsureMs: 0, perhapsNow: false };
+  }
+  const calls = callsOf(line, batch, rests);
   // If tasks wait in line, every slot is full, even if fewer calls can be recognised; except just after tasks were taken.
-  const full = before > 0 && !calls.waits;
+  const full = before > 0 && !calls.waits && !held;
   const room = full ? 0 : calls.room;
   const count = full ? Math.min(running, slots) : calls.count;
   const free = (slots - count) * batch.max + room;
   const turnovers = before < free ? 0 : Math.floor((before - free) / batch.max) + 1;
   const perhapsNow = running + before < slots * batch.max && calls.waits;
-  return { turnovers, agesMs: calls.agesMs, unsureMs: calls.unsureMs, perhapsNow };
+  const ages = [...calls.agesMs, ...freshAges(calls.agesMs.length, count, slots)];
+  return { turnovers, agesMs: ages, reported: calls.reported, unsureMs: calls.unsureMs, perhapsNow };
+}
+
+/** How many slots a forecast takes into account. */
+const AGES = 16;
+
+/** The ages of what free slots are just about to run, if the ages of that many of the running tasks are known. */
+export function freshAges(known: number, running: number, slots: number): number[] {
+  const free = Math.max(0, slots - running);
+  if (running > 0 && known === 0) return [];
+  const share = running === 0 ? Math.min(1, AGES / Math.max(1, free)) : known / running;
+  return Array(Math.min(AGES, Math.round(free * share))).fill(0);
 }
 
 /** The running calls. */
@@ -42,6 +62,7 @@ interface Calls {
   readonly room: number;
   /** How long they have been running; some are missing if not all tasks are known. */
   readonly agesMs: readonly number[];
+  readonly reported: readonly (Rest | null)[];
   readonly unsureMs: number;
 }
 
@@ -50,22 +71,32 @@ interface Group {
   readonly oldestMs: number;
   youngestMs: number;
   tasks: number;
+  /** The longest of its tasks, by what they report. */
+  rest: Rest | null;
 }
 
 /**
  * Groups tasks into calls, since the store only knows tasks. A call has at most `max` tasks, all taken within `waitMs`, and begins when the
  * last of them has joined. Starts with the oldest task, since a call is filled before the next one is.
  */
-function callsOf({ running, slots, agesMs }: LineFigures, { max, waitMs }: SlotBatch): Calls {
-  if (agesMs.length === 0) return { count: Math.min(running, slots), waits: false, room: 0, agesMs, unsureMs: 0 };
+function callsOf(
+  { running, slots, agesMs }: LineFigures,
+  { max, waitMs }: SlotBatch,
+  rests: readonly (Rest | null)[],
+): Calls {
+  if (agesMs.length === 0) {
+    return { count: Math.min(running, slots), waits: false, room: 0, agesMs, reported: [], unsureMs: 0 };
+  }
   const groups: Group[] = [];
   const known = agesMs.length / running;
-  for (const age of [...agesMs].sort((a, b) => b - a)) {
+  const byAge = agesMs.map((age, n) => ({ age, rest: rests[n] ?? null })).sort((a, b) => b.age - a.age);
+  for (const { age, rest } of byAge) {
     const last = groups.at(-1);
     if (last && age >= last.oldestMs - waitMs && last.tasks < max * known) {
       last.youngestMs = age;
       last.tasks += 1;
-    } else groups.push({ oldestMs: age, youngestMs: age, tasks: 1 });
+      if (rest && (!last.rest || rest.ms > last.rest.ms)) last.rest = rest;
+    } else groups.push({ oldestMs: age, youngestMs: age, tasks: 1, rest });
   }
   const spread = groups.reduce((sum, { oldestMs, youngestMs }) => sum + oldestMs - youngestMs, 0);
   const count = Math.min(slots, Math.max(groups.length, Math.ceil(running / max)));
@@ -78,6 +109,7 @@ function callsOf({ running, slots, agesMs }: LineFigures, { max, waitMs }: SlotB
     waits,
     room: waits ? Math.max(0, Math.floor(max - tasks)) : 0,
     agesMs: groups.map(({ youngestMs }) => youngestMs),
+    reported: groups.map(({ rest }) => rest),
     // If only some of the tasks are known, they may be grouped wrongly.
     unsureMs: known < 1 && groups.length > 1 ? (UNSURE * spread) / groups.length : 0,
   };

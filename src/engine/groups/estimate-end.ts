@@ -1,6 +1,7 @@
 import type { GroupRow, QueueSnapshot } from "../../store/verbs/scripts.ts";
 import type { Eta } from "../../wire/task.ts";
 import { estimate } from "../estimates/estimate.ts";
+import { serviceFigures } from "../estimates/reports.ts";
 
 type Members = Pick<GroupRow, "counts" | "turn" | "dueMs" | "begunMs">;
 
@@ -15,8 +16,9 @@ export function estimateEnd(
   snapshot: QueueSnapshot,
   nowMs: number,
 ): Eta | null {
-  const { meanMs, variance, samples } = snapshot;
-  if (meanMs === null || variance === null) return null;
+  const service = serviceFigures(snapshot);
+  if (!service) return null;
+  const { meanMs, variance, samples } = service;
   const starts: (Eta | null)[] = [];
   if (counts.waiting > 0) starts.push(estimate(snapshot, { state: "waiting", index, turn }, nowMs));
   if (counts.scheduled + counts.retrying > 0) {

@@ -51,8 +51,9 @@ export class Tick {
     this.#keys = keys;
     this.#found = found;
     this.#own = [...queues.values()].map((settings) => {
-      const { leaseMs, warmupMs, concurrency } = settings;
-      return { ...lossOf(settings), leaseMs, warmup: warmupMs === undefined ? "" : `${warmupMs} ${concurrency}` };
+      const { leaseMs, warmupMs, concurrency, rate } = settings;
+      const warmup = warmupMs === undefined ? "" : `${warmupMs} ${concurrency}`;
+      return { ...lossOf(settings), leaseMs, warmup, rate: rate ? `${rate.max} ${rate.perMs}` : "" };
     });
     this.#clocks = keys.tags.map(() => new StoreClock());
   }

@@ -1,7 +1,7 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { decodeResult, hasHead } from "../../store/result.ts";
-import type { InspectAnswer, InspectItem, QueueSnapshot, Scripts, TaskRow } from "../../store/verbs/scripts.ts";
+import type { InspectAnswer, InspectItem, Pace, QueueSnapshot, Scripts, TaskRow } from "../../store/verbs/scripts.ts";
 import { isOutcome, type Result } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { Batch } from "../calls/batch.ts";
@@ -24,7 +24,7 @@ export interface Inspection
   readonly ahead: number | null;
   readonly snapshot: QueueSnapshot;
   readonly eta: Eta | null;
-  readonly progress: { readonly percent: number; readonly message: string | null } | null;
+  readonly progress: (Pace & { readonly message: string | null }) | null;
   /** Finished, and the result has expired. */
   readonly expired: boolean;
   /** Why it was canceled, if not by a caller: its deadline passed, or nobody looked at it. */
@@ -230,6 +230,6 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
 
 function progressOf(stored: string | null): Inspection["progress"] {
   if (stored === null) return null;
-  const space = stored.indexOf(" ");
-  return { percent: Number(stored.slice(0, space)), message: stored.slice(space + 1) || null };
+  const [percent, totalMs, ...message] = stored.split(" ");
+  return { percent: Number(percent) || 0, totalMs: Number(totalMs) || 0, message: message.join(" ") || null };
 }

@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { intervalMs } from "../../engine/estimates/estimate.ts";
 import type { ProblemError } from "../../errors.ts";
 import type { QueueSnapshot } from "../../store/verbs/scripts.ts";
 import type { Eta } from "../../wire/task.ts";
@@ -25,15 +26,11 @@ export function retryAfterOf({ status, retryAfterS }: ProblemError): number | un
 /**
  * When to ask for a pending task again, in whole seconds ≥ 1: at its estimated start, or its estimated end if it is running.
  * Long times vary by up to a tenth, so that callers with the same estimate do not come at once.
+ * @param runningMs how long a running task will still take; null if that is unknown, or for others
  */
-export function pendingRetryAfterS(
-  eta: Eta | null,
-  snapshot: QueueSnapshot,
-  runningForMs: number | null,
-  chance = Math.random(),
-): number {
+export function pendingRetryAfterS(eta: Eta | null, runningMs: number | null, chance = Math.random()): number {
   let seconds: number = UNKNOWN_NEWS_S;
-  if (runningForMs !== null && snapshot.meanMs !== null) seconds = (snapshot.meanMs - runningForMs) / 1000;
+  if (runningMs !== null) seconds = runningMs / 1000;
   else if (eta && eta.basis !== "running") seconds = eta.seconds;
   const spread = seconds > 5 ? seconds * 0.1 * chance : 0;
   return bounded(Math.round(seconds + spread));
@@ -44,9 +41,10 @@ export function groupRetryAfterS(eta: Eta | null): number {
   return eta === null ? UNKNOWN_NEWS_S : bounded(Math.ceil(eta.seconds));
 }
 
-/** When a place in a full queue should become free: after a mean service time, divided by the slots. */
-export function fullRetryAfterS({ meanMs, slots }: Pick<QueueSnapshot, "meanMs" | "slots">): number {
-  return meanMs !== null && slots > 0 ? bounded(Math.ceil(meanMs / slots / 1000)) : UNKNOWN_PLACE_S;
+/** When a place in a full queue should become free. */
+export function fullRetryAfterS(snapshot: QueueSnapshot): number {
+  const ms = intervalMs(snapshot);
+  return ms === null ? UNKNOWN_PLACE_S : bounded(Math.ceil(ms / 1000));
 }
 
 function bounded(seconds: number): number {

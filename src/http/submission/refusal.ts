@@ -51,7 +51,7 @@ export function refusalOf(
       const eta = estimate(snapshot, { state: "waiting", index }, 0);
       return new ProblemError("line-too-long", undefined, {
         extensions: { queue, index, eta },
-        retryAfterS: pendingRetryAfterS(eta, snapshot, null),
+        retryAfterS: pendingRetryAfterS(eta, null),
       });
     }
     default:
@@ -97,7 +97,7 @@ export function tooMany(queue: string, reached: LimitReached | undefined, snapsh
   const eta = estimate(snapshot, { ...first, dueMs: first.dueInMs }, 0);
   return new ProblemError("too-many-tasks", `At most ${figures.limit} tasks of one caller may wait in this queue.`, {
     extensions: { queue, ...figures },
-    retryAfterS: eta ? pendingRetryAfterS(eta, snapshot, null) : UNKNOWN_PLACE_S,
+    retryAfterS: eta ? pendingRetryAfterS(eta, null) : UNKNOWN_PLACE_S,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
-import { estimate } from "../../engine/estimates/estimate.ts";
+import { estimate, restMs } from "../../engine/estimates/estimate.ts";
 import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
 import { longestPauseS } from "../../engine/reading/presence.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
@@ -33,8 +33,9 @@ export interface PendingTask {
 
 /** A task that was read, as a pending one. */
 export function pendingTask(seen: Inspection): PendingTask {
-  const runningForMs = seen.state === "running" && seen.startedMs !== null ? seen.nowMs - seen.startedMs : null;
-  return pending(seen, seen.state, seen.eta, runningForMs);
+  const { state, startedMs, nowMs, snapshot, progress } = seen;
+  const runningMs = state === "running" && startedMs !== null ? restMs(snapshot, progress, nowMs - startedMs) : null;
+  return pending(seen, state, seen.eta, runningMs);
 }
 
 /** A task that was just stored, as a pending one, without reading it. */
@@ -42,17 +43,17 @@ export function storedTask({ id, queue, caller, options }: Submission, verdict: 
   const { createdMs, index, snapshot, state, dueInMs, turn = null } = verdict;
   const eta = estimate(snapshot, { state: state ?? "waiting", index, dueMs: dueInMs, turn }, 0);
   const { presenceMs } = options;
-  return pending({ id, caller, createdMs, queue, index, snapshot, presenceMs }, state ?? "waiting", eta, null);
+  return pending({ id, caller, createdMs, queue, index, presenceMs }, state ?? "waiting", eta, null);
 }
 
 function pending(
-  task: Pick<Inspection, "id" | "caller" | "createdMs" | "queue" | "index" | "snapshot" | "presenceMs">,
+  task: Pick<Inspection, "id" | "caller" | "createdMs" | "queue" | "index" | "presenceMs">,
   state: State,
   eta: Eta | null,
-  runningForMs: number | null,
+  runningMs: number | null,
 ): PendingTask {
-  const { id, caller, createdMs, queue, index, snapshot, presenceMs } = task;
-  const retryAfterS = Math.min(pendingRetryAfterS(eta, snapshot, runningForMs), longestPauseS(presenceMs));
+  const { id, caller, createdMs, queue, index, presenceMs } = task;
+  const retryAfterS = Math.min(pendingRetryAfterS(eta, runningMs), longestPauseS(presenceMs));
   return { id, caller, createdMs, queue, state, index, eta, retryAfterS, presenceMs };
 }
 

@@ -2,7 +2,10 @@
 --   mean, deviation  of the service time, µs; "" if there is none yet
 --   forecast   see forecast.lua
 --   slots      of live workers; followed by "max wait" if a slot has one call with several tasks, see Q.batch
---   ages       for how many ms some of the running tasks have been running; only read while every slot is busy
+--   rate       "" without one; else "max per", how many tasks may start in how many ms, and for some of the latest starts within that time,
+--              from the newest on, "nth age": the how-manieth it is, from 0, and how many ms ago it was
+--   ages       for how many ms some of the running tasks have been running, and if they have reported progress, "age percent whole", where
+--              the last is how many ms the whole run takes at that pace; only read while not all tasks have a slot, and in keyed lines
 --   startable  how many may start; "" or left out for a queue that is not keyed
 --   starting   without a live worker, the figures of starts, see warmup.lua; otherwise left out
 local Snapshot = {}
@@ -10,26 +13,45 @@ local Snapshot = {}
 local whole = Number.whole
 local SNAPSHOT = Layout.queue.snapshot
 local MAX_AGES = 16
+local MAX_STARTS = 16
 
 -- Reads its fields of the queue's hash, followed by further ones; the last of its own is the limit of a keyed queue.
 function Snapshot.read(call, queue, ...)
   return redis.call(
-    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.breaker, Q.batch, Q.keyed, ...
+    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.breaker, Q.batch, Q.rate, Q.keyed,
+    ...
   )
 end
 
 local function ages_of_some(call, leases)
   local ages = {}
   for n, id in ipairs(redis.call('ZRANDMEMBER', leases, MAX_AGES)) do
-    local fence, late = Run.parts(redis.call('HGET', K.task(call, id), F.run))
-    ages[n] = whole(math.max(0, call.now - (Run.begun(fence, late) or call.now)))
+    local run, progress = unpack(redis.call('HMGET', K.task(call, id), F.run, F.progress))
+    local fence, late = Run.parts(run)
+    local percent, total = string.match(progress or '', '^(%S+) (%S+) ')
+    ages[n] = whole(math.max(0, call.now - (Run.begun(fence, late) or call.now))) .. (percent and ' ' .. percent .. ' ' .. total or '')
   end
   return ages
 end
 
+-- The rate and some of the latest starts: evenly spaced ones of the list, which is as long as the rate allows.
+local function rate_and_starts(call, queue, rate)
+  local max, span = string.match(rate, '^(%d+) (%d+)$')
+  local starts, words = K.starts(call, queue), { rate }
+  local last = math.min(max, redis.call('LLEN', starts)) - 1
+  local step = math.max(1, last / (MAX_STARTS - 1))
+  for n = 0, last < 0 and -1 or math.floor(last / step + 0.5) do
+    local nth = math.floor(n * step + 0.5)
+    local age = call.now - redis.call('LINDEX', starts, nth)
+    words[#words + 1] = nth .. ' ' .. whole(math.max(0, age))
+    if age >= tonumber(span) then break end
+  end
+  return table.concat(words, ' ')
+end
+
 -- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
-  local paused, workers, slots, live_until, service, forecast, breaker, batch = unpack(q, 1, 8)
+  local paused, workers, slots, live_until, service, forecast, breaker, batch, rate, keyed = unpack(q, 1, 10)
   local mean, deviation, samples = '', '', 0
   if service then
     local variance
@@ -39,9 +61,9 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   local live = tonumber(live_until or 0) > call.now
   local leases = K.leases(call, queue)
   local running = redis.call('ZCARD', leases)
-  local is_busy = live and running > 0 and running >= tonumber(slots or 0)
+  local is_busy = live and running > 0 and (keyed or running + waiting > tonumber(slots or 0) or running >= tonumber(slots or 0))
   -- Preallocated: a table that grows, or does not start as a list, costs a submission up to 4 % more.
-  local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
+  local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
   snapshot[SNAPSHOT.queue] = queue
   snapshot[SNAPSHOT.paused] = paused or '0'
   snapshot[SNAPSHOT.breakerOpen] = breaker and '1' or '0'
@@ -54,6 +76,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   snapshot[SNAPSHOT.deviation] = deviation
   snapshot[SNAPSHOT.samples] = samples
   snapshot[SNAPSHOT.forecast] = forecast or ''
+  snapshot[SNAPSHOT.rate] = rate and rate_and_starts(call, queue, rate) or ''
   snapshot[SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {}
   local starting = not live and Warmup.of(call, queue, waiting, live_until)
   -- Redis ends a list at the first gap.
@@ -65,7 +88,7 @@ end
 function Snapshot.of(call, queue)
   local q = Snapshot.read(call, queue)
   local waiting, scheduled = redis.call('ZCARD', K.waiting(call, queue)), redis.call('ZCARD', K.scheduled(call, queue))
-  local keyed = q[9]
+  local keyed = q[10]
   return Snapshot.with(call, queue, q, waiting, scheduled, keyed and redis.call('ZCARD', K.startable(call, queue)) or nil)
 end
 

@@ -1,5 +1,6 @@
 -- Reports of running handlers: values for the output of their tasks, and their progress.
 
+local whole = Number.whole
 local PLACE, OUTPUT, PROGRESS = Layout.output.item, Layout.write.item, Layout.progress.item
 -- Bytes after which a page ends.
 local PAGE = 16384
@@ -79,14 +80,18 @@ local function keep(call, args, at)
   local key = K.task(call, id)
   local state, run, listeners = unpack(redis.call('HMGET', key, F.state, F.run, F.listeners))
   if not Run.is_held(state, run, args[at + PROGRESS.fence]) then return 'stale' end
-  redis.call('HSET', key, F.progress, args[at + PROGRESS.progress], F.extra, '1')
+  local percent, message = string.match(args[at + PROGRESS.progress], '^(%S+) (.*)$')
+  local fence, late = Run.parts(run)
+  local age = call.now - (Run.begun(fence, late) or call.now)
+  local total = tonumber(percent) > 0 and math.max(0, age) * 100 / percent or 0
+  redis.call('HSET', key, F.progress, percent .. ' ' .. whole(total) .. ' ' .. message, F.extra, '1')
   Notices.change(call, id, N.progress, listeners)
   return 'ok'
 end
 
 -- Stores the progress of running tasks. Returns a verdict for each: "ok" or "stale".
 register('progress', { 'allow-oom' }, function(keys, args)
-  local call = Call.untimed(keys)
+  local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.progress, keep)
   Notices.send(call)
   return verdicts

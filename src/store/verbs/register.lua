@@ -16,6 +16,8 @@ local function note(call, args)
     fields[#fields + 1], fields[#fields + 2] = field, lease
     leases[field] = lease
     local declared, warmup = 'warmup ' .. queue, args[at + OWN.warmup]
+    local rate = args[at + OWN.rate]
+    if rate == '' then redis.call('HDEL', K.queue(call, queue), Q.rate) else redis.call('HSET', K.queue(call, queue), Q.rate, rate) end
     if warmup == '' then
       undeclared[#undeclared + 1] = declared
     else

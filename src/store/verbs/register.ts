@@ -7,6 +7,8 @@ export interface OwnQueue extends TickQueue {
   readonly leaseMs: number;
   /** How long a worker takes to start, ms, and its slots, with a space between; "" if its handler does not say. */
   readonly warmup: string;
+  /** How many of its tasks may start in how many ms, with a space between; "" for any number. */
+  readonly rate: string;
 }
 
 /** The facts that any process needs to maintain a queue. */
@@ -18,7 +20,7 @@ export interface RegisteredQueue extends Omit<TickQueue, "problem"> {
 }
 
 const QUEUE = ["queue", "maxLost", "keepMs", "tombstoneMs", "deadMs", "leaseMs"] as const;
-const OWN = names<Omit<OwnQueue, "problem">>(...QUEUE, "warmup");
+const OWN = names<Omit<OwnQueue, "problem">>(...QUEUE, "warmup", "rate");
 const REGISTERED = names<RegisteredQueue>(...QUEUE, "silentMs");
 
 /**

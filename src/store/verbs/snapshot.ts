@@ -22,6 +22,21 @@ export interface WorkerStart {
   readonly slots: number;
 }
 
+/** How many tasks of a queue may start in a span, over all its workers; and its latest starts within that span, some of them if there are many. */
+export interface LineRate {
+  readonly max: number;
+  readonly perMs: number;
+  /** From the newest on: the how-manieth it is, from 0, and how long ago it was, ms. */
+  readonly starts: readonly { readonly nth: number; readonly ageMs: number }[];
+}
+
+/** What a running task has reported. */
+export interface Pace {
+  readonly percent: number;
+  /** How long its whole run takes at that pace, ms; 0 if unknown. */
+  readonly totalMs: number;
+}
+
 /** The figures of a queue at one instant, as returned by lua/snapshot.lua. */
 export interface QueueSnapshot {
   readonly queue: string;
@@ -40,6 +55,8 @@ export interface QueueSnapshot {
   readonly starting?: WorkerStart | null;
   /** Only if a slot runs one call with several tasks. */
   readonly batch?: SlotBatch;
+  /** Only if its handler declares a rate. */
+  readonly rate?: LineRate;
   /** Exponentially weighted mean of the service time, ms; null before the first sample. */
   readonly meanMs: number | null;
   /** Its variance, ms²; null before the first sample. */
@@ -51,8 +68,10 @@ export interface QueueSnapshot {
   readonly slowMeanMs: number | null;
   /** Its mean square errors. */
   readonly slowMisses: readonly number[];
-  /** How long some of the running tasks have been running, ms; empty unless every slot is busy. */
+  /** How long some of the running tasks have been running, ms; empty while every task may have a slot, unless the queue is keyed. */
   readonly agesMs: readonly number[];
+  /** What these tasks have reported, in the same order, null for nothing; left out if none has. */
+  readonly reports?: readonly (Pace | null)[];
 }
 
 /** What the start of a waiting task in a keyed line depends on. */
@@ -74,8 +93,8 @@ export function keyTurn(words: readonly string[]): KeyTurn | null {
 
 const QUEUE = ["queue", "paused", "breakerOpen"] as const;
 const COUNTS = ["waiting", "scheduled", "running", "workers", "slots"] as const;
-/** Statistics of the service times, µs; how long some tasks have been running; and for a keyed queue, how many may start. */
-const TIMES = ["mean", "deviation", "samples", "forecast", "ages", "startable"] as const;
+/** Statistics of the service times, µs; the rate; how long some tasks have been running; and for a keyed queue, how many may start. */
+const TIMES = ["mean", "deviation", "samples", "forecast", "rate", "ages", "startable"] as const;
 export const SNAPSHOT = [...QUEUE, ...COUNTS, ...TIMES, "starting"] as const;
 
 /** Parses the reply of lua/snapshot.lua. */
@@ -83,6 +102,8 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
   const of = named<(typeof SNAPSHOT)[number], Reply | BytesReply>(SNAPSHOT, reply);
   const [slowMean, ...misses] = text(of.forecast).split(" ");
   const slots = text(of.slots);
+  const ages = list(of.ages).map((words) => text(words).split(" "));
+  const rate = text(of.rate);
   const batchAt = slots.indexOf(" ");
   const snapshot: QueueSnapshot = {
     queue: text(of.queue),
@@ -99,15 +120,18 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
     misses: misses.flatMap((miss, i) => (i % 2 === 0 ? Number(miss) : [])),
     slowMeanMs: slowMean ? Number(slowMean) : null,
     slowMisses: misses.flatMap((miss, i) => (i % 2 === 1 ? Number(miss) : [])),
-    agesMs: list(of.ages).map(number),
+    agesMs: ages.map(([age]) => Number(age)),
   };
   const startable = of.startable === undefined ? null : optional(of.startable);
   const starting = of.starting === undefined ? null : workerStartOf(text(of.starting));
-  if (startable === null && starting === null && batchAt < 0) return snapshot;
+  const hasReports = ages.some((words) => words.length > 1);
+  if (startable === null && starting === null && batchAt < 0 && rate === "" && !hasReports) return snapshot;
   return {
     ...snapshot,
     ...(startable !== null && { startable }),
     ...(starting !== null && { starting }),
+    ...(rate !== "" && { rate: rateOf(rate) }),
+    ...(hasReports && { reports: ages.map(reportOf) }),
     ...(batchAt >= 0 && { batch: batchOf(slots.slice(batchAt + 1)) }),
   };
 }
@@ -126,6 +150,18 @@ export function workerStartOf(words: string): WorkerStart | null {
 export function eitherStart(a: WorkerStart | null = null, b: WorkerStart | null = null): WorkerStart | null {
   if (!a || !b) return a ?? b;
   return { ...(b.samples > a.samples ? b : a), elapsedMs: Math.max(a.elapsedMs, b.elapsedMs) };
+}
+
+/** Reads "max per", followed by "nth age" for some starts. */
+function rateOf(words: string): LineRate {
+  const [max = 1, perMs = 0, ...starts] = words.split(" ").map(Number);
+  const of = starts.flatMap((nth, i) => (i % 2 === 0 ? [{ nth, ageMs: starts[i + 1] ?? 0 }] : []));
+  return { max, perMs, starts: of };
+}
+
+/** Reads "age percent whole". */
+function reportOf([, percent, totalMs]: readonly string[]): Pace | null {
+  return percent === undefined ? null : { percent: Number(percent), totalMs: Number(totalMs) };
 }
 
 /** Reads "max wait". */

@@ -46,7 +46,7 @@ end
 -- The state of a queue, with counters of what this call adds to it.
 local function read_state(call, queue)
   local figures = Snapshot.read(call, queue, Q.hlc, Q.handedUntil, Rate.field(call, R.accepted))
-  local keyed, hlc, handed_until = figures[9], figures[10], figures[11]
+  local keyed, hlc, handed_until = figures[10], figures[11], figures[12]
   local handed = 0
   -- Allocated ids count as waiting tasks.
   if handed_until and tonumber(handed_until) > call.now then
@@ -119,7 +119,7 @@ end
 -- Writes the changes of a queue, and notifies its workers.
 local function write_state(call, queue, state)
   if state.entries then Submission.join_line(call, queue, state) end
-  local accepted = Rate.added(call, state.figures[12], state.accepted)
+  local accepted = Rate.added(call, state.figures[13], state.accepted)
   redis.call('HSET', K.queue(call, queue), Q.hlc, whole(state.hlc), Rate.field(call, R.accepted), accepted)
   -- Workers with free slots have emptied the line before, so only its first tasks need a message.
   local waiting, joined = state.waiting, state.joined

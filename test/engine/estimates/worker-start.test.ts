@@ -116,8 +116,10 @@ describe("an estimate without a worker", () => {
   });
 
   it("is the earliest start of a scheduled task, which may need a worker too", () => {
-    const eta = estimate(snapshot, { state: "scheduled", index: null, dueMs: 60_000 }, 0);
+    const scheduled = { state: "scheduled", index: null, dueMs: 60_000 } as const;
+    const eta = estimate({ ...snapshot, waiting: 0 }, scheduled, 0);
     expect(eta).to.include({ seconds: 60, low: 60, basis: "schedule" });
     expect(eta?.high).to.be.above(130);
+    expect(estimate(snapshot, scheduled, 0)?.seconds, "behind those in line").to.be.above(100);
   });
 });

@@ -142,8 +142,9 @@ describe("a look at a task", () => {
 
   it("shows its progress with its message, its caller, and until when it is kept while it has not ended", async () => {
     const progress = async (text: string | null) => (await at({ ...ROW, progress: text })).progress;
-    expect(await progress("40 half of the pages")).to.deep.equal({ percent: 40, message: "half of the pages" });
-    expect(await progress("40 ")).to.deep.equal({ percent: 40, message: null });
+    const pace = { percent: 40, totalMs: 9000 };
+    expect(await progress("40 9000 half of the pages")).to.deep.equal({ ...pace, message: "half of the pages" });
+    expect(await progress("40 9000 ")).to.deep.equal({ ...pace, message: null });
     expect(await progress(null)).to.equal(null);
     expect([(await at(ROW)).caller, (await at({ ...ROW, caller: "ann" })).caller]).to.deep.equal([null, "ann"]);
     expect((await at({ ...ROW, presentUntilMs: NOW + 5 })).presentUntilMs).to.equal(NOW + 5);

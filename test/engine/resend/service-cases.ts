@@ -11,9 +11,9 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
     ...{ script: "register", when: "of a queue" },
     given: async () => undefined,
     call: async ({ scripts, tag, tickQueue }) => {
-      return (await scripts.register(tag, [{ ...tickQueue, leaseMs: 60_000, warmup: "70000 8" }], 60_000)).map(
-        ({ queue }) => queue,
-      );
+      return (
+        await scripts.register(tag, [{ ...tickQueue, leaseMs: 60_000, warmup: "70000 8", rate: "5 1000" }], 60_000)
+      ).map(({ queue }) => queue);
     },
     replies: [["jobs"], ["jobs"]],
   },

@@ -1,9 +1,11 @@
 import { expect } from "chai";
+import { restMs } from "../../../src/engine/estimates/estimate.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { fullRetryAfterS, pendingRetryAfterS, retryAfterOf } from "../../../src/http/headers/retry-after.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
 
-const snapshot = (meanMs: number | null, slots = 1) => ({ meanMs, slots }) as QueueSnapshot;
+const snapshot = (meanMs: number | null, slots = 1, over: Partial<QueueSnapshot> = {}) =>
+  ({ meanMs, variance: meanMs && 0, samples: 100, slots, ...over }) as QueueSnapshot;
 const eta = (seconds: number, basis = "queue") =>
   ({ seconds, basis }) as unknown as Parameters<typeof pendingRetryAfterS>[0];
 
@@ -15,21 +17,24 @@ describe("Retry-After", () => {
       [100, 100],
       [9999, 300],
     ] as const) {
-      expect(pendingRetryAfterS(eta(seconds), snapshot(null), null, 0)).to.equal(expected);
+      expect(pendingRetryAfterS(eta(seconds), null, 0)).to.equal(expected);
     }
   });
 
   it("is jittered by up to a tenth if it is long", () => {
-    expect(pendingRetryAfterS(eta(100), snapshot(null), null, 1)).to.equal(110);
-    expect(pendingRetryAfterS(eta(5), snapshot(null), null, 1)).to.equal(5);
+    expect(pendingRetryAfterS(eta(100), null, 1)).to.equal(110);
+    expect(pendingRetryAfterS(eta(5), null, 1)).to.equal(5);
   });
 
   it("is the estimated end of a running task, or 2 s without an estimate", () => {
-    expect(pendingRetryAfterS(null, snapshot(8000), 3000, 0)).to.equal(5);
-    expect(pendingRetryAfterS(null, snapshot(8000), 9000, 0)).to.equal(1);
-    expect(pendingRetryAfterS(null, snapshot(null), 3000, 0)).to.equal(2);
-    expect(pendingRetryAfterS(null, snapshot(8000), null, 0)).to.equal(2);
-    expect(pendingRetryAfterS(eta(0, "running"), snapshot(null), 3000, 0)).to.equal(2);
+    const rest = (meanMs: number | null, ms: number, pace: Parameters<typeof restMs>[1] = null) =>
+      restMs(snapshot(meanMs), pace, ms);
+    expect(pendingRetryAfterS(null, rest(8000, 3000), 0)).to.equal(5);
+    expect(pendingRetryAfterS(null, rest(8000, 9000), 0)).to.equal(1);
+    expect(pendingRetryAfterS(null, rest(8000, 3000, { percent: 20, totalMs: 15_000 }), 0)).to.equal(12);
+    expect(pendingRetryAfterS(null, rest(null, 3000, { percent: 20, totalMs: 15_000 }), 0)).to.equal(12);
+    expect(pendingRetryAfterS(null, rest(null, 3000), 0)).to.equal(2);
+    expect(pendingRetryAfterS(eta(0, "running"), null, 0)).to.equal(2);
   });
 
   it("is the estimated time until a full queue has room, or 5 s without an estimate", () => {
@@ -38,6 +43,8 @@ describe("Retry-After", () => {
     expect(fullRetryAfterS(snapshot(3_600_000))).to.equal(300);
     expect(fullRetryAfterS(snapshot(null))).to.equal(5);
     expect(fullRetryAfterS(snapshot(9000, 0))).to.equal(5);
+    expect(fullRetryAfterS(snapshot(10, 8, { rate: { max: 5, perMs: 60_000, starts: [] } })), "a rate").to.equal(12);
+    expect(fullRetryAfterS(snapshot(60_000, 2, { paused: true }))).to.equal(5);
   });
 
   it("is on every 503, and on no error that a retry cannot solve", () => {

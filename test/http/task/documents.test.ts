@@ -127,7 +127,11 @@ describe("the document of a task", () => {
     const snapshot = { ...taskOf().snapshot, samples: 20, meanMs: 4000 };
     expect(progressOf({})).to.deep.equal({ percent: 100, message: null, estimated: false });
     const progress = { percent: 40, message: "almost" };
-    expect(progressOf({ state: "running", progress, snapshot })).to.deep.equal({ ...progress, estimated: false });
+    const reported = { ...progress, totalMs: 9000 };
+    expect(progressOf({ state: "running", progress: reported, snapshot })).to.deep.equal({
+      ...progress,
+      estimated: false,
+    });
     const nowMs = ENDED_MS;
     expect(progressOf({ state: "running", snapshot, nowMs })).to.deep.equal({
       percent: 25,
@@ -137,7 +141,7 @@ describe("the document of a task", () => {
     expect(progressOf({ state: "running" })).to.equal(null);
     expect(progressOf({ state: "running", startedMs: null, snapshot })).to.equal(null);
     for (const state of ["waiting", "retrying", "failed"] as const)
-      expect(progressOf({ state, progress })).to.equal(null);
+      expect(progressOf({ state, progress: reported })).to.equal(null);
   });
 
   it("says when the result expires, which a canceled task does not have", () => {
@@ -147,7 +151,7 @@ describe("the document of a task", () => {
 });
 
 describe("the Retry-After of a pending task", () => {
-  const snapshot = { ...taskOf().snapshot, meanMs: 4000 };
+  const snapshot = { ...taskOf().snapshot, meanMs: 4000, variance: 0, samples: 20 };
   const retryAfter = (given: Partial<Inspection>) =>
     pendingTask(taskOf({ presenceMs: null, eta: null, index: 0, nowMs: ENDED_MS, snapshot, ...given })).retryAfterS;
 

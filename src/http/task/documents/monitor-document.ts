@@ -69,7 +69,7 @@ export function monitorDocument(
 function progressOf(seen: Inspection): Progress | null {
   if (seen.state === "succeeded") return { percent: 100, message: null, estimated: false };
   if (seen.state !== "running") return null;
-  if (seen.progress) return { ...seen.progress, estimated: false };
+  if (seen.progress) return { percent: seen.progress.percent, message: seen.progress.message, estimated: false };
   const percent = seen.startedMs === null ? null : estimatedPercent(seen.snapshot, seen.startedMs, seen.nowMs);
   return percent === null ? null : { percent, message: null, estimated: true };
 }
