@@ -10,8 +10,6 @@ export interface BatchCallParts {
   readonly waitMs: number;
   /** Runs the handler; returns the end of each task. */
   execute(attempts: readonly Attempt[]): Promise<HandlerEnd>[];
-  /** Called when every task has ended or is abandoned, before its slot is freed. */
-  onEnded(ranMs: number): void;
 }
 
 /** A task that waits for the call. */
@@ -22,32 +20,26 @@ interface BatchSeat {
 }
 
 /**
- * One call of a handler with several tasks, in one slot. Tasks join until it is full, or has waited long enough and has a slot; it begins
- * when the inputs of all of them have been read.
+ * One call of a handler with several tasks, in one slot. Tasks join until it is full, or has waited long enough; it begins when the inputs
+ * of all of them have been read.
  */
 export class BatchCall {
   readonly #parts: BatchCallParts;
   readonly #joined: BatchSeat[] = [];
-  #slot: Place | undefined;
+  readonly #slot: Place;
   #seats = 0;
   /** Seats whose tasks have neither joined nor ended. */
   #reading = 0;
   #unstored = 0;
-  #waited = false;
   #closed = false;
   #begun = false;
   #ended = false;
-  #handedBack = false;
   readonly #timer: NodeJS.Timeout | undefined;
 
-  /** @param slot if left out, it waits for one */
-  constructor(parts: BatchCallParts, slot: Place | undefined) {
+  constructor(parts: BatchCallParts, slot: Place) {
     this.#parts = parts;
     this.#slot = slot;
-    const waited = () => {
-      this.#waited = true;
-      if (this.#slot) this.close();
-    };
+    const waited = () => this.close();
     if (parts.waitMs > 0) this.#timer = setTimeout(waited, parts.waitMs);
     // Tasks that were taken together still join.
     else queueMicrotask(waited);
@@ -77,7 +69,6 @@ export class BatchCall {
           const seat = { attempt, since, resolve };
           this.#joined.push(seat);
           attempt.whenAborted(() => this.#leave(seat));
-          if (this.#handedBack) attempt.abort("shutdown");
           read();
         }),
       settled: read,
@@ -88,26 +79,12 @@ export class BatchCall {
     };
   }
 
-  /** Called with the slot that it waits for. */
-  begin(slot: Place): void {
-    this.#slot = slot;
-    if (this.#waited) this.close();
-    this.#runIfReady();
-  }
-
   /** No more tasks join. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#runIfReady();
-  }
-
-  /** Ends it without a slot: its tasks return to their places in line. */
-  handBack(): void {
-    this.#handedBack = true;
-    for (const { attempt } of [...this.#joined]) attempt.abort("shutdown");
-    this.close();
   }
 
   /** A task is asked to stop before the handler began. */
@@ -120,8 +97,7 @@ export class BatchCall {
   }
 
   #runIfReady(): void {
-    const slot = this.#slot;
-    if (!slot || !this.#closed || this.#begun || this.#reading > 0) return;
+    if (!this.#closed || this.#begun || this.#reading > 0) return;
     this.#begun = true;
     const beganAt = performance.now();
     for (const { attempt, since } of this.#joined) attempt.waitedMs = beganAt - since;
@@ -130,14 +106,13 @@ export class BatchCall {
     for (const [n, { resolve }] of this.#joined.entries()) resolve(ends[n] ?? { kind: "overdue" });
     // The next call begins before the ends of this one are stored.
     void Promise.all(ends).then(() => {
-      if (attempts.length > 0) this.#parts.onEnded(performance.now() - beganAt);
-      slot.settled(attempts.find(({ goingOn }) => goingOn)?.goingOn);
+      this.#slot.settled(attempts.find(({ goingOn }) => goingOn)?.goingOn);
       this.#ended = true;
       this.#endIfStored();
     });
   }
 
   #endIfStored(): void {
-    if (this.#ended && this.#unstored === 0) this.#slot?.over();
+    if (this.#ended && this.#unstored === 0) this.#slot.over();
   }
 }

@@ -75,7 +75,6 @@ export class Pool implements Role {
     const onFreed = () => {
       // Tasks that already have a lease and wait for a slot come before those in the line.
       this.#suspects?.slotFreed();
-      this.#calls?.slotFreed();
       this.#wake();
     };
     const onReleased = () => {
@@ -174,8 +173,6 @@ export class Pool implements Role {
         engine.metrics.batches.observe(attempts.length, this.queue);
         return executors.executeBatch(attempts, this.#handler);
       },
-      hasWork: () => !this.#stopped && (this.#left.some((left) => left > 0) || this.#news.includes(true)),
-      onRoom: () => this.#wake(),
     });
   }
 
