@@ -1,6 +1,6 @@
 /**
- * Which headers of a result are kept: applied to every result when it is stored, and again when it is sent, since an older
- * version may have stored it. Names are compared in lower case.
+ * Which headers of a result are kept: applied to every result when it is stored, and again when it is sent, since another program may
+ * have stored it. Names are compared in lower case.
  */
 import { validateHeaderName, validateHeaderValue } from "node:http";
 

@@ -89,11 +89,7 @@ export const KEYS = {
   ],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
-  version: [
-    "version",
-    "string",
-    'version of the data: "version oldest release", see data-version.ts; in partition 0 only',
-  ],
+  version: ["version", "string", "version of the data, in partition 0 only"],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
   probe: ["probe", "string", "on which a start tries commands, see verbs/probe.lua; deleted at once"],
   ticked: [

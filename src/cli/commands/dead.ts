@@ -65,7 +65,6 @@ function deleteCommand(): Command {
     "paihao dead delete greet greet-2 --yes",
     "paihao dead delete greet --all --yes",
   ])
-    .alias("rm")
     .option("--all", "all of the queue")
     .option("--yes", "do not ask")
     .action(
@@ -83,9 +82,8 @@ function deleteCommand(): Command {
           const dead = await deadAmong(connection, path, ids);
           return forEachId(ids, options, (id) => remove(connection, queue, id, { ...options, dead }));
         }
-        // By its older name, which servers of every release send.
-        const { forgotten: deleted } = await ask<DeletedDead>(connection, `${path}/dead`, { method: "DELETE" });
-        if (options.json) printJson({ deleted, forgotten: deleted });
+        const { deleted } = await ask<DeletedDead>(connection, `${path}/dead`, { method: "DELETE" });
+        if (options.json) printJson({ deleted });
         note(`${count(deleted, "task")} of ${queue} deleted`);
         return undefined;
       }),

@@ -11,7 +11,6 @@ export function verifyCommand(): Command {
     "paihao verify",
     "REDIS_URL=redis://localhost:6379 paihao verify --heal",
   ])
-    .alias("audit")
     .option("--heal", "repair what disagrees")
     .option("--json", "print JSON")
     .action(async (options: { heal?: boolean; json?: boolean }) => {

@@ -3,7 +3,6 @@ import type { Config } from "../../config/config.ts";
 import { dataVersionProblem } from "../../engine/opening/data-version.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { type Connection, mastersOf } from "../../store/connection.ts";
-import { readStoredVersion } from "../../store/data-version.ts";
 import { checkDurability } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { checkServer, persistenceProblem, readInfo } from "../../store/servers/check-server.ts";
@@ -69,7 +68,7 @@ export async function checkDataVersion(connection: Connection, config: Config): 
   const problem = await dataVersionProblem(connection, keys);
   if (problem === undefined) {
     const stored = await connection.get(keys.dataVersion);
-    return stored === null ? undefined : ok("data", `version ${readStoredVersion(stored).version}`);
+    return stored === null ? undefined : ok("data", `version ${stored}`);
   }
   const [what = "", ...advice] = problem.split("; ");
   return failure("data", what, advice.join("; "));

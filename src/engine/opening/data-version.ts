@@ -1,22 +1,20 @@
 import { StartError } from "../../errors.ts";
 import type { Connection } from "../../store/connection.ts";
-import { DATA_VERSION, type DataVersions, dataVersionProblemOf, readStoredVersion } from "../../store/data-version.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
-import { packageVersion } from "../../version.ts";
 
 /**
- * Writes the version of the data to the store at the first start, and raises it at the first start of a release that writes a later one.
- * @throws StartError if this release cannot work with what the store holds; then nothing is changed
+ * The version of the data that this release stores: keys, fields, and their content. Raised by every change that an earlier release would
+ * misread; that release then refuses the data.
  */
-export async function claimDataVersion(
-  scripts: Scripts,
-  keys: Keys,
-  ours: DataVersions = DATA_VERSION,
-  release = packageVersion(),
-): Promise<void> {
-  const stored = readStoredVersion(await scripts.version(keys.tag(0), ours, release));
-  const problem = dataVersionProblemOf(stored, ours, { prefix: keys.prefix, release });
+export const DATA_VERSION = 1;
+
+/**
+ * Writes the version to the store, unless that has a later one.
+ * @throws StartError if it has; then nothing is changed
+ */
+export async function claimDataVersion(scripts: Scripts, keys: Keys, ours = DATA_VERSION): Promise<void> {
+  const problem = problemOf(await scripts.version(keys.tag(0), ours), keys, ours);
   if (problem !== undefined) throw new StartError(problem);
 }
 
@@ -25,10 +23,13 @@ export async function claimDataVersion(
  * nothing.
  */
 export async function dataVersionProblem(redis: Connection, keys: Keys): Promise<string | undefined> {
-  const stored = await redis.get(keys.dataVersion);
-  if (stored === null) return undefined;
-  return dataVersionProblemOf(readStoredVersion(stored), DATA_VERSION, {
-    prefix: keys.prefix,
-    release: packageVersion(),
-  });
+  return problemOf(Number((await redis.get(keys.dataVersion)) ?? 0), keys, DATA_VERSION);
+}
+
+function problemOf(stored: number, { prefix }: Keys, ours: number): string | undefined {
+  if (stored <= ours) return undefined;
+  return (
+    `the store with KEY_PREFIX ${prefix} has data of version ${stored}, and this release knows versions up to ${ours}; ` +
+    "start the release that wrote it, or use another KEY_PREFIX"
+  );
 }

@@ -67,7 +67,7 @@ export class Exchange {
   /** Sends the request; resolves with the head of the response. */
   async ask(request: GatewayRequest, headers: Record<string, string>): Promise<IncomingMessage> {
     const { method, path, body, from } = request;
-    const via = `${from?.version ?? "1.1"} ${VIA}`;
+    const via = `${from.version} ${VIA}`;
     try {
       const { upstream } = this.#forwarder;
       return await inSpanOf(this.#task, requestSpan(method, upstream.target), async (traceHeaders, note) => {
@@ -78,9 +78,9 @@ export class Exchange {
             via: headers.via === undefined ? via : `${headers.via}, ${via}`,
             "x-request-id": this.#task.id,
             ...traceHeaders,
-            ...(from?.address === undefined ? {} : { "x-forwarded-for": from.address }),
-            ...(from?.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
-            ...(from?.host === undefined ? {} : { "x-forwarded-host": from.host }),
+            ...(from.address === undefined ? {} : { "x-forwarded-for": from.address }),
+            ...(from.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
+            ...(from.host === undefined ? {} : { "x-forwarded-host": from.host }),
           },
           body: body === undefined ? undefined : Buffer.from(body, "base64"),
         });

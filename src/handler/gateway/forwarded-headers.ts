@@ -52,7 +52,7 @@ const ALWAYS = ["content-type", "content-encoding", "content-language", "idempot
 
 /**
  * The headers of a request that are forwarded to the API, names in lower case. Applied when it is stored and when it is
- * forwarded, since an older version, or one with other options, may have stored it.
+ * forwarded, since a process with other options may have stored it.
  * @param forward only these, as {@link forwardList} returns them; default: all except secret ones and those of proxies
  */
 export function forwardedHeaders(

@@ -125,7 +125,7 @@ export function isGateway(handler: Handler): handler is Gateway {
 }
 
 async function forward(forwarder: Forwarder, request: GatewayRequest, task: TaskContext): Promise<Response> {
-  // It was checked when it was stored, but perhaps by an older version, or with other options.
+  // It was checked when it was stored, but perhaps with other options.
   if (!forwarder.methods.includes(request.method)) {
     throw giveUp({ status: 405, title: "The gateway does not support this method" });
   }

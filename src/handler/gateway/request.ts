@@ -15,16 +15,14 @@ export const gatewayRequest = z.strictObject({
   headers: z.record(z.string(), z.string()),
   /** Base64; absent without a body. */
   body: z.base64().optional(),
-  /** How the request reached the server, for X-Forwarded-* and Via; absent if an older version stored it. */
-  from: z
-    .strictObject({
-      /** Version of HTTP. */
-      version: z.string(),
-      address: z.string().optional(),
-      proto: z.string().optional(),
-      host: z.string().optional(),
-    })
-    .optional(),
+  /** How the request reached the server, for X-Forwarded-* and Via. */
+  from: z.strictObject({
+    /** Version of HTTP. */
+    version: z.string(),
+    address: z.string().optional(),
+    proto: z.string().optional(),
+    host: z.string().optional(),
+  }),
 });
 export type GatewayRequest = z.infer<typeof gatewayRequest>;
 

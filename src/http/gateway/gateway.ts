@@ -87,7 +87,7 @@ function forwardedPath(ctx: Context): string {
 }
 
 /** How the request reached this server; forwarding headers count only if the proxy is trusted. */
-function originOf(ctx: Context): NonNullable<GatewayRequest["from"]> {
+function originOf(ctx: Context): GatewayRequest["from"] {
   const [address, host] = [withoutPort(ctx.ip), hostOf(ctx)];
   return {
     version: ctx.req.httpVersion,

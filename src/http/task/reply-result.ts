@@ -99,7 +99,7 @@ function madeTag({ finishedMs, attempts }: TaskEnd, result: Result): string {
   return `"${(finishedMs ?? 0).toString(36)}-${attempts}-${bodyLength(result).toString(36)}"`;
 }
 
-/** A type that is invalid in a header was stored by an older version: a result without its type is better than none. */
+/** A type that is valid in a header: a result without its type is better than none. */
 export function fitType(contentType: string): string {
   try {
     validateHeaderValue("content-type", contentType);

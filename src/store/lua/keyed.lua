@@ -6,15 +6,12 @@
 -- `limit` members hold the key or may start, and a waiting task is in K.startable if it is one of them, or has no key. A task holds its key
 -- while it runs; if the limit is 1, from its start until it has ended or returned to the line without having used up an attempt.
 --
--- A start does not change the line of the key: a member that does not wait holds the key. It is marked when another joins the line before
--- it, and one that holds its key while it waits for another attempt when it is due. If the limit is not 1, or was not since the queue was
--- last empty, every start is marked, as earlier releases always did: they take only marked members for holders. Holders are therefore
--- marked, or are the first unmarked member.
+-- A task that holds the key is marked.
 --
--- Q.keyed is the limit, then a space if it was changed since the queue was last empty, or " /" in a counted line.
+-- Q.keyed is the limit, then " /" in a counted line.
 --
 -- A counted line is that of a handler with `limit`: the line of a key has all of its tasks that have not ended, so that they can be counted.
--- Every start is marked, and a scheduled or retrying task is parked: its score is C.parked + when it is due. It holds nothing.
+-- A scheduled or retrying task is parked there: its score is C.parked + when it is due. It holds nothing.
 --
 -- F.key is "arrival name": when it joined the line (hlc; 0 as long as it is scheduled), and the name of the key ("=" or "#" first);
 -- the arrival alone if it has none. F.extra is the same while the task has no other rare field. Tasks that joined before the queue was
@@ -25,13 +22,12 @@ local whole = Number.whole
 
 local NO_KEY = '1'
 
--- The state of each queue in one call: its limit (false if it is not keyed); whether that was changed; whether the line is counted; scores
--- and ids of tasks that may start but are not in K.startable yet; and whether no other task could start before, so that free slots wait for
--- them.
+-- The state of each queue in one call: its limit (false if it is not keyed); whether the line is counted; scores and ids of tasks that may
+-- start but are not in K.startable yet; and whether no other task could start before, so that free slots wait for them.
 local function state_of(call)
   local state = call.keyed
   if not state then
-    state = { limits = {}, changed = {}, counted = {}, opening = {}, freed = {} }
+    state = { limits = {}, counted = {}, opening = {}, freed = {} }
     call.keyed = state
   end
   return state
@@ -44,8 +40,8 @@ function Keyed.limit(call, queue, known)
     if state.limits[queue] ~= nil then return state.limits[queue] end
     known = redis.call('HGET', K.queue(call, queue), Q.keyed)
   end
-  local limit, space, slash = string.match(known or '', '^(%d+)( ?)(/?)')
-  state.limits[queue], state.changed[queue], state.counted[queue] = tonumber(limit) or false, space == ' ', slash == '/'
+  local limit, slash = string.match(known or '', '^(%d+) ?(/?)')
+  state.limits[queue], state.counted[queue] = tonumber(limit) or false, slash == '/'
   return state.limits[queue]
 end
 
@@ -55,17 +51,9 @@ function Keyed.is_counted(call, queue)
   return state_of(call).counted[queue]
 end
 
--- Whether the limit of a queue was changed since it was last empty, or its line is counted: every start is marked.
-function Keyed.is_changed(call, queue)
-  Keyed.limit(call, queue)
-  return state_of(call).changed[queue]
-end
-
--- The stored form of a queue's new limit. empty: no task of it waits, is scheduled or runs.
-function Keyed.stored_limit(call, queue, limit, counted, empty)
-  local before = Keyed.limit(call, queue)
-  if counted then return limit .. ' /' end
-  return limit .. (before and not empty and (Keyed.is_changed(call, queue) or before ~= limit) and ' ' or '')
+-- The stored form of a queue's limit.
+function Keyed.stored_limit(limit, counted)
+  return limit .. (counted and ' /' or '')
 end
 
 -- Arrival and name of a task's line key ("" for none).
@@ -127,14 +115,14 @@ function Keyed.tell_freed(call, but)
   end
 end
 
--- Allows the task at the last place of those that may start to do so, if it waits. waits: it is known to wait.
-local function let_last_start(call, queue, line, limit, waits)
+-- Allows the task at the last place of those that may start to do so, if it waits.
+local function let_last_start(call, queue, line, limit)
   local last = redis.call('ZRANGE', line, limit - 1, limit - 1, 'WITHSCORES')
   if not last[1] then return end
   local place = tonumber(last[2])
   local class, score = place % 16
-  -- A marked task may wait for another attempt, and the scores of fair lines are not those of arrival.
-  if not waits or place < 0 or class >= 8 then
+  -- A marked or parked task may not wait, and the scores of fair lines are not those of arrival.
+  if place < 0 or place >= C.parked or class >= 8 then
     score = redis.call('ZSCORE', K.waiting(call, queue), last[1])
   else
     score = class * C.classSpan + (place - class) / 16
@@ -193,20 +181,6 @@ function Keyed.refusal(call, queue, name, most)
   return 'too-many ' .. place .. ' ' .. most .. ' ' .. waiting .. ' ' .. running
 end
 
--- Marks the holders after a task that has joined the line of their line key. Returns the rank of the task.
-local function mark_behind(call, queue, line, id)
-  local marked, rank = marked_in(line), redis.call('ZRANK', line, id)
-  if rank < marked then return rank end
-  -- The task may have displaced the last one that may hold the key.
-  for _, other in ipairs(redis.call('ZRANGE', line, rank + 1, math.max(rank, marked + 1))) do
-    if not redis.call('ZSCORE', K.waiting(call, queue), other) and not Keyed.is_parked(line, other) then
-      redis.call('ZADD', line, -1, other)
-      rank = rank + 1
-    end
-  end
-  return rank
-end
-
 -- A task after the last one that may start or hold the key may not start (any more).
 function Keyed.close_pushed(call, queue, line, limit)
   local pushed = redis.call('ZRANGE', line, limit, limit)
@@ -223,7 +197,7 @@ function Keyed.join(call, queue, id, key, score, holds)
   local line, place = Keyed.line(call, queue, name), Keyed.place_by_arrival(arrival, score)
   if holds then redis.call('ZADD', line, 'LT', place, id) else redis.call('ZADD', line, place, id) end
   Keyed.open_freed(call)
-  if mark_behind(call, queue, line, id) < limit then
+  if redis.call('ZRANK', line, id) < limit then
     Keyed.close_pushed(call, queue, line, limit)
     open(call, queue, id, score)
   else
@@ -250,24 +224,7 @@ function Keyed.is_full(call, queue, id, state, key)
   local line = Keyed.line(call, queue, name)
   local stands = tonumber(redis.call('ZSCORE', line, id) or C.parked)
   if stands < 0 or (state == S.retrying and stands < C.parked) then return false end
-  local marked = marked_in(line)
-  local holders = marked
-  if holders < limit then
-    local other = redis.call('ZRANGE', line, marked, marked)[1]
-    if other and other ~= id and not redis.call('ZSCORE', K.waiting(call, queue), other) and not Keyed.is_parked(line, other) then
-      holders = holders + 1
-    end
-  end
-  return holders >= limit
-end
-
--- Whether a task that does not wait holds its line key, according to the line of that key.
-function Keyed.is_holder(call, queue, id, key, score)
-  local arrival, name = Keyed.parts(key)
-  local line = Keyed.line(call, queue, name)
-  local stands = tonumber(redis.call('ZSCORE', line, id) or nil)
-  if not stands or stands < 0 then return stands ~= nil end
-  return stands == Keyed.place_by_arrival(arrival, score) and redis.call('ZRANK', line, id) == marked_in(line)
+  return marked_in(line) >= limit
 end
 
 -- What the start of a waiting task depends on: how many tasks that may start come before it, how many of its line key must end first, and
@@ -286,18 +243,6 @@ function Keyed.mark_holder(call, queue, id, key)
   if name ~= '' then redis.call('ZADD', Keyed.line(call, queue, name), -1, id) end
 end
 
--- Whether a start is marked.
-function Keyed.marks_starts(call, queue)
-  return Keyed.limit(call, queue) ~= 1 or Keyed.is_changed(call, queue)
-end
-
--- A task that has waited for another attempt joins the line. If it has held its line key while waiting, it holds it until that attempt has
--- ended.
-function Keyed.keep(call, queue, id, key)
-  local _, name = Keyed.parts(key)
-  if name ~= '' and not Keyed.is_counted(call, queue) then redis.call('ZADD', Keyed.line(call, queue, name), 'XX', -1, id) end
-end
-
 -- A task that held its key waits for another attempt, until it is due. With a limit of 1 it keeps the key.
 function Keyed.retry(call, queue, id, key, due)
   if Keyed.limit(call, queue) == 1 and not Keyed.is_counted(call, queue) then return end
@@ -310,10 +255,7 @@ function Keyed.free(call, queue, id, key)
   local space = string.find(key, ' ', 1, true)
   if not space then return end
   local line, limit = K.keyLine(call, queue) .. string.sub(key, space), Keyed.limit(call, queue)
-  if redis.call('ZREM', line, id) == 1 and limit then
-    -- If the limit was always 1, the task that may start now has not held the key.
-    let_last_start(call, queue, line, limit, limit == 1 and not Keyed.is_changed(call, queue))
-  end
+  if redis.call('ZREM', line, id) == 1 and limit then let_last_start(call, queue, line, limit) end
 end
 
 -- A task leaves the line of its key, whether it holds the key or not.

@@ -71,7 +71,7 @@ local function align_limit(call, queue, state, limit, counted)
   local empty = state.waiting + state.scheduled == 0 and redis.call('EXISTS', K.leases(call, queue)) == 0
   -- Without keys, it becomes a plain line again once it is empty.
   if not limit and not empty then return end
-  local stored = limit and Keyed.stored_limit(call, queue, limit, counted, empty)
+  local stored = limit and Keyed.stored_limit(limit, counted)
   state.limit, state.is_counted = Keyed.limit(call, queue, stored), counted
   if not limit then
     redis.call('HDEL', counters, Q.keyed, Q.rekey)

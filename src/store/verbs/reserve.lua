@@ -192,8 +192,8 @@ end
 -- Starts the tasks of some entries. Returns how many there were: the task of an entry may be gone or not waiting (memory evicted, a key
 -- deleted by hand), which must not block the line.
 --   last_fence  of the queue
---   marks       whether a start must be marked in the line of its line key
-local function start(call, request, entries, last_fence, marks)
+--   keyed       whether the line is keyed: a start is marked in the line of its line key
+local function start(call, request, entries, last_fence, keyed)
   local queue, suspect_lease = request.queue, request.suspect_lease
   local fence, first_fence, count = last_fence, nil, 0
   local ids, leases = { nil }, { nil, nil }
@@ -215,8 +215,8 @@ local function start(call, request, entries, last_fence, marks)
           unpack(redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key, F.group))
         local _, _, before = Run.parts(run)
         if before then attempts = whole(before + 1) end
-        if marks and of_key then Keyed.mark_holder(call, queue, id, of_key) end
-      elseif extra and marks then
+        if keyed and of_key then Keyed.mark_holder(call, queue, id, of_key) end
+      elseif extra and keyed then
         -- It has no rare field but its key.
         Keyed.mark_holder(call, queue, id, extra)
       end
@@ -278,7 +278,7 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   if request.rate then count, pause = allowed_by_rate(call, request) end
 
   local entries = take(call, queue, count, keyed, undecided)
-  local started = start(call, request, entries, tonumber(fence or 0), keyed and Keyed.marks_starts(call, queue))
+  local started = start(call, request, entries, tonumber(fence or 0), keyed)
   if started < #entries / 2 then redis.call('HINCRBY', counters, Q.healed, #entries / 2 - started) end
   -- Fewer than requested, so the line is empty.
   local left = #entries < 2 * count and 0 or redis.call('ZCARD', startable)

@@ -73,7 +73,6 @@ local function promote_one(call, queue, id, key, state, place, run, listeners, o
     hlc = Call.next_hlc(call, hlc)
     Line.join(call, queue, id, math.floor(tonumber(place or old_place) / C.classSpan), hlc, share, of_key)
   else
-    if of_key then Keyed.keep(call, queue, id, of_key) end
     Line.put_back(call, queue, id, old_place, of_key, true)
   end
   if group then Group.note(call, group, id) end

@@ -45,19 +45,18 @@ local function agrees_waiting(call, heal, id, queue, limit, of_key)
 end
 
 -- The same for a task in any state.
-local function agrees_with_key(call, heal, id, queue, state, of_key, run)
+local function agrees_with_key(call, heal, id, queue, state, of_key)
   Keyed.open_freed(call)
   local limit = Keyed.limit(call, queue)
   if not limit then return true end
   if state == S.waiting then return agrees_waiting(call, heal, id, queue, limit, of_key) end
   local _, name = Keyed.parts(of_key)
   if name == '' then return true end
-  local line, agrees = Keyed.line(call, queue, name), true
-  -- A task that waits for another attempt holds its line key or not, depending on the limit under which the last attempt ended; only the
-  -- fact of a change is known.
-  if state == S.running or (state == S.retrying and limit == 1 and not Keyed.is_changed(call, queue)) then
-    local _, _, _, place = Run.parts(run)
-    agrees = Keyed.is_holder(call, queue, id, of_key, tonumber(place) or 0)
+  local line = Keyed.line(call, queue, name)
+  local stands = tonumber(redis.call('ZSCORE', line, id) or nil)
+  local agrees
+  if state == S.running then
+    agrees = stands ~= nil and stands < 0
     if heal and not agrees then
       Keyed.mark_holder(call, queue, id, of_key)
       Keyed.close_pushed(call, queue, line, limit)
@@ -65,8 +64,9 @@ local function agrees_with_key(call, heal, id, queue, state, of_key, run)
   elseif Keyed.is_counted(call, queue) then
     agrees = Keyed.is_parked(line, id)
     if heal and not agrees then Keyed.retry(call, queue, id, of_key, redis.call('ZSCORE', K.scheduled(call, queue), id) or 0) end
-  elseif state == S.scheduled then
-    agrees = not redis.call('ZSCORE', line, id)
+  else
+    -- A task that waits for another attempt holds its line key or not, depending on the limit under which the last attempt ended.
+    agrees = state == S.retrying or not stands
     if heal and not agrees then Keyed.leave_line(call, queue, id, name) end
   end
   return agrees
@@ -101,7 +101,7 @@ local function check_task(call, heal, _, _, id)
     agrees = false
     if heal then Due.enter(call, queue, id, deadline, presence) end
   end
-  agrees = agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key, run))
+  agrees = agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key))
   -- Last, since it compares with all of these.
   return (not group or Group.agrees(call, heal, group, id)) and agrees
 end

@@ -115,7 +115,8 @@ describe("a keyed line", () => {
     await start();
     await t.endLease("a1");
     expect(await start()).to.deep.equal([]);
-    await t.redis.hset(t.key("ticked"), "at", Date.now() + 60_000);
+    const at = Date.now() + 60_000;
+    await t.redis.hset(t.key("ticked"), { at, ended: at });
     await t.engine.maintenance.tick(0);
     expect(await start()).to.deep.equal(["a1"]);
     expect(await t.engine.leases.lose(leaseOf("a1"), t.settings)).to.equal("dead");

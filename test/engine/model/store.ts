@@ -224,6 +224,7 @@ export class TimeTravel {
     // A time to come is one of a clock that was set back since, and no gap.
     const at = gap ? LONG_AGO + 1 : Number.MAX_SAFE_INTEGER;
     await this.#redis.hset(this.#key("ticked"), { at, held: 0, until: 0, graces: 0 });
+    await this.#redis.hsetnx(this.#key("ticked"), "ended", at);
     await this.#redis.hdel(this.#key("ticked"), "gap from", "gap to");
     return gap ? at + 1 : Infinity;
   }

@@ -180,16 +180,17 @@ describe("a 429 with Retry-After", () => {
       return work();
     };
     const { task } = taskContext({ step });
+    const request = { method: "GET", path: "/limit", headers: {}, from: { version: "1.1" } } as const;
     const waits: number[] = [];
     t.upstream.answer("/limit", ...Array.from({ length: 101 }, () => busy("7")));
     for (let i = 0; i < 100; i += 1) {
-      const thrown = await thrownBy(() => gateway.run({ method: "GET", path: "/limit", headers: {} }, task));
+      const thrown = await thrownBy(() => gateway.run(request, task));
       if (!isRetryLater(thrown)) throw thrown;
       waits.push(thrown.afterMs);
     }
     expect(waits.slice(0, 7)).to.deep.equal([7000, 7000, 7000, 8000, 16_000, 32_000, 60_000]);
     expect(Math.max(...waits)).to.equal(60_000);
-    const answer = (await gateway.run({ method: "GET", path: "/limit", headers: {} }, task)) as Response;
+    const answer = (await gateway.run(request, task)) as Response;
     expect([answer.status, await answer.text()]).to.deep.equal([429, "busy"]);
   });
 });

@@ -27,7 +27,7 @@ export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "dele
       const deleted = await api.engine.deadLetters.deleteAll(queue, untilGone(ctx, api));
       logAction(ctx, api, "delete", { queue, list: "dead", done: deleted });
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { deleted, forgotten: deleted } satisfies DeletedDead;
+      ctx.body = { deleted } satisfies DeletedDead;
     },
   };
 }

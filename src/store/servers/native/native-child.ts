@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { closeSync, fstatSync, ftruncateSync, openSync } from "node:fs";
-import { chmod, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { socketUrl } from "../../../config/redis-url.ts";
@@ -69,7 +69,6 @@ function logFileOf(dir: string): string {
  */
 export async function startNativeChild(options: NativeChildOptions): Promise<StoreChild> {
   const { binary, dir, lock, socket } = options;
-  await closeToOthers(dir);
   const output = openSync(logFileOf(dir), "a", 0o600);
   if (fstatSync(output).size > LOG_MAX_BYTES) ftruncateSync(output);
   const logStart = fstatSync(output).size;
@@ -111,21 +110,6 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
     await stop();
     const lines = await endOf(logFileOf(dir), logStart);
     throw new Error(`${messageOf(error)}${lines === "" ? "" : `; its last log lines:\n${lines}`}`, { cause: error });
-  }
-}
-
-/**
- * Makes the data files unreadable to other users, since an earlier version left them readable. Does not change the mode of the
- * directory, which the operator may use for other things too; a directory created here is private from the start.
- */
-async function closeToOthers(dir: string): Promise<void> {
-  for (const [name, mode] of [
-    ["appendonlydir", 0o700],
-    ["appendonly.aof", 0o600],
-  ] as const) {
-    await chmod(path.join(dir, name), mode).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT") throw error;
-    });
   }
 }
 

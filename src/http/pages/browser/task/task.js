@@ -183,8 +183,7 @@ function Page({ first }) {
       <p class="actions">
         <button id="copy" type="button" onClick=${copyLink}>Copy link</button>
         ${
-          // A server of an older release leaves it out.
-          task.actions?.includes("cancel") &&
+          task.actions.includes("cancel") &&
           html`<button id="cancel" type="button" onClick=${() => sure.current?.showModal()}>Cancel</button>`
         }
       </p>
