@@ -15,7 +15,6 @@ const GUIDES: Readonly<Record<string, GuideEnv>> = {
   "groups.md": () => ({}),
   "handlers.md": () => ({}),
   "operations.md": () => ({}),
-  "recipes.md": () => ({}),
   "runbook.md": () => ({}),
   "security.md": withKeys,
 };
