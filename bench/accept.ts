@@ -1,9 +1,9 @@
-import type { Bench, BenchOptions, CpuUse, Figure } from "./harness/bench.ts";
+import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { compare, micros, milliseconds, perSecond } from "./harness/judge.ts";
 import { bodyOf, type Load, makeLoad } from "./harness/load.ts";
 import { type ServerSubject, startPaihao, startServerSubject } from "./harness/process.ts";
 import { type BenchStore, withEachStore } from "./harness/store.ts";
-import { inTurns, median } from "./harness/turns.ts";
+import { inTurns } from "./harness/turns.ts";
 
 /** The size of the inputs, the same as in other benchmarks. */
 export const BODY = bodyOf(56);
@@ -26,12 +26,8 @@ export const accept: Bench = {
   name: "accept",
   title: "HTTP accept: POST, respond-async, 64 connections",
   async run(options) {
-    const all = await withEachStore((store) => measure(store, options));
-    return {
-      figures: all.flatMap((one) => one.figures),
-      cpu: all[0]?.cpu ?? [],
-      raw: all.map((one) => one.raw),
-    };
+    const figures = await withEachStore((store) => measure(store, options));
+    return { figures: figures.flat() };
   },
 };
 
@@ -48,7 +44,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       paihao: turn(paihao),
       bullmq: turn(bullmq),
     });
-    return { figures: figuresOf(turns, store.mode), cpu: cpuOf(turns), raw: { mode: store.mode, turns } };
+    return figuresOf(turns, store.mode);
   } finally {
     await Promise.all([echo.stop(), bullmq.stop(), paihao.stop()]);
   }
@@ -68,16 +64,6 @@ export async function oneTurn(server: ServerSubject, store: BenchStore, seconds:
     redisMicros: ((store.cpuSeconds() - redisCpu) / requests) * 1e6,
     load,
   };
-}
-
-function cpuOf(turns: Record<"echo" | "paihao" | "bullmq", Turn[]>): CpuUse[] {
-  const names = { paihao: "paihao", bullmq: "Koa + BullMQ", echo: "Koa echo, no Redis" } as const;
-  return (["paihao", "bullmq", "echo"] as const).map((name) => ({
-    work: "a request, accepted",
-    name: names[name],
-    process: median(turns[name].map((turn) => turn.serverMicros)),
-    redis: name === "echo" ? 0 : median(turns[name].map((turn) => turn.redisMicros)),
-  }));
 }
 
 function figuresOf(turns: Record<"echo" | "paihao" | "bullmq", Turn[]>, store: string): Figure[] {

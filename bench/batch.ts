@@ -22,7 +22,6 @@ export const batch: Bench = {
     const store = await openStore("no persistence");
     const subject = startCallable<BatchCalls>("batches", [store.url]);
     const figures: Figure[] = [];
-    const raw: unknown[] = [];
     const common = { store: "–", theirs: "" } as const;
     try {
       for (const slots of SLOTS) {
@@ -61,12 +60,11 @@ export const batch: Bench = {
           ...{ ours: "median of high − low", unit: "×", target: null },
           value: median(told.map(({ seconds, low, high }) => (high - low) / Math.max(seconds, TOLERANCE_S))),
         });
-        raw.push({ slots, rates, told });
       }
     } finally {
       await subject.stop();
       await store.stop();
     }
-    return { figures, raw };
+    return { figures };
   },
 };

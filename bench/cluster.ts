@@ -70,7 +70,6 @@ export const cluster: Bench = {
       ];
       return {
         figures: [...figuresOf("six", 1.3), ...figuresOf("three", null)],
-        raw: turns,
       };
     } finally {
       await Promise.all([one.stop(), six.stop(), three.stop()]);

@@ -71,14 +71,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       unit: "×",
       target: { atMost: 1.15 },
     };
-    const curve = (name: string, pick: (turn: Turn) => number) => ({
-      plot: "depth" as const,
-      name,
-      unit: "µs of CPU per read",
-      points: depths.map((d) => ({ x: d, y: median((turns[d] ?? []).map(pick)) })),
-    });
-    const series = [curve("server and Redis", (t) => t.micros), curve("Redis alone", (t) => t.redisMicros)];
-    return { figures: [figure], series, raw: turns };
+    return { figures: [figure] };
   } finally {
     await Promise.all(Object.values(servers).map((server) => server.stop()));
   }

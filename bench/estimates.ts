@@ -37,7 +37,6 @@ export const estimates: Bench = {
           "On the engine, several lines run at once, and estimates are taken as callers get them. " +
           `The width is the median of high − low over the estimate itself, of estimates based on ${SEASONED} service times or more.`,
       ],
-      raw: { simulated, starts, real },
     };
   },
 };

@@ -34,7 +34,6 @@ export const idle: Bench = {
       notes: [
         "Of the scripts for each task, one submits and one completes it; the others are workers that looked for work.",
       ],
-      raw: { one, six, workers: WORKERS, ...many },
     };
   },
 };

@@ -60,7 +60,7 @@ export const memory: Bench = {
           target: { atMost: FINISHED.atMost },
         }),
       );
-      return { figures, raw: figures };
+      return { figures };
     } finally {
       await Promise.all([paihao.stop(), bullmq.stop()]);
       await store.stop();

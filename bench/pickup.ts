@@ -14,8 +14,7 @@ export const pickup: Bench = {
   name: "pickup",
   title: "Pickup latency: one task, an idle worker in another process",
   async run(options) {
-    const all = await withEachStore((store) => measure(store, options));
-    return { figures: all.map((one) => one.figure), raw: all.map((one) => one.raw) };
+    return { figures: await withEachStore((store) => measure(store, options)) };
   },
 };
 
@@ -30,7 +29,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       paihao: () => ours.median(count),
       bullmq: () => theirs.median(count),
     });
-    const figure = compare({
+    return compare({
       figure: "pickup, p50",
       against: "BullMQ",
       store: store.mode,
@@ -39,7 +38,6 @@ async function measure(store: BenchStore, options: BenchOptions) {
       show: milliseconds,
       target: { atMost: 0.8 },
     });
-    return { figure, raw: { store: store.mode, count, medianMs: turns } };
   } finally {
     await Promise.all([ours.stop(), theirs.stop()]);
   }

@@ -71,7 +71,6 @@ export const recovery: Bench = {
             `Every second, in each of ${runs} runs: ${again.map(({ tasks, kills }) => `${tasks} tasks of ${AGAIN.ms} ms and ${kills} kills`).join(", ")}; ` +
             `${again.map(({ workers }) => workers.toFixed(1)).join(", ")} workers were there on average, of which ${WORKERS} were needed.`,
         ],
-        raw: { once, again },
       };
     } finally {
       await store.stop();

@@ -95,19 +95,6 @@ async function measure(store: BenchStore, options: BenchOptions) {
         }),
       ],
       notes: [costTable(turns.paihao, turns.bullmq, count), ...callTables(turns.paihao, turns.bullmq, count)],
-      raw: Object.fromEntries(
-        Object.entries(turns).map(([name, all]) => [
-          name,
-          all.map(({ cpuMicros, scriptMicros, parts }) => ({
-            cpuMicros,
-            scriptMicros,
-            parts: [...parts].map(([part, { scriptMicros, luaMicros, commands }]) => [
-              part,
-              { scriptMicros, luaMicros, commands },
-            ]),
-          })),
-        ]),
-      ),
     };
   } finally {
     await bullmq.stop();

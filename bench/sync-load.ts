@@ -1,9 +1,9 @@
-import type { Bench, BenchOptions, CpuUse, Figure } from "./harness/bench.ts";
+import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { compare, micros, perSecond } from "./harness/judge.ts";
 import { bodyOf, makeLoad } from "./harness/load.ts";
 import { type ServerSubject, startPaihao, startServerSubject } from "./harness/process.ts";
 import { type BenchStore, withEachStore } from "./harness/store.ts";
-import { inTurns, median } from "./harness/turns.ts";
+import { inTurns } from "./harness/turns.ts";
 
 /** How many tasks run at once in either server: paihao's default. */
 const CONCURRENCY = "8";
@@ -22,12 +22,8 @@ export const syncLoad: Bench = {
   name: "sync-load",
   title: "Synchronous requests: POST, a no-op, 64 connections, one process",
   async run(options) {
-    const all = await withEachStore((store) => measure(store, options));
-    return {
-      figures: all.flatMap((one) => one.figures),
-      cpu: all[0]?.cpu ?? [],
-      raw: all.map((one) => one.raw),
-    };
+    const figures = await withEachStore((store) => measure(store, options));
+    return { figures: figures.flat() };
   },
 };
 
@@ -39,7 +35,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   try {
     const turn = (server: ServerSubject) => () => oneTurn(server, store, options.quick ? 2 : 6);
     const turns = await inTurns(options.pairs, { paihao: turn(paihao), bullmq: turn(bullmq) });
-    return { figures: figuresOf(turns, store.mode), cpu: cpuOf(turns), raw: { store: store.mode, turns } };
+    return figuresOf(turns, store.mode);
   } finally {
     await Promise.all([bullmq.stop(), paihao.stop()]);
   }
@@ -58,16 +54,6 @@ async function oneTurn(server: ServerSubject, store: BenchStore, seconds: number
     serverMicros: ((server.cpuSeconds() - serverCpu) / requests) * 1e6,
     redisMicros: ((store.cpuSeconds() - redisCpu) / requests) * 1e6,
   };
-}
-
-function cpuOf(turns: Record<"paihao" | "bullmq", Turn[]>): CpuUse[] {
-  const names = { paihao: "paihao", bullmq: "Koa + BullMQ" } as const;
-  return (["paihao", "bullmq"] as const).map((name) => ({
-    work: "a synchronous request, including its task",
-    name: names[name],
-    process: median(turns[name].map((turn) => turn.serverMicros)),
-    redis: median(turns[name].map((turn) => turn.redisMicros)),
-  }));
 }
 
 function figuresOf(turns: Record<"paihao" | "bullmq", Turn[]>, store: string): Figure[] {

@@ -40,7 +40,6 @@ async function measure(store: BenchStore, options: BenchOptions) {
         compare({ ...common, figure: figure("a tenth traced"), ours: turns.tenth, target: { atMost: 1.1 } }),
         compare({ ...common, figure: figure("all traced"), ours: turns.all, target: { atMost: 1.5 } }),
       ],
-      raw: turns,
     };
   } finally {
     await Promise.all(Object.values(servers).map((server) => server.stop()));

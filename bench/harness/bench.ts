@@ -29,31 +29,11 @@ export interface Figure {
   readonly target: Target | null;
 }
 
-/** A curve for the plot. */
-export interface Series {
-  readonly plot: "concurrency" | "depth";
-  readonly name: string;
-  readonly unit: string;
-  readonly points: readonly { readonly x: number; readonly y: number }[];
-}
-
-/** µs of CPU for one request or task: of the server or worker process, and of Redis. A bar for the plot. */
-export interface CpuUse {
-  readonly work: string;
-  readonly name: string;
-  readonly process: number;
-  readonly redis: number;
-}
-
 /** What a benchmark found. */
 export interface Measured {
   readonly figures: readonly Figure[];
-  readonly series?: readonly Series[];
-  readonly cpu?: readonly CpuUse[];
   /** Remarks on the figures. */
   readonly notes?: readonly string[];
-  /** Every single measurement. */
-  readonly raw: unknown;
 }
 
 /** A benchmark: one row (or a few that belong together) of the table, and one command. */

@@ -42,7 +42,7 @@ export function openLoop({ name, title, seconds, quickSeconds, env, load: plan, 
       };
       const common = { against: `${against} for ${forSeconds} s`, store: store.mode, theirs: "" };
       const found = await figures(load, store, cpu);
-      return { figures: found.map((one): Figure => ({ ...common, ...one })), raw: { store: store.mode, load } };
+      return found.map((one): Figure => ({ ...common, ...one }));
     } finally {
       await server.stop();
     }
@@ -51,11 +51,11 @@ export function openLoop({ name, title, seconds, quickSeconds, env, load: plan, 
     name,
     title,
     async run(options) {
-      const all = await withEachStore(async (store) => {
+      const figures = await withEachStore(async (store) => {
         options.say(`store: ${store.mode}`);
         return measure(store, options.quick ? quickSeconds : seconds);
       });
-      return { figures: all.flatMap((one) => one.figures), raw: all.map((one) => one.raw) };
+      return { figures: figures.flat() };
     },
   };
 }

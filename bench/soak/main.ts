@@ -32,7 +32,7 @@ if (!(hours > 0)) throw new Error("--hours must be a positive number");
 
 const soak: Bench = {
   name: "soak",
-  title: `All kinds of tasks for ${hours} h, while workers are killed and an API is restarted`,
+  title: "All kinds of tasks, while workers are killed and an API is restarted",
   async run({ say }) {
     const store = await openStore("AOF everysec");
     const fleet = await Fleet.start(store);
@@ -96,10 +96,9 @@ function report(moments: readonly Moment[], all: { fleet: Fleet; load: SoakLoad;
       none("calls left out, since too many were open", load.leftOut),
     ],
     notes: [
-      `${load.submitted} tasks, ${load.hooks} webhooks, ${fleet.restarts} processes killed or restarted, ${moments.length} samples. ` +
+      `${hours} h, ${load.submitted} tasks, ${load.hooks} webhooks, ${fleet.restarts} processes killed or restarted, ${moments.length} samples. ` +
         "Measured is the one process, with both roles, that stays. Of the heap the lowest value of a quarter counts, of the rest the median.",
     ],
-    raw: moments,
   };
 }
 

@@ -12,7 +12,7 @@ import { LeaseLost, type StepStore } from "./attempt/steps.ts";
 import { stepStoreOf } from "./attempt/task-context.ts";
 
 /** The retries of an undo: `attempts` with this backoff, half of which is random, last at least a day. */
-export const UNDO_DEFAULTS = { attempts: 36, backoff: { base: "2s", max: "2h" }, timeoutMs: 60_000 } as const;
+const UNDO_DEFAULTS = { attempts: 36, backoff: { base: "2s", max: "2h" }, timeoutMs: 60_000 } as const;
 /** How many tasks each worker process undoes at once. */
 const CONCURRENCY = 4;
 

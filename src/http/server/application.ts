@@ -11,7 +11,7 @@ const koa = Koa.prototype as unknown as Handling;
 
 /**
  * Koa, but with listeners on the connection only for responses that Koa sends itself. Its listeners on every response and
- * socket would be 15 % of an accept (`npm run bench -- anatomy`), and no option turns them off.
+ * socket would be 15 % of an accept, and no option turns them off.
  */
 export class Application extends Koa implements Handling {
   handleRequest(ctx: Context, handle: Handle): Promise<void> {
