@@ -17,7 +17,7 @@ const catalogue = {
   "not-retryable": [409, "Only a dead task can be retried"],
   "not-waiting": [409, "Only a task that waits can be moved"],
   canceled: [410, "The task was canceled"],
-  expired: [410, "The result has expired"],
+  expired: [410, "No longer kept"],
   deleted: [410, "The result was deleted"],
   "invalid-task": [410, "The task can no longer be used"],
   "precondition-failed": [412, "A condition of the request is not met"],

@@ -22,6 +22,8 @@ export interface QueueSettings
   readonly keyedConcurrency: number | undefined;
   /** How many tasks of one key may wait, Infinity for any number; undefined if they are not counted. */
   readonly keyedWaiting?: number | undefined;
+  /** Whether the input of a task is dropped once it has succeeded, unless it can be undone. */
+  readonly dropInput: boolean;
   /** The handler has undos. */
   readonly undo: boolean;
   /** Whether the undo of a task, or the next task of its key, must wait until its handler has ended. */
@@ -61,6 +63,8 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     warmupMs: handler.warmupMs,
     keyedConcurrency: limit ? (limit.running ?? ANY_NUMBER) : keyed?.concurrency,
     keyedWaiting: limit && (limit.waiting ?? Number.POSITIVE_INFINITY),
+    // Nobody can run the tasks of a gateway again.
+    dropInput: !handler.keepInput || isGateway(handler),
     undo: handler.undo !== undefined,
     exclusive: handler.undo !== undefined || keyed !== undefined || limit?.running !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,

@@ -73,6 +73,11 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
   resultTtl?: Duration;
   /** How long after that the answer is "expired" instead of "unknown"; default TOMBSTONE_TTL. */
   tombstoneTtl?: Duration;
+  /**
+   * Whether the input is kept as long as the result, so that the task can be run again; default true. false: only until the task has
+   * succeeded, or with `undo` as long as that may need it.
+   */
+  keepInput?: boolean;
   /** How many tasks run at once in each worker process; default CONCURRENCY. 0: none, the work is leased over HTTP. */
   concurrency?: number;
   /** How many workers a task may lose; one more and it is dead. Default 3. */
@@ -188,6 +193,10 @@ export const OPTIONS = {
   lease: option("leaseMs", "`LEASE`", duration(1000, LONGEST_TIMER_MS)),
   resultTtl: option("resultTtlMs", "`RESULT_TTL`", duration()),
   tombstoneTtl: option("tombstoneTtlMs", "`TOMBSTONE_TTL`", duration()),
+  keepInput: option("keepInput", "true", (given: Options["keepInput"], refuse): boolean => {
+    if (given === undefined || typeof given === "boolean") return given ?? true;
+    throw refuse(given, "true or false");
+  }),
   concurrency: option("concurrency", "`CONCURRENCY`", count(0)),
   maxLost: option("maxLost", String(HANDLER_DEFAULTS.maxLost), count(0)),
   rate: option("rate", "none", readRate, ["max", "per"]),

@@ -58,6 +58,7 @@ export const TASK_FIELDS = {
   webhook: ["W", "URL that gets an event at its end"],
   group: ["M", "the group of which it is a member, see lua/group.lua"],
   undo: ["U", "1 if its handler has an undo"],
+  dropInput: ["X", "1 if its input is dropped once it has succeeded, unless it can be undone"],
   stepBytes: ["S", "bytes of its steps, if any"],
   output: [
     "T",

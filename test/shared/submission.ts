@@ -25,6 +25,7 @@ export function submitItemOf(given: Partial<SubmitItem> & Partial<Omit<SubmitOpt
       caller: "",
       limit: 100,
       undo: false,
+      dropInput: false,
     },
     options: optionsIn({ ...given, query: {} }),
     ...given,

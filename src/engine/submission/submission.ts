@@ -62,14 +62,18 @@ export function itemOf(
     id: s.id,
     queue: s.queue,
     input: s.input,
+    // What is dropped before the record leaves its digest there, by which repetitions are known.
     digest:
-      Buffer.byteLength(s.input) > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
+      Buffer.byteLength(s.input) > INLINE_BYTES || s.identity !== undefined || settings.dropInput
+        ? digestOf(s.identity ?? s.input)
+        : "",
     mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
     query: s.options === SUBMIT_DEFAULTS || Object.keys(query).length === 0 ? "" : JSON.stringify(query),
     caller: s.caller ?? "",
     // All members of a group are in one partition.
     limit: s.member ? settings.maxWaiting : Math.ceil(settings.maxWaiting / partitions),
     undo: settings.undo,
+    dropInput: settings.dropInput,
     original: s.original?.id,
     group: s.member?.group,
     line: s.member && String(s.member.line),

@@ -110,11 +110,13 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { ...TASK, state: "canceled", finishedAt: "2026-03-01T12:00:00.000Z" },
   },
   expired: {
-    meaning: "The task has ended, but its result was kept only for a limited time, and has expired.",
+    meaning:
+      "The task has ended, but its result was kept only for a limited time, and has expired. If its input is asked for, that is gone: it is kept as long as the result, or shorter if the handler says so.",
     action:
       "If you still need the result, submit the task again and collect the result before it expires (this one did at `expiredAt`).",
     example: {
       ...TASK,
+      detail: "The result has expired.",
       state: "succeeded",
       finishedAt: "2026-03-01T12:00:00.000Z",
       expiredAt: "2026-03-01T13:00:00.000Z",

@@ -25,7 +25,6 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
 
 /** What a caller can do to a task now. */
 export function actionsOf(access: Access, api: Pick<Api, "handlers">, task: Inspection): readonly TaskAction[] {
-  const { allowed } = task;
-  const all = [...allowed, ...(allowed.includes("move") ? (["place", "again"] as const) : (["again"] as const))];
+  const all = task.allowed.flatMap((action) => (action === "move" ? (["move", "place"] as const) : [action]));
   return all.filter((action) => RIGHTS[action](access, api, task));
 }

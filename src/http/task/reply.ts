@@ -153,14 +153,19 @@ export function outcomeProblem(seen: TaskEnd): ReplyProblem | null {
   }
   if (seen.deleted) return catalogueProblem("deleted", { ...task, finishedAt });
   if (seen.expired || !result) {
-    return catalogueProblem("expired", { ...task, finishedAt, expiredAt: timestamp(seen.expiresMs) });
+    const times = { finishedAt, expiredAt: timestamp(seen.expiresMs) };
+    return catalogueProblem("expired", { ...task, ...times }, "The result has expired.");
   }
   // The task's members are added here: the stored problem does not contain them.
   return { status: result.status, document: { ...problemMembers(result), status: result.status, ...task } };
 }
 
-function catalogueProblem(code: ErrorCode, extensions: Readonly<Record<string, unknown>>): ReplyProblem {
-  return { status: errorEntry(code).status, document: problemDocument(code, undefined, extensions) };
+function catalogueProblem(
+  code: ErrorCode,
+  extensions: Readonly<Record<string, unknown>>,
+  detail?: string,
+): ReplyProblem {
+  return { status: errorEntry(code).status, document: problemDocument(code, detail, extensions) };
 }
 
 /** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */

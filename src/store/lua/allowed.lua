@@ -36,9 +36,15 @@ function Allowed.refusal_of_retry(call, id, key, queue, state, run)
   return nil, undo
 end
 
--- All allowed actions, separated by commas. Not "cancel" if a cancel is already requested.
-function Allowed.list(call, id, key, queue, state, run, cancel, deleted, expires)
-  local ending = Allowed.ending(call, state, deleted, expires)
+-- Whether its input can be submitted again: a task that has ended keeps it as long as its result, if at all.
+local function is_repeatable(call, id, key, ending, deleted, expires)
+  if ending == 'cancel' then return true end
+  if deleted or (tonumber(expires) or call.now + 1) <= call.now then return false end
+  return redis.call('HEXISTS', key, F.digest) == 0 or Input.exists(call, id, key)
+end
+
+-- The actions that change the task itself.
+local function changes(call, id, key, queue, state, run, cancel, ending)
   if ending == 'cancel' then
     if Allowed.replace(state, run) then return 'cancel,replace,move' end
     if Allowed.move(state) then return 'cancel,move' end
@@ -46,6 +52,14 @@ function Allowed.list(call, id, key, queue, state, run, cancel, deleted, expires
   end
   if state ~= S.failed or Allowed.refusal_of_retry(call, id, key, queue, state, run) then return ending or '' end
   return ending and ending .. ',retry' or 'retry'
+end
+
+-- All allowed actions, separated by commas. Not "cancel" if a cancel is already requested.
+function Allowed.list(call, id, key, queue, state, run, cancel, deleted, expires)
+  local ending = Allowed.ending(call, state, deleted, expires)
+  local list = changes(call, id, key, queue, state, run, cancel, ending)
+  if not is_repeatable(call, id, key, ending, deleted, expires) then return list end
+  return list == '' and 'again' or list .. ',again'
 end
 
 return Allowed

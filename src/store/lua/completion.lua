@@ -10,9 +10,9 @@ local task_key, mark_ended, time_of_fence = K.task, Result.mark_ended, Run.time_
 
 -- Ends a task with rare fields. Returns false if its cancel was requested: the result is dropped, and the task is canceled.
 local function complete_rare(call, queue, id, key, result, stay)
-  local cancel, webhook, undo, digest, steps, progress, output, deadline, presence, of_key, group = unpack(redis.call(
+  local cancel, webhook, undo, digest, steps, progress, output, deadline, presence, of_key, group, drop = unpack(redis.call(
     'HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.presenceMs, F.key,
-    F.group
+    F.group, F.dropInput
   ))
   if cancel then
     Settle.finish(call, id, S.canceled, stay)
@@ -21,12 +21,11 @@ local function complete_rare(call, queue, id, key, result, stay)
   Result.mark_ended(call, id, key, S.succeeded, stay, result)
   if digest or steps or progress then
     redis.call('HDEL', key, F.progress)
+    if drop and not undo then Input.drop(call, id, key) elseif digest then Input.keep(call, id, key, stay) end
     if undo then
-      -- Its work can be undone when its result is deleted, so its input and steps are kept as long.
-      redis.call('PEXPIRE', K.input(call, id), stay.keep)
+      -- Its work can be undone when its result is deleted, so its steps are kept as long.
       redis.call('PEXPIRE', K.steps(call, id), stay.keep)
     else
-      Input.drop(call, id, key)
       Settle.leave_steps(call, queue, id, stay)
     end
   end

@@ -34,6 +34,13 @@ function Input.exists(call, id, key)
   return redis.call('EXISTS', K.input(call, id)) == 1 or redis.call('HEXISTS', key, PARTS[1]) == 1
 end
 
+-- Keeps it as long as the result. Where fields cannot expire, those of the hash stay with it, and are no longer read.
+function Input.keep(call, id, key, stay)
+  if redis.call('PEXPIRE', K.input(call, id), stay.keep) == 0 and stay.fields_expire then
+    redis.call('HPEXPIRE', key, stay.keep, 'FIELDS', 4, unpack(PARTS))
+  end
+end
+
 function Input.drop(call, id, key)
   redis.call('UNLINK', K.input(call, id))
   redis.call('HDEL', key, unpack(PARTS))

@@ -44,7 +44,7 @@ function Settle.finish(call, id, state, stay, result)
   redis.call('HDEL', key, F.place, F.pause, F.progress, F.cancel)
   -- A run says that a worker has had the task, so its work is undone. A task that never began has nothing to undo.
   if undo and run then Follow.undo_work(call, id) end
-  Input.drop(call, id, key)
+  Input.keep(call, id, key, stay)
   Settle.leave_steps(call, queue, id, stay)
   if output then keep_output(call, id, state, stay) end
   if webhook then Follow.tell_webhook(call, id, state, webhook) end

@@ -23,6 +23,8 @@ export interface SubmitItem {
   readonly limit: number;
   /** Whether the task can be undone. */
   readonly undo: boolean;
+  /** Whether its input is dropped once it has succeeded. */
+  readonly dropInput: boolean;
   /** The task whose input is submitted again; left out for none. */
   readonly original?: string | undefined;
   /** The process to notify of its end; left out or "" for none. */
@@ -101,7 +103,7 @@ interface SubmittedBatch {
 
 const { query: _, ...DEFAULTS } = SUBMIT_DEFAULTS;
 const NAMES = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
-const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo", "original", "group");
+const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo", "dropInput", "original", "group");
 
 /** The values that tasks submitted together mostly share: the options of their callers, "" for the default, and some others. */
 const OPTIONS = [...NAMES, ...BESIDE];

@@ -6,7 +6,7 @@ import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { eventually } from "../../shared/eventually.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/actions");
-const REFUSALS: readonly number[] = [400, 401, 403, 404, 405, 409];
+const REFUSALS: readonly number[] = [400, 401, 403, 404, 405, 409, 410];
 
 const keys = testKeys({ ann: ["submit"], bob: ["submit"], reader: ["read"], boss: ["admin"], hand: ["work"] });
 /** All tasks are those of ann. */
@@ -116,7 +116,7 @@ describe("the actions that a task's document offers", () => {
     replace: ["PUT", "", { n: 2 }],
     move: ["PATCH", "", { priority: 7 }],
     place: ["PATCH", "", { place: "last" }],
-    again: ["POST", "/again?dryRun=true", { n: 2 }],
+    again: ["POST", "/again?dryRun=true", undefined],
   } as const;
 
   /** What of a task an action changes; undefined once it is deleted. */
@@ -141,7 +141,7 @@ describe("the actions that a task's document offers", () => {
     const answer = await send(method, at, body);
     const after = await shown(id);
     // What these do is not shown, or only tried.
-    const isDone = body !== undefined && answer.status === 200;
+    const isDone = (body !== undefined || end.startsWith("/again")) && answer.status === 200;
     const isChanged = JSON.stringify(before) !== JSON.stringify(after) || isDone;
     const told = `${action ?? "nothing"} offered, ${answer.status}, ${isChanged ? "changed" : "as before"}: ${answer.text}`;
     const what = `${state}, ${caller}, ${method}${end}: ${told}`;

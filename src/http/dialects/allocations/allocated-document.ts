@@ -72,7 +72,7 @@ async function refuseEnded(ctx: Context, api: Api, task: Inspection): Promise<vo
 /** The error of a task whose result has expired. */
 export function expiredTask({ id, queue, state, finishedMs, expiresMs }: Inspection): ProblemError {
   const times = { finishedAt: timestamp(finishedMs), expiredAt: timestamp(expiresMs) };
-  return new ProblemError("expired", undefined, { extensions: { id, queue, state, ...times } });
+  return new ProblemError("expired", "The result has expired.", { extensions: { id, queue, state, ...times } });
 }
 
 /** The document of a task that is pending or has succeeded. */

@@ -175,7 +175,7 @@ export const taskOperations: Operations<
   input: {
     summary: "The input of a task, as it was submitted",
     description:
-      "As a file to be saved. It is kept while the task is pending or dead, or can be undone; after that: 410 `expired`.",
+      "As a file to be saved. It is kept as long as the result, unless the handler says otherwise; after that: 410 `expired`.",
     tags: ["Watch"],
     responses: {
       "200": {

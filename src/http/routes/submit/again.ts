@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { ProblemError } from "../../../errors.ts";
 import type { Handler } from "../../../handler/define.ts";
 import type { SubmitOptions } from "../../../wire/submit-options.ts";
@@ -33,7 +34,7 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
   const handler = inputHandlerOf(api, task.queue);
   const { checked, options } = isEmpty(ctx.req)
-    ? await repeated(api, original, handler, given)
+    ? await repeated(api, task, handler, given)
     : { checked: await readInput(ctx.req, handler, api.maxBodyBytes), options: given };
   const parts = { id, handler, options: await withWebhook(api, options, id), checked, original: task };
   responseOf(ctx).addHeader("Link", `<${paths.result(original, signatureOf(ctx, task))}>; rel="original"`);
@@ -43,14 +44,14 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
 /** The input that the task was given, and the handler's parameters unless others are given. @throws ProblemError expired */
 async function repeated(
   api: Api,
-  id: string,
+  { id, expired }: Inspection,
   handler: Handler,
   given: SubmitOptions,
 ): Promise<{ readonly checked: CheckedInput; readonly options: SubmitOptions }> {
-  const stored = await storedInput(api, id);
+  const stored = expired ? null : await storedInput(api, id);
   const bytes = stored && (await api.engine.tasks.inputOf(stored));
   if (!stored || !bytes) {
-    throw new ProblemError("expired", "The input is no longer kept: send one.", { extensions: { id } });
+    throw new ProblemError("expired", "The input of the task is gone: send one.", { extensions: { id } });
   }
   const query = Object.keys(given.query).length > 0 ? given.query : stored.query;
   const checked = await checkInput(bytes, stored.mediaType, handler);

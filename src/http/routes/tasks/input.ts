@@ -18,7 +18,7 @@ async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
   const { expired } = await observe(ctx, api, id);
   const stored = expired ? null : await storedInput(api, id);
   const value = stored && (await api.engine.tasks.inputInPieces(stored));
-  if (!stored || !value) throw new ProblemError("expired", "The input is no longer kept.", { extensions: { id } });
+  if (!stored || !value) throw new ProblemError("expired", "The input of the task is gone.", { extensions: { id } });
   const { mediaType } = stored;
   ctx.attachment(fileNameOf(id, mediaType));
   // The input may come from strangers: if a browser shows it anyway, it must not run scripts.

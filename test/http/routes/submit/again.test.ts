@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 const keys = testKeys({ shop: ["submit"], other: ["submit"], boss: ["admin"] });
 
@@ -12,6 +13,7 @@ describe("submitting the input of a task again", () => {
   after(() => server.stop());
 
   const shop = (headers = {}) => keys.as("shop", headers);
+  const POST = { method: "POST" };
   const ASYNC = { Prefer: "respond-async" };
   async function submitted(queue: string, body: unknown, { search = "", headers = {} } = {}): Promise<string> {
     const sent = { method: "POST", headers: shop({ ...ASYNC, ...headers }), body };
@@ -61,12 +63,56 @@ describe("submitting the input of a task again", () => {
     expect((await status(id)).again, "only what was stored counts").to.equal(made);
   });
 
-  it("answers 410 expired when a long input is no longer kept, and takes one that is sent", async () => {
-    const id = await submitted("default", ["x".repeat(1000)]);
-    await server.until(id, "succeeded", shop());
-    const gone = await again(id);
-    expect([gone.status, gone.json.type, gone.json.id]).to.deep.equal([410, "/problems/expired", id]);
-    expect((await again(id, { body: ["y".repeat(1000)] })).json.input).to.deep.equal(["y".repeat(1000)]);
+  /** Of each form in which inputs are stored. */
+  const LENGTHS = [5, 150, 1000];
+
+  it("takes the input of a task that has ended in any way, whatever its length", async () => {
+    for (const length of LENGTHS) {
+      const input = ["x".repeat(length)];
+      const done = await submitted("default", input);
+      await server.until(done, "succeeded", shop());
+      const refused = await submitted("confidential", ["no", ...input]);
+      await server.until(refused, "failed", shop());
+      const canceled = await submitted("default", input, { search: "?delay=3600" });
+      await server.send(`/v1/requests/${canceled}`, { method: "DELETE", headers: shop() });
+      for (const id of [done, refused, canceled]) {
+        expect((await status(id)).actions, `${length}`).to.include("again");
+        const made = await again(id, { headers: shop(ASYNC), search: "?delay=3600" });
+        expect(made.status, made.text).to.equal(202);
+        const copy = await server.send(`/v1/requests/${made.headers["x-request-id"]}/input`, { headers: shop() });
+        expect(copy.json).to.deep.equal(id === refused ? ["no", ...input] : input);
+      }
+    }
+  });
+
+  it("is not offered when the input is gone, answers 410 that says so, and takes one that is sent", async () => {
+    const ended: string[] = [];
+    for (const queue of ["confidential", "brief"]) {
+      for (const length of LENGTHS) {
+        const id = await submitted(queue, ["x".repeat(length)]);
+        await server.until(id, "succeeded", shop());
+        if (queue === "brief") await eventually(async () => expect((await status(id)).links).to.have.length(1));
+        ended.push(id);
+      }
+    }
+    for (const id of ended) {
+      expect((await status(id)).actions).not.to.include("again");
+      const gone = await again(id);
+      expect([gone.status, gone.json.type, gone.json.id]).to.deep.equal([410, "/problems/expired", id]);
+      expect(`${gone.json.title} ${gone.json.detail}`).to.include("input").and.not.to.include("result");
+      expect((await server.send(`/v1/requests/${id}/input`, { headers: shop() })).status).to.equal(410);
+      expect((await again(id, { body: ["y"], headers: shop(ASYNC) })).status).to.equal(202);
+    }
+    const [id = ""] = ended;
+    const same = { "X-Request-Id": id };
+    const replay = await server.send("/v1/queues/confidential/requests", {
+      ...POST,
+      headers: shop(same),
+      body: ["xxxxx"],
+    });
+    expect([replay.status, replay.headers["idempotent-replayed"]]).to.deep.equal([200, "true"]);
+    const other = await server.send("/v1/queues/confidential/requests", { ...POST, headers: shop(same), body: ["y"] });
+    expect(other.json.type).to.equal("/problems/id-conflict");
   });
 
   it("gives bytes back as they were", async () => {
