@@ -52,13 +52,9 @@ function Grace.note_tick(call, expected, from, to, paused)
     graces = 0
   end
   if gap <= -MIN_BACK_MS then
-<<<<<<< HEAD
     local before = Setback.parse(call, back)
     back = whole(at) .. ' ' .. call.now_text .. ' ' .. whole(-gap + (before and before.by or 0))
     back_ended = ended or whole(at)
-=======
-    back, back_ended = whole(at) .. ' ' .. call.now_text, ended
->>>>>>> aaecbf2f (Drop compatibility with releases that never were)
     redis.call('HSET', key, 'back', back, 'back ended', back_ended)
     -- Forgets earlier jumps and gaps, since their times come again.
     redis.call('HDEL', key, 'from', 'to', 'gap from', 'gap to')

@@ -53,7 +53,6 @@ local function bring_forward(call, setback, index, cursor, count, span_of, note)
   return next_cursor == '0' and '-' or next_cursor, #entries / 2
 end
 
-<<<<<<< HEAD
 -- Brings forward entries of some indexes, each {key, span_of, note}, as many as the count or a few more. Returns how many it has examined,
 -- and whether that was all.
 local function pass(call, setback, field, indexes, count)
@@ -61,28 +60,6 @@ local function pass(call, setback, field, indexes, count)
   local cursors, seen, all = {}, 0, true
   if of == setback.id then
     for cursor in string.gmatch(progress, '%S+') do cursors[#cursors + 1] = cursor end
-=======
-local function due_retry(call, id)
-  return redis.call('HGET', K.task(call, id), F.state) == S.retrying and call.now or nil
-end
-
-local function due_absent(call, id)
-  local presence = redis.call('HGET', K.task(call, id), F.presenceMs)
-  return presence and call.now + tonumber(presence) or nil
-end
-
--- Brings forward entries of a queue, as many as the count or a few more. Returns how many it has examined, and whether that was all.
-function Setback.pass(call, setback, queue, count)
-  local ticked, progress = K.ticked(call), 'back ' .. queue
-  local of, leases, scheduled, deadlines =
-    string.match(redis.call('HGET', ticked, progress) or '', '^(%d+) (%S+) (%S+) (%S+)$')
-  if of ~= setback.to then leases, scheduled, deadlines = '0', '0', '0' end
-  if leases == '-' and scheduled == '-' and deadlines == '-' then return 0, true end
-  local from, usual = setback.from, tonumber(redis.call('HGET', ticked, 'lease ' .. queue) or UNKNOWN_LEASE_MS)
-  -- It may have been renewed since.
-  local function due_lease(_, id)
-    return call.now + math.max(usual, tonumber(redis.call('HGET', K.task(call, id), F.lease) or 0))
->>>>>>> aaecbf2f (Drop compatibility with releases that never were)
   end
   for n, index in ipairs(indexes) do
     local cursor = cursors[n] or '0'

@@ -21,8 +21,8 @@ local function lifetime(call, args, at)
   return redis.call('PTTL', group and K.group(call, group) or K.task(call, id))
 end
 
--- Returns for each task, or group (":group" follows its id), the ms until its record expires, as Redis says it: -1 until it has ended, -2 if there
--- is none.
+-- Returns for each task, or group (":group" follows its id), the ms until its record expires, as Redis says it: -1 until it has ended, -2 if
+-- there is none.
 register('lifetimes', { 'no-writes' }, function(keys, args)
   return Call.each(Call.untimed(keys), args, Layout.lifetimes, lifetime)
 end)

@@ -73,7 +73,8 @@ local function move(call, args, id, key)
 end
 
 -- Returns "moved", "not-waiting" (it has begun or ended, or should get a place but is not in line), "ordered" (its line has an order of its
--- own: it is fair, keyed or has a limit), "late" (its deadline would pass before), "far" (later than any task may be scheduled for), or "unknown".
+-- own: it is fair, keyed or has a limit), "late" (its deadline would pass before), "far" (later than any task may be scheduled for), or
+-- "unknown".
 register('move', {}, function(keys, args)
   local call, id, word = Call.new(keys), args[ARGS.id], args[ARGS.call]
   local key = K.task(call, id)

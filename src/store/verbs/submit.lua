@@ -133,11 +133,11 @@ end
 
 -- Returns the snapshot of each queue after the call; and in one string a line of text for each task, "verdict state index score created",
 -- for a new one in a keyed line also its turn (see keyed.lua), with nothing for a missing member; or "+n" for n more tasks like the one
--- before, each with the next index and score; a scheduled one has in how many ms it is due. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
--- (another queue), "pointer" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook,
--- and too many deliveries wait), "long" (index above `maxIndex`), "late" (its deadline would pass
--- before it is due), "far" (it is due later than any may be), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed"
--- (its group accepts no more members), "dry".
+-- before, each with the next index and score; a scheduled one has in how many ms it is due. The verdicts: "new", "replay" (the same
+-- submission), "conflict" (another input), "elsewhere" (another queue), "pointer" (in another partition, see pointer.lua), "foreign"
+-- (another caller's), "full", "webhooks-full" (it has a webhook, and too many deliveries wait), "long" (index above `maxIndex`), "late" (its
+-- deadline would pass before it is due), "far" (it is due later than any may be), "too-many" (too many of its key wait; the rest: see
+-- Keyed.refusal), "closed" (its group accepts no more members), "dry".
 register('submit', {}, function(keys, args)
   local call = Call.new(keys)
   local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil, open = {} }
