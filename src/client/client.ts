@@ -242,7 +242,9 @@ export class PaihaoClient<H = AnyHandlers> {
     try {
       return await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
         const state = response.headers.get("X-Task-State");
-        if (state && state !== "succeeded") throw errorOf((await response.json()) as Problem);
+        // The page of a portal or proxy counts as no answer.
+        if (!state) throw Error("not from Paihao");
+        if (state !== "succeeded") throw errorOf((await response.json()) as Problem);
         return as === "response" ? response : await decode(response);
       });
     } catch (error) {

@@ -89,7 +89,7 @@ export class Connection {
       thrown instanceof PaihaoError
         ? thrown
         : errorOf(
-            ownProblem("The server cannot be reached", 0, `no whole answer from ${this.url}`),
+            ownProblem("The server cannot be reached", 0, `no usable answer from ${this.url}`),
             { cause: thrown },
             "unreachable",
           );
@@ -138,7 +138,9 @@ export class Connection {
       if (left < 0) throw errorOf(ownProblem("The answer is too long", 0));
       to.enqueue(part);
     };
-    if (response.body) response = new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
+    // In Chromium these have a body too, with which none can be made.
+    if (response.body && ![204, 205, 304].includes(response.status))
+      response = new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
     // The answers about ended and pending tasks have statuses of their own.
     const isOfTask = response.headers.has("X-Task-State") || response.headers.has("Idempotent-Replayed");
     if (response.ok || response.status === 304 || isOfTask) return response;

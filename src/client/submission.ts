@@ -108,7 +108,7 @@ async function acceptedOf(response: Response, queue: string, own: string | undef
     return { ...((await response.json()) as Accepted), replayed };
   }
   // It was submitted before and has ended: the answer is its result, or the problem that says why it has none.
-  const ended = state ?? (response.ok ? "succeeded" : ((await response.json()) as Pick<Accepted, "state">).state);
+  const ended = state ?? ((await response.json()) as Pick<Accepted, "state">).state;
   const id = own ?? headers.get("X-Request-Id") ?? "";
   return {
     id,

@@ -39,7 +39,24 @@ const nobody = await new PaihaoClient({ url, key: "wrong" }).queues().catch((err
 const verdicts = [];
 for await (const verdict of client.batch("greet", [{ name: "a" }, { name: "" }])) verdicts.push(!verdict.problem);
 const late = await client.run("gated", { gate }, { timeout: 100, id: "too-late" }).catch((error) => error);
+const none = [await client.run("nothing", 1), await client.result(await client.submit("nothing", 2)),
+  await client.run("page", { body: "", type: "text/plain", status: 205 })];
+const empty = await client.run("page", { body: "", type: "text/html" });
+const blob = await client.run("blob", "image/png");
+const raw = [await client.run("nothing", 3, { as: "response" }), await client.run("blob", "", { as: "response" })];
+const path = "/v1/requests/" + accepted.id;
+const known = [];
+for (const at of [path, path + "/status"]) {
+  const { headers } = await client.request(at);
+  known.push((await client.request(at, { headers: { "If-None-Match": headers.get("ETag") } })).status);
+}
+const portal = new PaihaoClient({ url: location.origin, attempts: 1 });
+const strange = [];
+for (const ask of [() => portal.run("greet", {}), () => portal.result("a"), () => portal.status("a"), () => portal.queues()])
+  strange.push(await ask().then(() => "a result", ({ kind, message }) => [kind, /no usable answer/.test(message)]));
 return {
+  none: none.map((value) => value === undefined), empty: [empty.status, await empty.text()],
+  blob: [blob.headers.get("content-type"), await blob.text()], raw: raw.map(({ status }) => status), known, strange,
   count, seen, heard, greeting, linked: linked.greeting, replayed: again.replayed, verdicts,
   bytes: [...bytes], page: [page instanceof Response, page.headers.get("x-made-by"), await page.text()],
   refused: [refused.code, refused.problem.errors[0].pointer], failed: [failed instanceof TaskFailed, failed.problem.reason],
@@ -70,6 +87,7 @@ describe("the client in a browser", () => {
       } else if (req.url === "/client.js") {
         res.writeHead(200, { "Content-Type": "text/javascript" }).end(outputFiles[0]?.contents);
       } else {
+        // Like the portal of a network, it answers every request with its page.
         const given = `const url = ${JSON.stringify(server.url)}, key = ${JSON.stringify(key)}, gate = "${closedGate().name}";`;
         const [imports = "", ...work] = SCRIPT.trim().split("\n");
         const run = `const work = async () => {${work.join("\n")}};
@@ -106,6 +124,12 @@ describe("the client in a browser", () => {
     this.timeout(60_000);
     const told = JSON.parse(await reported.promise);
     expect(told).to.deep.equal({
+      none: [true, true, true],
+      empty: [200, ""],
+      blob: ["image/png", "an image"],
+      raw: [204, 200],
+      known: [304, 304],
+      strange: Array.from({ length: 4 }, () => ["unreachable", true]),
       count: 2,
       seen: told.seen,
       heard: ["one", "two"],
