@@ -24,6 +24,10 @@ import { claimPartitions } from "./partition-count.ts";
 /** How long a start waits for a store that takes no writes, since a failover may be under way. */
 const PATIENCE_MS = 5000;
 const RETRY_MS = 250;
+/** How often a start that waits says so. */
+const TELL_MS = 60_000;
+const NO_ROOM =
+  "the store is full and lacks the functions of this release, which need 1 MB: raise its maxmemory for now (CONFIG SET maxmemory), or delete what other programs keep in it; results that expire make room too";
 /** How long readiness waits for the version of the data, ms. */
 const VERSION_MS = 1000;
 /**
@@ -79,7 +83,10 @@ export async function openEngine(
     await claimPartitions(scripts, keys);
     secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
 
-    await libraryOf(redis, { strictResultTtl }).install(redis, log);
+    const library = libraryOf(redis, { strictResultTtl });
+    // That of the release before stays: a store that is full could not load it again.
+    const [, , ...older] = await scripts.libraries(keys.tag(0), library.name);
+    await library.install(redis, older, log);
 
     const submissions =
       durability === "memory" ? undefined : scriptsOf(await open("submissions"), { durability, strictResultTtl });
@@ -130,19 +137,26 @@ export async function openEngine(
   }
 }
 
-/** Waits until the store takes writes, for a while. @throws StartError that says why it does not, or what its user may not do */
+/**
+ * Waits until the store takes writes, for a while; and until it has the library, for however long it is full: the tasks that fill it cannot
+ * run before. @throws StartError that says why it takes no writes, or what its user may not do
+ */
 async function whenUsable(parts: Parameters<typeof missingAccess>[0], log: Logger): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
-  for (let told = false; ; told = true) {
+  for (let tellAtMs = 0; ; ) {
     try {
       const missing = await missingAccess(parts);
       if (missing === undefined) return;
       throw new StartError(missing);
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      const reason = refusalOf(error) ?? reasonOf(error);
-      if (performance.now() + RETRY_MS > deadline) throw new StartError(reason, { cause: error });
-      if (!told) log.warn({ reason }, "the store cannot be used yet; waiting for it");
+      // With the library, nothing that a start does needs room.
+      const isFull = error.code === "store-full";
+      const reason = isFull ? NO_ROOM : (refusalOf(error) ?? reasonOf(error));
+      const nowMs = performance.now();
+      if (!isFull && nowMs + RETRY_MS > deadline) throw new StartError(reason, { cause: error });
+      if (nowMs >= tellAtMs) log.warn({ reason }, "the store cannot be used yet; waiting for it");
+      if (nowMs >= tellAtMs) tellAtMs = nowMs + TELL_MS;
     }
     await delay(RETRY_MS);
   }

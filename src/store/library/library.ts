@@ -7,9 +7,8 @@ import { type LibraryOptions, libraryText } from "./text.ts";
 
 export type { LibraryOptions };
 
-/** The names of our libraries, as a pattern for FUNCTION LIST and in full. */
+/** The names of our libraries, as a pattern for FUNCTION LIST. */
 const PATTERN = "paihao_*";
-const OURS = /^paihao_[0-9a-f]{8}$/;
 
 /** Each is made on first use, and shared by all connections. */
 const made = new Map<string, Library>();
@@ -69,19 +68,20 @@ export class Library {
   }
 
   /**
-   * Loads it on every master that does not have it, and removes those of other releases: a process that still needs one loads it again. If
-   * that fails, the first call and the next start do it.
+   * Loads it on every master that does not have it, and removes others: a process that still needs one loads it again. If that fails, the
+   * first call and the next start do it.
+   * @param others those that earlier starts on this store have used
    */
-  async install(connection: Connection, log: Logger): Promise<void> {
-    const settled = await Promise.allSettled(mastersOf(connection).map((node) => this.#install(node)));
+  async install(connection: Connection, others: readonly string[], log: Logger): Promise<void> {
+    const settled = await Promise.allSettled(mastersOf(connection).map((node) => this.#install(node, others)));
     for (const one of settled)
       if (one.status === "rejected") log.debug({ reason: reasonOf(one.reason) }, "library: not installed on a master");
   }
 
-  async #install(node: Redis): Promise<void> {
+  async #install(node: Redis, others: readonly string[]): Promise<void> {
     const names = await listed(node);
     if (!names.includes(this.name)) await this.load(node);
-    for (const name of names) if (name !== this.name && OURS.test(name)) await remove(node, name);
+    for (const name of names) if (name !== this.name && others.includes(name)) await remove(node, name);
   }
 }
 

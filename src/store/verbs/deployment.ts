@@ -24,3 +24,11 @@ export const secret = verb(
     async (tag: string, proposal: string): Promise<string> =>
       text(await script.text(tag, [proposal])),
 );
+
+/** Notes the library that a start uses; returns the latest ones, newest first. `tag` is that of partition 0. */
+export const libraries = verb(
+  { args: ["name"] },
+  (script) =>
+    async (tag: string, name: string): Promise<string[]> =>
+      text(await script.text(tag, [name])).split(" "),
+);

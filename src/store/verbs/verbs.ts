@@ -7,7 +7,7 @@ export { cancel } from "./cancel.ts";
 export { complete } from "./complete.ts";
 export { count } from "./count.ts";
 export { deleteDead, retry } from "./dead.ts";
-export { claim, secret, version } from "./deployment.ts";
+export { claim, libraries, secret, version } from "./deployment.ts";
 export { details } from "./details.ts";
 export { fail } from "./fail.ts";
 export { cancelGroup, closeGroup, group, members, openGroup } from "./group.ts";

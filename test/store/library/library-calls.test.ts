@@ -25,12 +25,12 @@ describe("the installation of the library on a server", () => {
   const install = async (...given: Parameters<typeof serverWith>) => {
     const { node, calls } = serverWith(...given);
     const { log, messages } = recordingLog();
-    await OURS.install(node, log);
+    await OURS.install(node, [OLDER, "paihao_ffffffff"], log);
     return { calls, messages };
   };
 
-  it("loads it where it is missing, and removes those of other releases, and only those", async () => {
-    const { calls, messages } = await install([OLDER, "paihao_none", `x${OLDER}`, `${OLDER}x`]);
+  it("loads it where it is missing, and removes those that it is told to, and only those", async () => {
+    const { calls, messages } = await install([OLDER, "paihao_eeeeeeee", `x${OLDER}`, `${OLDER}x`]);
     expect(calls).to.deep.equal(["LIST", "LOAD", `DELETE ${OLDER}`]);
     expect(messages).to.deep.equal([]);
     expect((await install([OURS.name])).calls).to.deep.equal(["LIST"]);

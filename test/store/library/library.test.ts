@@ -4,6 +4,7 @@ import { readConfig } from "../../../src/config/config.ts";
 import { openEngine as openStore } from "../../../src/engine/opening/open.ts";
 import { createLog } from "../../../src/log.ts";
 import { libraryWith, listed } from "../../../src/store/library/library.ts";
+import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { eventually } from "../../shared/eventually.ts";
@@ -131,13 +132,36 @@ describe("the library in the store", function () {
     }
   });
 
-  it("is loaded by a start, which removes those of other releases and nothing of others", async () => {
-    await withOlder(OLDER);
-    await withOlder("paihao_notours");
-    await withOlder("other");
-    await start();
-    const rows = (await admin.function("LIST")) as unknown[][];
-    expect(rows.map((row) => row[1])).to.have.members([OURS.name, "paihao_notours", "other"]);
+  it("is loaded by a start, which keeps that of the release before, and removes older ones and nothing of others", async () => {
+    const KEY_PREFIX = "releases";
+    for (const name of [OLDER, "paihao_another"]) await withOlder(name);
+    const { keys, redis: connection } = await openEngine({ url: redis.url, prefix: KEY_PREFIX });
+    const releases = scriptsOf(connection);
+    await releases.libraries(keys.tag(0), OLDER);
+    await start({ KEY_PREFIX });
+    const names = async () => ((await admin.function("LIST")) as unknown[][]).map((row) => row[1]);
+    expect(await names()).to.have.members([OURS.name, OLDER, "paihao_another"]);
+    await start({ KEY_PREFIX, STRICT_RESULT_TTL: "true" });
+    expect(await names()).to.have.members([OURS.name, STRICT.name, "paihao_another"]);
+    await start({ KEY_PREFIX, STRICT_RESULT_TTL: "true" });
+    expect(await names()).to.have.members([OURS.name, STRICT.name, "paihao_another"]);
+    connection.disconnect();
+  });
+
+  it("is waited for by a start on a full server, which says what makes room", async () => {
+    await admin.config("SET", "maxmemory", "1");
+    await admin.config("RESETSTAT");
+    const told: string[] = [];
+    const log = createLog("warn", { destination: { write: (line) => told.push(line) } });
+    const opening = openStore(readConfig({ REDIS_URL: redis.url }), redis.url, [], log);
+    // For longer than a start waits for anything else.
+    const refused = async () =>
+      Number(/cmdstat_function\|load:.*rejected_calls=(\d+)/.exec(await admin.info("commandstats"))?.[1] ?? 0);
+    await Promise.race([opening, eventually(async () => (await refused()) > 25)]);
+    expect(told.filter((line) => /lacks the functions.*CONFIG SET maxmemory/.test(line))).to.have.lengthOf(1);
+    await admin.config("SET", "maxmemory", "0");
+    (await opening).close();
+    expect(await listed(admin)).to.deep.equal([OURS.name]);
   });
 
   it("fails no call while processes with another one start again and again", async () => {
