@@ -8,7 +8,7 @@ import { inTurns } from "./harness/turns.ts";
 import type { PaihaoCalls } from "./subjects/paihao.ts";
 
 const MASTERS = 3;
-/** The number that docs/scaling.md recommends, and the fewest that give each master one. */
+/** The number that docs/deploy.md recommends, and the fewest that give each master one. */
 const PARTITIONS = { six: 6, three: 3 } as const;
 const CONCURRENCY = 100;
 
