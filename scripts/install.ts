@@ -28,7 +28,7 @@ import { defineHandler, start } from "paihao";
 import { PaihaoClient } from "paihao/client";
 import { runHandler, testServer } from "paihao/testing";
 
-const greet = defineHandler<{ name: string }>({ queue: "greet", run: ({ name }) => \`Hello, \${name}!\` });
+const greet = defineHandler({ queue: "greet", run: ({ name }: { name: string }) => \`Hello, \${name}!\` });
 assert.equal((await runHandler(greet, { name: "Ada" })).result, "Hello, Ada!");
 
 for (const server of [

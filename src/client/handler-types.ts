@@ -11,9 +11,16 @@ type ByQueue<M> = {
   [K in keyof M as M[K] extends { readonly gateway: unknown }
     ? never
     : M[K] extends Typed
-      ? M[K]["queue"]
+      ? NameOf<K, M[K]["queue"]>
       : never]: M[K];
 };
+
+/** The name of a queue; where the compiler does not know it, why: all names would be accepted otherwise. */
+type NameOf<Export, Queue extends string> = string extends Queue
+  ? string extends Export
+    ? Queue
+    : "defineHandler<Input>(…) hides the name of its queue and its result; write defineHandler({ … run(input: Input) … })"
+  : Queue;
 
 type TypesOf<H> = H extends { readonly types?: { readonly input: infer I; readonly result: infer R } }
   ? { input: I; result: R }

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { defineHandler } from "paihao";
 import type { PaihaoClient, Status } from "paihao/client";
 import type { Task } from "../../src/wire/task.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
@@ -8,7 +9,11 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 const same = <A, B>(is: Same<A, B>) => is;
 
 /** Never called: it is the compiler that tests it, in `npm run check`. */
-async function compiles(client: PaihaoClient<typeof handlers>, untyped: PaihaoClient): Promise<void> {
+async function compiles(
+  client: PaihaoClient<typeof handlers>,
+  untyped: PaihaoClient,
+  { hidden, shown }: ReturnType<typeof unnamed>,
+): Promise<void> {
   // The input is what callers send, not what the schema makes of it.
   await client.submit("greet", { name: "Ada", times: "2" });
   // @ts-expect-error a queue that does not exist
@@ -52,6 +57,16 @@ async function compiles(client: PaihaoClient<typeof handlers>, untyped: PaihaoCl
     if (status.state === "done") return;
   }
 
+  // A handler whose queue the compiler does not know does not open the client to any queue.
+  await shown.submit("shown", { n: 1 });
+  same<Awaited<ReturnType<typeof shown.run<"shown">>>, number>(true);
+  // @ts-expect-error an input of another type
+  await shown.submit("shown", { n: "1" });
+  // @ts-expect-error "defineHandler<Input>(…) hides the name of its queue and its result; …"
+  await hidden.submit("hidden", { n: 1 });
+  // @ts-expect-error nor another queue
+  await hidden.submit("other", { n: 1 });
+
   // Without the types of handlers: any queue, any input.
   await untyped.submit("whatever", { any: "thing" });
   const unknown = await untyped.run("whatever", 1);
@@ -60,11 +75,21 @@ async function compiles(client: PaihaoClient<typeof handlers>, untyped: PaihaoCl
   unknown.length;
 }
 
+/** Clients of handlers with the input as an argument of the type, which leaves no room for inference, and of `run`. */
+function unnamed(connect: <H>() => PaihaoClient<H>) {
+  const hidden = defineHandler<{ n: number }>({ queue: "hidden", run: ({ n }) => n });
+  const shown = defineHandler({ queue: "shown", run: ({ n }: { n: number }) => n });
+  return {
+    hidden: connect<{ hidden: typeof hidden; shown: typeof shown }>(),
+    shown: connect<{ shown: typeof shown }>(),
+  };
+}
+
 /** Each status is the document of the server, with what its state says of it. */
 const documentOf = (status: Status): Task => status;
 
 describe("the types of the client", () => {
   it("compile", () => {
-    for (const checked of [compiles, documentOf]) expect(checked).to.be.a("function");
+    for (const checked of [compiles, unnamed, documentOf]) expect(checked).to.be.a("function");
   });
 });

@@ -18,11 +18,11 @@ const FORMATS: readonly string[] = ["jpeg", "png", "webp", "gif", "tiff", "heif"
  * Makes a small WebP of an image, `?width=` pixels wide (default 320), rotated by its EXIF orientation, never larger than the
  * image itself; of an animation, the first frame.
  */
-export const thumbnails = defineHandler<Uint8Array>({
+export const thumbnails = defineHandler({
   queue: "thumbnails",
   consumes: ["image/*"],
   timeout: "1m",
-  async run(picture, task) {
+  async run(picture: Uint8Array, task) {
     const width = widthOf(task.query.width);
     await checkPicture(picture);
     task.signal.throwIfAborted();
