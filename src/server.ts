@@ -33,6 +33,8 @@ export interface Running {
   readonly stuck?: Promise<void> | undefined;
   /** Reads the file of API keys again; of several processes, replaces them one at a time. */
   reload(): void;
+  /** What a stop waits for; absent where other processes do the work. */
+  busy?(): Promise<{ readonly tasks: number; readonly connections: number }>;
   /**
    * Accepts no new connections, answers waiting callers while the worker continues, lets running tasks end, then closes
    * everything. Idempotent.
@@ -153,6 +155,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       store: store.description,
       stuck: worker?.stuck,
       reload,
+      busy: async () => ({ tasks: worker?.running ?? 0, connections: (await server?.connections()) ?? 0 }),
       figures: () => engine.queues.figures([...all.keys()]),
       stop: unwind,
     };

@@ -1,4 +1,4 @@
-import { misspeltVariables, readConfig } from "../config/config.ts";
+import { type Config, misspeltVariables, readConfig } from "../config/config.ts";
 import { secretsOf } from "../config/secrets.ts";
 import { createLog } from "../log.ts";
 import { type Running, start } from "../server.ts";
@@ -6,6 +6,7 @@ import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
 import { note } from "./terminal/print.ts";
+import { count, durationText } from "./terminal/words.ts";
 
 /**
  * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
@@ -19,10 +20,11 @@ export async function startServer(overrides: Readonly<Record<string, string | un
     log.warn({ variable: name, meant }, "nothing reads this variable; is its name misspelt?");
   const several = config.webConcurrency > 1 && config.role !== "worker";
   const running = several ? await startFleet(config, overrides, log) : await start(config, log);
-  for (const line of greeting(running, config.role)) note(line);
-  const onSignal = () => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const)
-      process.removeListener(signal, onSignal).once(signal, () => process.exit(130));
+  for (const line of greeting(running, config)) note(line);
+  const onSignal = (signal: NodeJS.Signals) => {
+    for (const again of ["SIGINT", "SIGTERM"] as const)
+      process.removeListener(again, onSignal).once(again, () => process.exit(130));
+    tellStop(running, signal, config);
     endAfter(running, log);
   };
   endWhenStuck(running, log);
@@ -31,18 +33,37 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   process.on("SIGHUP", several || config.apiKeysFile !== undefined ? () => running.reload() : onSignal);
 }
 
+/** If the server has not stopped by then, it says what it waits for, ms. */
+const TELL_MS = 500;
+
+/** Says that the server stops, what it waits for, and that it has stopped. */
+function tellStop(running: Running, signal: string, { role, drainTimeoutMs }: Config): void {
+  const began = performance.now();
+  const span = (ms: number) => durationText(ms / 1000);
+  note(`paihao ${role} is stopping: ${signal}; another one ends it at once`);
+  setTimeout(async () => {
+    const busy = await running.busy?.();
+    const what = busy
+      ? `${count(busy.tasks, "running task")} and ${count(busy.connections, "connection")}`
+      : "its processes";
+    note(`paihao ${role} waits for ${what}, for ${span(drainTimeoutMs)} at most`);
+  }, TELL_MS);
+  process.once("exit", () => note(`paihao ${role} has stopped after ${span(performance.now() - began)}`));
+}
+
 /** What is printed when the server is ready: which store, the URLs, and a command to try. */
-function greeting(running: Running, role: string): string[] {
+function greeting(running: Running, { role, apiKeys, apiKeysFile }: Config): string[] {
   const queues = `queues: ${running.queues.join(", ")}`;
   if (running.url === undefined || role === "worker") return [`paihao ${role} is ready · ${queues} · ${running.store}`];
+  const key = apiKeys.length > 0 || apiKeysFile !== undefined ? ` -H "Authorization: Bearer $PAIHAO_KEY"` : "";
   const sample = running.queues.includes("default")
     ? [
-        "try: curl -i -X POST",
+        `try: curl -i -X POST${key}`,
         `${running.url}/v1/requests`,
         "-H 'Prefer: respond-async' -H 'Content-Type: application/json'",
         `-d '{"seconds":3}'`,
       ].join(" ")
-    : `try: curl ${running.url}/v1/queues`;
+    : `try: curl${key} ${running.url}/v1/queues`;
   const dashboard = `dashboard: ${running.url}/dashboard`;
   return [running.store, queues, `paihao ${role} is ready on ${running.url}`, dashboard, sample];
 }

@@ -5,12 +5,7 @@ import type { ServerFacts } from "./tracing.ts";
 export function storeFacts(storeUrl: string): ServerFacts {
   const address = parseRedisUrl(storeUrl);
   if (address.kind === "socket") return { "server.address": address.path };
-  const endpoints =
+  const [first] =
     address.kind === "single" ? [address] : address.kind === "cluster" ? address.nodes : address.sentinels;
-  return Object.fromEntries(
-    endpoints.slice(0, 1).flatMap(({ host, port }) => [
-      ["server.address", host],
-      ["server.port", port],
-    ]),
-  );
+  return { "server.address": first?.host ?? "", ...(first && { "server.port": first.port }) };
 }

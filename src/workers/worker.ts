@@ -108,6 +108,11 @@ export class Worker implements Role {
     await Promise.all(this.#pools.map((pool) => pool.start()));
   }
 
+  /** How many tasks it runs. */
+  get running(): number {
+    return this.#renewer.size;
+  }
+
   /** Drains: takes no more work, lets running tasks end within the drain timeout, and hands the rest back to their places. */
   stop(withinMs = this.#options.drainTimeoutMs): Promise<void> {
     this.#stopped ??= this.#drain(withinMs);

@@ -1,16 +1,38 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { VARIABLES } from "../../src/config/variables.ts";
+import { builtCommand } from "../helpers/build.ts";
 import { runLine } from "../helpers/cli.ts";
+import { eventually } from "../shared/eventually.ts";
 import { ROOT } from "../shared/root.ts";
 
 const FILES = [
   ...[".env", ".gitignore", "README.md", "compose.yaml", "handlers/greet.ts", "package.json", "test/greet.test.ts"],
   "tsconfig.json",
 ];
+
+/** The working folder of a process of this user; undefined if there is none. */
+function folderOf(pid: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The whole way, with npm, is in scripts/install.ts. */
 describe("paihao init", () => {
@@ -61,6 +83,25 @@ describe("paihao init", () => {
     const again = await init(`again --from ./${packed}`);
     expect(again.code, again.printed).to.equal(0);
     expect(readFileSync(path.join(dir, "again", packed)).equals(readFileSync(path.join(dir, packed)))).to.equal(true);
+  });
+
+  it("makes a project whose server ends when npm is ended", async () => {
+    expect((await init(". --from ^0.1.0")).code).to.equal(0);
+    const [bin = ""] = builtCommand();
+    mkdirSync(path.join(dir, "node_modules/.bin"), { recursive: true });
+    symlinkSync(bin, path.join(dir, "node_modules/.bin/paihao"));
+    const env = { PATH: process.env.PATH, HOME: dir, HANDLERS: "", STORE: "embedded", PORT: "0", LOG_LEVEL: "info" };
+    const npm = spawn("npm", ["start"], { cwd: dir, env, stdio: ["ignore", "pipe", "pipe"] });
+    let printed = "";
+    for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding("utf8").on("data", (text) => (printed += text));
+    await eventually(() => /is ready on/.test(printed));
+    const running = () => readdirSync("/proc").filter((pid) => folderOf(pid) === dir);
+    const all = running();
+    expect(all, "npm, the server and its store").to.have.lengthOf(3);
+    npm.kill("SIGTERM");
+    await once(npm, "close");
+    await eventually(() => !running().some((pid) => all.includes(pid)));
+    expect(printed).to.contain("has stopped");
   });
 
   it("keeps a README.md and .git, and refuses a folder that has anything else", async () => {

@@ -1,4 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { expect } from "chai";
+import { testKeys } from "../helpers/http/api-keys.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { eventually } from "../shared/eventually.ts";
@@ -17,5 +19,34 @@ describe("paihao start", function () {
     const { logged } = await start({ RESULT_TLL: "1h" });
     const warning = await eventually(() => logged.find((line) => line.includes("nothing reads")) ?? false);
     expect(JSON.parse(warning || "")).to.include({ variable: "RESULT_TLL", meant: "RESULT_TTL" });
+  });
+
+  it("prints a command to try that works, also with keys", async () => {
+    const keys = testKeys({ owner: ["submit"] });
+    const { said } = await start(keys.env);
+    const command = (await eventually(() => said.find((line) => line.startsWith("try: ")) ?? false)) || "";
+    const [, key] = keys.as("owner").Authorization?.split(" ") ?? [];
+    const answered = spawnSync("sh", ["-c", command.replace("try: ", "")], {
+      encoding: "utf8",
+      env: { ...process.env, PAIHAO_KEY: key },
+    });
+    expect(answered.stdout).to.match(/^HTTP\/1.1 202 /);
+  });
+
+  it("says that it stops, what it waits for, and that it has stopped", async () => {
+    const { child, ended, said, url } = await start();
+    const headers = { "Content-Type": "application/json", Prefer: "respond-async" };
+    const answer = await fetch(`${url}/v1/requests`, { method: "POST", headers, body: '{"seconds":3}' });
+    const { id } = (await answer.json()) as { id: string };
+    await eventually(async () => {
+      const status = (await (await fetch(`${url}/v1/requests/${id}/status`)).json()) as { state: string };
+      return status.state === "running";
+    });
+    child.kill("SIGTERM");
+    expect(await ended).to.equal(0);
+    const stopping = said.filter((line) => /stop|waits/.test(line)).join("\n");
+    expect(stopping).to.match(
+      /^paihao all is stopping: SIGTERM; .*\npaihao all waits for 1 running task and \d connections?, for 20 s at most\npaihao all has stopped after [\d.]+ s$/,
+    );
   });
 });

@@ -27,13 +27,16 @@ export function projectFiles(options: ProjectOptions): Readonly<Record<string, s
   };
 }
 
+/** npm passes its end on to the shell only, so the server takes the place of that; on Windows there is no `exec`. */
+const START = process.platform === "win32" ? "paihao start" : "exec paihao start";
+
 function manifest({ name, paihao, zod, stripsTypes }: ProjectOptions): string {
   const project = {
     name,
     private: true,
     type: "module",
     engines: { node: stripsTypes ? ">=22.18" : ">=20.19" },
-    scripts: { start: "paihao start", test: stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts" },
+    scripts: { start: START, test: stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts" },
     dependencies: { paihao, ...(stripsTypes ? {} : { tsx: "^4.19.0" }), zod },
   };
   return `${JSON.stringify(project, null, 2)}\n`;

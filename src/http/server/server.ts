@@ -111,6 +111,11 @@ export class HttpServer implements Role {
     return (this.#server.address() as AddressInfo | null)?.port ?? this.#port;
   }
 
+  /** How many connections are open. */
+  connections(): Promise<number> {
+    return new Promise((resolve) => this.#server.getConnections((_, connections) => resolve(connections ?? 0)));
+  }
+
   /** @throws StartError if the address is in use or does not belong to this machine */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
