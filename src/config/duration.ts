@@ -18,7 +18,7 @@ export function durationWithin(minMs: number, maxMs: number): string {
 }
 
 /** A duration in its largest whole unit: `"24d"`. */
-function formatDuration(ms: number): string {
+export function formatDuration(ms: number): string {
   const unit = Object.keys(UNITS).findLast((name) => ms % (UNITS[name] ?? 1) === 0 && ms >= (UNITS[name] ?? 1)) ?? "s";
   return `${ms / (UNITS[unit] ?? 1)}${unit}`;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { QUEUE_ACTIONS } from "../task.ts";
 import { listOf } from "./page.ts";
-import { eta } from "./task.ts";
+import { eta, rateLimit } from "./task.ts";
 import { count, type Document, flag, seconds, text, time } from "./values.ts";
 
 export const queue = z.object({
@@ -51,6 +51,14 @@ export const queue = z.object({
     .nullable()
     .describe(
       "How many slots would start a new task within the handler's `targetWait`, for autoscaling: at least 1 with work and no worker, 0 after a minute without work. Null while the queue is paused or its circuit breaker is open, and with work and a worker, but no `targetWait` or no history.",
+    ),
+  settings: z
+    .object({
+      concurrency: z.object({ declared: count.nullable(), now: count.nullable() }),
+      rate: z.object({ declared: rateLimit.nullable(), now: rateLimit.nullable() }),
+    })
+    .describe(
+      "What holds the queue: tasks at a time in one worker, null if its handler is not here, and how many may start in what time, over all workers, null for any number; as the handler declares it, and what holds now.",
     ),
   consumes: z.array(text),
   input: z.record(z.string(), z.unknown()).nullable().describe("JSON Schema of the input; null if unknown."),

@@ -11,6 +11,9 @@ export const link = z.object({ rel: text, href: z.string().meta({ format: "uri-r
 /** A link to a resource of a task; relative to the server, and signed if it signs links. */
 export type Link = Document<typeof link>;
 
+/** A rate as a handler declares it. */
+export const rateLimit = z.object({ max: count, per: text.describe('Such as "1s", "30s" or "1m".') });
+
 export const eta = z
   .object({
     seconds,
@@ -21,6 +24,9 @@ export const eta = z
       .describe(
         "`running`: its turn has come; `idle`: a slot is free; `schedule`: its due time; `history`: service times of the queue; `progress`: what running tasks report, as none has ended yet; `rate`: the rate of the queue, which holds the line for longer than its slots; `starting`: no worker is there, but one may come, and this is how long it takes to start, with the tasks before this one.",
       ),
+    rate: rateLimit
+      .exactOptional()
+      .describe("With the basis `rate`: how many tasks of the queue may start, over all workers, and in what time."),
     samples: count.describe(
       "Number of service times that the estimate is based on; with `starting`, of starts: 0 if only the handler says how long one takes.",
     ),

@@ -32,6 +32,7 @@ const QUEUE = {
   },
   ...{ oldestWaitingSeconds: EVIL, serviceTime: { mean: EVIL, samples: 1 }, rate: { accepted: EVIL, finished: EVIL } },
   ...{ eta, order: EVIL, slotsWanted: EVIL, resting: { since: EVIL, reason: EVIL, nextProbe: EVIL } },
+  settings: { rate: { now: { max: EVIL, per: EVIL } } },
   ...{ consumes: [EVIL], input: { [EVIL]: EVIL } },
 };
 const PROBLEM = {

@@ -20,6 +20,7 @@ const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
     limit: null,
     resting: null,
     slotsWanted: null,
+    settings: { concurrency: { declared: 8, now: 8 }, rate: { declared: null, now: null } },
     consumes: [],
     input: null,
     actions: [],

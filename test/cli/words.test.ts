@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { LiveLine } from "../../src/cli/terminal/live-line.ts";
 import { plain, plainLines } from "../../src/cli/terminal/print.ts";
 import { tableLines } from "../../src/cli/terminal/table.ts";
-import { durationText, startText, statusText } from "../../src/cli/terminal/words.ts";
+import { allowedText, durationText, startText, statusText } from "../../src/cli/terminal/words.ts";
 import type { Status } from "../../src/client/status.ts";
 import { TerminalScreen } from "../helpers/terminal-screen.ts";
 
@@ -23,6 +23,9 @@ describe("the words of the commands", () => {
     expect(startText(eta(12, 11, 13))).to.equal("starts in about 12 s");
     expect(startText(eta(12, 8, 20), 10)).to.equal("starts in about 2 s (0 s to 10 s)");
     expect(startText(eta(12, 8, 20), 13)).to.equal("starts any moment");
+    const held = { ...eta(695, 690, 700), basis: "rate", rate: { max: 5, per: "1s" } } as const;
+    expect(startText(held)).to.equal("starts in about 12 min, 5 a second allowed");
+    expect(allowedText({ max: 100, per: "30s" })).to.equal("100 in 30s");
     const starting = { ...eta(70, 42, 116), basis: "starting" } as const;
     expect(startText(starting)).to.equal("a worker is starting, about 70 s (42 s to 2 min)");
     expect(startText({ ...starting, low: 69, high: 71 }, 10)).to.equal("a worker is starting, about 60 s");

@@ -1,7 +1,7 @@
 import type { Queue } from "../../wire/queue.ts";
 import { plain } from "./print.ts";
 import type { Column } from "./table.ts";
-import { count, durationText } from "./words.ts";
+import { allowedText, count, durationText } from "./words.ts";
 
 /** The figures of queues in a table. */
 export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
@@ -37,6 +37,7 @@ export function queueLines(queue: Queue): string[] {
     ["last minute", `${round(rate.accepted)} accepted and ${round(rate.finished)} done per second`],
     ["a task takes", serviceTime.mean === null ? null : `${durationText(serviceTime.mean)} on average`],
     ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
+    ["allowed", queue.settings.rate.now && `${allowedText(queue.settings.rate.now)}, over all workers`],
     ["order", queue.order],
     ["of one caller", limitText(queue)],
     ["slots wanted", queue.slotsWanted],

@@ -40,7 +40,17 @@ export function startText(eta: Eta | null, agoS = 0): string {
     const about = left < 100 ? `${Math.ceil(left)} s` : durationText(left);
     return `a worker is starting, about ${about}${range}`;
   }
-  return `starts in about ${durationText(left)}${range}`;
+  const why = eta.rate ? `, ${allowedText(eta.rate)} allowed` : "";
+  return `starts in about ${durationText(left)}${range}${why}`;
+}
+
+const SPANS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ "1s": "a second", "1m": "a minute", "1h": "an hour", "1d": "a day" }),
+);
+
+/** A rate for a person: `5 a second`, `100 in 30s`. */
+export function allowedText({ max, per }: NonNullable<Eta["rate"]>): string {
+  return `${max} ${SPANS.get(per) ?? `in ${per}`}`;
 }
 
 /** The state of a task in a few words, without the progress of a running one. */

@@ -1,3 +1,4 @@
+import { formatDuration } from "../../config/duration.ts";
 import type { KeyTurn, LineRate, Pace, QueueSnapshot, WorkerStart } from "../../store/verbs/scripts.ts";
 import type { State } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
@@ -38,8 +39,16 @@ export function estimate(
   const { starting } = snapshot;
   if (starting) return afterStart(snapshot, task, starting);
   const wait = waitOf(snapshot, task);
-  return wait && { ...etaOf(wait), basis: wait.basis, samples: wait.samples };
+  if (!wait) return null;
+  const rate = wait.basis === "rate" && snapshot.rate ? { rate: rateLimitOf(snapshot.rate) } : {};
+  return { ...etaOf(wait), basis: wait.basis, ...rate, samples: wait.samples };
 }
+
+/** A rate as handlers declare it and callers see it. */
+export const rateLimitOf = ({ max, perMs }: LineRate): NonNullable<Eta["rate"]> => ({
+  max,
+  per: formatDuration(perMs),
+});
 
 /**
  * The task joins the line when it is due. What has joined by then is unknown: only what is in line now is certain to come before it. One that is

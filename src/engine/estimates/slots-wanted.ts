@@ -4,7 +4,7 @@ import type { QueueRow } from "../../store/verbs/scripts.ts";
 type QueueFacts = Pick<QueueRow, "acceptedLastMinute" | "finishedLastMinute"> & {
   readonly snapshot: Pick<
     QueueRow["snapshot"],
-    "waiting" | "startable" | "running" | "paused" | "breakerOpen" | "workers" | "meanMs" | "samples" | "batch"
+    "waiting" | "startable" | "running" | "paused" | "breakerOpen" | "workers" | "meanMs" | "samples" | "batch" | "rate"
   >;
 };
 
@@ -19,14 +19,26 @@ const HEADROOM = 1.1;
  * How many slots would start a newcomer within `targetWaitMs`, and keep up with what arrives; at least 1, but 0 after a minute without
  * work. With c busy slots one becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this
  * is solved for c. Slots that take several tasks count as full. The present number of slots does not matter, so that the answer stays the
- * same while an autoscaler starts workers. Null if unknown: the queue is paused, its circuit breaker is open, or it has work and a worker,
+ * same while an autoscaler starts workers. While nothing waits, it is at least as many slots as arrivals keep busy now: a minute with few of
+ * them at its beginning would tell of fewer. A rate cannot keep more slots busy than it starts tasks while one runs. Null if unknown: the queue is paused, its circuit breaker is open, or it has work and a worker,
  * but no target or no history.
  */
 export function slotsWanted(
   { snapshot, acceptedLastMinute, finishedLastMinute }: QueueFacts,
   targetWaitMs: number | undefined,
 ): number | null {
-  const { waiting, startable = waiting, running, paused, breakerOpen, workers, meanMs, samples, batch } = snapshot;
+  const {
+    waiting,
+    startable = waiting,
+    running,
+    paused,
+    breakerOpen,
+    workers,
+    meanMs,
+    samples,
+    batch,
+    rate,
+  } = snapshot;
   if (paused || breakerOpen) return null;
   // Tasks that wait for their keys need no slots.
   const work = startable + running;
@@ -40,5 +52,8 @@ export function slotsWanted(
   const forWork = work === 0 ? 1 : ((work / perSlot + 1) * meanMs) / (meanMs + targetWaitMs);
   const unheld = work === 0 ? 1 : work / (waiting + running);
   const forArrivals = (acceptedLastMinute / MINUTE_MS / perSlot) * meanMs * unheld * HEADROOM;
-  return Math.max(1, Math.ceil(Math.max(forWork, forArrivals) - NEGLIGIBLE));
+  const busyNow = startable === 0 ? Math.min(running, acceptedLastMinute) / perSlot : 0;
+  const most = rate ? rate.max * (Math.floor(meanMs / rate.perMs) + 1) : Number.POSITIVE_INFINITY;
+  const wanted = Math.max(Math.min(forWork, most), Math.min(forArrivals, most), busyNow);
+  return Math.max(1, Math.ceil(wanted - NEGLIGIBLE));
 }

@@ -23,7 +23,7 @@ describe("the estimate of a line with a rate", () => {
   it("counts one start a second, before anything has ended and after", async () => {
     await open(1, 1000);
     await fill(60);
-    expect((await t.look("t57")).eta).to.deep.include({ basis: "rate" });
+    expect((await t.look("t57")).eta).to.deep.include({ basis: "rate", rate: { max: 1, per: "1s" } });
     expect((await t.look("t57")).eta?.seconds).to.be.closeTo(57, 5.7);
     await run(1);
     // One start has been, and 59 wait: the last of them starts 59 s after it.

@@ -140,6 +140,20 @@ describe("the slots that start a newcomer within the target wait", () => {
     expect(slotsWanted({ ...snapshot, meanMs: null, samples: 0 }, 10_000, 300)).to.equal(1);
   });
 
+  it("are never fewer than arrivals keep busy, although there were few at the beginning of the minute", () => {
+    // 40 a second of 2 s, for 46 s so far.
+    const busy = { ...snapshot, running: 80, meanMs: 2000 };
+    expect(slotsWanted(busy, 10_000, 40 * 46, 40 * 44)).to.be.at.least(80);
+    expect(slotsWanted({ ...busy, batch: { max: 8, waitMs: 0 } }, 10_000, 40 * 46, 40 * 44)).to.be.within(10, 14);
+  });
+
+  it("are no more than a rate can keep busy", () => {
+    const held = { ...snapshot, waiting: 3475, running: 5, meanMs: 900, rate: { max: 5, perMs: 1000, starts: [] } };
+    expect(slotsWanted(held, 10_000)).to.equal(5);
+    expect(slotsWanted({ ...held, meanMs: 2500 }, 10_000)).to.equal(15);
+    expect(slotsWanted({ ...held, waiting: 2, running: 0 }, 10_000), "a short line").to.equal(1);
+  });
+
   it("are not wanted for arrivals that wait for their key", () => {
     expect(slotsWanted({ ...snapshot, waiting: 99, startable: 0, running: 1 }, 10_000, 300)).to.equal(1);
   });

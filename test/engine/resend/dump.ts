@@ -47,6 +47,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       if (name === "rest" || name === "probe") return [name, value.replaceAll(/\d{13}/g, "some")];
       if (name === "V") return [name, value.replaceAll(/([frl])\d{14,}=/g, "$1 some=")];
       if (kind === "g" && (name === GROUP.closed || name === GROUP.canceled)) return [name, "some"];
+      if (kind === "t" && name === "p") return [name, value.replace(/ \d+ /, " some ")];
       if (kind === "t" && name === "o") return [name, "some"];
       if (kind === "t" && (name === "K" || name === "+")) return [name, value.replace(/^\d+/, "some")];
       if (kind === "t" && name === "P") return [name, value.replaceAll(/\d{13}/g, "some")];

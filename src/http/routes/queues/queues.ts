@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { estimate } from "../../../engine/estimates/estimate.ts";
+import { estimate, rateLimitOf } from "../../../engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../engine/estimates/slots-wanted.ts";
 import type { Handler } from "../../../handler/define.ts";
 import { inputJsonSchema } from "../../../handler/input.ts";
@@ -51,6 +51,15 @@ function actionsOf(access: Access, handler: Handler | undefined, paused: boolean
   return QUEUE_ACTIONS.filter((action) => can[action]);
 }
 
+/** Nothing can be changed while it runs: what holds is what is declared. */
+function settingsOf(concurrency: number | null, { rate }: QueueRow["snapshot"]): Queue["settings"] {
+  const limit = rate ? rateLimitOf(rate) : null;
+  return {
+    concurrency: { declared: concurrency, now: concurrency },
+    rate: { declared: limit, now: limit },
+  };
+}
+
 const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
 
 function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
@@ -89,6 +98,7 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
       nextProbe: timestamp(row.breaker.nextProbeMs),
     },
     slotsWanted: slotsWanted(row, handler?.targetWaitMs),
+    settings: settingsOf(api.engine.queues.own.get(queue)?.concurrency ?? null, snapshot),
     consumes: handler?.consumes ?? [],
     input: handler ? inputJsonSchema(handler) : null,
     actions: actionsOf(accessOf(ctx), api.handlers.get(queue), snapshot.paused),

@@ -17,7 +17,19 @@ const MEMBERS = [
     "slots",
     "oldestWaitingSeconds",
   ],
-  ...["serviceTime", "rate", "eta", "order", "limit", "resting", "slotsWanted", "consumes", "input", "actions"],
+  ...[
+    "serviceTime",
+    "rate",
+    "eta",
+    "order",
+    "limit",
+    "resting",
+    "slotsWanted",
+    "settings",
+    "consumes",
+    "input",
+    "actions",
+  ],
 ];
 
 describe("queues over HTTP", () => {

@@ -2,6 +2,8 @@
  * The words on the page of a task. The server writes them into the page, and the script of the page keeps them up to date.
  */
 
+import { allowedOf } from "../allowed.js";
+
 /** @typedef {import("../../../../wire/task.ts").Task} Task */
 
 /** How long an estimate counts as current after its time has come, seconds. */
@@ -64,7 +66,8 @@ export const isLong = (number) => number.length > 3;
 export function aheadOf(task) {
   if (task.state !== "waiting" || task.index === null) return "";
   if (task.index === 0) return "Next in line";
-  return `${task.index.toLocaleString("en")} before this one`;
+  const before = `${task.index.toLocaleString("en")} before this one`;
+  return task.eta?.rate ? `${allowedOf(task.eta.rate)} allowed, ${before}` : before;
 }
 
 /** @param {Task} task */

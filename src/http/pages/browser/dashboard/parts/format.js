@@ -61,7 +61,7 @@ export function size(bytes) {
 /** @typedef {import("../server/wire.js").Eta} Eta */
 
 /**
- * When something is estimated to begin: "at once", "3.1 s", with the range if it is wide.
+ * When something is estimated to begin: "at once" if nothing is before it, "3.1 s", with the range if it is wide.
  * @param {Eta | null | undefined} eta
  */
 export function eta(eta) {
@@ -74,7 +74,8 @@ export function eta(eta) {
  */
 export function etaStart(eta) {
   if (!eta) return NONE;
-  return eta.seconds < 0.5 ? "at\u00a0once" : duration(eta.seconds);
+  // A free slot takes it; a line that moves fast is still a line.
+  return eta.seconds === 0 ? "at\u00a0once" : duration(eta.seconds);
 }
 
 /**

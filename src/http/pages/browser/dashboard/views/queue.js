@@ -1,5 +1,6 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
+import { allowedOf } from "../../allowed.js";
 import { html, useMemo, useRef, useState } from "../../preact.js";
 import { addressOf, paths } from "../address.js";
 import { useDesk } from "../desk.js";
@@ -94,7 +95,7 @@ function Shown({ known: { queue, past, page } }) {
 
 /** @param {Queue} queue */
 function figures(queue) {
-  const { eta, rate: per, slotsWanted, limit } = queue;
+  const { eta, rate: per, slotsWanted, limit, settings } = queue;
   /** @param {string} name @param {string} value @param {string} [kind] @param {string} [unit] */
   const figure = (name, value, kind, unit) => html`
     <div key=${name}><dt>${name}</dt><dd class=${kind}>${value}${unit !== undefined && html`<small>${unit}</small>`}</dd></div>`;
@@ -105,6 +106,7 @@ function figures(queue) {
     queue.workers === 0 && eta === null
       ? figure("Expected wait", "no workers", "warn")
       : figure("Expected wait", etaStart(eta), undefined, etaRange(eta)),
+    settings.rate.now !== null && figure("Allowed", allowedOf(settings.rate.now)),
     figure("Oldest wait", duration(queue.oldestWaitingSeconds)),
     figure("In", rate(per.accepted), undefined, " / s"),
     figure("Out", rate(per.finished), undefined, " / s"),
