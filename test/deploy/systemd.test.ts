@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { readConfig } from "../../src/config/config.ts";
 import { parseDuration } from "../../src/config/duration.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
-import { deployTool } from "../shared/deploy-tools.ts";
+import { programOnPath } from "../shared/programs.ts";
 import { ROOT } from "../shared/root.ts";
 
 const FOLDER = path.join(ROOT, "deploy/systemd");
@@ -13,7 +13,7 @@ const UNITS = readdirSync(FOLDER).filter((name) => name.endsWith(".service"));
 /** Of 100: what systemd itself calls OK. */
 const MAX_EXPOSED = 20;
 
-const analyze = deployTool("systemd-analyze");
+const analyze = programOnPath("systemd-analyze");
 const withSystemd = analyze === undefined ? it.skip : it;
 const runAnalyze = (...args: string[]) => spawnSync(analyze ?? "", args, { cwd: FOLDER, encoding: "utf8" });
 
