@@ -85,11 +85,11 @@ describe("the Redis of compose.yaml, with the commands of docs/operations.md", f
     const [take, giveBack] = shown();
     const env = { REDIS_URL: server.url, KEY_PREFIX: "restored", PARTITIONS: "2" };
     const first = await startServer(env);
-    const done = await first.post("default", { html: "<title>Before</title>" });
+    const done = await first.post("default", { seconds: 0 });
     expect(done.status).to.equal(200);
     await first.send("/v1/queues/default/pause", { method: "POST" });
     const ids: string[] = [];
-    for (let n = 0; n < 20; n += 1) ids.push(await first.enqueue("default", { html: `<title>${n}</title>` }));
+    for (let n = 0; n < 20; n += 1) ids.push(await first.enqueue("default", { seconds: 0 }));
     await run(take);
     await first.stop();
     await admin().set("later", 1);
