@@ -10,8 +10,7 @@ import { type GuideEnv, readGuide, runGuide } from "./guide.ts";
 const GUIDES: Readonly<Record<string, GuideEnv>> = {
   "calling.md": () => ({}),
   "deploy.md": () => ({}),
-  "from-a-redis-list.md": () => ({}),
-  "from-bullmq.md": () => ({}),
+  "comparison.md": () => ({}),
   "groups.md": () => ({}),
   "handlers.md": () => ({}),
   "operations.md": () => ({}),
