@@ -36,6 +36,24 @@ describe("a fair line", () => {
     expect(await start(4)).to.include("b");
   });
 
+  it("gets fewer tasks in a call than a plain one, since each takes a script several times as long", async () => {
+    const sizes: number[] = [];
+    const { submit } = t.scripts;
+    Object.assign(t.scripts, {
+      submit: (tag: string, items: Parameters<typeof submit>[1]) => {
+        sizes.push(items.length);
+        return submit(tag, items);
+      },
+    });
+    await joinAll("A", 100);
+    expect(Math.max(...sizes)).to.be.at.most(20);
+    expect(await startAll(), "in the order in which they came").to.deep.equal(
+      Array.from({ length: 100 }, (_, n) => `A${n}`),
+    );
+    await Promise.all(Array.from({ length: 200 }, () => t.submit()));
+    expect(Math.max(...sizes)).to.equal(100);
+  });
+
   it("shares starts by weight, 1:3 within one task over any window in which both wait", async () => {
     await joinAll("A", 300);
     await joinAll("B", 900, 3);
