@@ -123,6 +123,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       const checkWebhook = (url: string) => checkTarget(url, guard);
       const api = {
         engine,
+        idSecret: secret,
         readiness: ready,
         exposition: parts.exposition ?? (() => metrics.exposition()),
         handlers,

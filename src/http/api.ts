@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
+import type { IdSecret } from "./headers/request-id.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
 /** What the routes need, including the settings of the server. */
@@ -11,6 +12,8 @@ export interface Api extends Config {
   /** The server's own handlers: their queues can be watched and managed, but not submitted to. */
   readonly ownHandlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
+  /** From which ids are derived that others cannot compute. */
+  readonly idSecret: IdSecret;
   /**
    * Fires when the server begins to stop: event streams end, so that their clients reconnect elsewhere; requests are still
    * answered.

@@ -97,6 +97,8 @@ export const GROUP_FIELDS = {
   canceling: ["g", "why, while there may be members that are still to be canceled: see the field cancel of a task"],
   finished: ["e", "when the last of its members ended, ms"],
   expires: ["x", "when the last of their results expires, ms, as far as they have ended"],
+  lines: ["l", "how many lines its batches had, as far as they have ended"],
+  followed: ["f", "how many members had ended when its results were first followed"],
   webhook: ["W", "URL that gets an event at its end"],
   webhookSent: ["w", "1 once that event has been queued"],
 } as const;

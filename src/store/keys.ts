@@ -71,11 +71,8 @@ export const KEYS = {
     "the pointers: ids whose tasks are in another partition, see verbs/pointer.lua: score = when each is checked, ms",
   ],
   group: ["gr:<group>", "hash", "a group of tasks, see GROUP_FIELDS; all of it is in the partition of its members"],
-  members: [
-    "gm:<group>",
-    "list",
-    "its members in the order in which they joined: the line of their batch, a space, id",
-  ],
+  members: ["gm:<group>", "zset", "its members: score = the line that brought each, counted through the whole group"],
+  memberEnds: ["ge:<group>", "zset", "those that have ended: score = which one it was, from 0"],
   memberStates: [
     "gs:<group>",
     "zset",

@@ -4,7 +4,17 @@ import { LINE_MEMBERS } from "./submit-options.ts";
 import { id } from "./task.ts";
 import { count, type Document, index, text } from "./values.ts";
 
-const acceptedLine = z.object({ line: count, id, href: text, index, replayed: z.literal(true).exactOptional() });
+const acceptedLine = z.object({
+  line: count,
+  id,
+  href: text,
+  index,
+  replayed: z.literal(true).exactOptional(),
+  group: id
+    .nullable()
+    .exactOptional()
+    .describe("In a batch of a group, the group of a task that is repeated, perhaps another one; null for none."),
+});
 /** The verdict on an accepted line of a batch. */
 export type AcceptedLine = Document<typeof acceptedLine>;
 

@@ -39,7 +39,7 @@ export type Group = Document<typeof group>;
 /** A line of the results of a group. */
 export const groupResult = z
   .object({
-    line: count.describe("The line of the batch that brought the task."),
+    line: count.describe("The line that brought the task, counted through all batches of the group."),
     id,
     state,
     status: z.int().describe("The status with which the task answers when it is collected."),

@@ -38,9 +38,9 @@ describe("a group that the client submits", () => {
     expect(batches).to.be.above(4);
   });
 
-  it("may be empty, and has the id that is wanted", async () => {
-    expect(await to.client.group("greet", [], { id: "none" })).to.deep.equal({ id: "none", refused: [] });
-    expect(await stateOf("none")).to.include({ state: "done", total: 0 });
+  it("is not made of nothing", async () => {
+    const error = await to.client.group("greet", [], { id: "none" }).catch((thrown: PaihaoError) => thrown);
+    expect(error).to.include({ status: 400, code: "invalid-input" });
   });
 
   it("is refused under the id of a closed one", async () => {

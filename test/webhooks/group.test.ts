@@ -31,7 +31,7 @@ describe("the webhook of a group", () => {
 
   it("is one for all its tasks", async () => {
     const group = await open("g", 3);
-    await group.close();
+    await group.endBatch({ lines: 0, closes: true });
     const [event] = await receiver.count(1);
     expect(event?.json.type).to.equal("group.done");
     expect(event?.json.data).to.include({ id: "g", state: "done", total: 3, succeeded: 3 });
@@ -42,7 +42,7 @@ describe("the webhook of a group", () => {
   });
 
   it("is that of a canceled one, too", async () => {
-    await open("c", 0);
+    await open("c", 1);
     await t.engine.groups.cancel("c");
     const [event] = await receiver.count(1);
     expect(event?.json).to.deep.include({ type: "group.canceled" });

@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { Keys } from "../../store/keys.ts";
 import {
   BATCH_LIMIT,
+  type BatchEnd,
   type GroupCancelVerdict,
   type GroupOpeningVerdict,
+  type Member,
   type MemberPage,
   type Scripts,
 } from "../../store/verbs/scripts.ts";
@@ -32,14 +34,21 @@ interface Opening {
   readonly webhook: string | null;
 }
 
-/** An open group. */
-export interface OpenGroup {
+/** A group to which a batch is added. */
+export interface BatchGroup {
   readonly id: string;
   readonly createdMs: number;
-  /** Makes an id for a member: one that belongs to the partition of the group, so that it needs no pointer. */
-  memberId(): string;
-  /** Lets it take no more members. @throws ProblemError store-unavailable */
-  close(): Promise<void>;
+  /** `new`: it is stored with its first member; `closed`: it takes no new members, but its batches may be repeated. */
+  readonly state: "new" | "open" | "closed";
+  /** The number of the first line of the batch. */
+  readonly firstLine: number;
+  /**
+   * Makes an id for a member: one that belongs to the partition of the group, so that it needs no pointer.
+   * @param make called with 0, 1, … until its id does; by default any id
+   */
+  memberId(make?: (n: number) => string): string;
+  /** Ends the batch, after which the group has had so many lines. @throws ProblemError store-unavailable */
+  endBatch(end: Pick<BatchEnd, "lines" | "closes">): Promise<void>;
 }
 
 /** A group read in its partition; null if it is not there. */
@@ -77,13 +86,13 @@ export class Groups {
   }
 
   /**
-   * Opens a group, or finds an open one to which a batch may be added.
+   * Opens a group, or finds one of the caller for the same queue.
    * @throws ProblemError store-unavailable, store-full
    */
   async open(
     { id, caller, webhook }: Opening,
     settings: QueueSettings,
-  ): Promise<OpenGroup | Exclude<GroupOpeningVerdict, "open">> {
+  ): Promise<BatchGroup | Exclude<GroupOpeningVerdict, BatchGroup["state"]>> {
     const { scripts, keys, homes } = this.#parts;
     const { queue, keyedConcurrency, maxWaiting } = settings;
     const isKeyed = keyedConcurrency !== undefined;
@@ -92,15 +101,19 @@ export class Groups {
     if (home !== keys.partitionOf(known)) {
       const pointer = { id: groupAddress(known), queue, caller: caller ?? "", home };
       const { verdict } = await this.#pointers.add(keys.partitionOf(known), pointer);
-      if (verdict === "taken") return "closed";
+      if (verdict === "taken") return "elsewhere";
       homes.note(groupAddress(known), home);
     }
     const limit = Math.ceil(maxWaiting / keys.partitions);
     const opening = { id: known, queue, caller: caller ?? "", webhook: webhook ?? "", limit, openMs: OPEN_MS };
-    const { verdict, createdMs } = await scripts.openGroup(keys.tag(home), { ...opening, ...retentionOf(settings) });
-    if (verdict !== "open") return verdict;
-    const close = () => scripts.closeGroup(keys.tag(home), known);
-    return { id: known, createdMs, memberId: () => this.#idIn(home), close };
+    const opened = await scripts.openGroup(keys.tag(home), { ...opening, ...retentionOf(settings) });
+    const { verdict: state, createdMs, firstLine } = opened;
+    if (state !== "new" && state !== "open" && state !== "closed") return state;
+    return {
+      ...{ id: known, createdMs, state, firstLine },
+      memberId: (make) => this.#idIn(home, make),
+      endBatch: (end) => scripts.endBatch(keys.tag(home), { id: known, ...end }),
+    };
   }
 
   /** The group, or null if it is unknown. @throws ProblemError store-unavailable */
@@ -131,20 +144,30 @@ export class Groups {
     return homes.at(groupAddress(id), some, (answer) => answer === "unknown");
   }
 
-  /** Some of its members, in the order in which they joined. @throws ProblemError store-unavailable */
-  members(id: string, from: number, count: number): Promise<MemberPage> {
+  /** Some of its members, in the order in which they joined or ended. @throws ProblemError store-unavailable */
+  members(id: string, page: MemberPage): Promise<Member[]> {
     const { scripts, keys, homes } = this.#parts;
-    const read = (partition: number) => scripts.members(keys.tag(partition), id, from, count);
-    return homes.at(groupAddress(id), read, ({ total }) => total === 0);
+    const read = (partition: number) => scripts.members(keys.tag(partition), id, page);
+    return homes.at(groupAddress(id), read, ({ length }) => length === 0);
   }
 
-  #idIn(partition: number): string {
+  /**
+   * Somebody follows its results: how many of its members had ended when that was first done, and are so sent first, in the order in which
+   * they joined; null for an unknown group.
+   * @throws ProblemError store-unavailable
+   */
+  follow(id: string): Promise<number | null> {
+    const { scripts, keys, homes } = this.#parts;
+    return homes.at(groupAddress(id), (partition) => scripts.followGroup(keys.tag(partition), id), isNull);
+  }
+
+  #idIn(partition: number, make: (n: number) => string = () => randomUUID()): string {
     const { keys } = this.#parts;
-    for (;;) {
-      const id = randomUUID();
+    for (let n = 0; ; n += 1) {
+      const id = make(n);
       if (keys.partitionOf(id) === partition) return id;
     }
   }
 }
 
-const isNull = (found: Found): boolean => found === null;
+const isNull = (found: unknown): boolean => found === null;

@@ -33,6 +33,8 @@ export interface SubmissionVerdict {
   readonly dueInMs: number | null;
   /** Of a new task in a keyed line. */
   readonly turn?: KeyTurn | null;
+  /** Of the verdict `replay` for a submission to a group: that of the task, null for none. */
+  readonly group?: string | null | undefined;
   /** Of the verdict `too-many`. */
   readonly reached?: LimitReached | undefined;
   /** Whether the configured durability was confirmed; if not, the task is stored anyway and may run. */

@@ -32,6 +32,10 @@ interface CheckedLine {
 interface LineContext {
   readonly api: Pick<Api, "engine" | "log">;
   readonly settings: QueueSettings;
+  /** The batch has a group: what repeats a task names the group of that. */
+  readonly group: object | undefined;
+  /** Counts a verdict, and places it. */
+  tell(place: (text: string) => void, line: number, verdict: LineVerdict): void;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
 }
@@ -94,7 +98,7 @@ export class GatheredLines {
   }
 
   #tell({ line, place }: CheckedLine, verdict: LineVerdict): void {
-    place(verdictLine(line, verdict));
+    this.#context.tell(place, line, verdict);
   }
 
   #accepted(one: CheckedLine, submitted: SubmissionVerdict): LineVerdict {
@@ -102,9 +106,10 @@ export class GatheredLines {
     const refusal = refusalOf(submission, submitted, { byKey: false, signature: this.#context.signature });
     if (refusal) return this.#notStored(one, refusal);
     const { id, caller } = submission;
-    const { verdict, index, createdMs } = submitted;
+    const { verdict, index, createdMs, group = null } = submitted;
     const href = paths.result(id, this.#context.signature({ id, caller, createdMs }));
-    return verdict === "replay" ? { id, href, index, replayed: true } : { id, href, index };
+    if (verdict !== "replay") return { id, href, index };
+    return { id, href, index, replayed: true, ...(this.#context.group && { group }) };
   }
 
   #notStored({ submission: { id } }: CheckedLine, error: unknown): LineVerdict {

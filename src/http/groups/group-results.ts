@@ -12,6 +12,7 @@ import { type ProblemDocument, problemDocument } from "../problems/problem.ts";
 import { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 import { outcomeProblem } from "../task/reply.ts";
+import { hasEnded } from "./group-document.ts";
 
 /** How many members are read at a time with their results, each of which may have 64 KiB. */
 const PAGE = 50;
@@ -21,6 +22,8 @@ interface ResultsParts {
   readonly ctx: Pick<Context, "state">;
   readonly api: Pick<Api, "engine">;
   readonly group: GroupInspection;
+  /** How many lines of the answer the caller has already. */
+  readonly after: number;
   /** If given, waits for members that have not ended. */
   readonly watchers: GroupWatchers | undefined;
   /** Fires when nobody reads any more. */
@@ -28,61 +31,77 @@ interface ResultsParts {
 }
 
 /**
- * The results of a group as lines of JSON, in the order in which its tasks joined. Without watchers, those of tasks that have ended; with
- * watchers, each when its task and all before it have ended. Further lines are read when the caller has taken the earlier ones.
+ * The results of a group as lines of JSON: those of tasks that have ended, in the order in which they joined; with watchers, then each as it
+ * ends, until all have. Further lines are read when the caller has taken the earlier ones.
  * @throws ProblemError store-unavailable
  */
 export async function* groupResults(parts: ResultsParts): AsyncGenerator<string, void, void> {
-  const { api, group, watchers, gone } = parts;
+  const { api, group, watchers } = parts;
+  if (!watchers) return yield* joined(parts, Number.POSITIVE_INFINITY);
+  // The same for all who follow, so that each can go on behind any line.
+  const before = (await api.engine.groups.follow(group.id)) ?? 0;
+  yield* joined(parts, before);
+  yield* ended(parts, watchers, before);
+}
+
+/** The results of the members that were among the first to end, in the order in which they joined. */
+async function* joined(parts: ResultsParts, ends: number): AsyncGenerator<string, void, void> {
+  const { api, group, gone } = parts;
+  let toSkip = parts.after;
+  for (let from = 0; toSkip < ends && !gone.aborted; ) {
+    const members = await api.engine.groups.members(group.id, { by: "line", from, count: PAGE });
+    const wanted = members.filter(({ end }) => end !== null && end < ends);
+    const text = await textOf(parts, wanted.slice(toSkip));
+    toSkip = Math.max(0, toSkip - wanted.length);
+    if (text !== "") yield text;
+    if (members.length < PAGE) return;
+    from = 1 + (members.at(-1)?.line ?? 0);
+  }
+}
+
+/** The results of the other members, as they end. */
+async function* ended(parts: ResultsParts, watchers: GroupWatchers, ends: number): AsyncGenerator<string, void, void> {
+  const { api, group, gone } = parts;
   let latest: GroupInspection | null = group;
   let wake: () => void = () => undefined;
-  /** Something has happened since the members were read. */
-  let changed = false;
-  const note = () => {
-    changed = true;
-    wake();
-  };
-  gone.addEventListener("abort", note);
-  const watched = await watchers?.watch(group.id, (seen) => {
+  gone.addEventListener("abort", () => wake());
+  const watched = await watchers.watch(group.id, (seen) => {
     latest = seen?.createdMs === group.createdMs ? seen : null;
-    note();
+    wake();
   });
   try {
-    for (let from = 0; !gone.aborted; ) {
-      changed = false;
-      const { members, total } = await api.engine.groups.members(group.id, from, PAGE);
-      const pending = watched ? members.findIndex((member) => member && !isOutcome(member.state)) : -1;
-      const some = pending < 0 ? members : members.slice(0, pending);
-      const text = (await Promise.all(some.map((member) => lineOf(parts, member)))).join("");
-      from += some.length;
+    for (let from = Math.max(ends, parts.after); !gone.aborted; ) {
+      // Noted before reading: what ends afterwards is read in another round.
+      const isOver: boolean = latest === null || hasEnded(latest);
+      const members = await api.engine.groups.members(group.id, { by: "end", from, count: PAGE });
+      const text = await textOf(parts, members);
       if (text !== "") yield text;
-      if (pending < 0 && from < total) continue;
-      if (!watched || isOver(latest, from)) return;
-      if (changed) continue;
+      from = 1 + (members.at(-1)?.end ?? from - 1);
+      if (members.length === PAGE) continue;
+      if (isOver) return;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
   } finally {
-    watched?.stop();
+    watched.stop();
   }
 }
 
-/** Whether a group has no more members than were sent, and gets no more. */
-function isOver(seen: GroupInspection | null, sent: number): boolean {
-  return seen === null || (seen.state !== "open" && sent >= seen.total);
+async function textOf(parts: ResultsParts, members: readonly Member[]): Promise<string> {
+  return (await Promise.all(members.map((member) => lineOf(parts, member)))).join("");
 }
 
 /** The line of a member; "" for one that has not ended. */
-async function lineOf({ ctx, api, group }: ResultsParts, member: Member | null): Promise<string> {
-  if (!member || !isOutcome(member.state)) return "";
-  const { id, line } = member;
+async function lineOf({ ctx, api, group }: ResultsParts, member: Member): Promise<string> {
+  const { id, line, state } = member;
+  if (state === null || !isOutcome(state)) return "";
   // Once its record has expired, its id may be used again, also by another caller.
   const isMember = (seen: Inspection) => seen.group === group.id && seen.caller === group.caller;
   const read = await api.engine.tasks.inspect(id, { result: true, inPieces: true, allowed: isMember });
   const seen = read && isMember(read) ? read : null;
   if (seen && !isOutcome(seen.state)) return "";
-  const document = seen ? endOf(ctx, line, seen) : goneOf(member);
+  const document = seen ? endOf(ctx, line, seen) : goneOf({ id, line, state });
   const { result } = seen ?? {};
   const json = result && !result.rest && document.problem === undefined ? resultJson(result) : undefined;
   if (json === undefined) return `${JSON.stringify(document)}\n`;
@@ -103,7 +122,7 @@ function endOf(ctx: Pick<Context, "state">, line: number, seen: Inspection): Gro
 }
 
 /** The line of a task whose record has expired before the group. */
-function goneOf({ id, line, state }: Member): GroupResult {
+function goneOf({ id, line, state }: Pick<GroupResult, "id" | "line" | "state">): GroupResult {
   const problem = problemDocument("expired", undefined, { id, state });
   return { line, id, state, status: problem.status, contentType: PROBLEM_TYPE, problem };
 }

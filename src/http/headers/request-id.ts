@@ -39,7 +39,7 @@ export function requestIdOf(request: IdSource, caller: string | null, secret: Id
 }
 
 /** An id that only the deployment can derive from a text: a UUID of version 8 (RFC 9562 §5.8). */
-function derivedId(text: string, secret: string): string {
+export function derivedId(text: string, secret: string): string {
   const bytes = createHmac("sha256", secret).update(`paihao id 1\n${text}`).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);

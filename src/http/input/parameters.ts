@@ -44,7 +44,8 @@ export const PARAMETERS = {
     },
   ),
   open: flag("open", "The group takes further batches after this one."),
-  follow: flag("follow", "Go on until all tasks of the group have ended."),
+  follow: flag("follow", "Then send each as it ends, until all tasks of the group have ended."),
+  afterLine: whole("after", "Go on behind this many lines of the answer."),
   limit: whole("limit", "Maximum number of items.", { minimum: 1, maximum: 200 }, 50),
   deadOrder: choice(
     "order",

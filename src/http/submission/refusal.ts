@@ -64,11 +64,12 @@ export function refusalOf(
 }
 
 /** Why a batch is not added to a group. */
-export function groupRefusal(id: string, verdict: Exclude<GroupOpeningVerdict, "open">): ProblemError {
+export function groupRefusal(id: string, verdict: Exclude<GroupOpeningVerdict, "new" | "open">): ProblemError {
   if (verdict === "webhooks-full") return webhooksFull();
   // The response does not even reveal whether the group is open.
   if (verdict === "foreign") return new ProblemError("id-conflict");
-  return conflict(id, "The group takes no more tasks, or is one of another queue.");
+  if (verdict === "elsewhere") return conflict(id, "The group is one of another queue.");
+  return conflict(id, "The group takes no more tasks.");
 }
 
 function webhooksFull(): ProblemError {

@@ -1,6 +1,7 @@
 -- Groups: one number for many tasks. All members of a group are in its partition, and every verb that changes the state or the place of one
 -- ends with Group.note, which copies them from the record and the line. A second call changes nothing, and verify.lua heals by the same code.
---   K.members      the members in the order in which they joined: "line id", the line of the batch that brought it
+--   K.members      the members in the order in which they joined: the line that brought each
+--   K.memberEnds   those that have ended, in the order in which they did
 --   K.memberStates their states: score = the number of the state·C.memberSpan + when it is due, has begun or has ended, ms; so that counts
 --                  are counts of scores
 --   K.memberLine   the members that wait in line, with their scores there
@@ -12,6 +13,7 @@ local SPAN = C.memberSpan
 local NUMBERS = {
   [S.waiting] = 0, [S.scheduled] = 1, [S.retrying] = 2, [S.running] = 3, [S.succeeded] = 5, [S.failed] = 6, [S.canceled] = 7,
 }
+local LISTS = { K.members, K.memberEnds, K.memberStates, K.memberLine }
 -- Running, and a cancel was requested.
 local CANCELING, FIRST_END, STATES = 4, 5, 8
 
@@ -56,7 +58,7 @@ local function finish_if_over(call, group)
   redis.call('HDEL', key, G.canceling)
   redis.call('ZREM', K.groups(call), group)
   local left = whole(expires - call.now)
-  for _, kind in ipairs({ K.members, K.memberStates, K.memberLine }) do redis.call('PEXPIRE', kind(call, group), left) end
+  for _, kind in ipairs(LISTS) do redis.call('PEXPIRE', kind(call, group), left) end
   redis.call('PEXPIRE', key, whole(expires - call.now + tombstone))
   if not webhook or sent then return end
   redis.call('HSET', key, G.webhookSent, '1')
@@ -67,19 +69,31 @@ end
 local function reopen(call, group)
   local key = K.group(call, group)
   if redis.call('HDEL', key, G.finished) == 0 then return end
-  for _, kind in ipairs({ K.group, K.members, K.memberStates, K.memberLine }) do redis.call('PERSIST', kind(call, group)) end
+  redis.call('PERSIST', key)
+  for _, kind in ipairs(LISTS) do redis.call('PERSIST', kind(call, group)) end
+end
+
+-- How many members have ended so far, also those that have run again since.
+function Group.ends(call, group)
+  local last = redis.call('ZRANGE', K.memberEnds(call, group), -1, -1, 'WITHSCORES')[2]
+  return last and last + 1 or 0
 end
 
 -- Copies the state and place of a member; to be called once its record and its place are written.
 function Group.note(call, group, id)
   local states, line = K.memberStates(call, group), K.memberLine(call, group)
+  local before, ends = redis.call('ZSCORE', states, id), K.memberEnds(call, group)
   -- The group has expired.
-  if not redis.call('ZSCORE', states, id) then return end
+  if not before then return end
   local score, place, expires = stand(call, group, id)
   if not score then return end
   redis.call('ZADD', states, whole(score), id)
   if place then redis.call('ZADD', line, place, id) else redis.call('ZREM', line, id) end
-  if not expires then return reopen(call, group) end
+  if not expires then
+    if tonumber(before) >= FIRST_END * SPAN then redis.call('ZREM', ends, id) end
+    return reopen(call, group)
+  end
+  if not redis.call('ZSCORE', ends, id) then redis.call('ZADD', ends, whole(Group.ends(call, group)), id) end
   local key = K.group(call, group)
   if expires > tonumber(redis.call('HGET', key, G.expires) or 0) then redis.call('HSET', key, G.expires, whole(expires)) end
   finish_if_over(call, group)
@@ -94,18 +108,39 @@ function Group.is_open(call, group, caller)
   return true
 end
 
--- Adds a new task to its group.
---   line   of its batch
+-- The line of the member that joined last; nil without members.
+local function last_line(call, group)
+  return tonumber(redis.call('ZRANGE', K.members(call, group), -1, -1, 'WITHSCORES')[2])
+end
+
+-- Whether it has no members yet: until then it is not known to anyone.
+function Group.is_empty(call, group)
+  return redis.call('EXISTS', K.members(call, group)) == 0 and redis.call('HEXISTS', K.group(call, group), G.finished) == 0
+end
+
+-- The number of the first line of its next batch.
+function Group.next_line(call, group)
+  return math.max(tonumber(redis.call('HGET', K.group(call, group), G.lines) or 0), (last_line(call, group) or -1) + 1)
+end
+
+-- Adds a new task to its group. If the record of an earlier one with its id has gone, it takes the place of that one.
+--   line   that brought it; a later one if another batch has taken this
 --   place  its score in line; nil for one that is due at a time (ms)
 function Group.enter(call, group, id, line, place, due)
-  redis.call('RPUSH', K.members(call, group), line .. ' ' .. id)
+  redis.call('ZADD', K.members(call, group), 'NX', whole(math.max(tonumber(line), (last_line(call, group) or -1) + 1)), id)
+  redis.call('ZREM', K.memberEnds(call, group), id)
   redis.call('ZADD', K.memberStates(call, group), place and '0' or whole(NUMBERS[S.scheduled] * SPAN + due), id)
   if place then redis.call('ZADD', K.memberLine(call, group), place, id) end
 end
 
--- Closes it: it accepts no more members.
+-- Closes it: it accepts no more members. Without any, it is as if it had never been.
 function Group.close(call, group)
   local key = K.group(call, group)
+  if Group.is_empty(call, group) then
+    redis.call('UNLINK', key)
+    redis.call('ZREM', K.groups(call), group)
+    return
+  end
   local queue, closed = unpack(redis.call('HMGET', key, G.queue, G.closed))
   if not closed then redis.call('ZREM', K.groups(call), group) end
   if not queue then return end
@@ -135,6 +170,7 @@ function Group.agrees(call, heal, group, id)
     if finished and tonumber(expires) <= call.now then return true end
     if heal then
       redis.call('ZADD', states, whole(score), id)
+      redis.call('ZADD', K.members(call, group), 'NX', whole(Group.next_line(call, group)), id)
       Group.note(call, group, id)
     end
     return false
@@ -150,6 +186,7 @@ function Group.agrees(call, heal, group, id)
     return false
   end
   local agrees = tonumber(stored) == score and (tonumber(stored_place or nil) == tonumber(place or nil))
+    and (score < FIRST_END * SPAN or redis.call('ZSCORE', K.memberEnds(call, group), id))
   if heal and not agrees then Group.note(call, group, id) end
   return agrees
 end

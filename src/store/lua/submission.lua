@@ -138,8 +138,6 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
   -- That task may be from this same call.
   for of_name, of_state in pairs(batch.states) do Submission.join_line(call, of_name, of_state) end
   local options = group.options
-  -- A task that is not of this group is another submission.
-  local is_same = not options.group or redis.call('HGET', key, F.group) == options.group
   local is_callers = (caller or '') == (options.caller or '')
   -- The task is in another partition.
   if not state and queue == group.queue and is_callers then return 'pointer    ' end
@@ -148,7 +146,7 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
     verdict = 'foreign'
   elseif queue ~= group.queue then
     verdict = 'elsewhere'
-  elseif is_same and (media or '') == (options.mediaType or '') and (query or '') == (options.query or '')
+  elseif (media or '') == (options.mediaType or '') and (query or '') == (options.query or '')
     and (digest == '' and known_input == input or digest ~= '' and known_digest == digest) then
     verdict = 'replay'
   end
@@ -159,8 +157,12 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
   local index = rank and whole(rank) or (state == S.running and '0' or '')
   local told = score and Fair.told_score(call, queue, score) or ''
   local due = (state == S.scheduled or state == S.retrying) and redis.call('ZSCORE', K.scheduled(call, queue), id)
-  return verdict .. ' ' .. (state or '') .. ' ' .. index .. ' ' .. told .. ' ' .. (created or '')
-    .. (due and ' ' .. whole(math.max(0, due - call.now)) or '')
+  local more = due and ' ' .. whole(math.max(0, due - call.now)) or ''
+  if options.group and verdict == 'replay' then
+    -- A member of this or of another group, or of none.
+    more = (more == '' and ' ' or more) .. ' ' .. (redis.call('HGET', key, F.group) or '')
+  end
+  return verdict .. ' ' .. (state or '') .. ' ' .. index .. ' ' .. told .. ' ' .. (created or '') .. more
 end
 
 -- A new task of a keyed line joins that of its key. Returns its turn, see Keyed.turn, behind a space.

@@ -1,28 +1,37 @@
 -- Groups: opens, closes and cancels them, and reads them with their counts, and their members.
 
 local whole = Number.whole
-local OPENED, ONE, CANCELED, MEMBERS = Layout.openGroup.args, Layout.group.item, Layout.cancelGroup.args, Layout.members.args
-local GROUP, ANSWER, PAGE = Layout.group.group, Layout.group.answer, Layout.members.answer
+local OPENED, ENDED, ONE = Layout.openGroup.args, Layout.endBatch.args, Layout.group.item
+local CANCELED, MEMBERS = Layout.cancelGroup.args, Layout.members.args
+local GROUP, ANSWER = Layout.group.group, Layout.group.answer
 
 -- An existing group accepts another batch only from its caller, for its queue, and while it is open.
 local function join(call, args, id, key)
   local queue, caller, webhook = unpack(redis.call('HMGET', key, G.queue, G.caller, G.webhook))
   if caller ~= args[OPENED.caller] then return 'foreign' end
-  if queue ~= args[OPENED.queue] or not Group.is_open(call, id, caller) then return 'closed' end
+  if queue ~= args[OPENED.queue] then return 'elsewhere' end
+  if not Group.is_open(call, id, caller) then return 'closed' end
   if not webhook and args[OPENED.webhook] ~= '' then redis.call('HSET', key, G.webhook, args[OPENED.webhook]) end
   return 'open'
 end
 
--- Opens a group, or adds to one. Returns a verdict and when the group was created, ms: "open", "closed" (it accepts no more members, or
--- belongs to another queue), "foreign" (another caller's), "webhooks-full" (it has a webhook, and too many deliveries wait).
+-- Opens a group, or adds to one. Returns a verdict, when the group was created, ms, and the number of the first line of the batch: "new"
+-- (it has no members yet), "open", "closed" (it accepts no more members), "elsewhere" (it belongs to another queue), "foreign" (another
+-- caller's), "webhooks-full" (it has a webhook, and too many deliveries wait).
 register('openGroup', {}, function(keys, args)
   local call, id = Call.new(keys), args[OPENED.id]
   local key = K.group(call, id)
-  if redis.call('EXISTS', key) == 1 then return { join(call, args, id, key), redis.call('HGET', key, G.created) } end
+  if redis.call('EXISTS', key) == 1 then
+    local verdict, empty = join(call, args, id, key), Group.is_empty(call, id)
+    if verdict == 'open' or not empty then
+      return { empty and 'new' or verdict, redis.call('HGET', key, G.created), Group.next_line(call, id) }
+    end
+    redis.call('UNLINK', key)
+  end
   local webhook = args[OPENED.webhook]
   if webhook ~= '' then
     local line, later = K.waiting(call, C.webhookQueue), K.scheduled(call, C.webhookQueue)
-    if redis.call('ZCARD', line) + redis.call('ZCARD', later) >= tonumber(args[OPENED.limit]) then return { 'webhooks-full', '0' } end
+    if redis.call('ZCARD', line) + redis.call('ZCARD', later) >= tonumber(args[OPENED.limit]) then return { 'webhooks-full', '0', 0 } end
   end
   redis.call(
     'HSET', key, G.queue, args[OPENED.queue], G.caller, args[OPENED.caller], G.created, call.now_text, G.openMs, args[OPENED.openMs],
@@ -30,13 +39,14 @@ register('openGroup', {}, function(keys, args)
   )
   if webhook ~= '' then redis.call('HSET', key, G.webhook, webhook) end
   Group.is_open(call, id, args[OPENED.caller])
-  return { 'open', call.now_text }
+  return { 'new', call.now_text, 0 }
 end)
 
--- Closes a group: it accepts no more members. Returns nothing.
-register('closeGroup', { 'allow-oom' }, function(keys, args)
-  local call = Call.new(keys)
-  Group.close(call, args[Layout.closeGroup.args.id])
+-- A batch has ended, after which the lines of the group are so many. Closes the group if asked to. Returns nothing.
+register('endBatch', { 'allow-oom' }, function(keys, args)
+  local call, id, lines = Call.new(keys), args[ENDED.id], tonumber(args[ENDED.lines])
+  if not Group.is_empty(call, id) and lines > Group.next_line(call, id) then redis.call('HSET', K.group(call, id), G.lines, whole(lines)) end
+  if args[ENDED.closes] == '1' then Group.close(call, id) end
 end)
 
 -- Closes a group, and cancels some of the members that have not ended; a tick goes on if nobody else does. Returns "more" if there may be
@@ -45,7 +55,7 @@ register('cancelGroup', { 'allow-oom' }, function(keys, args)
   local call, id, max = Call.new(keys), args[CANCELED.id], tonumber(args[CANCELED.max])
   local key = K.group(call, id)
   local queue, canceled, finished = unpack(redis.call('HMGET', key, G.queue, G.canceled, G.finished))
-  if not queue then return 'unknown' end
+  if not queue or Group.is_empty(call, id) then return 'unknown' end
   if finished then return canceled and 'canceled' or 'ended' end
   Group.begin_cancel(call, id, C.cancelByCaller)
   local looked = Settle.cancel_members(call, id, max)
@@ -61,7 +71,7 @@ local function look_at(call, args, at, seen)
   local queue, caller, created, closed, canceled, finished, expires = unpack(redis.call(
     'HMGET', K.group(call, id), G.queue, G.caller, G.created, G.closed, G.canceled, G.finished, G.expires
   ))
-  if not queue then return '' end
+  if not queue or Group.is_empty(call, id) then return '' end
   if not seen.queues[queue] then
     seen.queues[queue] = true
     seen.snapshots[#seen.snapshots + 1] = Snapshot.of(call, queue)
@@ -89,14 +99,26 @@ register('group', { 'no-writes' }, function(keys, args)
   return { [ANSWER.nowMs] = call.now_text, [ANSWER.snapshots] = seen.snapshots, [ANSWER.groups] = groups }
 end)
 
--- A page of the members of a group, in the order in which they joined. Returns how many there are, and of each in the page "number line id",
--- with the number of its state, see group.lua; "-" for one that the store has lost.
+-- Some members of a group, in the order in which they joined, or in which they ended. Returns of each "number line end id": the number of
+-- its state, see lua/group.lua, "-" if the store has lost it; and which one of those that have ended it was, "-" if it has not.
 register('members', { 'no-writes' }, function(keys, args)
-  local call, id, from, count = Call.new(keys), args[MEMBERS.id], tonumber(args[MEMBERS.from]), tonumber(args[MEMBERS.count])
-  local key, states, entries = K.members(call, id), K.memberStates(call, id), {}
-  for n, entry in ipairs(redis.call('LRANGE', key, from, from + count - 1)) do
-    local score = redis.call('ZSCORE', states, string.match(entry, ' (.*)$'))
-    entries[n] = (score and whole(Group.number(score)) or '-') .. ' ' .. entry
+  local call, id, entries = Call.untimed(keys), args[MEMBERS.id], {}
+  local members, states, ends = K.members(call, id), K.memberStates(call, id), K.memberEnds(call, id)
+  local index = args[MEMBERS.by] == 'end' and ends or members
+  local some = redis.call('ZRANGEBYSCORE', index, args[MEMBERS.from], '+inf', 'LIMIT', 0, args[MEMBERS.count])
+  for n, of in ipairs(some) do
+    local score, line = redis.call('ZSCORE', states, of), redis.call('ZSCORE', members, of) or '0'
+    entries[n] = (score and whole(Group.number(score)) or '-') .. ' ' .. line .. ' ' .. (redis.call('ZSCORE', ends, of) or '-') .. ' ' .. of
   end
-  return { [PAGE.total] = redis.call('LLEN', key), [PAGE.entries] = entries }
+  return entries
+end)
+
+-- Somebody reads the results of a group as they end. Returns how many members had ended when that was first done: these are read in the
+-- order in which they joined, the others in the order in which they end; "" for an unknown group.
+register('followGroup', { 'allow-oom' }, function(keys, args)
+  local call, id = Call.new(keys), args[Layout.followGroup.args.id]
+  local key = K.group(call, id)
+  if redis.call('EXISTS', key) == 0 then return '' end
+  redis.call('HSETNX', key, G.followed, whole(Group.ends(call, id)))
+  return redis.call('HGET', key, G.followed)
 end)

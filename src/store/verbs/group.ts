@@ -19,7 +19,7 @@ export interface GroupOpening extends Retention {
 }
 
 /** The verdict, see group.lua. */
-export type GroupOpeningVerdict = "open" | "closed" | "foreign" | "webhooks-full";
+export type GroupOpeningVerdict = "new" | "open" | "closed" | "elsewhere" | "foreign" | "webhooks-full";
 
 /** The verdict, see group.lua. */
 export type GroupCancelVerdict = "more" | "canceled" | "ended" | "unknown";
@@ -66,33 +66,59 @@ export interface ReadGroups {
 /** A member of a group. */
 export interface Member {
   readonly id: string;
-  /** Its line in its batch. */
+  /** The line that brought it, counted through the whole group. */
   readonly line: number;
-  readonly state: State;
+  /** Null if the store has lost it. */
+  readonly state: State | null;
+  /** Which one of those that have ended it was, from 0; null if it has not. */
+  readonly end: number | null;
 }
 
-/** Some members of a group, in the order in which they joined. */
+/** Which members are read: so many from a line on, or from an end on. */
 export interface MemberPage {
-  readonly total: number;
-  /** Null for one that the store has lost. */
-  readonly members: readonly (Member | null)[];
+  readonly by: "line" | "end";
+  readonly from: number;
+  readonly count: number;
 }
 
 const OPENING = names<GroupOpening>("id", "queue", "caller", "webhook", "limit", "openMs", "keepMs", "tombstoneMs");
+
+/** The answer to an opening, see group.lua. */
+interface OpenedGroup {
+  readonly verdict: GroupOpeningVerdict;
+  readonly createdMs: number;
+  /** The number of the first line of the batch. */
+  readonly firstLine: number;
+}
 
 /** Opens a group, or adds to one. */
 export const openGroup = verb(
   { args: OPENING },
   (script) =>
-    async (tag: string, group: GroupOpening): Promise<{ verdict: GroupOpeningVerdict; createdMs: number }> => {
-      const [verdict, created] = list(await script.text(tag, written(OPENING, group)));
-      return { verdict: text(verdict) as GroupOpeningVerdict, createdMs: number(created) };
+    async (tag: string, group: GroupOpening): Promise<OpenedGroup> => {
+      const [verdict, created, firstLine] = list(await script.text(tag, written(OPENING, group)));
+      return {
+        verdict: text(verdict) as GroupOpeningVerdict,
+        createdMs: number(created),
+        firstLine: number(firstLine),
+      };
     },
 );
 
-/** Closes a group: it accepts no more members. */
-export const closeGroup = verb({ args: ["id"] }, (script) => async (tag: string, id: string): Promise<void> => {
-  await script.text(tag, [id]);
+/** The end of a batch of a group. */
+export interface BatchEnd {
+  readonly id: string;
+  /** How many lines the group has had so far. */
+  readonly lines: number;
+  /** Whether the group accepts no more members. */
+  readonly closes: boolean;
+}
+
+const BATCH_END = names<BatchEnd>("id", "lines", "closes");
+
+/** Notes the end of a batch. */
+export const endBatch = verb({ args: BATCH_END }, (script) => async (tag: string, end: BatchEnd): Promise<void> => {
+  await script.text(tag, written(BATCH_END, end));
 });
 
 /** Closes a group and cancels some of its members. */
@@ -121,20 +147,25 @@ export const group = verb(
     },
 );
 
-const PAGE = ["total", "entries"] as const;
 /** The states by their numbers in group.lua; 4 is running as well, with a requested cancel. */
 const STATES: readonly State[] = [
   ...(["waiting", "scheduled", "retrying", "running", "running", "succeeded", "failed", "canceled"] as const),
 ];
 
-/** Reads members of a group. */
+/** Reads members of a group, in the order in which they joined or ended. */
 export const members = verb(
-  { args: ["id", "from", "count"], answer: PAGE },
+  { args: ["id", "by", "from", "count"] },
   (script) =>
-    async (tag: string, id: string, from: number, count: number): Promise<MemberPage> => {
-      const { total, entries } = named(PAGE, await script.text(tag, [id, from, count]));
-      return { total: number(total), members: list(entries).map((entry) => memberOf(text(entry))) };
-    },
+    async (tag: string, id: string, { by, from, count }: MemberPage): Promise<Member[]> =>
+      list(await script.text(tag, [id, by, from, count])).map((entry) => memberOf(text(entry))),
+);
+
+/** Begins to follow the results of a group: how many had ended when that was first done; null for an unknown group. */
+export const followGroup = verb(
+  { args: ["id"] },
+  (script) =>
+    async (tag: string, id: string): Promise<number | null> =>
+      optional(text(await script.text(tag, [id]))),
 );
 
 function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>): GroupRow {
@@ -169,8 +200,7 @@ function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>
   };
 }
 
-function memberOf(entry: string): Member | null {
-  const [number = "", line = "", id = ""] = entry.split(" ");
-  const state = STATES[Number(number)];
-  return state === undefined ? null : { id, line: Number(line), state };
+function memberOf(entry: string): Member {
+  const [number = "", line = "", end = "", id = ""] = entry.split(" ");
+  return { id, line: Number(line), state: STATES[Number(number)] ?? null, end: end === "-" ? null : Number(end) };
 }

@@ -89,6 +89,8 @@ export interface SubmitAnswer {
   readonly dueInMs: number | null;
   /** Of a new task in a keyed line. */
   readonly turn: KeyTurn | null;
+  /** Of the verdict `replay` for a submission to a group: that of the task, null for none. */
+  readonly group?: string | null;
   /** Of the verdict `too-many`. */
   readonly reached?: LimitReached | undefined;
 }
@@ -214,6 +216,11 @@ function submitted(snapshot: string): SubmitAnswer {
   if (verdict === "too-many") {
     const none = { state: null, index: null, score: "", createdMs: 0, dueInMs: null, turn: null };
     return { verdict, ...none, reached: limitReached(words) };
+  }
+  if (verdict === "replay") {
+    const [dueIn = "", group = ""] = more;
+    const facts = { state: stateOf(state), index: optional(index), score, createdMs: Number(created) };
+    return { verdict, ...facts, dueInMs: optional(dueIn), turn: null, group: group || null };
   }
   return {
     verdict: verdict as SubmitVerdict,

@@ -1,15 +1,18 @@
 import { expect } from "chai";
 import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
-import type { OpenGroup } from "../../../src/engine/groups/groups.ts";
+import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { GROUP } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { submissionOf } from "../../shared/submission.ts";
 
+const close = (group: BatchGroup) => group.endBatch({ lines: 0, closes: true });
+const fromStart = (count: number) => ({ by: "line", from: 0, count }) as const;
+
 /** The groups of an engine. */
 function groupsOf(t: TestEngine) {
-  const look = async ({ id }: Pick<OpenGroup, "id">): Promise<GroupInspection> => {
+  const look = async ({ id }: Pick<BatchGroup, "id">): Promise<GroupInspection> => {
     const seen = await t.engine.groups.inspect(id);
     if (!seen) throw new Error(`${id} is unknown`);
     return seen;
@@ -22,16 +25,16 @@ function groupsOf(t: TestEngine) {
   return {
     look,
     take,
-    open: async (id: string | null = null, webhook: string | null = null): Promise<OpenGroup> => {
+    open: async (id: string | null = null, webhook: string | null = null): Promise<BatchGroup> => {
       const opened = await t.engine.groups.open({ id, caller: null, webhook }, t.settings);
       if (typeof opened === "string") throw new Error(opened);
       return opened;
     },
-    join: async ({ id: group }: Pick<OpenGroup, "id">, ...ids: readonly string[]) => {
+    join: async ({ id: group }: Pick<BatchGroup, "id">, ...ids: readonly string[]) => {
       const submissions = ids.map((id, line) => t.submit({ id, member: { group, line } }));
       return (await Promise.all(submissions)).map(({ verdict }) => verdict);
     },
-    countsOf: async (group: Pick<OpenGroup, "id">) =>
+    countsOf: async (group: Pick<BatchGroup, "id">) =>
       Object.fromEntries(Object.entries((await look(group)).counts).filter(([, count]) => count > 0)),
     complete: async () => t.engine.leases.complete(await take(), resultOf("ok"), t.settings),
     fail: async (kind: "retry" | "later" | "give-up", attempts: number, delayMs = 0) =>
@@ -62,7 +65,7 @@ describe("a group of tasks", () => {
     await of.join(group, "a", "b");
     await t.submit({ id: "after" });
     expect(await of.look(group)).to.deep.include({ state: "open", total: 2, index: 2, percent: 0 });
-    await group.close();
+    await close(group);
     expect((await of.look(group)).state).to.equal("pending");
     await of.complete();
     await of.complete();
@@ -76,7 +79,7 @@ describe("a group of tasks", () => {
   it("follows a member that waits for another attempt, is handed back, and moves", async () => {
     const group = await of.open();
     await of.join(group, "a", "b");
-    await group.close();
+    await close(group);
     await of.fail("retry", 3, 60_000);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, retrying: 1 });
     await t.makeDue("a");
@@ -98,7 +101,7 @@ describe("a group of tasks", () => {
   it("ends with its last member, however each ends", async () => {
     const group = await of.open();
     await of.join(group, "succeeds", "fails", "dies", "is-canceled", "is-late");
-    await group.close();
+    await close(group);
     expect(await t.redis.exists(t.key("groups")), "no tick has to close it").to.equal(0);
     await of.complete();
     await of.fail("give-up", 1);
@@ -120,7 +123,7 @@ describe("a group of tasks", () => {
   it("is pending again while a dead member runs again", async () => {
     const group = await of.open();
     await of.join(group, "a");
-    await group.close();
+    await close(group);
     await of.fail("retry", 1);
     expect((await of.look(group)).state).to.equal("done");
     await t.engine.tasks.retry("a");
@@ -134,41 +137,52 @@ describe("a group of tasks", () => {
   it("keeps nothing of a member that runs longer than the group is kept", async () => {
     const group = await of.open();
     await of.join(group, "a");
-    await group.close();
-    const keys = (["group", "members", "memberStates", "memberLine"] as const).map((kind) => t.key(kind, group.id));
+    await close(group);
+    const keys = (["group", "members", "memberEnds", "memberStates", "memberLine"] as const).map((kind) =>
+      t.key(kind, group.id),
+    );
     await t.redis.unlink(...keys);
     await of.complete();
     expect(await t.redis.exists(...keys)).to.equal(0);
   });
 
-  it("is done at once if it is closed without a member", async () => {
-    const group = await of.open();
-    expect((await of.look(group)).state).to.equal("open");
-    await group.close();
-    await group.close();
-    expect(await of.look(group)).to.deep.include({ state: "done", total: 0, percent: 100 });
+  it("is not known to anyone until it has a member", async () => {
+    const group = await of.open("g");
+    expect(await t.engine.groups.inspect("g")).to.equal(null);
+    expect(await t.engine.groups.cancel("g")).to.equal("unknown");
+    expect((await of.open("g")).createdMs, "for another batch of the caller").to.equal(group.createdMs);
+    await close(group);
+    expect(await t.redis.exists(t.key("group", "g"), t.key("groups"))).to.equal(0);
+    await of.open("g");
+    const eves = await t.engine.groups.open({ id: "g", caller: "eve", webhook: null }, t.settings);
+    expect(eves).to.deep.include({ state: "new" });
+    expect(await of.join(group, "a"), "of the caller who came first").to.deep.equal(["closed"]);
   });
 
   it("takes members of several batches until it is closed, and none of another caller or queue", async () => {
     const group = await of.open("g");
-    expect((await of.open("g")).createdMs).to.equal(group.createdMs);
     expect(await of.join(group, "a", "a")).to.deep.equal(["new", "replay"]);
+    expect(await of.open("g")).to.deep.include({ createdMs: group.createdMs, state: "open", firstLine: 1 });
     const groups = t.engine.groups;
     const other = { ...t.settings, queue: "others" };
     expect(await groups.open({ id: "g", caller: "eve", webhook: null }, t.settings)).to.equal("foreign");
-    expect(await groups.open({ id: "g", caller: null, webhook: null }, other)).to.equal("closed");
-    await group.close();
+    expect(await groups.open({ id: "g", caller: null, webhook: null }, other)).to.equal("elsewhere");
+    await close(group);
     expect(await of.join(group, "b", "a")).to.deep.equal(["closed", "replay"]);
-    expect(await groups.open({ id: "g", caller: null, webhook: null }, t.settings)).to.equal("closed");
+    expect(await of.open("g")).to.deep.include({ state: "closed" });
     expect((await of.look(group)).total).to.equal(1);
     expect(await t.engine.tasks.inspect("b", { result: false })).to.equal(null);
   });
 
   it("does not take a task that exists outside of it", async () => {
-    const group = await of.open();
+    const [group, other] = [await of.open(), await of.open("other")];
     await t.submit({ id: "a" });
-    expect(await of.join(group, "a")).to.deep.equal(["conflict"]);
-    expect((await of.look(group)).total).to.equal(0);
+    await of.join(other, "b");
+    await of.join(group, "c");
+    const again = ["a", "b", "c"].map((id, line) => t.submit({ id, member: { group: group.id, line } }));
+    const verdicts = (await Promise.all(again)).map(({ verdict, group }) => [verdict, group]);
+    expect(verdicts).to.deep.equal([null, "other", group.id].map((of) => ["replay", of]));
+    expect((await of.look(group)).total).to.equal(1);
   });
 
   it("is closed by a tick if nobody has closed it for long", async () => {
@@ -241,7 +255,7 @@ describe("a group of tasks", () => {
   it("is not canceled once it has ended", async () => {
     const group = await of.open();
     await of.join(group, "a");
-    await group.close();
+    await close(group);
     await of.complete();
     expect(await t.engine.groups.cancel(group.id)).to.equal("ended");
     expect((await of.look(group)).state).to.equal("done");
@@ -251,7 +265,7 @@ describe("a group of tasks", () => {
   it("sends its webhook once, even if a dead member runs again", async () => {
     const group = await of.open("g", "https://example.com/");
     await of.join(group, "a");
-    await group.close();
+    await close(group);
     await of.fail("retry", 1);
     await t.engine.tasks.retry("a");
     await of.complete();
@@ -265,7 +279,7 @@ describe("a group of tasks", () => {
   it("is repaired by verify", async () => {
     const group = await of.open();
     await of.join(group, "a", "b", "c", "lost");
-    await group.close();
+    await close(group);
     await of.complete();
     await t.redis.zadd(t.key("memberStates", group.id), "0", "a");
     await t.redis.zrem(t.key("memberLine", group.id), "b");
@@ -282,6 +296,10 @@ describe("a group of tasks", () => {
 
   it("is repaired by verify if it would never close or end", async () => {
     const [left, over] = [await of.open(), await of.open()];
+    await of.join(left, "a");
+    await of.join(over, "b");
+    await of.complete();
+    await of.complete();
     await t.redis.zrem(t.key("groups"), left.id);
     await t.redis.hset(t.key("group", over.id), GROUP.closed, "1");
     await t.redis.zrem(t.key("groups"), over.id);
@@ -303,6 +321,17 @@ describe("a group of tasks", () => {
     expect((await of.look(group)).total).to.equal(2);
   });
 
+  it("takes a task whose earlier record has gone as the member that it was", async () => {
+    const group = await of.open();
+    await of.join(group, "a");
+    await of.complete();
+    await t.redis.del(t.key("task", "a"));
+    expect(await of.join(group, "a")).to.deep.equal(["new"]);
+    expect(await of.countsOf(group)).to.deep.equal({ waiting: 1 });
+    const member = { id: "a", line: 0, state: "waiting", end: null };
+    expect(await t.engine.groups.members(group.id, fromStart(10))).to.deep.equal([member]);
+  });
+
   it("knows the last of its members in a fair line", async () => {
     const group = await of.open();
     const share = (key: string) => ({ key, weight: 1 });
@@ -320,16 +349,16 @@ describe("a group of tasks", () => {
     const group = await of.open();
     await of.join(group, "z", "y", "x");
     await of.complete();
-    expect(await t.engine.groups.members(group.id, 0, 2)).to.deep.equal({
-      total: 3,
-      members: [
-        { id: "z", line: 0, state: "succeeded" },
-        { id: "y", line: 1, state: "waiting" },
-      ],
-    });
-    expect((await t.engine.groups.members(group.id, 2, 2)).members).to.deep.equal([
-      { id: "x", line: 2, state: "waiting" },
+    const { groups } = t.engine;
+    expect(await groups.members(group.id, fromStart(2))).to.deep.equal([
+      { id: "z", line: 0, state: "succeeded", end: 0 },
+      { id: "y", line: 1, state: "waiting", end: null },
     ]);
+    const x = { id: "x", line: 2, state: "waiting", end: null };
+    expect(await groups.members(group.id, { by: "line", from: 2, count: 2 })).to.deep.equal([x]);
+    await t.engine.tasks.cancel("x", "jobs");
+    const ended = { ...x, state: "canceled", end: 1 };
+    expect(await groups.members(group.id, { by: "end", from: 1, count: 2 })).to.deep.equal([ended]);
   });
 
   it("knows when its last member will have ended", async () => {
@@ -340,7 +369,7 @@ describe("a group of tasks", () => {
     await of.complete();
     const eta = (await of.look(group)).eta;
     expect(eta).to.include({ basis: "idle" });
-    await group.close();
+    await close(group);
     await of.complete();
     expect((await of.look(group)).eta).to.equal(null);
   });
@@ -373,15 +402,14 @@ describe("a group over several partitions", () => {
         expect((await submit(`${id}a`)).verdict).to.equal("replay");
         expect(await of.countsOf(group)).to.deep.equal({ waiting: 6 });
         expect((await of.look(group)).index).to.equal((await t.look(`${id}e`)).index);
-        expect((await t.engine.groups.members(id, 0, 10)).members.map((one) => one?.id)).to.deep.equal(ids);
+        expect((await t.engine.groups.members(id, fromStart(10))).map((one) => one.id)).to.deep.equal(ids);
         for (const id of ids) expect((await t.engine.tasks.inspect(id, { result: false }))?.state).to.equal("waiting");
       }
       expect(await of.verified()).to.deep.equal([]);
       const groups = async () => (await another()).engine.groups;
       expect(await (await groups()).cancel("g2")).to.equal("canceled");
       expect(await of.look({ id: "g2" })).to.deep.include({ state: "canceled", total: 6 });
-      const { total, members } = await (await groups()).members("g3", 4, 10);
-      expect([total, members.length]).to.deep.equal([6, 2]);
+      expect(await (await groups()).members("g3", fromStart(10))).to.have.length(6);
       const { engine } = await another();
       expect((await engine.groups.inspect("g3"))?.total).to.equal(6);
       expect(await engine.groups.inspect("nothing")).to.equal(null);
@@ -400,8 +428,15 @@ describe("a group over several partitions", () => {
       plain: (id: string) => t.engine.tasks.submit(submissionOf(id, "others", "1", { caller: "eve" }), plain),
     };
     const open = {
-      keyed: (id: string) => of.open(id),
-      plain: (id: string) => t.engine.groups.open({ id, caller: null, webhook: null }, plain),
+      keyed: async (id: string) => {
+        await of.open(id);
+        await t.submit({ id: `${id}-member`, key: "k", member: { group: id, line: 0 } });
+      },
+      plain: async (id: string) => {
+        await t.engine.groups.open({ id, caller: null, webhook: null }, plain);
+        const member = { group: id, line: 0 };
+        await t.engine.tasks.submit(submissionOf(`${id}-member`, "others", "1", { member }), plain);
+      },
     };
     const orders = (["keyed", "plain"] as const).flatMap((task) =>
       (["keyed", "plain"] as const).flatMap((group) => [
@@ -429,9 +464,10 @@ describe("a group over several partitions", () => {
     await Promise.all(both.map(async (of, n) => of.join(await of.open("shared"), ...ids(n))));
     const [first] = both;
     expect(await first?.look({ id: "shared" })).to.deep.include({ state: "open", total: 400 });
-    const { members } = await t.engine.groups.members("shared", 0, 1000);
+    const members = await t.engine.groups.members("shared", fromStart(1000));
+    expect(members.map(({ line }) => line)).to.deep.equal(members.map((_, n) => n));
     for (const of of [0, 1]) {
-      const own = members.flatMap((one) => (one?.id.startsWith(`p${of}-`) ? one.id : []));
+      const own = members.flatMap((one) => (one.id.startsWith(`p${of}-`) ? one.id : []));
       expect(own).to.deep.equal(ids(of));
     }
   });

@@ -34,14 +34,22 @@ export class ModelGroups {
     return this.#groups.get(id)?.closed === false;
   }
 
+  /** Without members it is as if it had never been. */
   close(id: string): void {
-    this.#group(id).closed = true;
+    const group = this.#groups.get(id);
+    if (group && this.isEmpty(id)) this.#groups.delete(id);
+    else if (group) group.closed = true;
+  }
+
+  /** Whether it has had no members yet. */
+  isEmpty(id: string): boolean {
+    return this.#members(id).length === 0 && this.#group(id).gone.size === 0;
   }
 
   /** Returns the members to cancel, of those in an order; or the verdict if there is nothing to do. */
   cancel(id: string, order: readonly string[]): ModelTask[] | "canceled" | "ended" | "unknown" {
     const group = this.#groups.get(id);
-    if (!group) return "unknown";
+    if (!group || this.isEmpty(id)) return "unknown";
     if (this.stateOf(id) === "done") return "ended";
     if (this.stateOf(id) === "canceled") return "canceled";
     Object.assign(group, { closed: true, canceled: true });

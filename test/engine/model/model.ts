@@ -39,8 +39,7 @@ export class Model extends ModelTransitions {
   submit(s: ModelSubmission): { verdict: SubmitVerdict; state: State | null; index: number | null } {
     const known = this.tasks.get(s.id);
     if (known && !s.dryRun) {
-      const isMember = s.group === undefined || known.group === s.group;
-      const same = isMember && known.input === s.input && known.mediaType === s.mediaType;
+      const same = known.input === s.input && known.mediaType === s.mediaType;
       const verdict =
         known.caller !== s.caller ? "foreign" : known.queue !== s.queue ? "elsewhere" : same ? "replay" : "conflict";
       return { verdict, state: known.state, index: this.indexOf(known) };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
-import type { OpenGroup } from "../../../src/engine/groups/groups.ts";
+import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import type { Lease } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
@@ -38,7 +38,7 @@ export interface World {
   /** The last reservation of each worker, queue and lane, to be sent again. */
   readonly reservations: Map<string, string>;
   /** The groups that were opened. */
-  readonly groups: Map<string, OpenGroup>;
+  readonly groups: Map<string, BatchGroup>;
   /** Counts what is named by number. */
   serial: number;
 }
@@ -293,12 +293,13 @@ async function group(world: World, call: Extract<Op, { op: "group" }>): Promise<
       { id, caller: null, webhook: null },
       engine.queues.settings(queueOf(call.queue)),
     );
-    expect(typeof opened === "string" ? opened : "open").to.equal(model.groups.open(id));
-    if (typeof opened !== "string") groups.set(id, opened);
+    if (typeof opened === "string") throw new Error(opened);
+    expect(opened.state === "closed" ? "closed" : "open").to.equal(model.groups.open(id));
+    groups.set(id, opened);
   } else if (call.verb === "close") {
     const opened = groups.get(id);
     if (!opened) return;
-    await opened.close();
+    await opened.endBatch({ lines: 0, closes: true });
     model.groups.close(id);
   } else {
     const order = await world.time.membersOf(id);

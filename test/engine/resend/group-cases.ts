@@ -5,6 +5,8 @@ import type { Resent } from "./twice.ts";
 
 const OPENING = { id: "g", queue: "jobs", caller: "", webhook: "https://example.com/", limit: 10, openMs: 60_000 };
 
+const END = { id: "g", lines: 2, closes: true };
+
 /** An open group with two waiting members. */
 async function grouped({ scripts, tag }: Scene): Promise<void> {
   await scripts.openGroup(tag, { ...OPENING, ...KEEP });
@@ -20,7 +22,7 @@ export const GROUP_CASES: readonly (Resent & { readonly script: string; readonly
     ...{ script: "openGroup", when: "of a new group" },
     given: async () => undefined,
     call: async ({ scripts, tag }) => (await scripts.openGroup(tag, { ...OPENING, ...KEEP })).verdict,
-    replies: ["open", "open"],
+    replies: ["new", "new"],
   },
   {
     ...{ script: "submit", when: "of members" },
@@ -46,7 +48,7 @@ export const GROUP_CASES: readonly (Resent & { readonly script: string; readonly
     ],
   },
   {
-    ...{ script: "closeGroup", when: "of one whose members have ended" },
+    ...{ script: "endBatch", when: "of one whose members have ended" },
     given: async (scene) => {
       await grouped(scene);
       await scene.scripts.cancel(
@@ -54,14 +56,14 @@ export const GROUP_CASES: readonly (Resent & { readonly script: string; readonly
         ["a", "b"].map((id) => ({ id, call: id, ...KEEP })),
       );
     },
-    call: ({ scripts, tag }) => scripts.closeGroup(tag, "g"),
+    call: ({ scripts, tag }) => scripts.endBatch(tag, END),
   },
   {
     ...{ script: "cancel", when: "of the last member of a closed group" },
     given: async (scene) => {
       await grouped(scene);
       await scene.scripts.cancel(scene.tag, [{ id: "a", call: "a", ...KEEP }]);
-      await scene.scripts.closeGroup(scene.tag, "g");
+      await scene.scripts.endBatch(scene.tag, END);
     },
     call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "b", call: "b", ...KEEP }]),
     replies: [["canceled"], ["canceled"]],
@@ -73,11 +75,21 @@ export const GROUP_CASES: readonly (Resent & { readonly script: string; readonly
     replies: ["canceled", "canceled"],
   },
   {
+    ...{ script: "followGroup", when: "of one of whose members one has ended" },
+    given: async (scene) => {
+      await grouped(scene);
+      await scene.scripts.cancel(scene.tag, [{ id: "a", call: "a", ...KEEP }]);
+    },
+    call: ({ scripts, tag }) => scripts.followGroup(tag, "g"),
+    replies: [1, 1],
+  },
+  {
     ...{ script: "tick", when: "that closes a group and goes on with the cancel of another" },
     given: async (scene) => {
       await grouped(scene);
       const { scripts, tag } = scene;
       await scripts.openGroup(tag, { ...OPENING, id: "left", ...KEEP });
+      await scripts.submit(tag, [submitItemOf({ id: "c", group: "left", line: "0" })]);
       await scene.t.redis.zadd(storedKey(tag, "groups"), 1, "left");
       await scripts.cancelGroup(tag, "g", 1);
     },

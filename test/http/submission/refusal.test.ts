@@ -37,7 +37,9 @@ describe("the refusal of a submission", () => {
   });
 
   it("is thrown, with a link that the sender may use", () => {
-    const access = openAccess({ sign } as unknown as LinkSigner);
+    const access = openAccess({
+      sign: (_: string, task: Parameters<typeof sign>[0]) => sign(task),
+    } as unknown as LinkSigner);
     const check = (verdict: Partial<SubmissionVerdict>) =>
       checkAccepted({ state: { access } } as Context, SUBMISSION as Submission, verdictOf(verdict), { byKey: true });
     check({});

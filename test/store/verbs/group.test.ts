@@ -27,8 +27,8 @@ describe("a group", () => {
 
   it("has when its latest running member began, and when its latest scheduled one is due", async () => {
     const group = await open();
-    expect(await read(group)).to.include({ begunMs: null, dueMs: null });
     await t.submit({ id: "a", member: { group, line: 0 } });
+    expect(await read(group)).to.include({ begunMs: null, dueMs: null });
     await t.reserve();
     const { startedMs } = await t.look("a");
     expect(await read(group)).to.include({ begunMs: startedMs, dueMs: null });

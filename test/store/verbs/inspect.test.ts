@@ -24,7 +24,9 @@ describe("how long the record of an id is kept", () => {
     const group = await t.engine.groups.open({ id: "g", caller: null, webhook: null }, t.settings);
     if (typeof group === "string") throw new Error(group);
     expect(await leftMs(groupAddress("g"))).to.equal(Number.POSITIVE_INFINITY);
-    await group.close();
+    await t.submit({ id: "a", member: { group: "g", line: 0 } });
+    await group.endBatch({ lines: 1, closes: true });
+    await t.engine.tasks.cancel("a", "jobs");
     expect(await leftMs(groupAddress("g"))).to.be.within(1, t.settings.resultTtlMs + t.settings.tombstoneTtlMs);
   });
 });

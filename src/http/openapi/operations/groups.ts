@@ -44,11 +44,11 @@ export const groupOperations: Operations<"group" | "groupEvents" | "groupResults
     },
   },
   groupResults: {
-    summary: "The results of a group, in the order of submission",
+    summary: "The results of a group",
     description:
-      "A line for each task that has ended. With `follow=true` the response goes on until all have; a task that has ended waits for those before it.",
+      "A line for each task that has ended, in the order of submission; with `follow=true` then each as it ends, until all have. A response that broke off goes on with `after`.",
     tags: ["Groups"],
-    parameters: parameterRefs("follow"),
+    parameters: parameterRefs("follow", "afterLine"),
     responses: {
       "200": {
         description: "The results.",

@@ -115,13 +115,20 @@ export const queueOperations: Operations<
     },
     responses: {
       "202": {
-        description: "A BatchVerdict for each line. With `group`, the group is at Location.",
+        description: "A BatchVerdict for each line. With `group`, the group is at Location once it has a task.",
         headers: headerRefs("Location"),
         content: {
           [NDJSON]: { schema: schemaRef("BatchVerdict"), example: '{"line":0,"id":"…","href":"…","index":0}\n' },
         },
       },
-      ...problems("unknown-queue", "id-conflict", "queue-full", "payload-too-large", "unsupported-media-type"),
+      ...problems(
+        "invalid-input",
+        "unknown-queue",
+        "id-conflict",
+        "queue-full",
+        "payload-too-large",
+        "unsupported-media-type",
+      ),
     },
   },
 };

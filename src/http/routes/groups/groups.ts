@@ -102,7 +102,9 @@ async function follow(
 }
 
 async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise<void> {
-  const follows = readParameter(searchOf(ctx), PARAMETERS.follow);
+  const search = searchOf(ctx);
+  const follows = readParameter(search, PARAMETERS.follow);
+  const after = readParameter(search, PARAMETERS.afterLine) ?? 0;
   const group = await findGroup(ctx, api, ctx.params.id);
   ctx.status = 200;
   ctx.type = "application/x-ndjson";
@@ -118,7 +120,14 @@ async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise
     res.destroy();
   });
   const reader = { state: ctx.state };
-  const lines = groupResults({ ctx: reader, api, group, watchers: follows ? watchers : undefined, gone: gone.signal });
+  const lines = groupResults({
+    ctx: reader,
+    api,
+    group,
+    after,
+    watchers: follows ? watchers : undefined,
+    gone: gone.signal,
+  });
   const answer = responseOf(ctx).handOver(ctx);
   answer.flushHeaders();
   sendTexts(answer, lines, ANSWER_BYTES).catch((error: unknown) => {

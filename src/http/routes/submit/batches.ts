@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { Context } from "koa";
-import type { OpenGroup } from "../../../engine/groups/groups.ts";
 import type { QueueSettings } from "../../../engine/settings.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
 import { ProblemError } from "../../../errors.ts";
@@ -11,12 +10,13 @@ import { traceOf } from "../../../telemetry/trace-context.ts";
 import { type Parameter, readParameter, wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions, type SubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
+import { answerOf, type OpenedGroup, openGroup } from "../../batches/batch-group.ts";
 import { type Envelope, readEnvelope } from "../../batches/envelope.ts";
-import { GatheredLines, lineProblem, verdictLine } from "../../batches/gathered-lines.ts";
+import { GatheredLines, type LineVerdict, lineProblem, verdictLine } from "../../batches/gathered-lines.ts";
 import { Resequencer } from "../../batches/resequencer.ts";
 import { sendTexts } from "../../batches/send-texts.ts";
 import { BatchTooLarge, type BodyLine, LineSplitter } from "../../batches/split-lines.ts";
-import { groupPaths } from "../../groups/group-document.ts";
+import { Tally } from "../../batches/tally.ts";
 import { type CheckedInput, checkJson, refuseCoding } from "../../input/body.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { tracingOf } from "../../middleware/trace.ts";
@@ -25,9 +25,8 @@ import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
 import { whenClosed } from "../../server/when-closed.ts";
-import { groupRefusal } from "../../submission/refusal.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
-import { callerOf, signatureOf } from "../../task/access.ts";
+import { signatureOf } from "../../task/access.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */
 export const NDJSON = "application/x-ndjson";
@@ -45,12 +44,6 @@ export const BATCH_DEFAULTS = {
   answerBytes: 4 * 1024 ** 2,
 } as const;
 
-/** The group of a batch. */
-interface BatchGroup extends OpenGroup {
-  /** Whether it stays open after the batch. */
-  readonly staysOpen: boolean;
-}
-
 /** What all lines of a batch share. */
 interface BatchRequest {
   readonly api: Api;
@@ -59,9 +52,12 @@ interface BatchRequest {
   readonly envelopes: boolean;
   /** Options that a line does not set itself. */
   readonly options: SubmitOptions;
-  readonly group: BatchGroup | undefined;
+  readonly group: OpenedGroup | undefined;
+  readonly tally: Tally;
   /** Makes the submission of a line. @throws ProblemError invalid-input if the handler's `by` gives no key */
   assemble(line: number, id: string, options: SubmitOptions, checked: CheckedInput): Submission;
+  /** Counts a verdict, and places it. */
+  tell(place: (text: string) => void, line: number, verdict: LineVerdict): void;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
 }
@@ -88,7 +84,9 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   checkLength(ctx);
   const settings = api.engine.queues.settings(queue);
   const checked = await withWebhook(api, given);
-  const group = await openGroup(ctx, api, { ...grouped, webhook: checked.webhook, settings });
+  const { group: asked, staysOpen } = grouped;
+  const group =
+    asked === null ? undefined : await openGroup(ctx, api, { group: asked, staysOpen, options: checked, settings });
   const sending = tracingOf(ctx)?.sendBatch(queue);
   const trace = sending?.trace ?? traceOf(ctx.headers);
   const request: BatchRequest = {
@@ -97,46 +95,30 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     settings,
     envelopes,
     group,
+    tally: new Tally(),
     // The webhook is that of the group.
     options: group ? { ...checked, webhook: null } : checked,
     assemble: (line, id, options, checked) => {
-      const member = group && { group: group.id, line };
+      const member = group && { group: group.id, line: group.firstLine + line };
       sending?.add();
       return assembleSubmission(ctx, api, { id, handler, options, checked, trace, member });
+    },
+    tell: (place, line, verdict) => {
+      request.tally.count(line, verdict);
+      place(verdictLine(line, verdict));
     },
     signature: (task) => signatureOf(ctx, task),
   };
   const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
   whenClosed(ctx.res, () => verdicts.abandon());
   void readBatch(ctx, request, verdicts).finally(() => sending?.end());
+  const { tally } = request;
+  const maxBytes = BATCH_DEFAULTS.answerBytes;
+  const answer = group ? await answerOf(ctx, group, { tally, verdicts, maxBytes }) : verdicts;
   ctx.status = 202;
   ctx.type = NDJSON;
   ctx.set("Cache-Control", "no-store");
-  void sendTexts(responseOf(ctx).handOver(ctx), verdicts, BATCH_DEFAULTS.answerBytes);
-}
-
-/**
- * Opens the group of a batch, if it has one, and sets its address as the Location.
- * @throws ProblemError id-conflict if the group accepts no more tasks or belongs to another caller; queue-full if too many webhooks wait
- */
-async function openGroup(
-  ctx: Context,
-  api: Api,
-  {
-    group,
-    staysOpen,
-    webhook,
-    settings,
-  }: Pick<BatchGroup, "staysOpen"> &
-    Pick<SubmitOptions, "webhook"> & { readonly group: string | null; readonly settings: QueueSettings },
-): Promise<BatchGroup | undefined> {
-  if (group === null) return undefined;
-  const caller = callerOf(ctx);
-  const opened = await api.engine.groups.open({ id: group === "true" ? null : group, caller, webhook }, settings);
-  if (typeof opened === "string") throw groupRefusal(group, opened);
-  const { id, createdMs } = opened;
-  ctx.set("Location", groupPaths.group(id, signatureOf(ctx, { id, caller, createdMs }, "group")));
-  return { ...opened, staysOpen };
+  void sendTexts(responseOf(ctx).handOver(ctx), answer, maxBytes);
 }
 
 /** @throws ProblemError unsupported-media-type */
@@ -164,7 +146,7 @@ function checkLength(ctx: Context): void {
 
 /** Reads the body line by line and stores each line; never fails. */
 async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequencer): Promise<void> {
-  const { api, group } = request;
+  const { api, group, tally } = request;
   // A batch that broke off leaves its group open, for the lines that are missing.
   let complete = true;
   const gathered = new GatheredLines(request);
@@ -187,7 +169,7 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
     // Any other read error means that the connection has ended, so there is no response.
     if (error instanceof BatchTooLarge) {
       const problem = problemDocument("payload-too-large", error.message);
-      verdicts.place()(verdictLine(error.line, { problem }));
+      request.tell(verdicts.place(), error.line, { problem });
     } else {
       complete = false;
       if (!ctx.req.destroyed)
@@ -196,9 +178,11 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
   }
   // The rest is read and discarded: closing a connection with unread bytes resets it, and the response would be lost.
   ctx.req.resume();
-  if (group && complete && !group.staysOpen) {
+  if (group && complete) {
     await gathered.settled();
-    await group.close().catch((error: unknown) => {
+    const lines = tally.accepted > 0 ? group.firstLine + splitter.next : 0;
+    const closes = !group.staysOpen && tally.deferred === 0;
+    await group.endBatch({ lines, closes }).catch((error: unknown) => {
       verdicts.place()(verdictLine(splitter.next, lineProblem(error, api.log)));
     });
   }
@@ -220,7 +204,7 @@ async function readLines(
       if (checked instanceof Promise) gathered.store();
       gathered.add({ line: line.number, submission: checked instanceof Promise ? await checked : checked, place });
     } catch (error) {
-      place(verdictLine(line.number, lineProblem(error, request.api.log)));
+      request.tell(place, line.number, lineProblem(error, request.api.log));
     }
     // Awaited only if there is no room: a promise for each line would cost more than the line.
     const room = verdicts.room();
@@ -243,8 +227,9 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
   }
   if (!isUtf8(line.bytes)) throw new ProblemError("malformed-json", "The line is not UTF-8.");
   const text = line.bytes.toString("utf8");
+  const made = group?.nextId(text) ?? randomUUID();
   const own: Envelope = envelopes ? readEnvelope(text, request.options) : { input: text, options: request.options };
-  const { input, id = group?.memberId() ?? randomUUID(), options } = own;
+  const { input, id = made, options } = own;
   const checked = checkJson(input, handler);
   const assemble = (value: unknown) =>
     request.assemble(line.number, id, options, { input, mediaType: "application/json", value });

@@ -109,7 +109,81 @@ describe("a group over HTTP", () => {
     expect(deleted.problem.type).to.equal("/problems/deleted");
   });
 
-  it("sends results as they end, each after those before it", async () => {
+  it("sends results as they end, and goes on behind those that were sent", async () => {
+    const [slow, fast, first] = [closedGate(), closedGate(), closedGate()];
+    first.open("first");
+    // The queue runs one at a time: the first line last, the last one second.
+    const lines = [
+      { input: slow.input, priority: 5 },
+      { input: first.input, priority: 0 },
+      { input: fast.input, priority: 3 },
+    ];
+    await batch("gated", "?group=ends&envelope=true", lines);
+    await eventually(async () => (await get("/v1/groups/ends")).json.succeeded === 1);
+    const path = "/v1/groups/ends/results?follow=true";
+    const reader = openLines(server.url, path);
+    expect(await reader.next()).to.deep.include({ line: 1, data: "first" });
+    fast.open("fast");
+    expect(await reader.next()).to.deep.include({ line: 2, data: "fast" });
+    slow.open("slow");
+    expect(await reader.next()).to.deep.include({ line: 0, data: "slow" });
+    expect(await reader.next()).to.equal(undefined);
+    for (const [after, left] of [
+      [0, [1, 2, 0]],
+      [1, [2, 0]],
+      [2, [0]],
+      [3, []],
+    ] as const) {
+      const again = verdictsOf((await get(`${path}&after=${after}`)).text);
+      expect(
+        again.map(({ line }) => line),
+        `after ${after}`,
+      ).to.deep.equal(left);
+    }
+    const inOrder = verdictsOf((await get("/v1/groups/ends/results?after=1")).text);
+    expect(inOrder.map(({ line }) => line)).to.deep.equal([1, 2]);
+  });
+
+  it("is answered as at first if its batch is sent again, also once it is closed", async () => {
+    const inputs = [{ a: 1 }, { a: 1 }, { a: 2 }];
+    const first = await batch("default", "?group=twice", inputs);
+    const ids = verdictsOf(first.text).map(({ id }) => id);
+    await until("/v1/groups/twice", "done");
+    const again = await batch("default", "?group=twice", inputs);
+    expect([again.status, again.headers.location]).to.deep.equal([202, first.headers.location]);
+    const replayed = ids.map((id) => ({ id, replayed: true, group: "twice" }));
+    expect(verdictsOf(again.text).map(({ id, replayed, group }) => ({ id, replayed, group }))).to.deep.equal(replayed);
+    expect((await get("/v1/groups/twice")).json).to.include({ state: "done", total: 3 });
+    expect((await batch("default", "?group=twice", [])).status, "closed again").to.equal(202);
+    expect((await batch("default", "?group=twice", [{ a: 1 }, { a: 2 }])).status, "another line later").to.equal(202);
+    expect((await batch("default", "?group=twice", [{ a: 2 }])).status, "another batch").to.equal(409);
+  });
+
+  it("is closed by no batch of which a line was refused for the moment", async () => {
+    const gate = closedGate();
+    const lines = [gate.input, gate.input, gate.input];
+    const verdicts = verdictsOf((await batch("gated", "?group=busy&maxIndex=0", lines)).text);
+    expect(verdicts.some(({ problem }) => problem?.status === 503)).to.equal(true);
+    expect((await get("/v1/groups/busy")).json.state).to.equal("open");
+    const again = verdictsOf((await batch("gated", "?group=busy", lines)).text);
+    expect(again.map(({ problem }) => problem)).to.deep.equal(lines.map(() => undefined));
+    expect((await get("/v1/groups/busy")).json).to.include({ state: "pending", total: 3 });
+    gate.open();
+    await until("/v1/groups/busy", "done");
+  });
+
+  it("has at least one task: a batch without any is refused, and stores nothing", async () => {
+    for (const lines of [[], [{ width: 0 }]]) {
+      const answer = await batch("checked", "?group=none", lines);
+      expect([answer.status, answer.json.type]).to.deep.equal([400, "/problems/invalid-input"]);
+      expect(answer.json.errors.map(({ pointer }: { pointer: string }) => pointer)).to.deep.equal(
+        lines.map(() => "#/0"),
+      );
+      expect((await get("/v1/groups/none")).status).to.equal(404);
+    }
+  });
+
+  it("sends results of several batches, each line with a number of its own", async () => {
     const [first, second] = [closedGate(), closedGate()];
     await batch("gated", "?group=turns&open=true", [first.input]);
     await batch("gated-too", "?group=elsewhere", [second.input]);
@@ -121,7 +195,7 @@ describe("a group over HTTP", () => {
     const third = closedGate();
     third.open(3);
     await batch("gated", "?group=turns", [third.input]);
-    expect(await reader.next()).to.deep.include({ line: 0, data: 3 });
+    expect(await reader.next()).to.deep.include({ line: 1, data: 3 });
     expect(await reader.next()).to.equal(undefined);
     second.open();
   });
@@ -160,14 +234,11 @@ describe("a group over HTTP", () => {
     }
   });
 
-  it("counts only the lines that were accepted, and is done at once without any", async () => {
+  it("counts only the lines that were accepted", async () => {
     const answer = await batch("checked", "?group=lines", [{ width: 1 }, { width: 0 }, { width: 2 }]);
     expect(verdictsOf(answer.text).map(({ problem }) => problem?.status)).to.deep.equal([undefined, 400, undefined]);
     const { text } = await get("/v1/groups/lines/results?follow=true");
     expect(verdictsOf(text).map(({ line }) => line)).to.deep.equal([0, 2]);
-    await batch("checked", "?group=none", [{ width: 0 }]);
-    expect((await get("/v1/groups/none")).json).to.include({ state: "done", total: 0 });
-    expect((await get("/v1/groups/none/results?follow=true")).text).to.equal("");
   });
 
   it("takes ids and options of envelopes, and answers a line again that was sent again", async () => {
@@ -217,7 +288,7 @@ describe("a group over HTTP", () => {
     expect((await server.send("/v1/groups/stop", { method: "DELETE" })).status).to.equal(204);
     const lines = verdictsOf((await get("/v1/groups/stop/results")).text);
     expect(lines.map(({ status }) => status)).to.deep.equal([410, 410, 410]);
-    expect((await batch("gated", "?group=stop", [gate.input])).status).to.equal(409);
+    expect((await batch("gated", "?group=stop", ["another"])).status).to.equal(409);
   });
 
   it("can be waited for: a long poll ends when it has changed", async () => {
@@ -351,7 +422,7 @@ describe("a group and its callers", () => {
       return answer.status === 410 && answer;
     })) as Awaited<ReturnType<typeof get>>;
     expect(json).to.include({ type: "/problems/expired", id: "short", state: "done" });
-    expect((await batch("ann", "?group=short")).status).to.equal(409);
+    expect((await batch("ann", "?group=short", "another")).status).to.equal(409);
   });
 });
 

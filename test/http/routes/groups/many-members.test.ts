@@ -21,12 +21,12 @@ describe("a group of 10,000 tasks", function () {
       body: Array.from({ length: MEMBERS }, (_, n) => n).join("\n"),
     });
 
-  it("has all results in order, while its tasks run", async () => {
+  it("has all results, each once, while its tasks run", async () => {
     const answer = await batch("?group=true");
     const path = String(answer.headers.location);
     const ids = verdictsOf(answer.text).map(({ id }) => id);
     const lines = verdictsOf((await server.send(`${path}/results?follow=true`)).text);
-    expect(lines.map(({ id }) => id)).to.deep.equal(ids);
+    expect(lines.sort((one, other) => one.line - other.line).map(({ id }) => id)).to.deep.equal(ids);
     expect(lines.every(({ line, data }) => data.input === line)).to.equal(true);
     expect((await server.send(path)).json).to.include({ state: "done", total: MEMBERS, succeeded: MEMBERS });
   });

@@ -1,0 +1,30 @@
+import type { ProblemDocument } from "../problems/problem.ts";
+import type { LineVerdict } from "./gathered-lines.ts";
+
+/** How many problems of lines a batch without any task is told. */
+const TOLD = 10;
+
+/** What has become of the lines of a batch so far. */
+export class Tally {
+  lines = 0;
+  /** New tasks. */
+  accepted = 0;
+  /** Tasks that existed before. */
+  repeated = 0;
+  /** Refused for the moment: they may be sent again. */
+  deferred = 0;
+  /** The first problems. */
+  readonly problems: { readonly line: number; readonly problem: ProblemDocument }[] = [];
+
+  count(line: number, verdict: LineVerdict): void {
+    this.lines += 1;
+    if (!("problem" in verdict)) {
+      if (verdict.replayed) this.repeated += 1;
+      else this.accepted += 1;
+      return;
+    }
+    const { problem } = verdict;
+    if (problem.status === 429 || problem.status === 503) this.deferred += 1;
+    if (this.problems.length < TOLD) this.problems.push({ line, problem });
+  }
+}
