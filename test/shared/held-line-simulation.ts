@@ -18,8 +18,8 @@ export interface HeldLook {
 /** What holds a line besides its slots. */
 export interface Holders {
   readonly rate?: { readonly max: number; readonly perMs: number };
-  /** How many tasks of one key run at once, of how many keys. */
-  readonly keyed?: { readonly limit: number; readonly keys: number };
+  /** How many tasks of one key run at once, of how many keys, and which share of all tasks has the first of them besides. */
+  readonly keyed?: { readonly limit: number; readonly keys: number; readonly flood?: number };
   /** Whether tasks report their progress, about evenly. */
   readonly reports?: boolean;
   /** How many tasks one call of a slot takes. */
@@ -108,6 +108,14 @@ export function simulateHeldLine(line: Line): HeldLook[] {
     return { before, ends: Math.max(0, earlier - keyed.limit + 1), limit: keyed.limit };
   };
 
+  /** By eight of the waiting tasks. */
+  const mostFrequent = () => {
+    const counts = new Map<number, number>();
+    const some = waiting.map(({ key }) => ({ key, by: random() })).sort((a, b) => a.by - b.by);
+    for (const { key } of some.slice(0, 8)) counts.set(key, (counts.get(key) ?? 0) + 1);
+    return some.length < 8 ? 0 : Math.max(...counts.values()) / 8;
+  };
+
   const rateNow = (): LineRate | undefined => {
     if (!rate) return undefined;
     const latest = starts.slice(-rate.max).reverse();
@@ -138,7 +146,7 @@ export function simulateHeldLine(line: Line): HeldLook[] {
       ...(known ? { meanMs: statistics.mean, variance: statistics.variance } : { meanMs: null, variance: null }),
       ...{ misses: [...statistics.misses], slowMeanMs: statistics.slowMean, slowMisses: [...statistics.slowMisses] },
       agesMs: some.map(({ call }) => now - call.began),
-      ...(keyed && { startable: startable.length }),
+      ...(keyed && { startable: startable.length, mostFrequent: mostFrequent() }),
       ...(rateKnown && { rate: rateKnown }),
       ...(batch && { batch: { max: batch, waitMs: 0 } }),
       ...(some.some(({ call }) => call.reported) && { reports: some.map(({ call }) => call.reported) }),
@@ -178,7 +186,10 @@ export function simulateHeldLine(line: Line): HeldLook[] {
     now = Math.max(now, next);
     if (arrival === next) {
       for (let n = 0; n < wave; n += 1) {
-        waiting.push({ key: keyed ? Math.floor(random() * keyed.keys) : 0, looks: [] });
+        waiting.push({
+          key: keyed && random() >= (keyed.flood ?? 0) ? Math.floor(random() * keyed.keys) : 0,
+          looks: [],
+        });
         if (random() < 0.3) look(waiting.length - 1);
       }
       arrived += wave;

@@ -129,7 +129,15 @@ function tasksBefore(snapshot: QueueSnapshot, { turn }: Place, index: number, se
   const { running, slots, batch, rate } = snapshot;
   const bySlots = slots * (batch?.max ?? 1);
   const atOnce = rate && service ? Math.min(bySlots, (service.meanMs * rate.max) / rate.perMs) : bySlots;
-  return startsBefore({ index, startable: turn.before, running, atOnce: Math.max(1, atOnce) });
+  const { mostFrequent = 0 } = snapshot;
+  return startsBefore({
+    index,
+    startable: turn.before,
+    running,
+    atOnce: Math.max(1, atOnce),
+    limit: turn.limit,
+    mostFrequent,
+  });
 }
 
 /** When slots, and the limit for its line key, will let the task start. */

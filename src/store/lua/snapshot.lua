@@ -6,7 +6,8 @@
 --              from the newest on, "nth age": the how-manieth it is, from 0, and how many ms ago it was
 --   ages       for how many ms some of the running tasks have been running, and if they have reported progress, "age percent whole", where
 --              the last is how many ms the whole run takes at that pace; only read while not all tasks have a slot, and in keyed lines
---   startable  how many may start; "" or left out for a queue that is not keyed
+--   startable  how many may start, and if others are held, how many of a hundred waiting tasks have the most frequent key; "" or left out
+--              for a queue that is not keyed
 --   starting   without a live worker, the figures of starts, see warmup.lua; otherwise left out
 local Snapshot = {}
 
@@ -49,6 +50,23 @@ local function rate_and_starts(call, queue, rate)
   return table.concat(words, ' ')
 end
 
+local SAMPLED = 8
+
+-- How many of a hundred waiting tasks have the most frequent key, by a few of them.
+local function share_of_most_frequent(call, queue)
+  local counts, most = {}, 0
+  local some = redis.call('ZRANDMEMBER', K.waiting(call, queue), SAMPLED)
+  for _, id in ipairs(some) do
+    local key = redis.call('HGET', K.task(call, id), F.key)
+    local name = key and string.match(key, ' (.*)$')
+    if name then
+      counts[name] = (counts[name] or 0) + 1
+      most = math.max(most, counts[name])
+    end
+  end
+  return whole(#some < SAMPLED and 0 or 100 * most / SAMPLED)
+end
+
 -- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   local paused, workers, slots, live_until, service, forecast, breaker, batch, rate, keyed = unpack(q, 1, 10)
@@ -80,6 +98,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   snapshot[SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {}
   local starting = not live and Warmup.of(call, queue, waiting, live_until)
   -- Redis ends a list at the first gap.
+  if startable and waiting > startable then startable = startable .. ' ' .. share_of_most_frequent(call, queue) end
   snapshot[SNAPSHOT.startable] = startable or starting and '' or nil
   snapshot[SNAPSHOT.starting] = starting or nil
   return snapshot

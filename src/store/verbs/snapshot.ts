@@ -44,6 +44,8 @@ export interface QueueSnapshot {
   readonly scheduled: number;
   /** How many of the waiting tasks may start; left out if the queue is not keyed, since then all may. */
   readonly startable?: number;
+  /** Of a keyed queue with held tasks: which share of the waiting tasks has the most frequent key, by a few of them. */
+  readonly mostFrequent?: number;
   readonly running: number;
   readonly paused: boolean;
   /** Whether its target is down; only one of several partitions knows. */
@@ -122,13 +124,15 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
     slowMisses: misses.flatMap((miss, i) => (i % 2 === 1 ? Number(miss) : [])),
     agesMs: ages.map(([age]) => Number(age)),
   };
-  const startable = of.startable === undefined ? null : optional(of.startable);
+  const [mayStart = "", percent = ""] = text(of.startable).split(" ");
+  const startable = optional(mayStart);
   const starting = of.starting === undefined ? null : workerStartOf(text(of.starting));
   const hasReports = ages.some((words) => words.length > 1);
   if (startable === null && starting === null && batchAt < 0 && rate === "" && !hasReports) return snapshot;
   return {
     ...snapshot,
     ...(startable !== null && { startable }),
+    ...(percent !== "" && { mostFrequent: Number(percent) / 100 }),
     ...(starting !== null && { starting }),
     ...(rate !== "" && { rate: rateOf(rate) }),
     ...(hasReports && { reports: ages.map(reportOf) }),

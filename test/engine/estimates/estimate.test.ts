@@ -64,6 +64,8 @@ describe("an estimate", () => {
     const middle = (index: number) => estimate(keyed, waiting(index), 0)?.seconds ?? 0;
     expect(estimate(keyed, turn(50, 0), 0)?.seconds, "all may start").to.equal(middle(50));
     expect(estimate(keyed, turn(20, 0), 0)?.seconds, "the others come first").to.be.within(middle(47), middle(50));
+    const flooded = estimate(snapshot({ waiting: 90, startable: 8, mostFrequent: 1 }), turn(5, 0), 0)?.seconds;
+    expect(flooded, "all that come first are of one key").to.be.below(middle(15));
     expect(estimate(snapshot({ running: 2 }), turn(1, 0), 0)?.basis, "fewer keys than slots").to.equal("idle");
     expect(estimate(snapshot({ running: 1 }), turn(0, 0), 0)?.basis).to.equal("idle");
     const held = (ends: number, limit?: number) =>

@@ -28,6 +28,7 @@ const CASES: Readonly<Record<string, Case>> = {
   keys: keyed,
   "fewer keys than slots": { keyed: { limit: 1, keys: 3 } },
   "keys with two at once": { keyed: { limit: 2, keys: 8 } },
+  "a key with most of the line": { keyed: { limit: 1, keys: 30, flood: 0.8 } },
   "progress reports": { reports: true },
   batches: batch,
   "a worker that starts": starting,
