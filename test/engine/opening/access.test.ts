@@ -6,6 +6,7 @@ import { readConfig } from "../../../src/config/config.ts";
 import { openEngine } from "../../../src/engine/opening/open.ts";
 import { createLog } from "../../../src/log.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { runCli } from "../../helpers/cli.ts";
 import { startServer } from "../../helpers/http/server.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
@@ -20,6 +21,36 @@ function documentedRights(): string[] {
   const [, rights = ""] = /^user paihao on >\S+ (.+)$/m.exec(guide) ?? [];
   return rights.split(" ");
 }
+
+/** Every command that reads or changes the store, by itself or through its server, and its exit code if it is not 0. */
+const COMMANDS: readonly (readonly [line: string, code?: number])[] = [
+  ["submit default 1 --id one --wait"],
+  ["submit failing 1 --id dead"],
+  ["watch dead", 1],
+  ["submit default 1 --id later --delay 1h"],
+  ["move later --priority 0"],
+  ["status one"],
+  ["get one"],
+  ["output one"],
+  ["history one"],
+  ["again one --id two"],
+  ["watch two"],
+  ["ls default --state finished"],
+  ["dead ls failing"],
+  ["dead retry failing dead"],
+  ["watch dead", 1],
+  ["dead delete failing --all --yes"],
+  ["pause default"],
+  ["resume default"],
+  ["submit default 1 --group all"],
+  ["group all"],
+  ["queues"],
+  ["top --once"],
+  ["cancel later"],
+  ["verify"],
+  ["verify --heal"],
+  ["doctor"],
+];
 
 describe("the start on a store", function () {
   this.timeout(60_000);
@@ -107,7 +138,8 @@ describe("the start on a store", function () {
     after(() => receiver?.close());
 
     for (const partitions of ["1", "3"]) {
-      it(`serves submissions, results, cancels, webhooks and limits, with PARTITIONS=${partitions}`, async () => {
+      it(`serves submissions, results, webhooks, limits and all commands, with PARTITIONS=${partitions}`, async function () {
+        this.timeout(240_000);
         const prefix = `least${partitions}`;
         const rights = documentedRights().map((right) => right.replace("{ph:", `{${prefix}:`));
         const limit = partitions === "1" ? {} : { RATE_LIMIT: "1000/1m" };
@@ -119,6 +151,7 @@ describe("the start on a store", function () {
           );
           url = await urlWith(...rights, "+eval", "+evalsha");
         }
+        await admin.call("ACL", "LOG", "RESET");
         const server = await startServer({
           ...{ REDIS_URL: url, KEY_PREFIX: prefix, PARTITIONS: partitions },
           ...limit,
@@ -134,7 +167,17 @@ describe("the start on a store", function () {
           await receiver.count(delivered);
           for (const read of ["/v1/queues", "/v1/workers", "/v1/history", "/readyz", "/v1/queues/default/finished"])
             expect((await server.send(read)).status, read).to.equal(200);
+          const env = {
+            ...{ PAIHAO_URL: server.url, REDIS_URL: url, KEY_PREFIX: prefix, PARTITIONS: partitions },
+            PORT: "0",
+            HANDLERS: path.join(ROOT, "test/fixtures/handlers"),
+          };
+          for (const [line, code = 0] of partitions === "3" ? COMMANDS : []) {
+            const { code: exited, stderr } = await runCli(line.split(" "), { env: { ...env, ...limit } });
+            expect(exited, `${line}: ${stderr}`).to.equal(code);
+          }
           expect(server.log.filter((line) => /NOPERM|permission/.test(JSON.stringify(line)))).to.deep.equal([]);
+          expect(await admin.call("ACL", "LOG"), "refused").to.deep.equal([]);
         } finally {
           await server.stop({ keep: true });
         }
