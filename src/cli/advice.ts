@@ -17,11 +17,11 @@ export async function withAdvice(error: PaihaoError, options: ServerOptions): Pr
   }
   const { queue } = error.problem;
   if (error.code !== "unknown-queue" || typeof queue !== "string") return error;
-  const { exitCode, message = "" } = failureOf(error);
+  const { exitCode } = failureOf(error);
   const names = await queueNames(options);
-  return names.length === 0
-    ? error
-    : new CommandError(exitCode, `${message}: ${suggestion(queue, names)}`, { cause: error });
+  // A gateway has the name, but takes no submissions.
+  if (names.length === 0 || names.includes(queue)) return error;
+  return new CommandError(exitCode, `${error.problem.title}: ${suggestion(queue, names)}`, { cause: error });
 }
 
 /** The queues for tasks of callers; none if the server does not list them. */

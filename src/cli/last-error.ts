@@ -29,6 +29,9 @@ async function timelineOf(task: Target): Promise<Timeline | null> {
 const lastErrorIn = (timeline: Timeline | null): string | null =>
   timeline?.attempts.findLast(({ error }) => error !== null)?.error ?? null;
 
+/** Where the stack of an error is: callers and operators get only its message. */
+export const stackText = (id: string): string => `in the worker's log, under requestId ${id}`;
+
 /** Maximum number of steps that are named in one line. */
 const NAMED_STEPS = 5;
 
@@ -61,7 +64,8 @@ export async function withLastError<T>(task: Target, json: boolean | undefined, 
     const { exitCode, message = "" } = failureOf(error);
     const last = error.kind === "failed" ? lastErrorIn(timeline) : null;
     const lastError = last === null || message.includes(plain(last)) ? "" : `last error: ${last}`;
-    const extras = [lastError, undoneText(timeline), retryText(timeline)].filter((extra) => extra !== "");
+    const stack = last === null ? "" : `its stack is ${stackText(timeline.task.id)}`;
+    const extras = [lastError, stack, undoneText(timeline), retryText(timeline)].filter((extra) => extra !== "");
     if (extras.length === 0) throw error;
     throw new CommandError(exitCode, `${message} (${extras.join("; ")})`, { cause: error });
   }

@@ -101,9 +101,9 @@ describe("paihao and the queues", function () {
     expect(collected.code).to.equal(1);
     expect(collected.stderr)
       .to.match(/^paihao: The task failed\b/)
-      .and.contain(`last error: ${thrown}; to run it again: paihao dead retry failing one)`);
+      .and.contain(`last error: ${thrown}; its stack is in the worker's log, under requestId one; to run it again: `);
     const [line = ""] = linesOf((await paihao("watch one", keyOf("admin"))).stderr).slice(-1);
-    expect(line).to.contain(`last error: ${thrown}; to run it again`);
+    expect(line).to.contain(`last error: ${thrown}; its stack is in the worker's log`);
     const retryOf = async (key: string) =>
       linesOf((await paihao("dead ls failing", key)).stdout).map((row) => row.split("\t").at(-1));
     expect(await retryOf(keyOf("admin"))).to.deep.equal(["", ""]);

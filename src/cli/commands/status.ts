@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { lastErrorOf } from "../last-error.ts";
+import { lastErrorOf, stackText } from "../last-error.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
 import { print, printJson } from "../terminal/print.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
@@ -33,6 +33,7 @@ function statusLines(status: Status, lastError: string | null): string[] {
     ["state", statusText(status)],
     ["progress", percent && [percent, progress?.message ?? ""].join(" ").trim()],
     ["last error", lastError],
+    ["stack", lastError && stackText(status.id)],
     ["attempt", status.attempt === 0 ? null : `${status.attempt} of ${status.maxAttempts}`],
     ["submitted", timeText(status.createdAt)],
     ["started", timeText(status.startedAt)],

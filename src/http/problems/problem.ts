@@ -5,14 +5,20 @@ import type { AnyProblem } from "../../wire/problem.ts";
 /** A problem document of the catalogue (RFC 9457). */
 export type ProblemDocument = AnyProblem & { readonly title: string };
 
-/** The document of a code of the catalogue. */
+/** The document of a code of the catalogue. A detail that only repeats the title is left out. */
 export function problemDocument(
   code: ErrorCode,
   detail?: string,
   extensions: Readonly<Record<string, unknown>> = {},
 ): ProblemDocument {
   const { status, title } = errorEntry(code);
-  return { type: `/problems/${code}`, title, status, ...(detail === undefined ? {} : { detail }), ...extensions };
+  return {
+    type: `/problems/${code}`,
+    title,
+    status,
+    ...(detail === undefined || detail === title ? {} : { detail }),
+    ...extensions,
+  };
 }
 
 /** The document of anything thrown; an unexpected error is logged in full and shown as `internal`. */

@@ -73,7 +73,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     meaning:
       "This server has no handler for a queue of this name, or the queue is a gateway and the path is not a gateway's, or the other way round.",
     action: "Check the name against `GET /v1/queues`. A gateway takes requests only at `/v1/gateway/{queue}/`.",
-    example: { queue: "thumbnials" },
+    example: { detail: "There are default, thumbnails.", queue: "thumbnials" },
   },
   "not-found": {
     meaning: "This server has no resource at this path.",

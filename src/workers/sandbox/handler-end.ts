@@ -35,10 +35,16 @@ export function endOfThrown(thrown: unknown, maxBytes: number): HandlerEnd {
 
 /** The record of a thrown value, for the log and the store. Never throws itself. */
 export function errorRecord(thrown: unknown): ErrorRecord {
-  const message = messageOf(thrown).slice(0, MESSAGE_LENGTH);
+  const said = messageOf(thrown).slice(0, MESSAGE_LENGTH);
+  const message = said || `a thrown ${typeof thrown} without a message`;
   try {
     if (thrown instanceof Error) {
-      return { type: String(thrown.name), message, stack: stackOf(thrown, CAUSES).slice(0, STACK_LENGTH) };
+      const type = String(thrown.name);
+      return {
+        type,
+        message: said || `${type} without a message`,
+        stack: stackOf(thrown, CAUSES).slice(0, STACK_LENGTH),
+      };
     }
   } catch {
     // A getter throws: only the message is used.

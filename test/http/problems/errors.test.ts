@@ -1,6 +1,9 @@
 import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
+import { errorEntries, ProblemError } from "../../../src/errors.ts";
+import { problemOf } from "../../../src/http/problems/problem.ts";
+import { createLog } from "../../../src/log.ts";
 import { raw } from "../../helpers/http/raw.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
@@ -21,6 +24,18 @@ describe("errors over HTTP", () => {
     expect(explained.status).to.equal(200);
     expect(explained.text).to.contain(answer.json.title);
     expect((await server.send("/problems/nothing-such")).status).to.equal(404);
+  });
+
+  it("have no detail that repeats the title, whatever the code", () => {
+    for (const { code, title } of errorEntries)
+      for (const error of [new ProblemError(code), new ProblemError(code, title)])
+        expect(problemOf(error, createLog("silent")), code).to.not.have.property("detail");
+  });
+
+  it("name the queues that there are, where there is none of a name, and not too many of them", async () => {
+    const { json } = await server.post("nobody", 1);
+    expect(json).to.include({ type: "/problems/unknown-queue", title: "No queue has this name", queue: "nobody" });
+    expect(json.detail).to.match(/^There are ([a-z-]+, ){7}[a-z-]+ and \d+ more\.$/);
   });
 
   it("list the methods by 405 and Allow (RFC 9110 §15.5.6)", async () => {
