@@ -46,7 +46,7 @@ export function turnoversBefore(line: LineFigures, before: number, held = false)
 const AGES = 16;
 
 /** The ages of what free slots are just about to run, if the ages of that many of the running tasks are known. */
-export function freshAges(known: number, running: number, slots: number): number[] {
+function freshAges(known: number, running: number, slots: number): number[] {
   const free = Math.max(0, slots - running);
   if (running > 0 && known === 0) return [];
   const share = running === 0 ? Math.min(1, AGES / Math.max(1, free)) : known / running;
