@@ -2,10 +2,7 @@ import {
   type Attributes,
   type Context,
   context,
-  createTraceState,
-  INVALID_TRACEID,
   ProxyTracerProvider,
-  ROOT_CONTEXT,
   type Span,
   SpanKind,
   type SpanOptions,
@@ -16,6 +13,7 @@ import {
 import { messageOf } from "../errors.ts";
 import { useTraceIds } from "../log.ts";
 import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "./spans.ts";
+import { contextOf, traceOfSpan } from "./stored-trace.ts";
 import { traceHeadersOf } from "./trace-context.ts";
 
 /** The name under which spans are created. */
@@ -284,25 +282,4 @@ function traceIds(): { trace_id: string; span_id: string } | undefined {
 function fail(span: Span, error: unknown): void {
   span.setAttribute("error.type", error instanceof Error ? error.name : "error");
   span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
-}
-
-/** The context in which a stored trace is the parent. A stored trace is valid, with every part at a fixed position. */
-function contextOf(stored: string): Context {
-  if (stored === "") return ROOT_CONTEXT;
-  const state = stored.slice(56);
-  return trace.setSpanContext(ROOT_CONTEXT, {
-    traceId: stored.slice(3, 35),
-    spanId: stored.slice(36, 52),
-    traceFlags: Number(stored[54]),
-    isRemote: true,
-    ...(state !== "" && { traceState: createTraceState(state) }),
-  });
-}
-
-function traceOfSpan(span: Span | undefined): string {
-  const seen = span?.spanContext();
-  if (!seen || seen.traceId === INVALID_TRACEID) return "";
-  const parent = `00-${seen.traceId}-${seen.spanId}-0${seen.traceFlags & 3}`;
-  const state = seen.traceState?.serialize() ?? "";
-  return state === "" ? parent : `${parent} ${state}`;
 }
