@@ -11,6 +11,7 @@ import { record } from "./harness/record.ts";
 import { idle } from "./idle.ts";
 import { memory } from "./memory.ts";
 import { pickup } from "./pickup.ts";
+import { queues } from "./queues.ts";
 import { recovery } from "./recovery.ts";
 import { run } from "./run.ts";
 import { scripts } from "./scripts.ts";
@@ -23,7 +24,7 @@ import { tracing } from "./tracing.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, syncLoad, sync, submit, run, pickup, batch, scripts, memory, depth, estimates],
-  ...[sustained, spike, cluster, recovery, idle, tracing],
+  ...[sustained, spike, cluster, recovery, idle, queues, tracing],
 ];
 
 const program = new Command("npm run bench --")

@@ -11,6 +11,7 @@ import {
   STATUS_CLASSES,
   SUBMISSION_VERDICTS,
 } from "./metric-words.ts";
+import { Portions } from "./portions.ts";
 
 /** How gauges of several processes are combined, if not by the highest value: most are read from the store, and the same in all. */
 const TOGETHER: Readonly<Record<string, "sum" | "min">> = {
@@ -139,6 +140,9 @@ export class Metrics {
   });
   #read: (() => Promise<Gauges>) | undefined;
   #refreshing: Promise<void> | undefined;
+  #exposing: Promise<string> | undefined;
+  /** Whether the gauges have just been read for the exposition that is made. */
+  #isFresh = false;
   readonly #answers: readonly { inc(): void }[];
   readonly #overdue = this.#gauge(
     "paihao_handlers_overdue",
@@ -225,7 +229,7 @@ export class Metrics {
   /** Reads the gauges, once for all of them. */
   #refresh(): Promise<void> {
     this.#refreshing ??= (async () => {
-      if (this.#read) this.show(await this.#read());
+      if (this.#read && !this.#isFresh) await this.show(await this.#read());
     })().finally(() => {
       this.#refreshing = undefined;
     });
@@ -286,7 +290,7 @@ export class Metrics {
   }
 
   /** Sets the gauges. Those of a store that cannot be reached are left out: old ones would look like current ones. */
-  show({ ready, writable, queues, nodes }: Gauges): void {
+  async show({ ready, writable, queues, nodes }: Gauges): Promise<void> {
     this.#ready.set(ready ? 1 : 0);
     this.#storeUp.set(queues === null ? 0 : 1);
     this.#storeWritable.set(writable ? 1 : 0);
@@ -309,7 +313,9 @@ export class Metrics {
       this.#breakerOpen,
     ];
     for (const gauge of perQueue) gauge.reset();
+    const portions = new Portions();
     for (const { queue, waiting, scheduled, running, dead, ...figures } of queues ?? []) {
+      await portions.pause();
       for (const [state, count] of Object.entries({ waiting, scheduled, running, dead })) {
         this.#tasks.set({ queue, state }, count);
       }
@@ -329,8 +335,25 @@ export class Metrics {
     AggregatorRegistry.setRegistries(processRegistry ? [this.registry, processRegistry] : [this.registry]);
   }
 
-  /** The metrics as text. */
-  async exposition(): Promise<string> {
-    return `${await this.registry.metrics()}${(await processRegistry?.metrics()) ?? ""}`;
+  /** The metrics as text, for all who ask at the same time. */
+  exposition(): Promise<string> {
+    this.#exposing ??= this.#expose().finally(() => {
+      this.#isFresh = false;
+      this.#exposing = undefined;
+    });
+    return this.#exposing;
+  }
+
+  /** One metric after the other, in portions: with thousands of queues each is long. */
+  async #expose(): Promise<string> {
+    await this.#refresh();
+    this.#isFresh = true;
+    const texts: string[] = [];
+    const portions = new Portions();
+    for (const { name } of this.registry.getMetricsAsArray()) {
+      texts.push(await this.registry.getSingleMetricAsString(name));
+      await portions.pause();
+    }
+    return `${texts.join("\n\n")}\n${(await processRegistry?.metrics()) ?? ""}`;
   }
 }

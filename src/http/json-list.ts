@@ -3,9 +3,9 @@ import { createGzip } from "node:zlib";
 import type { Context } from "koa";
 import { responseOf } from "./server/response.ts";
 
-/** A shorter list is sent uncompressed. */
+/** A shorter list is sent at once and uncompressed. */
 const MIN_ITEMS = 50;
-/** How much text is compressed at a time. */
+/** How much text is made at a time, so that a long list does not hold the process. */
 const PIECE_CHARS = 65_536;
 
 /**
@@ -20,12 +20,15 @@ export function replyList(
   items: readonly object[],
 ): void {
   responseOf(ctx).varyBy("Accept-Encoding");
-  const isShort = items.length < MIN_ITEMS || ctx.method === "HEAD";
-  if (isShort || ctx.acceptsEncodings("gzip", "identity") !== "gzip") {
+  if (items.length < MIN_ITEMS || ctx.method === "HEAD") {
     ctx.body = { ...others, [name]: items };
     return;
   }
   ctx.type = "json";
+  if (ctx.acceptsEncodings("gzip", "identity") !== "gzip") {
+    ctx.body = Readable.from(pieces(others, name, items));
+    return;
+  }
   ctx.set("Content-Encoding", "gzip");
   // Koa ends the stream if the caller has gone.
   ctx.body = pipeline(Readable.from(pieces(others, name, items)), createGzip(), () => undefined);

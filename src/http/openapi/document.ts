@@ -1,4 +1,5 @@
 import type { Handler } from "../../handler/define.ts";
+import { Portions } from "../../portions.ts";
 import { EXTRAS } from "../extras.ts";
 import { ROUTES, type Route, type RouteName, type Routes } from "../routes.ts";
 import { headerRefs, headers } from "./headers.ts";
@@ -20,6 +21,7 @@ import type {
   Paths,
   Reference,
   Response,
+  Schema,
 } from "./types.ts";
 
 const TAGS = [
@@ -54,6 +56,13 @@ export async function openApiDocument(
   description?: string,
 ): Promise<OpenApiDocument> {
   const { paths, responses } = shareResponses(await pathsOf(handlers));
+  const inputs: Record<string, Schema> = {};
+  const portions = new Portions();
+  for (const handler of handlers) {
+    Object.assign(inputs, inputSchemas(handler));
+    Object.assign(paths, pathTo(handler, paths));
+    await portions.pause();
+  }
   return {
     openapi: "3.1.0",
     info: {
@@ -67,7 +76,7 @@ export async function openApiDocument(
     tags: TAGS,
     paths,
     components: {
-      schemas: Object.assign(schemas(), ...handlers.map(inputSchemas)),
+      schemas: { ...schemas(), ...inputs },
       responses,
       parameters,
       headers,
@@ -76,7 +85,7 @@ export async function openApiDocument(
   };
 }
 
-/** The operations of all routes, by path and method, and one for submissions to each queue. */
+/** The operations of all routes, by path and method. */
 async function pathsOf(handlers: readonly Handler[]): Promise<Paths> {
   const core: Operations<RouteName> = {
     ...submitOperations(handlers),
@@ -100,12 +109,15 @@ async function pathsOf(handlers: readonly Handler[]): Promise<Paths> {
   };
   describe(ROUTES, core);
   for (const { routes, operations } of EXTRAS) describe(routes, await operations?.());
-  for (const handler of handlers) {
-    const path = ROUTES.submitTo.path.replace(":queue", handler.queue);
-    const at = { route: ROUTES.submitTo, path, method: "post", operationId: `submit-${handler.queue}` } as const;
-    paths[path] = { post: completed(submitOperation(handler), at) };
-  }
   return paths;
+}
+
+/** The path for submissions to the queue of a handler; its responses are those for any queue, which are shared. */
+function pathTo(handler: Handler, paths: Paths): Paths {
+  const path = ROUTES.submitTo.path.replace(":queue", handler.queue);
+  const at = { route: ROUTES.submitTo, path, method: "post", operationId: `submit-${handler.queue}` } as const;
+  const responses = paths[ROUTES.submitTo.path.replace(":queue", "{queue}")]?.post?.responses ?? {};
+  return { [path]: { post: { ...completed({ ...submitOperation(handler), responses: {} }, at), responses } } };
 }
 
 /** Adds to an operation what follows from its route: parameters, security, and the headers of every response. */

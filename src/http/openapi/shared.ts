@@ -22,8 +22,8 @@ export function shareResponses(paths: Paths): { paths: Paths; responses: Shared 
     const key = JSON.stringify(response);
     if ("$ref" in response || times.get(key) === 1) return response;
     const prefix = `Response${status}.`;
-    const number = Object.keys(responses).filter((name) => name.startsWith(prefix)).length + 1;
-    const name = names.get(key) ?? `${prefix}${number}`;
+    const number = () => Object.keys(responses).filter((name) => name.startsWith(prefix)).length + 1;
+    const name = names.get(key) ?? `${prefix}${number()}`;
     names.set(key, name);
     responses[name] = response;
     return { $ref: `#/components/responses/${name}` };

@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import type { History, Span } from "../../../engine/monitoring/history.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
+import { Portions } from "../../../portions.ts";
 import type { Series } from "../../../wire/history.ts";
 import { readParameter } from "../../../wire/parameter.ts";
 import type { Api } from "../../api.ts";
@@ -20,7 +21,13 @@ export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
       const queues = api.engine.queues.names;
       const history = await api.engine.histories.read(queues, span);
       ctx.set("Cache-Control", "no-store");
-      const series = queues.flatMap((queue, n) => historyOf(queue, history, n) ?? []);
+      const series: Series[] = [];
+      const portions = new Portions();
+      for (const [n, queue] of queues.entries()) {
+        const found = historyOf(queue, history, n);
+        if (found) series.push(found);
+        await portions.pause();
+      }
       replyList(ctx, { step: span.step * 10, at: history.at }, "queues", series);
     },
     history: async (ctx) => {

@@ -4,6 +4,7 @@ import { slotsWanted } from "../../../engine/estimates/slots-wanted.ts";
 import type { Handler } from "../../../handler/define.ts";
 import { inputJsonSchema } from "../../../handler/input.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
+import { Portions } from "../../../portions.ts";
 import type { QueueRow } from "../../../store/verbs/scripts.ts";
 import { QUEUE_ACTIONS } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
@@ -20,7 +21,12 @@ export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
     queues: async (ctx) => {
       const figures = await api.engine.queues.allFigures();
       ctx.set("Cache-Control", "no-store");
-      const items = figures.map((row) => documentOf(ctx, api, row));
+      const items: Queue[] = [];
+      const portions = new Portions();
+      for (const row of figures) {
+        items.push(documentOf(ctx, api, row));
+        await portions.pause();
+      }
       replyList(ctx, {}, "items", items);
     },
     queue: async (ctx) => {

@@ -11,8 +11,8 @@ import { accessOf } from "../../task/access.ts";
  */
 export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi"> {
   // Each is generated once: handlers do not change while the server runs.
-  let whole: Asset | undefined;
-  let common: Asset | undefined;
+  let whole: Promise<Asset> | undefined;
+  let common: Promise<Asset> | undefined;
   return {
     openapi: async (ctx) => {
       // Loaded when it is asked for, which most servers never are.
@@ -20,11 +20,11 @@ export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi
       const { key } = accessOf(ctx);
       if (key !== "off") responseOf(ctx).varyBy("Authorization");
       if (key === "off" || key === "valid") {
-        whole ??= assetOf(await openApiDocument([...api.handlers.values()], packageVersion()));
-        return replyAsset(ctx, whole);
+        whole ??= openApiDocument([...api.handlers.values()], packageVersion()).then(assetOf);
+        return replyAsset(ctx, await whole);
       }
-      common ??= assetOf(await openApiDocument([], packageVersion(), KEY_NEEDED));
-      replyAsset(ctx, common);
+      common ??= openApiDocument([], packageVersion(), KEY_NEEDED).then(assetOf);
+      replyAsset(ctx, await common);
     },
   };
 }
