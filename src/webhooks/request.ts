@@ -6,7 +6,7 @@ import { readLimited } from "../net/read-limited.ts";
 import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 
 /** Limits of one attempt. */
-export const REQUEST_DEFAULTS = {
+const REQUEST_DEFAULTS = {
   /** From the look-up of the name to the end of the response. */
   timeoutMs: 15_000,
   /**
