@@ -121,7 +121,7 @@ export class Engine {
       ...{ ...stored, notices, submitter, inspector, values, batched, submissions, noteDue, settings },
     });
 
-    this.groups = new Groups({ ...stored, others });
+    this.groups = new Groups({ ...stored, others, attend: batched.attend });
 
     const ending = { ...stored, large, metrics, notices };
     const completions = new Completions(ending);

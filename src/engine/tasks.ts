@@ -102,7 +102,7 @@ export class Tasks {
   }
 
   /** Counts as a look at a task with a presence. @throws ProblemError store-unavailable */
-  attend(task: Attendance): Promise<AttendVerdict> {
+  attend(task: Attendance & Pick<Inspection, "group">): Promise<AttendVerdict> {
     return this.#parts.batched.attend(task);
   }
 

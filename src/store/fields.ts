@@ -94,6 +94,10 @@ export const GROUP_FIELDS = {
   tombstoneMs: ["t", "how much longer it is known after them, ms"],
   closed: ["s", "since when it takes no more members, ms"],
   canceled: ["C", "when its cancel was requested, ms"],
+  presenceMs: [
+    "Q",
+    "after how long without a look at it or at a member it is canceled, ms; until when that is: its score in deadlines",
+  ],
   canceling: ["g", "why, while there may be members that are still to be canceled: see the field cancel of a task"],
   finished: ["e", "when the last of its members ended, ms"],
   expires: ["x", "when the last of their results expires, ms, as far as they have ended"],

@@ -37,7 +37,7 @@ export const KEYS = {
   deadlines: [
     "c:<queue>",
     "zset",
-    "tasks with a deadline or presence that have not ended: score = when the first of both passes, ms",
+    'tasks with a deadline or presence that have not ended, and groups with a presence (":group" follows their ids): score = when the first of both passes, ms',
   ],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
   workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],

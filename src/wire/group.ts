@@ -28,6 +28,11 @@ export const group = z.object({
     .describe("When the last task of the group is expected to end, in seconds from now; null if unknown."),
   progress: z.object({ percent: z.number().min(0).max(100).describe("The share of the tasks that have ended.") }),
   cancelRequested: flag,
+  presentUntil: time
+    .nullable()
+    .describe(
+      "When the group is canceled unless somebody looks at it or at one of its tasks before; null without `presence`.",
+    ),
   createdAt: time,
   finishedAt: time.nullable().describe("When the last of its tasks ended."),
   expiresAt: time.nullable().describe("When the group is deleted: with the last result of its tasks."),

@@ -50,6 +50,35 @@ describe("presence", () => {
     expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
   });
 
+  it("of a group is that of all its members: a look at any of them keeps all, and all are canceled together", async () => {
+    const opened = await t.engine.groups.open(
+      { id: "g", caller: null, webhook: null, presenceMs: SPAN_MS },
+      t.settings,
+    );
+    if (typeof opened === "string") throw new Error(opened);
+    const members = ["ended", "running", "waiting"];
+    for (const [line, id] of members.entries()) await t.submit({ id, member: { group: "g", line } });
+    await t.engine.leases.complete(await take("ended"), resultOf("x"), t.settings);
+    const lease = await take("running");
+    const look = () => t.engine.groups.inspect("g", () => true);
+    for (const attended of [() => attend("waiting"), () => attend("ended"), look]) {
+      const soon = (await t.look("waiting")).nowMs + 1000;
+      await absent("g:group", soon);
+      for (const id of members) expect(await t.look(id)).to.include({ presenceMs: SPAN_MS, presentUntilMs: soon });
+      await attended();
+      expect(await until("g:group")).to.be.greaterThan(soon);
+    }
+    expect(await tick()).to.deep.equal([]);
+    await absent("g:group");
+    await tick();
+    expect(await t.look("waiting")).to.include({ state: "canceled", canceledBy: "abandoned" });
+    expect((await t.look("running")).cancelRequested).to.equal(true);
+    expect((await t.look("ended")).state).to.equal("succeeded");
+    expect(await t.engine.leases.complete(lease, resultOf("late"), t.settings)).to.equal("canceled");
+    expect(await look()).to.deep.include({ state: "canceled", presenceMs: null });
+    expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
+  });
+
   it("has a running task asked to stop, and whatever its worker reports, it is canceled", async () => {
     const ends = {
       completed: (lease: Awaited<ReturnType<typeof take>>) =>

@@ -1,7 +1,7 @@
 import type { Metrics } from "../../metrics.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Lease, Retention, Scripts, TickQueue } from "../../store/verbs/scripts.ts";
-import type { Homes } from "../partitions/homes.ts";
+import type { Attendance, Lease, Retention, Scripts, TickQueue } from "../../store/verbs/scripts.ts";
+import { groupAddress, type Homes } from "../partitions/homes.ts";
 import { DEAD_CAP } from "../settings.ts";
 import { Batch } from "./batch.ts";
 
@@ -18,8 +18,11 @@ export function batchedVerbs(scripts: Scripts, keys: Keys, homes: Homes, metrics
     return (item: Item): Promise<Verdict> => homes.at(item.id, (partition) => batch.add(partition, item), isAbsent);
   };
   const isUnknown = (verdict: string) => verdict === "unknown";
+  const attend = batched(scripts.attend, isUnknown);
   return {
-    attend: batched(scripts.attend, isUnknown),
+    /** A member of a group has the presence of that. */
+    attend: (of: Attendance & { readonly group: string | null }) =>
+      attend(of.group === null ? of : { ...of, id: groupAddress(of.group), deadlineMs: null }),
     begin: batched(scripts.begin),
     cancel: batched(scripts.cancel, isUnknown),
     lose: batched((tag, items: readonly (Lease & TickQueue)[]) => scripts.lose(tag, items, DEAD_CAP)),

@@ -19,6 +19,9 @@ export interface GroupInspection {
   readonly eta: Eta | null;
   readonly percent: number;
   readonly cancelRequested: boolean;
+  /** After how long without a look it is canceled, and when that is unless somebody looks. */
+  readonly presenceMs: number | null;
+  readonly presentUntilMs: number | null;
   readonly createdMs: number;
   readonly finishedMs: number | null;
   /** When the last result of its members expires; null until it has ended. */
@@ -44,6 +47,8 @@ export function viewOf(
     ...{ id, queue: row.queue, caller: row.caller || null, state, nowMs, total, counts, index, cancelRequested },
     eta: finishedMs === null && total > ended ? estimateEnd(row, index, snapshot, nowMs) : null,
     percent: finishedMs !== null ? 100 : Math.min(99, Math.floor((ended / Math.max(1, total)) * 100)),
+    presenceMs: row.presenceMs,
+    presentUntilMs: row.presentUntilMs,
     createdMs: row.createdMs,
     finishedMs,
     expiresMs,

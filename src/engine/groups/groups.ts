@@ -10,8 +10,10 @@ import {
   type Scripts,
 } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
+import type { BatchedVerbs } from "../calls/batched-verbs.ts";
 import { groupAddress, type Homes, pointerBatch } from "../partitions/homes.ts";
 import type { OtherPartitions } from "../partitions/other-partitions.ts";
+import { isGroupLookDue } from "../reading/presence.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
 import { type GroupInspection, viewOf } from "./group-inspection.ts";
 
@@ -24,6 +26,7 @@ interface GroupsParts {
   readonly keys: Keys;
   readonly homes: Homes;
   readonly others: OtherPartitions;
+  readonly attend: BatchedVerbs["attend"];
 }
 
 /** A group to be opened, or to which a batch is added. */
@@ -32,6 +35,8 @@ interface Opening {
   readonly id: string | null;
   readonly caller: string | null;
   readonly webhook: string | null;
+  /** After how long without a look it is canceled; null for never. */
+  readonly presenceMs?: number | null;
 }
 
 /** A group to which a batch is added. */
@@ -90,7 +95,7 @@ export class Groups {
    * @throws ProblemError store-unavailable, store-full
    */
   async open(
-    { id, caller, webhook }: Opening,
+    { id, caller, webhook, presenceMs = null }: Opening,
     settings: QueueSettings,
   ): Promise<BatchGroup | Exclude<GroupOpeningVerdict, BatchGroup["state"]>> {
     const { scripts, keys, homes } = this.#parts;
@@ -105,7 +110,15 @@ export class Groups {
       homes.note(groupAddress(known), home);
     }
     const limit = Math.ceil(maxWaiting / keys.partitions);
-    const opening = { id: known, queue, caller: caller ?? "", webhook: webhook ?? "", limit, openMs: OPEN_MS };
+    const opening = {
+      id: known,
+      queue,
+      caller: caller ?? "",
+      webhook: webhook ?? "",
+      presenceMs: presenceMs ?? "",
+      limit,
+      openMs: OPEN_MS,
+    } as const;
     const opened = await scripts.openGroup(keys.tag(home), { ...opening, ...retentionOf(settings) });
     const { verdict: state, createdMs, firstLine } = opened;
     if (state !== "new" && state !== "open" && state !== "closed") return state;
@@ -116,9 +129,22 @@ export class Groups {
     };
   }
 
-  /** The group, or null if it is unknown. @throws ProblemError store-unavailable */
-  inspect(id: string): Promise<GroupInspection | null> {
-    return this.#parts.homes.at(groupAddress(id), (partition) => this.#looks.add(partition, id), isNull);
+  /**
+   * The group, or null if it is unknown.
+   * @param attends whether the look counts for its presence
+   * @throws ProblemError store-unavailable
+   */
+  async inspect(
+    id: string,
+    attends: (seen: GroupInspection) => boolean = () => false,
+  ): Promise<GroupInspection | null> {
+    const { homes, attend } = this.#parts;
+    const seen = await homes.at(groupAddress(id), (partition) => this.#looks.add(partition, id), isNull);
+    if (!seen || !isGroupLookDue(seen, seen.nowMs) || !attends(seen)) return seen;
+    const { queue, presenceMs } = seen;
+    // The next look stores it; the group was read anyway.
+    await attend({ id, queue, presenceMs, deadlineMs: null, group: id }).catch(() => null);
+    return { ...seen, presentUntilMs: seen.nowMs + (presenceMs ?? 0) };
   }
 
   /**

@@ -213,7 +213,7 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
     dueMs,
     deadlineMs: row.deadlineMs,
     presenceMs: row.presenceMs,
-    presentUntilMs: terminal ? null : row.presentUntilMs,
+    presentUntilMs: terminal && row.group === null ? null : row.presentUntilMs,
     held: row.held,
     original: row.original,
     again: row.again,

@@ -1,7 +1,10 @@
 import type { TaskRow } from "../../store/verbs/scripts.ts";
 import { isOutcome } from "../../task.ts";
 
-type PresenceFacts = Pick<TaskRow, "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs">;
+type PresenceFacts = Pick<
+  TaskRow,
+  "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs" | "group"
+>;
 
 /** A presence is divided into this many parts. Callers are asked to look once in each, and at most one look in each is stored. */
 const PARTS = 3;
@@ -11,8 +14,11 @@ const PARTS = 3;
  * @param nowMs by the clock of the store
  */
 export function isLookDue(task: PresenceFacts, nowMs: number): boolean {
-  const { presenceMs, presentUntilMs, deadlineMs } = task;
-  if (presenceMs === null || task.cancelRequested || isOutcome(task.state)) return false;
+  const { presenceMs, presentUntilMs, group } = task;
+  const deadlineMs = group === null ? task.deadlineMs : null;
+  if (presenceMs === null) return false;
+  // A group is there for its other members, too.
+  if (group === null && (task.cancelRequested || isOutcome(task.state))) return false;
   // Without an entry in the store no look would ever count again.
   if (presentUntilMs === null) return true;
   if (presentUntilMs === deadlineMs) return false;
@@ -22,8 +28,18 @@ export function isLookDue(task: PresenceFacts, nowMs: number): boolean {
 }
 
 /** Until when a look keeps a task, ms. */
-export function keptUntil({ presenceMs, deadlineMs }: PresenceFacts, nowMs: number): number {
-  return Math.min(nowMs + (presenceMs ?? 0), deadlineMs ?? Number.POSITIVE_INFINITY);
+export function keptUntil({ presenceMs, deadlineMs, group }: PresenceFacts, nowMs: number): number {
+  const until = nowMs + (presenceMs ?? 0);
+  return group === null ? Math.min(until, deadlineMs ?? Number.POSITIVE_INFINITY) : until;
+}
+
+/** The same for a group: when it ends, it has no presence any more. */
+export function isGroupLookDue(
+  { presenceMs, presentUntilMs }: Pick<PresenceFacts, "presenceMs" | "presentUntilMs">,
+  nowMs: number,
+): boolean {
+  const group = { state: "waiting", cancelRequested: false, deadlineMs: null, group: "" } as const;
+  return isLookDue({ ...group, presenceMs, presentUntilMs }, nowMs);
 }
 
 /** How long a caller may wait until the next look, so that the task is kept, seconds; infinity without a presence. */

@@ -15,6 +15,8 @@ const LOOK_MS = 500;
 export class GroupWatchers {
   readonly #engine: Pick<Engine, "groups">;
   readonly #listeners = new Map<string, Set<GroupListener>>();
+  /** Those that count for the presence of their group. */
+  readonly #attendants = new Set<GroupListener>();
   readonly #loop: Loop;
 
   /** @param onError called for failed reads, which are repeated */
@@ -30,12 +32,18 @@ export class GroupWatchers {
 
   /**
    * Begins to watch a group: the listener is called at each look after `first`.
+   * @param keeps whether the watch counts for the presence of the group, for as long as it lasts
    * @throws ProblemError store-unavailable
    */
-  async watch(id: string, listener: GroupListener): Promise<{ readonly first: GroupInspection | null; stop(): void }> {
+  async watch(
+    id: string,
+    listener: GroupListener,
+    keeps = false,
+  ): Promise<{ readonly first: GroupInspection | null; stop(): void }> {
     const first = await this.#engine.groups.inspect(id);
     const listeners = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, listeners.add(listener));
+    if (keeps) this.#attendants.add(listener);
     this.#loop.start();
     return { first, stop: () => this.#leave(id, listener) };
   }
@@ -43,6 +51,7 @@ export class GroupWatchers {
   #leave(id: string, listener: GroupListener): void {
     const listeners = this.#listeners.get(id);
     listeners?.delete(listener);
+    this.#attendants.delete(listener);
     if (listeners?.size === 0) this.#listeners.delete(id);
     if (this.#listeners.size === 0) void this.#loop.stop();
   }
@@ -50,7 +59,8 @@ export class GroupWatchers {
   async #look(): Promise<undefined> {
     await Promise.all(
       [...this.#listeners].map(async ([id, listeners]) => {
-        const seen = await this.#engine.groups.inspect(id);
+        const keeps = () => [...listeners].some((listener) => this.#attendants.has(listener));
+        const seen = await this.#engine.groups.inspect(id, keeps);
         for (const listener of listeners) listener(seen);
       }),
     );

@@ -40,9 +40,10 @@ export async function openGroup(
   { group, staysOpen, options, settings }: AskedGroup,
 ): Promise<OpenedGroup> {
   const caller = callerOf(ctx);
-  const { webhook, query } = options;
+  const { webhook, presenceMs, query } = options;
+  if (presenceMs !== null) ctx.set("Presence", String(presenceMs / 1000));
   const isNamed = group !== "true";
-  const opened = await engine.groups.open({ id: isNamed ? group : null, caller, webhook }, settings);
+  const opened = await engine.groups.open({ id: isNamed ? group : null, caller, webhook, presenceMs }, settings);
   if (typeof opened === "string") throw groupRefusal(group, opened);
   const { id, createdMs } = opened;
   // All lines so far, so that a batch that is sent again makes the same ids, and equal lines in one batch make different ones.

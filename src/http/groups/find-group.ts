@@ -4,7 +4,7 @@ import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
-import { accessOf, maySee } from "../task/access.ts";
+import { accessOf, keepsPresent, maySee } from "../task/access.ts";
 import { unknownTask } from "../task/reply.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function findGroup(
   id: string,
 ): Promise<GroupInspection> {
   const access = accessOf(ctx);
-  const seen = isId(id) ? await engine.groups.inspect(id) : null;
+  const seen = isId(id) ? await engine.groups.inspect(id, (seen) => keepsPresent(access, seen)) : null;
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   if (!seen.expired) return seen;
   const { queue, state, finishedMs, expiresMs } = seen;

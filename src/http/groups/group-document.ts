@@ -29,6 +29,7 @@ export function groupDocument(seen: GroupInspection, signature = ""): Group {
   if (!hasEnded(seen)) links.push({ rel: "cancel", href: groupPaths.group(id), method: "DELETE" });
   return {
     ...{ id, queue, state, total, ...counts, index, eta, progress: { percent }, cancelRequested },
+    presentUntil: timestamp(seen.presentUntilMs),
     createdAt: timestamp(seen.createdMs),
     finishedAt: timestamp(seen.finishedMs),
     expiresAt: timestamp(seen.expiresMs),

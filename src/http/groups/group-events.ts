@@ -3,6 +3,7 @@ import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { GroupWatchers } from "../../engine/watching/group-watchers.ts";
 import { type EventStreams, eventText } from "../live/event-streams.ts";
 import { responseOf } from "../server/response.ts";
+import { accessOf, keepsPresent } from "../task/access.ts";
 import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
 
 /** Answers with the events of a group: `status` at once and on every change, then `done`. @throws ProblemError store-unavailable */
@@ -10,8 +11,9 @@ export async function followGroup(
   ctx: Context,
   watchers: GroupWatchers,
   streams: EventStreams,
-  { id, createdMs }: GroupInspection,
+  group: GroupInspection,
 ): Promise<void> {
+  const { id, createdMs } = group;
   // Only the caller's state, not the whole request, since a stream may be open for hours.
   const reader = { state: ctx.state };
   let stream: ReturnType<EventStreams["open"]> | undefined;
@@ -33,7 +35,7 @@ export async function followGroup(
     if (!hasEnded(seen)) return stream.send(eventText({ name: "status", id: current, data }));
     stream.end(eventText({ name: "status", data }) + eventText({ name: "done", id: current, data }));
   };
-  const { first, stop } = await watchers.watch(id, tell);
+  const { first, stop } = await watchers.watch(id, tell, keepsPresent(accessOf(ctx), group));
   stream = streams.open(responseOf(ctx).handOver(ctx), { close: stop });
   tell(early === undefined ? first : early);
 }

@@ -9,7 +9,7 @@ import { isOutcome } from "../../task.ts";
 import type { GroupResult } from "../../wire/group.ts";
 import type { Api } from "../api.ts";
 import { type ProblemDocument, problemDocument } from "../problems/problem.ts";
-import { signatureOf } from "../task/access.ts";
+import { accessOf, keepsPresent, signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 import { outcomeProblem } from "../task/reply.ts";
 import { hasEnded } from "./group-document.ts";
@@ -65,10 +65,11 @@ async function* ended(parts: ResultsParts, watchers: GroupWatchers, ends: number
   let latest: GroupInspection | null = group;
   let wake: () => void = () => undefined;
   gone.addEventListener("abort", () => wake());
-  const watched = await watchers.watch(group.id, (seen) => {
+  const tell = (seen: GroupInspection | null) => {
     latest = seen?.createdMs === group.createdMs ? seen : null;
     wake();
-  });
+  };
+  const watched = await watchers.watch(group.id, tell, keepsPresent(accessOf(parts.ctx), group));
   try {
     for (let from = Math.max(ends, parts.after); !gone.aborted; ) {
       // Noted before reading: what ends afterwards is read in another round.

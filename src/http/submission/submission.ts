@@ -27,7 +27,8 @@ export function assembleSubmission(
   const { queue, fair, keyed, limit, presenceMs } = handler;
   const { input, mediaType, value } = checked;
   const caller = callerOf(ctx);
-  const options = presenceMs === undefined || given.presenceMs !== null ? given : { ...given, presenceMs };
+  // The presence of a member is that of its group.
+  const options = presenceMs === undefined || member || given.presenceMs !== null ? given : { ...given, presenceMs };
   tellMisspelt(api, queue, options.query);
   const derivable = { id, queue, query: options.query, mediaType, caller };
   const { share, key } = fair || keyed || limit ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;

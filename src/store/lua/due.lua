@@ -25,6 +25,23 @@ function Due.enter(call, queue, id, deadline, presence)
   redis.call('ZADD', K.deadlines(call, queue), whole(at), id)
 end
 
+-- The entry of a group that has a presence: all its members share it.
+function Due.entry_of_group(group)
+  return group .. ':group'
+end
+
+-- The group of an entry; nil for the entry of a task.
+function Due.group_of(entry)
+  return string.match(entry, '^(.*):group$')
+end
+
+-- After how long without a look that of an entry is canceled, ms; nil if not.
+function Due.presence_of(call, entry)
+  local group = Due.group_of(entry)
+  if group then return tonumber(redis.call('HGET', K.group(call, group), G.presenceMs) or nil) end
+  return tonumber(redis.call('HGET', K.task(call, entry), F.presenceMs) or nil)
+end
+
 -- Removes a task that has ended.
 function Due.leave(call, queue, id, deadline, presence)
   if deadline or presence then redis.call('ZREM', K.deadlines(call, queue), id) end

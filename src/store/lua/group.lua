@@ -46,6 +46,22 @@ function Group.to_cancel(call, group, max)
   return redis.call('ZRANGEBYSCORE', K.memberStates(call, group), '-inf', '(' .. whole(CANCELING * SPAN), 'LIMIT', 0, max)
 end
 
+-- It is not canceled any more because nobody looks at it.
+local function leave_presence(call, group)
+  local key = K.group(call, group)
+  local queue, presence = unpack(redis.call('HMGET', key, G.queue, G.presenceMs))
+  if not presence then return end
+  redis.call('HDEL', key, G.presenceMs)
+  redis.call('ZREM', K.deadlines(call, queue), Due.entry_of_group(group))
+end
+
+-- Somebody is there for it: it may go without another look for as long as its presence.
+function Group.attend(call, group)
+  local queue, presence = unpack(redis.call('HMGET', K.group(call, group), G.queue, G.presenceMs))
+  if presence then Due.enter(call, queue, Due.entry_of_group(group), nil, presence) end
+  return presence and 'kept' or queue and 'gone' or 'unknown'
+end
+
 -- Ends a closed group when its last member has ended. Its webhook is sent once, even if a dead member is run again.
 local function finish_if_over(call, group)
   local key = K.group(call, group)
@@ -57,6 +73,7 @@ local function finish_if_over(call, group)
   redis.call('HSET', key, G.finished, call.now_text, G.expires, whole(expires))
   redis.call('HDEL', key, G.canceling)
   redis.call('ZREM', K.groups(call), group)
+  leave_presence(call, group)
   local left = whole(expires - call.now)
   for _, kind in ipairs(LISTS) do redis.call('PEXPIRE', kind(call, group), left) end
   redis.call('PEXPIRE', key, whole(expires - call.now + tombstone))
@@ -137,6 +154,7 @@ end
 function Group.close(call, group)
   local key = K.group(call, group)
   if Group.is_empty(call, group) then
+    leave_presence(call, group)
     redis.call('UNLINK', key)
     redis.call('ZREM', K.groups(call), group)
     return
@@ -155,6 +173,7 @@ function Group.begin_cancel(call, group, by)
   redis.call('HSETNX', key, G.closed, call.now_text)
   redis.call('HSETNX', key, G.canceled, call.now_text)
   redis.call('HSETNX', key, G.canceling, by)
+  leave_presence(call, group)
   redis.call('ZADD', K.groups(call), call.now_text, group)
 end
 
@@ -193,12 +212,14 @@ end
 
 -- The same for the group itself: whether a tick will close it or go on canceling it, and whether it has finished if it should have.
 function Group.is_kept(call, heal, group)
-  local queue, closed, canceling, finished =
-    unpack(redis.call('HMGET', K.group(call, group), G.queue, G.closed, G.canceling, G.finished))
+  local queue, closed, canceling, finished, presence =
+    unpack(redis.call('HMGET', K.group(call, group), G.queue, G.closed, G.canceling, G.finished, G.presenceMs))
   if not queue or finished then return true end
   local is_due = not closed or canceling
   local agrees = (not is_due or redis.call('ZSCORE', K.groups(call), group)) and (not closed or pending(call, group) > 0)
+    and (not presence or redis.call('ZSCORE', K.deadlines(call, queue), Due.entry_of_group(group)))
   if heal and not agrees then
+    Group.attend(call, group)
     if is_due then redis.call('ZADD', K.groups(call), call.now_text, group) end
     finish_if_over(call, group)
   end

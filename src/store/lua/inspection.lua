@@ -48,8 +48,13 @@ local function inspect(call, args, at, seen)
     local deadline, of_key, presence = t[11] or '', t[12], t[15]
     for field = 1, 9 do t[field] = t[field] or '' end
     local held = of_key and Keyed.is_full(call, queue, id, state, of_key) and '1' or ''
-    -- It has an entry until it ends.
-    local present = presence and redis.call('ZSCORE', K.deadlines(call, queue), id) or ''
+    -- It has an entry until it ends; a member has that of its group.
+    local entry = id
+    if t[16] then
+      local owner, of_group = unpack(redis.call('HMGET', K.group(call, t[16]), G.caller, G.presenceMs))
+      entry, presence = Due.entry_of_group(t[16]), owner == t[9] and of_group
+    end
+    local present = presence and redis.call('ZSCORE', K.deadlines(call, queue), entry) or ''
     facts = ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. deadline .. ' ' .. held
     facts = facts .. ' ' .. (t[13] or '') .. ' ' .. (t[14] or '') .. ' ' .. (presence or '') .. ' ' .. present .. ' ' .. (t[16] or '')
     if of_key and index ~= '' and state == S.waiting and Keyed.limit(call, queue) then

@@ -82,7 +82,7 @@ function Setback.pass(call, setback, queue, count)
   -- It may have been renewed since.
   local function lease_of(id) return math.max(usual, tonumber(redis.call('HGET', K.task(call, id), F.lease) or 0)) end
   local function pause_of(id) return tonumber(redis.call('HGET', K.task(call, id), F.pause) or nil) end
-  local function presence_of(id) return tonumber(redis.call('HGET', K.task(call, id), F.presenceMs) or nil) end
+  local function presence_of(entry) return Due.presence_of(call, entry) end
   local function note(id, due)
     local of_key, group = unpack(redis.call('HMGET', K.task(call, id), F.key, F.group))
     Keyed.park(call, queue, id, of_key, due)

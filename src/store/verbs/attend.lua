@@ -4,6 +4,8 @@ local ARGS, GROUP = Layout.attend.args, Layout.attend.group
 
 -- Enters a task again whose entry was lost.
 local function enter(call, queue, id)
+  local group = Due.group_of(id)
+  if group then return Group.attend(call, group) end
   local state, cancel, deadline, presence =
     unpack(redis.call('HMGET', K.task(call, id), F.state, F.cancel, F.deadline, F.presenceMs))
   if not state then return 'unknown' end

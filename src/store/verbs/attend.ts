@@ -2,7 +2,7 @@ import { names, verb } from "./codec.ts";
 import { grouped } from "./grouped.ts";
 import { text } from "./reply.ts";
 
-/** A task with a presence that somebody has looked at, with the unchanging facts that the store would otherwise have to read. */
+/** A task with a presence (or a group, by its address) that somebody has looked at, with the unchanging facts that the store would otherwise have to read. */
 export interface Attendance {
   readonly id: string;
   readonly queue: string;

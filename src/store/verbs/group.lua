@@ -12,6 +12,8 @@ local function join(call, args, id, key)
   if queue ~= args[OPENED.queue] then return 'elsewhere' end
   if not Group.is_open(call, id, caller) then return 'closed' end
   if not webhook and args[OPENED.webhook] ~= '' then redis.call('HSET', key, G.webhook, args[OPENED.webhook]) end
+  if args[OPENED.presenceMs] ~= '' then redis.call('HSETNX', key, G.presenceMs, args[OPENED.presenceMs]) end
+  Group.attend(call, id)
   return 'open'
 end
 
@@ -26,7 +28,7 @@ register('openGroup', {}, function(keys, args)
     if verdict == 'open' or not empty then
       return { empty and 'new' or verdict, redis.call('HGET', key, G.created), Group.next_line(call, id) }
     end
-    redis.call('UNLINK', key)
+    Group.close(call, id)
   end
   local webhook = args[OPENED.webhook]
   if webhook ~= '' then
@@ -38,6 +40,8 @@ register('openGroup', {}, function(keys, args)
     G.keepMs, args[OPENED.keepMs], G.tombstoneMs, args[OPENED.tombstoneMs]
   )
   if webhook ~= '' then redis.call('HSET', key, G.webhook, webhook) end
+  if args[OPENED.presenceMs] ~= '' then redis.call('HSET', key, G.presenceMs, args[OPENED.presenceMs]) end
+  Group.attend(call, id)
   Group.is_open(call, id, args[OPENED.caller])
   return { 'new', call.now_text, 0 }
 end)
@@ -68,15 +72,15 @@ end)
 -- line the place, the score for other partitions and the turn in a keyed line.
 local function look_at(call, args, at, seen)
   local id = args[at + ONE.id]
-  local queue, caller, created, closed, canceled, finished, expires = unpack(redis.call(
-    'HMGET', K.group(call, id), G.queue, G.caller, G.created, G.closed, G.canceled, G.finished, G.expires
+  local queue, caller, created, closed, canceled, finished, expires, presence = unpack(redis.call(
+    'HMGET', K.group(call, id), G.queue, G.caller, G.created, G.closed, G.canceled, G.finished, G.expires, G.presenceMs
   ))
   if not queue or Group.is_empty(call, id) then return '' end
   if not seen.queues[queue] then
     seen.queues[queue] = true
     seen.snapshots[#seen.snapshots + 1] = Snapshot.of(call, queue)
   end
-  local found = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
+  local found = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
   found[GROUP.queue], found[GROUP.caller], found[GROUP.created], found[GROUP.closed] = queue, caller, created, closed or ''
   found[GROUP.canceled], found[GROUP.finished], found[GROUP.expires] = canceled or '', finished or '', expires or ''
   found[GROUP.counts] = table.concat(Group.counts(call, id), ' ')
@@ -87,6 +91,8 @@ local function look_at(call, args, at, seen)
     turn = ' ' .. Keyed.turn(call, queue, last, redis.call('HGET', K.task(call, last), F.key), score)
   end
   found[GROUP.last] = rank and whole(rank) .. ' ' .. Fair.told_score(call, queue, score) .. turn or ''
+  local until_then = presence and redis.call('ZSCORE', K.deadlines(call, queue), Due.entry_of_group(id)) or ''
+  found[GROUP.presence] = (presence or '') .. ' ' .. until_then
   local due, begun = Group.latest_due(call, id), Group.latest_begun(call, id)
   found[GROUP.latest] = (due and whole(due) or '') .. ' ' .. (begun and whole(begun) or '')
   return found

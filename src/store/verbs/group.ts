@@ -14,6 +14,8 @@ export interface GroupOpening extends Retention {
   readonly webhook: string;
   /** Maximum number of waiting webhook deliveries. */
   readonly limit: number;
+  /** After how long without a look it is canceled; "" for never. */
+  readonly presenceMs: number | "";
   /** How long it stays open without a new member. */
   readonly openMs: number;
 }
@@ -54,6 +56,9 @@ export interface GroupRow {
   /** When the latest scheduled or retrying member is due, and when the latest running one began. */
   readonly dueMs: number | null;
   readonly begunMs: number | null;
+  /** After how long without a look it is canceled, and when that is unless somebody looks. */
+  readonly presenceMs: number | null;
+  readonly presentUntilMs: number | null;
 }
 
 /** Groups and the figures of their queues, all at the same instant. */
@@ -81,7 +86,17 @@ export interface MemberPage {
   readonly count: number;
 }
 
-const OPENING = names<GroupOpening>("id", "queue", "caller", "webhook", "limit", "openMs", "keepMs", "tombstoneMs");
+const OPENING = names<GroupOpening>(
+  "id",
+  "queue",
+  "caller",
+  "webhook",
+  "limit",
+  "presenceMs",
+  "openMs",
+  "keepMs",
+  "tombstoneMs",
+);
 
 /** The answer to an opening, see group.lua. */
 interface OpenedGroup {
@@ -131,7 +146,7 @@ export const cancelGroup = verb(
 
 const GROUP = [
   ...(["queue", "caller", "created", "closed", "canceled", "finished", "expires"] as const),
-  ...(["counts", "last", "latest"] as const),
+  ...(["counts", "last", "latest", "presence"] as const),
 ] as const;
 const ANSWER = ["nowMs", "snapshots", "groups"] as const;
 
@@ -182,6 +197,7 @@ function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>
   ] = text(of.counts).split(" ").map(Number);
   const [index = "", score = "", ...turn] = text(of.last).split(" ");
   const [due = "", begun = ""] = text(of.latest).split(" ");
+  const [presence = "", presentUntil = ""] = text(of.presence).split(" ");
   return {
     queue: text(of.queue),
     caller: text(of.caller),
@@ -197,6 +213,8 @@ function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>
     turn: keyTurn(turn),
     dueMs: optional(due),
     begunMs: optional(begun),
+    presenceMs: optional(presence),
+    presentUntilMs: optional(presentUntil),
   };
 }
 

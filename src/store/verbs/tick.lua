@@ -38,6 +38,17 @@ local function cause_of(call, pass, queue, id, at, state, deadline, presence)
   return nil
 end
 
+-- Nobody has looked at a group or its members for as long as its presence: all that have not ended are canceled, see pass_groups.
+local function pass_absence(call, pass, queue, group, entry, at)
+  local presence = Due.presence_of(call, entry)
+  local later = presence and Grace.absent_later(call, pass.grace, at, presence)
+  if later then
+    redis.call('ZADD', K.deadlines(call, queue), whole(later), entry)
+  elseif presence then
+    Group.begin_cancel(call, group, C.cancelByAbsence)
+  end
+end
+
 -- Cancels the tasks whose deadline has passed, and those that nobody has looked at for as long as their presence. Returns whether the
 -- queue has tasks with either: most queues have none.
 local function pass_deadlines(call, pass, args, at)
@@ -50,8 +61,10 @@ local function pass_deadlines(call, pass, args, at)
   local due, times = due_in(pass, deadlines, call.now_text)
   for n, id in ipairs(due) do
     redis.call('ZREM', deadlines, id)
+    local group = Due.group_of(id)
+    if group then pass_absence(call, pass, queue, group, id, times[n]) end
     local state, deadline, presence = unpack(redis.call('HMGET', K.task(call, id), F.state, F.deadline, F.presenceMs))
-    local cause = cause_of(call, pass, queue, id, times[n], state, deadline, presence)
+    local cause = not group and cause_of(call, pass, queue, id, times[n], state, deadline, presence)
     if cause then
       local verdict = Settle.cancel(call, id, state, queue, cause, stay)
       pass.late[#pass.late + 1] = {

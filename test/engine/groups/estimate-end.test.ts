@@ -66,6 +66,8 @@ describe("the end of a group", () => {
 describe("what callers see of a group", () => {
   const row = (over: Partial<GroupRow> = {}): GroupRow => ({
     ...{
+      presenceMs: null,
+      presentUntilMs: null,
       queue: "jobs",
       caller: "",
       createdMs: 1,

@@ -6,7 +6,7 @@ const SPAN_MS = 9000;
 
 describe("a look at a task with a presence", () => {
   const task = (over: Partial<Parameters<typeof isLookDue>[0]> = {}) => ({
-    ...({ state: "waiting", cancelRequested: false, presenceMs: SPAN_MS, deadlineMs: null } as const),
+    ...({ state: "waiting", cancelRequested: false, presenceMs: SPAN_MS, deadlineMs: null, group: null } as const),
     presentUntilMs: NOW + SPAN_MS,
     ...over,
   });

@@ -3,7 +3,15 @@ import { submitItemOf } from "../../shared/submission.ts";
 import { KEEP, type Scene } from "./scene.ts";
 import type { Resent } from "./twice.ts";
 
-const OPENING = { id: "g", queue: "jobs", caller: "", webhook: "https://example.com/", limit: 10, openMs: 60_000 };
+const OPENING = {
+  id: "g",
+  queue: "jobs",
+  caller: "",
+  webhook: "https://example.com/",
+  limit: 10,
+  presenceMs: 30_000,
+  openMs: 60_000,
+} as const;
 
 const END = { id: "g", lines: 2, closes: true };
 

@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import type { GroupInspection } from "../../../engine/groups/group-inspection.ts";
+import { longestPauseS } from "../../../engine/reading/presence.ts";
 import { GroupWatchers } from "../../../engine/watching/group-watchers.ts";
 import { messageOf } from "../../../errors.ts";
 import { readParameter } from "../../../wire/parameter.ts";
@@ -24,7 +25,7 @@ import { forbidden } from "../../middleware/authorize.ts";
 import { replyGroupPage } from "../../pages/group/group-page.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
-import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
+import { accessOf, keepsPresent, mayEnd, signatureOf } from "../../task/access.ts";
 import { unknownTask } from "../../task/reply.ts";
 
 /** Maximum bytes of results that wait for a slow caller. */
@@ -61,7 +62,7 @@ function replyGroup(ctx: Context, seen: GroupInspection): void {
   ctx.set("ETag", tagOf(seen));
   ctx.set("Cache-Control", "no-store");
   if (!hasEnded(seen)) {
-    setRetryAfter(ctx, groupRetryAfterS(seen.eta));
+    setRetryAfter(ctx, Math.min(groupRetryAfterS(seen.eta), longestPauseS(seen.presenceMs)));
     ctx.set("Location", groupPaths.group(seen.id, signatureOf(ctx, seen, "group")));
   }
   ctx.status = hasEnded(seen) ? 200 : 202;
@@ -83,7 +84,8 @@ async function untilChanged(ctx: Context, api: Api, watchers: GroupWatchers, fir
   if (condition === "" || isAny(condition) || waitAsSent === undefined || ms <= 0) return false;
   const ready = (seen: GroupInspection | null) => seen === null || !namesVersion(condition, tagOf(seen));
   if (ready(first)) return false;
-  await longPoll(ctx, api, { watch: (listener) => watchers.watch(first.id, listener), ms, ready });
+  const keeps = keepsPresent(accessOf(ctx), first);
+  await longPoll(ctx, api, { watch: (listener) => watchers.watch(first.id, listener, keeps), ms, ready });
   ctx.set("Preference-Applied", waitAsSent);
   return true;
 }

@@ -85,8 +85,11 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const settings = api.engine.queues.settings(queue);
   const checked = await withWebhook(api, given);
   const { group: asked, staysOpen } = grouped;
+  const withDefaults = { ...checked, presenceMs: checked.presenceMs ?? handler.presenceMs ?? null };
   const group =
-    asked === null ? undefined : await openGroup(ctx, api, { group: asked, staysOpen, options: checked, settings });
+    asked === null
+      ? undefined
+      : await openGroup(ctx, api, { group: asked, staysOpen, options: withDefaults, settings });
   const sending = tracingOf(ctx)?.sendBatch(queue);
   const trace = sending?.trace ?? traceOf(ctx.headers);
   const request: BatchRequest = {
@@ -96,8 +99,8 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     envelopes,
     group,
     tally: new Tally(),
-    // The webhook is that of the group.
-    options: group ? { ...checked, webhook: null } : checked,
+    // The webhook and the presence are those of the group.
+    options: group ? { ...checked, webhook: null, presenceMs: null } : checked,
     assemble: (line, id, options, checked) => {
       const member = group && { group: group.id, line: group.firstLine + line };
       sending?.add();
@@ -230,6 +233,8 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
   const made = group?.nextId(text) ?? randomUUID();
   const own: Envelope = envelopes ? readEnvelope(text, request.options) : { input: text, options: request.options };
   const { input, id = made, options } = own;
+  if (group && options.presenceMs !== null)
+    throw wrongParameter("presence", "of all lines of a group: a parameter of the batch");
   const checked = checkJson(input, handler);
   const assemble = (value: unknown) =>
     request.assemble(line.number, id, options, { input, mediaType: "application/json", value });

@@ -56,7 +56,7 @@ export function monitorDocument(
     finishedAt: timestamp(seen.finishedMs),
     expiresAt: state === "canceled" ? null : timestamp(seen.expiresMs),
     deadlineAt: timestamp(seen.deadlineMs),
-    presentUntil: timestamp(seen.presentUntilMs),
+    presentUntil: timestamp(isOutcome(seen.state) ? null : seen.presentUntilMs),
     held: seen.held,
     original: seen.original,
     again: seen.again,

@@ -200,6 +200,21 @@ describe("a group over HTTP", () => {
     second.open();
   });
 
+  it("has the presence of its batch, or of its handler, and no line one of its own", async () => {
+    const answer = await batch("default", "?group=seen&presence=1h&delay=3600", [1, 2]);
+    expect(answer.headers.presence).to.equal("3600");
+    const { json } = await get("/v1/groups/seen");
+    expect(Date.parse(json.presentUntil)).to.be.greaterThan(Date.now());
+    const [{ id }] = verdictsOf(answer.text);
+    expect((await get(`/v1/requests/${id}/status`)).json.presentUntil).to.equal(json.presentUntil);
+    const own = await batch("default", "?group=own&envelope=true", [{ input: 1, presence: "30s" }]);
+    expect([own.status, own.json.errors[0].detail]).to.deep.equal([
+      400,
+      "presence: of all lines of a group: a parameter of the batch",
+    ]);
+    await server.send("/v1/groups/seen", { method: "DELETE" });
+  });
+
   it("leaves out what has not ended unless it is followed", async () => {
     const gate = closedGate();
     await batch("gated", "?group=rest", [gate.input, gate.input]);
