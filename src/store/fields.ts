@@ -45,6 +45,7 @@ export const TASK_FIELDS = {
   progress: ["p", "progress: percent, how long the whole run takes at this pace (ms, 0 if unknown), message"],
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
   share: ["G", 'in a fair line, "weight key"'],
+  joined: ["j", "in a fair line, when it joined if later than its creation, ms"],
   before: ["B", 'in a fair line, "place id" of the task of its key that joined before it'],
   home: [
     "H",

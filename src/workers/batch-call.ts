@@ -6,7 +6,7 @@ import type { Place } from "./place.ts";
 export interface BatchCallParts {
   /** Maximum number of tasks. */
   readonly max: number;
-  /** How long it waits for more tasks, ms. */
+  /** How long it waits for more tasks, ms, from when the oldest of its tasks joined the line. */
   readonly waitMs: number;
   /** Runs the handler; returns the end of each task. */
   execute(attempts: readonly Attempt[]): Promise<HandlerEnd>[];
@@ -34,15 +34,13 @@ export class BatchCall {
   #closed = false;
   #begun = false;
   #ended = false;
-  readonly #timer: NodeJS.Timeout | undefined;
+  /** When it begins with what it has, monotonic ms. */
+  #dueAt = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: BatchCallParts, slot: Place) {
     this.#parts = parts;
     this.#slot = slot;
-    const waited = () => this.close();
-    if (parts.waitMs > 0) this.#timer = setTimeout(waited, parts.waitMs);
-    // Tasks that were taken together still join.
-    else queueMicrotask(waited);
   }
 
   /** How many more tasks may join. */
@@ -50,12 +48,13 @@ export class BatchCall {
     return this.#closed ? 0 : this.#parts.max - this.#seats;
   }
 
-  /** Seats another task; there must be room. */
-  join(): Place {
+  /** Seats another task, which has been in line for so long; there must be room. */
+  join(stoodMs: number): Place {
     this.#seats += 1;
     this.#reading += 1;
     this.#unstored += 1;
     const since = performance.now();
+    this.#closeBy(since + this.#parts.waitMs - stoodMs);
     let reads = true;
     const read = () => {
       if (reads) this.#reading -= 1;
@@ -85,6 +84,17 @@ export class BatchCall {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#runIfReady();
+  }
+
+  #closeBy(at: number): void {
+    if (at >= this.#dueAt) return;
+    this.#dueAt = at;
+    clearTimeout(this.#timer);
+    const ms = at - performance.now();
+    const waited = () => this.close();
+    if (ms > 0) this.#timer = setTimeout(waited, ms);
+    // Tasks that were taken together still join.
+    else queueMicrotask(waited);
   }
 
   /** A task is asked to stop before the handler began. */

@@ -28,15 +28,15 @@ export class BatchCalls {
     return this.#gathering?.room ?? 0;
   }
 
-  /** Seats another task; undefined if there is no slot for it. */
-  join(): Place | undefined {
+  /** Seats another task, which has been in line for so long; undefined if there is no slot for it. */
+  join(stoodMs: number): Place | undefined {
     if (this.room === 0) this.#gathering = this.#open(this.#parts.batch) ?? this.#gathering;
-    return this.room > 0 ? this.#gathering?.join() : undefined;
+    return this.room > 0 ? this.#gathering?.join(stoodMs) : undefined;
   }
 
   /** Seats a task in a call of its own; undefined if there is no slot for it. */
   alone(): Place | undefined {
-    return this.#open({ max: 1, waitMs: 0 })?.join();
+    return this.#open({ max: 1, waitMs: 0 })?.join(0);
   }
 
   #open(batch: SlotBatch): BatchCall | undefined {

@@ -158,7 +158,7 @@ export class Pool implements Role {
     if (task.lost > 0 && this.#suspects) return this.#runSuspect(task, takenAt, this.#suspects);
     // Without child processes a suspect has a call, and so a slot, of its own.
     const alone = task.lost > 0 && this.#calls !== undefined;
-    const place = alone ? this.#calls?.alone() : this.#calls ? this.#calls.join() : this.#slots.take();
+    const place = alone ? this.#calls?.alone() : this.#calls ? this.#calls.join(task.stoodMs) : this.#slots.take();
     if (place) this.#parts.runner.run(task, this.#handler, this.#settings, { takenAt, place });
     else if (alone) this.#putOff(task);
     else this.#returns.handBack(task);

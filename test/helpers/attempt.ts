@@ -23,6 +23,7 @@ export function attemptOf({ task, settings, parts, engine, log = createLog("sile
   const handler = defineHandler({ queue: "jobs", run: () => undefined }) as Handler;
   const given: ReservedTask = {
     ...{ id: "task-1", fence: "1", attempt: 1, lost: 0, uncountedLosses: 0, createdMs: 0 },
+    stoodMs: 0,
     ...{ input: Buffer.from("1"), inputBytes: 1, mediaType: "application/json", query: "", caller: "", trace: "" },
     ...task,
   };

@@ -4,6 +4,7 @@ import { defineHandler } from "../../src/handler/define.ts";
 import { giveUp, retryLater } from "../../src/handler/intents.ts";
 import { type BatchCallSeen, batchHandler, LONG } from "../helpers/batch-handler.ts";
 import { deferred } from "../helpers/deferred.ts";
+import { storedKey } from "../helpers/store/stored.ts";
 import { firing, openWorkshop, type Workshop } from "../helpers/workshop.ts";
 import { eventually } from "../shared/eventually.ts";
 
@@ -49,6 +50,19 @@ describe("a handler with batch", () => {
     await shop.worker();
     for (const input of [1, 2]) await shop.answer(await shop.submit(input));
     expect(sizes()).to.deep.equal([1, 1]);
+  });
+
+  it("begins at once when any of its tasks has been in line that long before it was taken", async () => {
+    const { calls, handler } = batchHandler({ max: 3, wait: LONG });
+    shop = await openWorkshop([handler]);
+    const old = await shop.submit(1);
+    const urgent = await shop.submit(2, { priority: 0 });
+    // As if it had been submitted a minute ago: the place in a plain line is the time, sixteen a millisecond.
+    const line = storedKey(shop.engine.keys.tag(0), "waiting", "many");
+    await (await shop.redis()).zincrby(line, -16 * 60_000, old);
+    await shop.worker();
+    await Promise.all([urgent, old].map((id) => shop.ended(id)));
+    expect(calls.map(({ inputs }) => inputs)).to.deep.equal([[2, 1]]);
   });
 
   it("begins at once with what it has when its worker stops", async () => {

@@ -25,7 +25,10 @@ export interface TakeRequest {
   readonly reservation: string;
   readonly count: number;
   readonly leaseMs: number;
-  /** Once there are tasks, how long to wait for more, up to `count`, ms; default 0. At most half a lease is waited. */
+  /**
+   * Once there are tasks, how long to wait for more, up to `count`, ms, from when the oldest of them joined the line; default 0. At most
+   * half a lease is waited.
+   */
   readonly fillMs?: number;
 }
 
@@ -78,8 +81,10 @@ export async function takeOrWait(
       // The request is a repetition that had got nothing before: it may take tasks that have arrived since.
       if (again) continue;
       const missing = request.count - got.length;
-      if (tasks.length > 0 && got.length === tasks.length) {
-        untilMs = Date.now() + Math.min(request.fillMs ?? 0, request.leaseMs / 2);
+      if (tasks.length > 0) {
+        if (got.length === tasks.length) untilMs = Date.now() + request.leaseMs / 2;
+        const stoodMs = Math.max(...tasks.map((task) => task.stoodMs));
+        untilMs = Math.min(untilMs, Date.now() + (request.fillMs ?? 0) - stoodMs);
       }
       const left = untilMs - Date.now();
       const full = got.length > 0 && (missing <= 0 || left <= 0);

@@ -11,6 +11,14 @@ function Line.next_arrival(call, queue)
   return hlc
 end
 
+-- When a task joined the line, ms; after a burst this may be ahead of the clock.
+--   place    its score
+--   created, joined  its fields, for a fair line: there a score is no time
+function Line.joined_at(place, created, joined)
+  if Fair.is_fair(place) then return tonumber(joined or created) end
+  return C.epochMs + math.floor(place % C.classSpan / 16)
+end
+
 -- Puts a task into a class by its arrival; in a fair line (share) at the end of its line key. Returns its score.
 function Line.put(call, queue, id, class, hlc, share)
   if share then return Fair.rejoin(call, queue, id, class, share) end
@@ -22,6 +30,7 @@ end
 -- A task joins the end of its class, in a fair or keyed line also of its line key.
 function Line.join(call, queue, id, class, hlc, share, of_key)
   local score = Line.put(call, queue, id, class, hlc, share)
+  if share then redis.call('HSET', K.task(call, id), F.joined, call.now_text) end
   Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
 end
 

@@ -21,10 +21,8 @@ local function percentiles(times)
 end
 
 -- When a task joined the line from which it was taken; for a scheduled task, later than its creation.
-local function joined_at(created, place)
-  local score = tonumber(place)
-  if not score or Fair.is_fair(score) then return created end
-  local joined = C.epochMs + math.floor(score % C.classSpan / 16)
+local function joined_at(created, place, of_fair)
+  local joined = tonumber(place) and Line.joined_at(tonumber(place), created, of_fair) or created
   return joined > created + MIN_DELAY_MS and joined or created
 end
 
@@ -51,14 +49,14 @@ local function percentiles_of(call, queue, from, span)
   local step = math.max(1, (last - first) / MAX_LOOKED_AT)
   for n = 0, math.min(MAX_LOOKED_AT, last - first) - 1 do
     local at, id = string.match(redis.call('LINDEX', key, first + math.floor(n * step)) or '', '^(%d+) (.+)$')
-    local t = at and redis.call('HMGET', K.task(call, id), F.state, F.created, F.ended, F.run)
+    local t = at and redis.call('HMGET', K.task(call, id), F.state, F.created, F.ended, F.run, F.joined)
     local fence, late, attempts, place = Run.parts(t and t[4])
     local begun = fence and Run.begun(fence, late)
     if begun and t[3] == at then
       if t[1] == S.succeeded then services[#services + 1] = math.max(0, at - begun) end
       local created = tonumber(t[2])
       if attempts == '1' and created and t[1] ~= S.canceled then
-        waits[#waits + 1] = math.max(0, begun - joined_at(created, place))
+        waits[#waits + 1] = math.max(0, begun - joined_at(created, place, t[5]))
       end
     end
   end

@@ -46,16 +46,17 @@ local function write(request, field, value)
   writes[length + 1], writes[length + 2] = field, value
 end
 
--- Hands out a task: "id fence attempt lost created" and its input join the list in the answer; "lost" is followed by "/" and
--- its uncounted losses if it has any. If it has rare members, the first string ends in " +" and they follow,
--- "" for each that it does not have.
-local function hand(call, request, id, fence, attempts, lost, created, input, media, query, caller, trace)
+-- Hands out a task: "id fence attempt lost created stood" and its input join the list in the answer; "lost" is followed by "/" and its
+-- uncounted losses if it has any; stood: for how many ms it has been in line, 0 unless it is taken for the first time. If it has rare
+-- members, the first string ends in " +" and they follow, "" for each that it does not have.
+local function hand(call, request, id, fence, attempts, lost, created, stood, input, media, query, caller, trace)
   if lost and request.suspect_lease then
     local uncounted = redis.call('HGET', K.task(call, id), F.uncountedLosses)
     if uncounted then lost = lost .. '/' .. uncounted end
   end
   local tasks, told, more = request.tasks, request.told, media or query or caller or trace
-  tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. (more and ' +' or '')
+  tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. ' ' .. stood
+    .. (more and ' +' or '')
   tasks[told + 2] = input or Input.inline(K.task(call, id)) or Result.value_or_length(K.input(call, id), INSIDE)
   if more then
     local at = told + 2
@@ -102,7 +103,7 @@ local function hand_again(call, request, first, ids)
     local fence, _, attempts = Run.parts(run)
     -- A task that was lost and taken again in the meantime, even by this worker in another lane, has another fence.
     if state == S.running and fence == whole(nth) then
-      hand(call, request, id, fence, attempts, lost, created, input, media, query, caller, trace)
+      hand(call, request, id, fence, attempts, lost, created, '0', input, media, query, caller, trace)
       -- The worker counts the lease from this answer, but much of the first lease has passed while the reply was lost.
       local lease = unbegun == fence and request.suspect_lease or request.lease
       redis.call('ZADD', K.leases(call, request.queue), whole(call.now + lease), id)
@@ -208,11 +209,11 @@ local function start(call, request, entries, last_fence, keyed)
       first_fence = first_fence or fence
       count = count + 1
       local fence_text, attempts, until_when = whole(fence), '1', expiry
-      local lost, media, query, caller, trace, group
+      local lost, media, query, caller, trace, group, run, joined
       if extra == '1' then
-        local run, of_key
-        lost, media, query, caller, trace, run, of_key, group =
-          unpack(redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key, F.group))
+        local of_key
+        lost, media, query, caller, trace, run, of_key, group, joined =
+          unpack(redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key, F.group, F.joined))
         local _, _, before = Run.parts(run)
         if before then attempts = whole(before + 1) end
         if keyed and of_key then Keyed.mark_holder(call, queue, id, of_key) end
@@ -230,7 +231,9 @@ local function start(call, request, entries, last_fence, keyed)
       ids[count], leases[2 * count - 1], leases[2 * count] = id, until_when, id
       if group then Group.note(call, group, id) end
       if listeners then Notices.change(call, id, RUNNING, listeners) end
-      hand(call, request, id, fence_text, attempts, lost, created, input, media, query, caller, trace)
+      local stood = run and 0 or call.now - Line.joined_at(score, created or call.now, joined)
+      stood = stood > 0 and whole(stood) or '0'
+      hand(call, request, id, fence_text, attempts, lost, created, stood, input, media, query, caller, trace)
     end
   end
   -- Only scores of fair lines have a fraction.

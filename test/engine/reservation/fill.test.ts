@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { type TakeRequest, takeOrWait } from "../../../src/engine/reservation/take.ts";
-import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { TASK } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 
 const never = new AbortController().signal;
@@ -45,6 +46,34 @@ describe("a request for work that waits to be filled", () => {
       const { tasks } = await ask({ reservation: `r${n}`, ...given });
       expect(tasks.map(({ id }) => id)).to.deep.equal([`only-${n}`]);
     }
+  });
+
+  it("counts the time from when the oldest of its tasks joined the line", async () => {
+    t = await openEngine();
+    const [share, created] = [{ key: "a", weight: 1 }, TASK.created];
+    const longAgo = Date.now() - LONG_MS;
+    await t.submit({ id: "plain" });
+    // The place in a plain line is the time, sixteen a millisecond.
+    await t.redis.zincrby(t.key("waiting"), -16 * LONG_MS, "plain");
+    expect((await ask()).tasks.map(({ id }) => id)).to.deep.equal(["plain"]);
+    await t.submit({ id: "fair", share });
+    await t.redis.hset(t.key("task", "fair"), created, longAgo);
+    expect((await ask({ reservation: "r2" })).tasks.map(({ id }) => id)).to.deep.equal(["fair"]);
+    // Neither a delay nor an earlier attempt is time in line.
+    await t.submit({ id: "delayed", share, delayMs: LONG_MS });
+    await t.redis.hset(t.key("task", "delayed"), created, longAgo);
+    await t.makeDue("delayed");
+    await t.engine.maintenance.tick(0);
+    const [delayed] = await t.reserve();
+    expect(delayed?.stoodMs).to.be.below(LONG_MS / 2);
+    await t.engine.leases.fail(
+      { queue: "jobs", id: "delayed", fence: delayed?.fence ?? "" },
+      failureOf("retry"),
+      t.settings,
+    );
+    await t.engine.maintenance.tick(0);
+    await t.redis.hset(t.key("task", "delayed"), TASK.joined, longAgo);
+    expect((await t.reserve())[0]).to.include({ attempt: 2, stoodMs: 0 });
   });
 
   it("hands back all its tasks if the worker has gone", async () => {
