@@ -2,7 +2,6 @@ import { expect } from "chai";
 import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import { INLINE_BYTES } from "../../../src/store/fields.ts";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";
 import { RATE_LETTERS, stateOf } from "../../../src/store/letters.ts";
 import { runOf } from "../../../src/store/run.ts";
@@ -102,7 +101,7 @@ export class Checker {
     });
     this.#checkHistory(task, fields);
     checkHome(task, dump);
-    checkInput(task, stored);
+    checkInput(task, stored, this.#model.isApart(task));
     checkLives(task, stored);
     const steps = [...task.steps].map(([name, { value, undo }], nth) => [name, `${nth}${MARKS[undo]} ${value ?? ""}`]);
     expect(stored.steps, `steps of ${id}`).to.deep.equal(Object.fromEntries(steps));
@@ -235,10 +234,10 @@ function checkHome(task: ModelTask, dump: Dump): void {
   expect(places, `indexes of ${task.id}`).to.deep.equal(home === null ? [] : [`${home} ${task.queue}`]);
 }
 
-/** A long input is kept for as long as it may be needed; a short one stays to know a replay by. */
-function checkInput(task: ModelTask, stored: StoredTask): void {
+/** An input beside the record is kept for as long as it may be needed; any other stays to know a replay by. */
+function checkInput(task: ModelTask, stored: StoredTask, apart: boolean): void {
   const { id, input } = task;
-  if (input.length > INLINE_BYTES) {
+  if (apart) {
     expect(stored.input, `input of ${id}`).to.equal(task.inputKept ? input : "");
     expect(stored.fields, `input of ${id}`).to.have.property("digest").with.length(32);
     expect(stored.fields, `input of ${id}`).not.to.have.property("input");

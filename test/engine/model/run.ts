@@ -39,7 +39,7 @@ function cappedScripts(redis: Connection): Scripts {
  */
 const rulesOf = ({ fair = false, limited = false, keyed = limited }: PropertyOptions): ModelRules[] => [
   {
-    ...{ name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, fair },
+    ...{ name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, dropInput: fair, fair },
     ...{ keyed: keyed ? 1 : undefined, most: limited ? 2 : undefined },
   },
   {
@@ -50,6 +50,7 @@ const rulesOf = ({ fair = false, limited = false, keyed = limited }: PropertyOpt
       maxLost: 0,
       rate: { max: 4, perMs: 3_600_000 },
       undo: true,
+      dropInput: false,
       fair,
     },
     keyed: keyed ? 2 : undefined,
@@ -60,6 +61,7 @@ const rulesOf = ({ fair = false, limited = false, keyed = limited }: PropertyOpt
     maxLost: 1,
     rate: undefined,
     undo: false,
+    dropInput: false,
     fair: false,
     keyed: undefined,
     most: undefined,

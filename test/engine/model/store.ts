@@ -1,6 +1,6 @@
 import type { Connection } from "../../../src/store/connection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import { INLINE_BYTES, TASK_FIELDS } from "../../../src/store/fields.ts";
+import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { INDEXES, type Index, type KEYS, type Keys } from "../../../src/store/keys.ts";
 import { names } from "../../../src/store/library/assemble.ts";
 import { isOutcome } from "../../../src/task.ts";
@@ -196,7 +196,7 @@ export class TimeTravel {
     const task = this.#model.tasks.get(id);
     if (!task || !isOutcome(task.state)) return;
     Object.assign(task, { expired: !task.deleted, result: null });
-    if (task.input.length > INLINE_BYTES) task.inputKept = false;
+    if (this.#model.isApart(task)) task.inputKept = false;
     task.steps.clear();
     task.output = null;
     await this.#redis.hset(this.#key("task", id), TASK_FIELDS.expires[0], when);

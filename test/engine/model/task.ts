@@ -93,6 +93,8 @@ export interface ModelQueue {
   readonly maxLost: number;
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   readonly undo: boolean;
+  /** An input is kept only until its task has succeeded. */
+  readonly dropInput: boolean;
   /** How many tasks of one key run at once, as the last submission says; undefined if it is not keyed. */
   keyed: number | undefined;
   /** How many tasks of one key may wait; undefined if they are not counted. */

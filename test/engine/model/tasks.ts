@@ -1,10 +1,11 @@
+import { INLINE_BYTES } from "../../../src/store/fields.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import { Shares } from "./shares.ts";
 import type { ModelQueue, ModelTask } from "./task.ts";
 
 /** How a queue is set up. */
 export interface ModelRules
-  extends Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo" | "keyed" | "most"> {
+  extends Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo" | "dropInput" | "keyed" | "most"> {
   readonly fair: boolean;
 }
 
@@ -77,6 +78,11 @@ export class ModelTasks {
   /** The tasks of a queue in any of some states. */
   of(queue: string, ...states: State[]): ModelTask[] {
     return [...this.tasks.values()].filter((t) => t.queue === queue && states.includes(t.state));
+  }
+
+  /** Whether its record has only the digest of its input, which is stored beside it. */
+  isApart({ queue, input }: ModelTask): boolean {
+    return input.length > INLINE_BYTES || this.queue(queue).dropInput;
   }
 
   dead(queue: string): ModelTask[] {

@@ -96,7 +96,7 @@ export class ModelTransitions extends ModelTasks {
     if (state !== "canceled") this.#count(task, state);
     if (state !== "succeeded") this.undo(task);
     if (state !== "succeeded" || !task.undoable) {
-      task.inputKept = false;
+      if (state === "succeeded" && this.queue(task.queue).dropInput) task.inputKept = false;
       // The steps of an undo are kept as long as its result: they show what the other task had done.
       if (task.queue !== UNDO_QUEUE) task.steps.clear();
     }
