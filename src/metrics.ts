@@ -134,7 +134,7 @@ export class Metrics {
   );
   readonly stuck = new Counter({
     name: "paihao_handlers_stuck_total",
-    help: "Handlers of queues with undo or keyed that ignored their signal for so long that this process has to end",
+    help: "Handlers of queues with undo, keyed or limit.running that ignored their signal for so long that this process has to end",
     labelNames: ["queue"],
     registers: [this.registry],
   });

@@ -98,7 +98,7 @@ const PROCESS = {
   DRAIN_TIMEOUT: {
     as: "drainTimeoutMs",
     about:
-      "At shutdown: how long waiting callers and running tasks have to finish. After that the callers get the current state, and the tasks return to their place in line. If a handler of a queue with undo or keyed ignores its signal for that long, its process ends: docs/concepts.md. At most 24d.",
+      "At shutdown: how long waiting callers and running tasks have to finish. After that the callers get the current state, and the tasks return to their place in line. If a handler of a queue with undo, keyed or limit.running ignores its signal for that long, its process ends: docs/concepts.md. At most 24d.",
     ...duration("20s", 0, LONGEST_TIMER_MS),
   },
 } as const;
