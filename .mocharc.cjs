@@ -50,6 +50,8 @@ const LONG = [
   "test/store/servers/",
 ];
 
+const missing = process.argv.slice(2).find((arg) => /^test\/[^*]*$/.test(arg) && !existsSync(arg));
+if (missing !== undefined) throw new Error(`there is no ${missing}`);
 /** Mocha adds the paths of this file to those of the command line, so there are none where a run names its own. */
 const hasPaths = process.argv.slice(2).some((arg) => existsSync(arg));
 const runsAll = hasPaths || process.env.TEST_ALL === "1";

@@ -1,8 +1,7 @@
 import { Command, Option } from "commander";
 import { PaihaoError } from "../client/problem.ts";
 import { localUrl } from "../config/shell.ts";
-import { withAdvice } from "./advice.ts";
-import { EXIT, type ExitCode } from "./exit.ts";
+import { CommandError, EXIT, type ExitCode } from "./exit.ts";
 import type { ServerOptions } from "./server.ts";
 import { printJson } from "./terminal/print.ts";
 
@@ -62,7 +61,10 @@ export function clientAction<Options extends ClientOptions, Args extends unknown
     } catch (error) {
       if (!(error instanceof PaihaoError)) throw error;
       if (options.json) printJson(error.problem);
-      throw await withAdvice(error, options);
+      if (error.code !== "unauthenticated" || !options.key) throw error;
+      const said =
+        "The server does not know this API key: is the key in --key or PAIHAO_KEY misspelt, for another server, or revoked?";
+      throw new CommandError(EXIT.notAllowed, said, { cause: error });
     }
   };
 }

@@ -13,7 +13,6 @@ import { moveCommand } from "./commands/move.ts";
 import { outputCommand } from "./commands/output.ts";
 import { pauseCommands } from "./commands/pause.ts";
 import { queuesCommand } from "./commands/queues.ts";
-import { startCommand } from "./commands/start.ts";
 import { statusCommand } from "./commands/status.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { topCommand } from "./commands/top.ts";
@@ -21,6 +20,7 @@ import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
 import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init/command.ts";
+import { startCommand } from "./start/command.ts";
 
 /**
  * All commands. Their files declare options and help; what needs the server or the store is imported when a command runs, so that

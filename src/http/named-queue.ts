@@ -1,6 +1,7 @@
 import { ProblemError } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import { isGateway } from "../handler/gateway/gateway.ts";
+import { hint } from "../nearest.ts";
 import { isQueueName } from "../task.ts";
 import type { Api } from "./api.ts";
 import { gatewayRoutes } from "./gateway/routes.ts";
@@ -11,18 +12,19 @@ const gatewayPath = pathTo(gatewayRoutes.gateway);
 /** The handler of a queue. @throws ProblemError unknown-queue */
 export function handlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
   const handler = isQueueName(queue) ? api.handlers.get(queue) : undefined;
-  if (!handler) throw new ProblemError("unknown-queue", thereAre(api), { extensions: { queue: queue.slice(0, 64) } });
+  if (!handler)
+    throw new ProblemError("unknown-queue", thereAre(api, queue), { extensions: { queue: queue.slice(0, 64) } });
   return handler;
 }
 
 /** Maximum number of queues that an error names. */
 const NAMED = 8;
 
-/** The queues that there are, which every caller may list. */
-function thereAre({ handlers }: Pick<Api, "handlers">): string {
+/** The queues that there are, which every caller may list, and the one that was probably meant. */
+function thereAre({ handlers }: Pick<Api, "handlers">, queue: string): string {
   const names = [...handlers.keys()].sort();
   const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
-  return `There are ${names.slice(0, NAMED).join(", ")}${more}.`;
+  return `There are ${names.slice(0, NAMED).join(", ")}${more}${hint(queue, names) || "."}`;
 }
 
 /**

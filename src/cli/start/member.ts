@@ -1,13 +1,13 @@
 /** A process of a fleet (see fleet.ts). It reports to its parent when it is ready, and prints no greeting. */
 import { AggregatorRegistry } from "prom-client";
-import { readConfig } from "../config/config.ts";
-import { secretsOf } from "../config/secrets.ts";
-import { messageOf, StartError } from "../errors.ts";
-import { createLog } from "../log.ts";
-import { start } from "../server.ts";
+import { readConfig } from "../../config/config.ts";
+import { secretsOf } from "../../config/secrets.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import { createLog } from "../../log.ts";
+import { start } from "../../server.ts";
+import { CommandError } from "../exit.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
 import { loadEnvironment } from "./environment.ts";
-import { CommandError } from "./exit.ts";
 import type { MemberMessage, ParentMessage } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
 

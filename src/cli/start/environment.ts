@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { messageOf } from "../errors.ts";
-import { CommandError, EXIT } from "./exit.ts";
+import { messageOf } from "../../errors.ts";
+import { CommandError, EXIT } from "../exit.ts";
 
 /** The variables that the file has set in this process. */
 const fromFile: string[] = [];

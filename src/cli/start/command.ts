@@ -16,7 +16,7 @@ export function startCommand(): Command {
     .option("--handlers <dir>", "directory of handler files (HANDLERS)")
     .option("--port <port>", "port to listen on (PORT)")
     .action(async (options: { role?: string; handlers?: string; port?: string }) => {
-      const { startServer } = await import("../start.ts");
+      const { startServer } = await import("./start.ts");
       await startServer({ ROLE: options.role, HANDLERS: options.handlers, PORT: options.port });
     });
 }

@@ -1,4 +1,4 @@
-import type { Logger } from "../log.ts";
+import type { Logger } from "../../log.ts";
 
 /**
  * Keeps the process running after an unhandled rejection: Node would end it, with all its tasks, for one forgotten `catch` in a handler.

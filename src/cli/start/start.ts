@@ -1,12 +1,12 @@
-import { type Config, misspeltVariables, readConfig } from "../config/config.ts";
-import { secretsOf } from "../config/secrets.ts";
-import { createLog } from "../log.ts";
-import { type Running, start } from "../server.ts";
+import { type Config, misspeltVariables, readConfig } from "../../config/config.ts";
+import { secretsOf } from "../../config/secrets.ts";
+import { createLog } from "../../log.ts";
+import { type Running, start } from "../../server.ts";
+import { note } from "../terminal/print.ts";
+import { count, durationText } from "../terminal/words.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
-import { note } from "./terminal/print.ts";
-import { count, durationText } from "./terminal/words.ts";
 
 /**
  * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.

@@ -2,13 +2,13 @@ import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import path from "node:path";
 import { AggregatorRegistry } from "prom-client";
-import { backoffMs } from "../backoff.ts";
-import type { Config } from "../config/config.ts";
-import type { ServerRole } from "../config/variables.ts";
-import { messageOf, StartError } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import type { Running } from "../server.ts";
-import { provisionStore } from "../store/servers/provision.ts";
+import { backoffMs } from "../../backoff.ts";
+import type { Config } from "../../config/config.ts";
+import type { ServerRole } from "../../config/variables.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import type { Running } from "../../server.ts";
+import { provisionStore } from "../../store/servers/provision.ts";
 import { withoutFile } from "./environment.ts";
 
 /** Pauses before a process that died is started again; once it has lived for `healthyMs`, the first pause applies again. */
