@@ -44,7 +44,7 @@ export type Op =
   | { op: "cancel" | "retry" | "attend"; ids: readonly number[] }
   | { op: "retryAll" | "deleteDead" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
-  | { op: "group"; queue: number; verb: "open" | "close" | "cancel" }
+  | { op: "group"; queue: number; verb: "open" | "close" | "cancel"; present: boolean }
   | { op: "step"; lease: number; verb: "begin" | "keep" | "undone"; name: number; undo: boolean }
   | { op: "write"; lease: number; values: number; all: boolean }
   | { op: "tick"; afterGap: boolean }
@@ -166,7 +166,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
       weight: 2,
       arbitrary: fc.record({
         ...{ op: fc.constant("group"), queue: fc.nat({ max: 1 }) },
-        verb: fc.constantFrom("open", "open", "open", "close", "cancel"),
+        ...{ verb: fc.constantFrom("open", "open", "open", "close", "cancel"), present: fc.boolean() },
       }),
     },
     {

@@ -62,6 +62,7 @@ export class Checker {
       if (task.died === Infinity) task.died = Number(stored?.fields.ended);
     }
     this.#model.cap();
+    this.#model.groups.leavePresence();
     for (const [id, stored] of dump.tasks) {
       const task = this.#model.tasks.get(id);
       if (task) this.#checkTask(task, stored, dump, seen.get(id) ?? null);
@@ -85,6 +86,7 @@ export class Checker {
     if (groups.isEmpty(id)) return void expect(seen, `group ${id}`).to.equal(null);
     const line = seen ? this.#model.line(seen.queue) : [];
     const last = line.findLast((task) => task.group === id);
+    expect(seen?.presentUntilMs !== null, `presence of group ${id}`).to.equal(groups.isPresent(id));
     expect(seen, `group ${id}`).to.deep.include({
       ...{ state: groups.stateOf(id), counts: groups.countsOf(id), index: last ? this.#model.indexOf(last) : null },
     });
@@ -118,8 +120,10 @@ export class Checker {
     });
     expect(seen?.held, `held: ${id}`).to.equal(this.#model.isHeld(task));
     expect(seen?.deadlineMs !== null, `deadline of ${id}`).to.equal(task.deadline !== null);
-    expect(seen?.presenceMs !== null, `presence of ${id}`).to.equal(task.present);
-    expect(seen?.presentUntilMs !== null, `presence of ${id} to come`).to.equal(task.present && task.ends !== null);
+    const ofGroup = task.group !== null && this.#model.groups.isPresent(task.group);
+    const until = ofGroup || (task.present && task.ends !== null);
+    expect(seen?.presenceMs !== null, `presence of ${id}`).to.equal(ofGroup || task.present);
+    expect(seen?.presentUntilMs !== null, `presence of ${id} to come`).to.equal(until);
     expect(seen?.result?.body.toString() ?? null, `result of ${id}`).to.equal(task.result);
     expect(seen?.progress?.message ?? null, `progress of ${id}`).to.equal(task.progress);
     expect(seen?.snapshot, `line of ${id}`).to.include({
@@ -176,7 +180,10 @@ export class Checker {
     );
     expect(stored.indexes.dead.length / 2, `dead of ${name}`).to.be.at.most(MODEL_DEAD_CAP);
     const dated = [...this.#model.tasks.values()].filter((task) => task.queue === name && task.ends !== null);
-    expect(names(stored.deadlines).sort(), `deadlines of ${name}`).to.deep.equal(dated.map(({ id }) => id).sort());
+    const present = this.#model.groups.ids.filter((id) => id === `group-${name}` && this.#model.groups.isPresent(id));
+    expect(names(stored.deadlines).sort(), `deadlines of ${name}`).to.deep.equal(
+      [...dated.map(({ id }) => id), ...present.map((id) => `${id}:group`)].sort(),
+    );
     const queue = this.#model.queue(name);
     const { hlc = 0, fence = 0, lost = 0, dead = 0, paused = 0, healed = 0 } = numbers(stored.fields);
     expect({ lost, dead, paused, healed }, `counters of ${name}`).to.deep.equal({

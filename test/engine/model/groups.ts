@@ -7,6 +7,10 @@ import type { ModelTask } from "./task.ts";
 interface ModelGroup {
   closed: boolean;
   canceled: boolean;
+  /** When it is canceled unless somebody looks at it or a member; Infinity for a time to come, null for never. */
+  ends: number | null;
+  /** Its members are to be canceled because nobody has looked. */
+  abandoned: boolean;
   /** How members ended whose records have gone. */
   readonly gone: Map<string, State>;
 }
@@ -24,10 +28,60 @@ export class ModelGroups {
     return [...this.#groups.keys()];
   }
 
-  open(id: string): "open" | "closed" {
-    const group = this.#groups.get(id) ?? { closed: false, canceled: false, gone: new Map() };
+  open(id: string, present: boolean): "open" | "closed" {
+    const fresh = { closed: false, canceled: false, ends: null, abandoned: false, gone: new Map<string, State>() };
+    const group = this.#groups.get(id) ?? fresh;
     this.#groups.set(id, group);
+    if (!group.closed && (present || group.ends !== null)) group.ends = Infinity;
     return group.closed ? "closed" : "open";
+  }
+
+  isPresent(id: string): boolean {
+    return this.#group(id).ends !== null;
+  }
+
+  /** Somebody looks at it or at a member, or nobody has since a time that is past. */
+  looked(id: string, ends = Infinity): void {
+    if (this.isPresent(id)) this.#group(id).ends = ends;
+  }
+
+  /** A tick will have something to do with it. */
+  isTimed(id: string): boolean {
+    return this.isOpen(id) || this.isPresent(id);
+  }
+
+  /** The groups of a queue, and when each is canceled. */
+  due(queue: string): { id: string; ends: number }[] {
+    const id = `group-${queue}`;
+    const ends = this.#groups.get(id)?.ends ?? Infinity;
+    return ends < Infinity ? [{ id, ends }] : [];
+  }
+
+  /** Nobody has looked for too long: what has not ended of it is canceled at the end of the tick; but not after a gap. */
+  passAbsence(id: string, lostBy: number): [] {
+    const group = this.#group(id);
+    const ended = this.stateOf(id) === "done";
+    if (!ended && (group.ends ?? 0) >= lostBy) group.ends = Infinity;
+    else if (!ended) Object.assign(group, { closed: true, canceled: true, abandoned: true, ends: null });
+    return [];
+  }
+
+  /** Returns the members to cancel of those that were abandoned in this tick, of those in an order. */
+  abandoned(order: readonly string[]): ModelTask[] {
+    const ids = this.ids.filter((id) => this.#group(id).abandoned);
+    for (const id of ids) {
+      this.#group(id).abandoned = false;
+      if (this.isEmpty(id)) this.#groups.delete(id);
+    }
+    const waits = (of: string) => this.#tasks.get(of)?.state === "waiting";
+    const inLine = order.filter(waits).sort();
+    const members = [...inLine, ...order.filter((of) => !waits(of))];
+    return ids.flatMap((id) => this.#pending(id, members));
+  }
+
+  /** When one has ended, it has no presence any more. */
+  leavePresence(): void {
+    for (const id of this.ids) if (!["open", "pending"].includes(this.stateOf(id))) this.#group(id).ends = null;
   }
 
   isOpen(id: string): boolean {
@@ -52,12 +106,15 @@ export class ModelGroups {
     if (!group || this.isEmpty(id)) return "unknown";
     if (this.stateOf(id) === "done") return "ended";
     if (this.stateOf(id) === "canceled") return "canceled";
-    Object.assign(group, { closed: true, canceled: true });
-    const pending = (task: ModelTask | undefined) =>
-      task?.group === id && !isOutcome(task.state) && !task.cancelRequested;
+    Object.assign(group, { closed: true, canceled: true, ends: null });
+    return this.#pending(id, order);
+  }
+
+  /** The members that have not ended and whose cancel is not requested. */
+  #pending(id: string, order: readonly string[]): ModelTask[] {
     return order.flatMap((of) => {
       const task = this.#tasks.get(of);
-      return task && pending(task) ? [task] : [];
+      return task?.group === id && !isOutcome(task.state) && !task.cancelRequested ? [task] : [];
     });
   }
 

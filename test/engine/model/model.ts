@@ -18,7 +18,6 @@ import {
   byId,
   type LateVerdict,
   LONG_AGO,
-  MODEL_DEAD_CAP,
   MODEL_OUTPUT_BYTES,
   type ModelLease,
   type ModelMove,
@@ -227,10 +226,7 @@ export class Model extends ModelTransitions {
   cancelGroup(id: string, order: readonly string[]): "canceled" | "ended" | "unknown" {
     const members = this.groups.cancel(id, order);
     if (typeof members === "string") return members;
-    for (const task of members) {
-      if (task.state === "running") task.cancelRequested = true;
-      else this.cancelAtOnce(task);
-    }
+    for (const task of members) this.cancelMember(task);
     return "canceled";
   }
 
@@ -301,12 +297,14 @@ export class Model extends ModelTransitions {
    * @param lostBy before when leases must have ended to be lost: after a gap only those count that had ended before it
    * @param first queues in the order in which the engine came to their losses, and `firstLate` to their deadlines: which one is first changes every millisecond and is no
    *   promise, but it decides in which order their undos join the line
+   * @param order the members of groups, in the order in which they are canceled together
    */
   tick(
     result: string,
     lostBy: number,
     first: readonly string[],
     firstLate: readonly string[],
+    order: readonly string[],
   ): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[]; late: LateVerdict[] } {
     const late = [...new Set([...firstLate, ...this.queues.keys()])].flatMap((queue) => this.#passEnds(queue, lostBy));
     let promoted = 0;
@@ -324,41 +322,43 @@ export class Model extends ModelTransitions {
       }
       for (const task of this.dead(queue)) if (task.died === LONG_AGO) task.died = null;
     }
+    for (const task of this.groups.abandoned(order)) {
+      task.late = "abandoned";
+      this.cancelMember(task);
+    }
     return { promoted, lost, late };
   }
 
   /** A look keeps a task until its deadline at the latest. */
   attend(id: string): void {
     const task = this.tasks.get(id);
+    if (task?.group) this.groups.looked(task.group);
     if (task?.present && task.ends !== null) task.ends = task.deadline ?? Infinity;
   }
 
   /** What has not ended by its deadline is canceled, as by a caller, and so is what nobody has looked at; but not after a gap. */
   #passEnds(queue: string, lostBy: number): LateVerdict[] {
     const due = [...this.tasks.values()].filter((t) => t.queue === queue && t.ends !== null && t.ends < Infinity);
-    return due
-      .sort((a, b) => (a.ends ?? 0) - (b.ends ?? 0) || byId(a, b))
-      .flatMap((task) => {
-        const reason = task.deadline !== null && task.deadline < Infinity ? "deadline" : "abandoned";
-        if (reason === "abandoned" && (task.ends ?? 0) >= lostBy) {
-          task.ends = Infinity;
-          return [];
-        }
-        const late = task.cancelRequested ? task.late : reason;
-        Object.assign(task, { ends: null, late, cancelRequested: true });
-        return { id: task.id, verdict: task.state === "running" ? "requested" : this.cancelAtOnce(task), reason };
-      });
+    const tasks = due.map((task) => ({
+      ...{ id: task.id, ends: task.ends ?? 0 },
+      pass: () => this.#passEnd(task, lostBy),
+    }));
+    const groups = this.groups.due(queue).map(({ id, ends }) => ({
+      ...{ id: `${id}:group`, ends },
+      pass: () => this.groups.passAbsence(id, lostBy),
+    }));
+    return [...tasks, ...groups].sort((a, b) => a.ends - b.ends || byId(a, b)).flatMap(({ pass }) => pass());
   }
 
-  /** Brings the dead letters within their cap, the oldest leaving first; called when it is known when each has died. */
-  cap(): void {
-    for (const queue of this.queues.keys()) {
-      const dead = this.dead(queue).sort((a, b) => (a.died ?? 0) - (b.died ?? 0) || (a.id < b.id ? -1 : 1));
-      for (const task of dead.slice(0, Math.max(0, dead.length - MODEL_DEAD_CAP))) {
-        Object.assign(task, { died: null, inputKept: false });
-        task.steps.clear();
-      }
+  #passEnd(task: ModelTask, lostBy: number): LateVerdict[] {
+    const reason = task.deadline !== null && task.deadline < Infinity ? "deadline" : "abandoned";
+    if (reason === "abandoned" && (task.ends ?? 0) >= lostBy) {
+      task.ends = Infinity;
+      return [];
     }
+    const late = task.cancelRequested ? task.late : reason;
+    Object.assign(task, { ends: null, late, cancelRequested: true });
+    return [{ id: task.id, verdict: task.state === "running" ? "requested" : this.cancelAtOnce(task), reason }];
   }
 
   /** A call on a lease that changed its task is answered the same when it is made again. */

@@ -63,7 +63,7 @@ export async function play(world: World, call: Op): Promise<void> {
       const [input = "", mediaType = ""] = [INPUTS[call.input], MEDIA_TYPES[call.media]];
       const verdict = await engine.tasks.update(
         made({ ...givenOf(world, call), id: idOf(call.id), input, mediaType }),
-        engine.queues.settings(queueOf(0)),
+        engine.queues.settings(model.tasks.get(idOf(call.id))?.queue ?? queueOf(0)),
       );
       expect(typeof verdict === "object" ? "too-many" : verdict).to.equal(
         model.update(idOf(call.id), input, mediaType, KEYS[call.key] ?? null),
@@ -167,12 +167,14 @@ export async function play(world: World, call: Op): Promise<void> {
     }
     case "tick": {
       const lostBy = await world.time.sinceTick(call.afterGap);
+      const orders = await Promise.all(model.groups.ids.map((id) => world.time.membersOf(id)));
       const ticked = await engine.maintenance.tick(0);
       const expected = model.tick(
         WORKER_LOST,
         lostBy,
         ticked.lost.map((task) => task.queue),
         ticked.late.map((task) => task.queue),
+        orders.flat(),
       );
       expect(
         ticked.late.map(({ id: of, verdict, reason }) => ({ id: of, verdict, reason })),
@@ -182,7 +184,7 @@ export async function play(world: World, call: Op): Promise<void> {
       const lost = ticked.lost.map(({ id: of, losses, fate }) => ({ id: of, losses, fate }));
       expect(lost, "losses").to.deep.equal(expected.lost);
       const isTimed = (t: ModelTask) => t.ends !== null || ["scheduled", "retrying", "running"].includes(t.state);
-      const isDue = [...model.tasks.values()].some(isTimed) || model.groups.ids.some((id) => model.groups.isOpen(id));
+      const isDue = [...model.tasks.values()].some(isTimed) || model.groups.ids.some((id) => model.groups.isTimed(id));
       expect(ticked.nextMs !== null, "something is due").to.equal(isDue);
       return;
     }
@@ -235,7 +237,7 @@ function givenOf({ model }: World, s: Partial<SubmitOp>) {
     ...{ mediaType: MEDIA_TYPES[s.media ?? 0] ?? "", caller: s.caller === true ? "bob" : null },
     ...{ priority: s.priority ?? 3, delayMs: s.delayed === true ? HOUR_MS : 0 },
     ...{ maxIndex: s.maxIndex ?? null, dryRun: s.dryRun ?? false, deadlineMs: s.dated ? 2 * HOUR_MS : null },
-    presenceMs: s.present ? HOUR_MS : null,
+    presenceMs: isPresent(s) ? HOUR_MS : null,
     webhook: s.webhook === true ? "https://example.com/hook" : null,
   };
 }
@@ -274,7 +276,7 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
       concurrency: limitOf(world, s),
       webhook: s.webhook,
       dated: s.dated,
-      present: s.present,
+      present: isPresent(s),
     });
   });
   expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);
@@ -283,18 +285,21 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
   }
 }
 
-const groupOf = (s: SubmitOp): string | undefined => (s.grouped && !s.caller ? `group-${home(s)}` : undefined);
+const groupOf = (s: Partial<SubmitOp>): string | undefined => (s.grouped && !s.caller ? `group-${home(s)}` : undefined);
+
+/** A member has the presence of its group. */
+const isPresent = (s: Partial<SubmitOp>): boolean => s.present === true && groupOf(s) === undefined;
 
 async function group(world: World, call: Extract<Op, { op: "group" }>): Promise<void> {
   const { model, engine, groups } = world;
   const id = `group-${queueOf(call.queue)}`;
   if (call.verb === "open") {
     const opened = await engine.groups.open(
-      { id, caller: null, webhook: null },
+      { id, caller: null, webhook: null, presenceMs: call.present ? HOUR_MS : null },
       engine.queues.settings(queueOf(call.queue)),
     );
     if (typeof opened === "string") throw new Error(opened);
-    expect(opened.state === "closed" ? "closed" : "open").to.equal(model.groups.open(id));
+    expect(opened.state === "closed" ? "closed" : "open").to.equal(model.groups.open(id, call.present));
     groups.set(id, opened);
   } else if (call.verb === "close") {
     const opened = groups.get(id);

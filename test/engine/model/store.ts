@@ -183,12 +183,15 @@ export class TimeTravel {
     await this.#redis.zadd(this.#key("deadlines", task.queue), "XX", when, id);
   }
 
-  /** The presence of a task that has not ended ended `when`. */
+  /** The presence of a task that has not ended, or of its group, ended `when`. */
   async absent(id: string, when: number): Promise<void> {
     const task = this.#model.tasks.get(id);
-    if (!task?.present || task.ends === null) return;
-    task.ends = when;
-    await this.#redis.zadd(this.#key("deadlines", task.queue), "XX", when, id);
+    if (!task) return;
+    const { group, queue } = task;
+    if (group === null ? !task.present || task.ends === null : !this.#model.groups.isPresent(group)) return;
+    if (group === null) task.ends = when;
+    else this.#model.groups.looked(group, when);
+    await this.#redis.zadd(this.#key("deadlines", queue), "XX", when, group === null ? id : `${group}:group`);
   }
 
   /** The result of a finished task expires; of a dead one everything that its TTL keeps. */

@@ -210,7 +210,7 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
 }
 
 /** Redis orders entries of the same score so. */
-export const byId = (a: ModelTask, b: ModelTask): number => (a.id < b.id ? -1 : 1);
+export const byId = (a: Pick<ModelTask, "id">, b: Pick<ModelTask, "id">): number => (a.id < b.id ? -1 : 1);
 
 /** What became of a task that time cancels. */
 export type LateVerdict = { id: string; verdict: CancelVerdict; reason: ModelTask["late"] };

@@ -1,5 +1,5 @@
 import type { State } from "../../../src/task.ts";
-import { LONG_AGO, type ModelTask, type NewTask, newTask, UNDO_QUEUE } from "./task.ts";
+import { byId, LONG_AGO, MODEL_DEAD_CAP, type ModelTask, type NewTask, newTask, UNDO_QUEUE } from "./task.ts";
 import { ModelTasks } from "./tasks.ts";
 
 /** Most errors that are kept of a task. */
@@ -84,6 +84,11 @@ export class ModelTransitions extends ModelTasks {
     return this.settle(task, "canceled");
   }
 
+  protected cancelMember(task: ModelTask): void {
+    if (task.state === "running") task.cancelRequested = true;
+    else this.cancelAtOnce(task);
+  }
+
   protected settle(
     task: ModelTask,
     state: "succeeded" | "failed" | "canceled",
@@ -112,6 +117,17 @@ export class ModelTransitions extends ModelTasks {
     if (task.webhook) this.told.push({ id: task.id, state: "failed" });
     this.queue(task.queue).deaths += 1;
     this.#count(task, "failed");
+  }
+
+  /** Brings the dead letters within their cap, the oldest leaving first; called when it is known when each has died. */
+  cap(): void {
+    for (const queue of this.queues.keys()) {
+      const dead = this.dead(queue).sort((a, b) => (a.died ?? 0) - (b.died ?? 0) || byId(a, b));
+      for (const task of dead.slice(0, Math.max(0, dead.length - MODEL_DEAD_CAP))) {
+        Object.assign(task, { died: null, inputKept: false });
+        task.steps.clear();
+      }
+    }
   }
 
   #count({ queue }: ModelTask, state: "succeeded" | "failed"): void {
