@@ -10,6 +10,7 @@ import type { Peer, PeerCalls } from "./harness/peers.ts";
 import { startCallable } from "./harness/rpc.ts";
 import { type BenchStore, withStore } from "./harness/store.ts";
 import { inTurns, median } from "./harness/turns.ts";
+import { longestCalls } from "./longest-calls.ts";
 
 const BATCH = 32;
 const QUEUE = "default";
@@ -94,7 +95,11 @@ async function measure(store: BenchStore, options: BenchOptions) {
           target: KEYED_TARGET,
         }),
       ],
-      notes: [costTable(turns.paihao, turns.bullmq, count), ...callTables(turns.paihao, turns.bullmq, count)],
+      notes: [
+        costTable(turns.paihao, turns.bullmq, count),
+        ...callTables(turns.paihao, turns.bullmq, count),
+        await longestCalls(store),
+      ],
     };
   } finally {
     await bullmq.stop();

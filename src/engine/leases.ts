@@ -102,16 +102,16 @@ export class Leases {
 
   /**
    * Stores the result of an attempt. Idempotent.
-   * @param untimed what does not count as service time in the statistics of the queue
+   * @param more what does not count as service time in the statistics of the queue, and whether the end is announced
    * @throws ProblemError store-unavailable
    */
   complete(
     lease: Lease,
     result: Answer,
     settings: QueueSettings,
-    untimed?: Completion["untimed"],
+    more: Pick<Completion, "untimed" | "announced"> = {},
   ): Promise<CompleteVerdict> {
-    return this.#parts.completions.add(lease, result, settings, untimed);
+    return this.#parts.completions.add(lease, result, settings, more);
   }
 
   /** Ends an attempt that did not succeed. Idempotent. @throws ProblemError store-unavailable */

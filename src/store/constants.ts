@@ -28,6 +28,11 @@ export const SHARED = {
   bucketMs: 10_000,
   /** The samples that are kept of a queue: an hour. */
   maxSamples: 360,
+  /**
+   * The work of ending a task with all that follows from that (webhook, undo, group), or of putting one back into a line, as a multiple of a
+   * usual item: so many fewer are in a call of 5 ms. `npm run bench -- scripts` shows the longest calls.
+   */
+  moveWork: 5,
   /** The message on the channel of a queue's work if a waiting request gets the work as well, see standby.ts. */
   passedOn: "p",
   /** Why a running task is canceled: its caller asked for it, its deadline has passed, or nobody has looked at it. */

@@ -181,10 +181,12 @@ export class Runner {
 
   #say(attempt: Attempt, handler: Handler, ending: Report): Promise<string> {
     const { engine } = this.#parts;
-    const { lease, settings } = attempt;
+    const { lease, settings, untimed, task } = attempt;
     if (ending === "release") return engine.leases.release(lease, settings);
     if (ending === "lose") return engine.leases.lose(lease, settings);
-    if ("result" in ending) return engine.leases.complete(lease, ending.result, settings, attempt.untimed);
+    if ("result" in ending) {
+      return engine.leases.complete(lease, ending.result, settings, { untimed, announced: task.announced });
+    }
     if (isUndoHandler(handler)) {
       const isLast = ending.failure.kind === "give-up" || attempt.task.attempt >= settings.attempts;
       if (isLast) return this.#giveUpUndoing(attempt, handler, ending.failure);

@@ -24,6 +24,7 @@ export function attemptOf({ task, settings, parts, engine, log = createLog("sile
   const given: ReservedTask = {
     ...{ id: "task-1", fence: "1", attempt: 1, lost: 0, uncountedLosses: 0, createdMs: 0 },
     stoodMs: 0,
+    announced: false,
     ...{ input: Buffer.from("1"), inputBytes: 1, mediaType: "application/json", query: "", caller: "", trace: "" },
     ...task,
   };

@@ -1,4 +1,5 @@
 import type { Metrics } from "../../metrics.ts";
+import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { encodeResult } from "../../store/result.ts";
 import type { CompleteVerdict, Completion, CompletionAnswer, Lease, Scripts } from "../../store/verbs/scripts.ts";
@@ -39,6 +40,7 @@ export class Completions {
     const { keys, notices } = this.#parts;
     return new Batch({
       sizeOf: (item) => item.result.length,
+      workOf: (item) => (item.announced ? SHARED.moveWork : 1),
       send: async (partition, items) => {
         const completed = await scripts.complete(keys.tag(partition), items, notices.process);
         this.#note(items, completed);
@@ -68,12 +70,17 @@ export class Completions {
     for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.tell(id, null);
   }
 
-  add(lease: Lease, result: Answer, settings: QueueSettings, untimed: Completion["untimed"]): Promise<CompleteVerdict> {
+  add(
+    lease: Lease,
+    result: Answer,
+    settings: QueueSettings,
+    { untimed, announced = true }: Pick<Completion, "untimed" | "announced">,
+  ): Promise<CompleteVerdict> {
     const { queue, id, fence } = lease;
     const { resultTtlMs, tombstoneTtlMs } = settings;
     // Member by member, since spreading objects is much slower, and this runs for every task.
     const [keepMs, tombstoneMs] = [resultTtlMs, tombstoneTtlMs];
-    const item = { queue, id, fence, result: encodeResult(result), keepMs, tombstoneMs, untimed };
+    const item = { queue, id, fence, result: encodeResult(result), keepMs, tombstoneMs, untimed, announced };
     const batch = isLarge(item.result) ? this.#large : this.#batch;
     return this.#parts.homes.at(id, (partition) => batch.add(partition, item), isUnknown);
   }

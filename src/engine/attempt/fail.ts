@@ -1,3 +1,4 @@
+import { SHARED } from "../../store/constants.ts";
 import { encodeResult } from "../../store/result.ts";
 import type { FailItem, FailKind, FailVerdict, Lease, Scripts } from "../../store/verbs/scripts.ts";
 import type { Answer } from "../../task.ts";
@@ -39,6 +40,7 @@ export class Failures {
     const { keys, metrics } = this.#parts;
     return new Batch({
       sizeOf: (item) => item.result.length,
+      workOf: () => SHARED.moveWork,
       send: async (partition, items) => {
         const verdicts = await scripts.fail(keys.tag(partition), items, DEAD_CAP);
         metrics.countEndings(items, verdicts);

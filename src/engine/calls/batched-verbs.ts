@@ -1,4 +1,5 @@
 import type { Metrics } from "../../metrics.ts";
+import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Attendance, Lease, Retention, Scripts, TickQueue } from "../../store/verbs/scripts.ts";
 import { groupAddress, type Homes } from "../partitions/homes.ts";
@@ -13,8 +14,10 @@ export function batchedVerbs(scripts: Scripts, keys: Keys, homes: Homes, metrics
   const batched = <Item extends { readonly id: string }, Verdict>(
     call: Call<Item, Verdict>,
     isAbsent: (verdict: Verdict) => boolean = isStale,
+    work = 1,
   ) => {
-    const batch = new Batch<Item, Verdict>({ send: (partition, items) => call(keys.tag(partition), items) });
+    const send = (partition: number, items: readonly Item[]) => call(keys.tag(partition), items);
+    const batch = new Batch<Item, Verdict>({ send, workOf: () => work });
     return (item: Item): Promise<Verdict> => homes.at(item.id, (partition) => batch.add(partition, item), isAbsent);
   };
   const isUnknown = (verdict: string) => verdict === "unknown";
@@ -24,16 +27,24 @@ export function batchedVerbs(scripts: Scripts, keys: Keys, homes: Homes, metrics
     attend: (of: Attendance & { readonly group: string | null }) =>
       attend(of.group === null ? of : { ...of, id: groupAddress(of.group), deadlineMs: null }),
     begin: batched(scripts.begin),
-    cancel: batched(scripts.cancel, isUnknown),
-    lose: batched((tag, items: readonly (Lease & TickQueue)[]) => scripts.lose(tag, items, DEAD_CAP)),
+    cancel: batched(scripts.cancel, isUnknown, SHARED.moveWork),
+    lose: batched(
+      (tag, items: readonly (Lease & TickQueue)[]) => scripts.lose(tag, items, DEAD_CAP),
+      isStale,
+      SHARED.moveWork,
+    ),
     progress: batched(scripts.progress),
-    release: batched(async (tag, items: readonly (Lease & Retention)[]) => {
-      const verdicts = await scripts.release(tag, items);
-      metrics.countEndings(items, verdicts);
-      return verdicts;
-    }),
+    release: batched(
+      async (tag, items: readonly (Lease & Retention)[]) => {
+        const verdicts = await scripts.release(tag, items);
+        metrics.countEndings(items, verdicts);
+        return verdicts;
+      },
+      isStale,
+      SHARED.moveWork,
+    ),
     renew: batched(scripts.renew, ({ verdict }) => isStale(verdict)),
-    retry: batched(scripts.retry, isUnknown),
+    retry: batched(scripts.retry, isUnknown, SHARED.moveWork),
   };
 }
 

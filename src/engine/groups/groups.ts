@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import {
   BATCH_LIMIT,
@@ -166,7 +167,7 @@ export class Groups {
 
   #cancelSome(id: string): Promise<GroupCancelVerdict> {
     const { scripts, keys, homes } = this.#parts;
-    const some = (partition: number) => scripts.cancelGroup(keys.tag(partition), id, BATCH_LIMIT);
+    const some = (partition: number) => scripts.cancelGroup(keys.tag(partition), id, BATCH_LIMIT / SHARED.moveWork);
     return homes.at(groupAddress(id), some, (answer) => answer === "unknown");
   }
 

@@ -13,6 +13,8 @@ export interface Completion extends Lease, Retention {
    * of a batch but one.
    */
   readonly untimed?: number | "all" | undefined;
+  /** Whether a webhook or a group may hear of the end, which makes it more work; not sent. */
+  readonly announced?: boolean;
 }
 
 /** The verdict, see complete.lua. */

@@ -46,17 +46,18 @@ local function write(request, field, value)
   writes[length + 1], writes[length + 2] = field, value
 end
 
--- Hands out a task: "id fence attempt lost created stood" and its input join the list in the answer; "lost" is followed by "/" and its
--- uncounted losses if it has any; stood: for how many ms it has been in line, 0 unless it is taken for the first time. If it has rare
--- members, the first string ends in " +" and they follow, "" for each that it does not have.
-local function hand(call, request, id, fence, attempts, lost, created, stood, input, media, query, caller, trace)
+-- Hands out a task: "id fence attempt lost created stood announced" and its input join the list in the answer; "lost" is followed by "/" and
+-- its uncounted losses if it has any; stood: for how many ms it has been in line, 0 unless it is taken for the first time; announced: 1 if a
+-- webhook or a group may hear of its end, else 0. If it has rare members, the first string ends in " +" and they follow, "" for each that it
+-- does not have.
+local function hand(call, request, id, fence, attempts, lost, created, stood, announced, input, media, query, caller, trace)
   if lost and request.suspect_lease then
     local uncounted = redis.call('HGET', K.task(call, id), F.uncountedLosses)
     if uncounted then lost = lost .. '/' .. uncounted end
   end
   local tasks, told, more = request.tasks, request.told, media or query or caller or trace
   tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. ' ' .. stood
-    .. (more and ' +' or '')
+    .. ' ' .. announced .. (more and ' +' or '')
   tasks[told + 2] = input or Input.inline(K.task(call, id)) or Result.value_or_length(K.input(call, id), INSIDE)
   if more then
     local at = told + 2
@@ -103,7 +104,7 @@ local function hand_again(call, request, first, ids)
     local fence, _, attempts = Run.parts(run)
     -- A task that was lost and taken again in the meantime, even by this worker in another lane, has another fence.
     if state == S.running and fence == whole(nth) then
-      hand(call, request, id, fence, attempts, lost, created, '0', input, media, query, caller, trace)
+      hand(call, request, id, fence, attempts, lost, created, '0', '1', input, media, query, caller, trace)
       -- The worker counts the lease from this answer, but much of the first lease has passed while the reply was lost.
       local lease = unbegun == fence and request.suspect_lease or request.lease
       redis.call('ZADD', K.leases(call, request.queue), whole(call.now + lease), id)
@@ -209,11 +210,12 @@ local function start(call, request, entries, last_fence, keyed)
       first_fence = first_fence or fence
       count = count + 1
       local fence_text, attempts, until_when = whole(fence), '1', expiry
-      local lost, media, query, caller, trace, group, run, joined
+      local lost, media, query, caller, trace, group, run, joined, webhook
       if extra == '1' then
         local of_key
-        lost, media, query, caller, trace, run, of_key, group, joined =
-          unpack(redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key, F.group, F.joined))
+        lost, media, query, caller, trace, run, of_key, group, joined, webhook = unpack(redis.call(
+          'HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key, F.group, F.joined, F.webhook
+        ))
         local _, _, before = Run.parts(run)
         if before then attempts = whole(before + 1) end
         if keyed and of_key then Keyed.mark_holder(call, queue, id, of_key) end
@@ -233,7 +235,8 @@ local function start(call, request, entries, last_fence, keyed)
       if listeners then Notices.change(call, id, RUNNING, listeners) end
       local stood = run and 0 or call.now - Line.joined_at(score, created or call.now, joined)
       stood = stood > 0 and whole(stood) or '0'
-      hand(call, request, id, fence_text, attempts, lost, created, stood, input, media, query, caller, trace)
+      local announced = (group or webhook) and '1' or '0'
+      hand(call, request, id, fence_text, attempts, lost, created, stood, announced, input, media, query, caller, trace)
     end
   end
   -- Only scores of fair lines have a fraction.

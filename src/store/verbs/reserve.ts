@@ -46,6 +46,8 @@ export interface ReservedTask {
   readonly createdMs: number;
   /** How long it had been in line when it was taken, ms; 0 unless this is the first time. */
   readonly stoodMs: number;
+  /** Whether a webhook or a group may hear of its end. */
+  readonly announced: boolean;
   /** Null if it is long: it is read separately, see `inputOf` of the engine. */
   readonly input: Buffer | null;
   /** Its length if it is null; 0 if the store does not have it. */
@@ -152,7 +154,7 @@ export const unreserve = verb(
 function reservedTasks(reply: readonly BytesReply[]): ReservedTask[] {
   const tasks: ReservedTask[] = [];
   for (let at = 0; at < reply.length; at += 2) {
-    const [id = "", fence = "", attempt, losses = "", created, stood, more] = text(reply[at]).split(" ");
+    const [id = "", fence = "", attempt, losses = "", created, stood, announced, more] = text(reply[at]).split(" ");
     const [lost, uncountedLosses = 0] = losses.split("/");
     let [mediaType, query, caller, trace] = ["", "", "", ""];
     const input = reply[at + 1];
@@ -168,6 +170,7 @@ function reservedTasks(reply: readonly BytesReply[]): ReservedTask[] {
       uncountedLosses: Number(uncountedLosses),
       createdMs: Number(created),
       stoodMs: Number(stood),
+      announced: announced === "1",
       input: Buffer.isBuffer(input) ? input : null,
       inputBytes: typeof input === "number" ? input : 0,
       mediaType: mediaType || "application/json",

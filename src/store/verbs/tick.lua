@@ -5,6 +5,8 @@
 local ARGS, QUEUE, ANSWER = Layout.tick.args, Layout.tick.item, Layout.tick.answer
 local LOST, LATE = Layout.tick.lost, Layout.tick.late
 local whole = Number.whole
+-- The work of a task that joins the line, and of one that ends or is taken back, as multiples of an entry that is only removed.
+local JOIN, MOVE = 2, C.moveWork
 
 -- A pass is the state of one call: {left, to_forward: what is left of the limit over all queues, so that no call blocks Redis for long;
 -- soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; grace; setback}.
@@ -18,11 +20,16 @@ local function first_score(key)
   return first[2] and tonumber(first[2])
 end
 
+-- How many entries the limit still allows, if each is so much work.
+local function room(pass, work)
+  return math.max(0, math.floor(pass.left / work))
+end
+
 -- The first entries of an index up to a score, as many as the limit still allows, and their scores.
-local function due_in(pass, key, score)
-  local some, ids, scores = redis.call('ZRANGEBYSCORE', key, '-inf', score, 'WITHSCORES', 'LIMIT', 0, pass.left), {}, {}
+local function due_in(pass, key, score, work)
+  local some, ids, scores = redis.call('ZRANGEBYSCORE', key, '-inf', score, 'WITHSCORES', 'LIMIT', 0, room(pass, work)), {}, {}
   for n = 1, #some, 2 do ids[#ids + 1], scores[#scores + 1] = some[n], tonumber(some[n + 1]) end
-  pass.left = pass.left - #ids
+  pass.left = pass.left - #ids * work
   return ids, scores
 end
 
@@ -58,7 +65,7 @@ local function pass_deadlines(call, pass, args, at)
   if not first then return false end
   if first > call.now then return true end
   local stay = Result.stay(call, args[at + QUEUE.keepMs], args[at + QUEUE.tombstoneMs])
-  local due, times = due_in(pass, deadlines, call.now_text)
+  local due, times = due_in(pass, deadlines, call.now_text, MOVE)
   for n, id in ipairs(due) do
     redis.call('ZREM', deadlines, id)
     local group = Due.group_of(id)
@@ -94,7 +101,7 @@ local function promote_one(call, queue, id, key, state, place, run, listeners, o
 end
 
 local function promote(call, pass, queue)
-  local due = due_in(pass, K.scheduled(call, queue), call.now_text)
+  local due = due_in(pass, K.scheduled(call, queue), call.now_text, JOIN)
   if #due == 0 then return end
   local last, limit = unpack(redis.call('HMGET', K.queue(call, queue), Q.hlc, Q.keyed))
   local hlc = tonumber(last or 0)
@@ -117,7 +124,7 @@ end
 -- Takes back tasks whose leases have ended: their workers are lost.
 local function reclaim(call, pass, queue, ends)
   local leases = K.leases(call, queue)
-  local expired, ends_at = due_in(pass, leases, whole(pass.grace.ended_by))
+  local expired, ends_at = due_in(pass, leases, whole(pass.grace.ended_by), MOVE)
   if #expired == 0 then return end
   local usual = redis.call('HGET', K.ticked(call), 'lease ' .. queue)
   for n, id in ipairs(expired) do
@@ -157,12 +164,12 @@ local function pass_groups(call, pass)
     local _, all = Setback.pass_groups(call, pass.setback, math.max(1, pass.to_forward))
     if not all then consider(pass, call.now) end
   end
-  for _, group in ipairs(redis.call('ZRANGEBYSCORE', groups, '-inf', call.now_text, 'LIMIT', 0, math.max(0, pass.left))) do
+  for _, group in ipairs(redis.call('ZRANGEBYSCORE', groups, '-inf', call.now_text, 'LIMIT', 0, room(pass, MOVE))) do
     if redis.call('HEXISTS', K.group(call, group), G.canceling) == 0 then
       Group.close(call, group)
       pass.left = pass.left - 1
-    elseif pass.left > 0 then
-      pass.left = pass.left - Settle.cancel_members(call, group, pass.left)
+    elseif room(pass, MOVE) > 0 then
+      pass.left = pass.left - MOVE * Settle.cancel_members(call, group, room(pass, MOVE))
     end
   end
   consider(pass, first_score(groups))
@@ -179,7 +186,7 @@ local function pass_time(call, pass, args, at, cap, has_deadlines)
   promote(call, pass, queue)
   reclaim(call, pass, queue, ends)
   -- The data of a dead letter has expired with its TTL; this removes its entry.
-  local old = due_in(pass, K.dead(call, queue), whole(call.now - ends.dead))
+  local old = due_in(pass, K.dead(call, queue), whole(call.now - ends.dead), 1)
   if #old > 0 then redis.call('ZREM', K.dead(call, queue), unpack(old)) end
   consider_queue(call, pass, queue, has_deadlines)
 end
@@ -208,7 +215,7 @@ end
 -- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for none; 0 when the limit was reached);
 -- for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each that time cancels
 -- the verdict ("requested": it is running, its worker is notified) and the reason; the time of the clock, ms; 1 if any lease is held, else
--- 0; and the queues in which tasks wait. The limit is of tasks in one call, over all queues, and of those that are brought forward.
+-- 0; and the queues in which tasks wait. The limit is of the work in one call, over all queues, and of those that are brought forward.
 register('tick', { 'allow-oom' }, function(keys, args)
   local call, limit, cap = Call.new(keys), tonumber(args[ARGS.limit]), tonumber(args[ARGS.deadCap])
   local from, to, paused = tonumber(args[ARGS.fromMs]), tonumber(args[ARGS.toMs]), tonumber(args[ARGS.pausedMs])

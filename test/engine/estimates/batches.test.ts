@@ -96,7 +96,7 @@ describe("an estimate for slots that run several tasks in one call", () => {
         await t.submit({ id });
         const [task] = await t.reserve(1);
         const lease = { queue: "jobs", id, fence: task?.fence ?? "" };
-        expect(await t.engine.leases.complete(lease, resultOf("x"), t.settings, untimed)).to.equal("done");
+        expect(await t.engine.leases.complete(lease, resultOf("x"), t.settings, { untimed })).to.equal("done");
         if (untimed === "all") expect(await seen()).to.include({ samples: 0 });
       }
       expect(await seen()).to.include({ samples: 1, meanMs: 0 });

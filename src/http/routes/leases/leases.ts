@@ -195,7 +195,7 @@ async function complete(ctx: Context, api: Api): Promise<void> {
   const settings = api.engine.queues.settings(lease.queue);
   // Which tasks a worker has run together is not known here: on average one of each call is timed.
   const untimed = Math.random() * (settings.batch?.max ?? 1) < 1 ? undefined : "all";
-  const verdict = await api.engine.leases.complete(lease, result, settings, untimed);
+  const verdict = await api.engine.leases.complete(lease, result, settings, { untimed });
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
   ctx.body = { id: lease.id, verdict };
 }

@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import type { QueueSettings } from "../src/engine/settings.ts";
+import { type GivenSubmission, submissionOf } from "../test/shared/submission.ts";
+import { built, openBuiltEngine } from "./harness/built.ts";
+import { bodyOf } from "./harness/load.ts";
+import type { BenchStore } from "./harness/store.ts";
+import { median } from "./harness/turns.ts";
+
+const QUEUE = "default";
+/** The keys of the fair and of the keyed line, and the tasks that wait in each. */
+const KEYS = 5000;
+const WAITING = 10_000;
+/** As many tasks as go into one call where each is little work. */
+const TOGETHER = 100;
+const TURNS = 20;
+
+/** The lines: what a submission and the settings of the queue have besides the usual. */
+const LINES: readonly { name: string; given(n: number): GivenSubmission; settings?: Partial<QueueSettings> }[] = [
+  { name: "a plain line", given: () => ({}) },
+  { name: `a fair line, ${KEYS} keys`, given: (n) => ({ share: { key: `key${n % KEYS}`, weight: 1 } }) },
+  {
+    name: `a keyed line, ${KEYS} keys`,
+    given: (n) => ({ key: `key${n % KEYS}` }),
+    settings: { keyedConcurrency: 1 },
+  },
+];
+
+/**
+ * How long the longest script of a hundred submissions and of a hundred cancels holds Redis, through an engine, which decides how many go
+ * into a call. Redis counts the time in which another process had its core, too: beside the median of all turns there is the fastest one,
+ * and a call that does nothing.
+ */
+export async function longestCalls(store: BenchStore): Promise<string> {
+  const { scriptsOf } = await built<typeof import("../src/store/verbs/scripts.ts")>("store/verbs/scripts.js");
+  const rows: string[] = [];
+  let longest = 0;
+  /** The longest script of each turn. */
+  const measure = async (name: string, turns: readonly (() => Promise<unknown>)[]) => {
+    const each: { micros: number; calls: number }[] = [];
+    for (const turn of turns) {
+      await store.redis.call("SLOWLOG", "RESET");
+      await turn();
+      const entries = (await store.redis.call("SLOWLOG", "GET", "-1")) as [number, number, number, string[]][];
+      const calls = entries.filter(([, , , [command]]) => command?.toUpperCase() === "FCALL");
+      each.push({ micros: Math.max(...calls.map(([, , micros]) => micros)), calls: calls.length });
+    }
+    const all = each.map(({ micros }) => micros);
+    longest = Math.max(longest, median(all));
+    rows.push(`| ${name} | ${each[0]?.calls} | ${Math.min(...all)} | ${median(all)} | ${Math.max(...all)} |`);
+  };
+  await store.redis.config("SET", "slowlog-log-slower-than", "0", "slowlog-max-len", "1000");
+  for (const { name, given, settings } of LINES) {
+    await store.clear();
+    const { engine, close } = await openBuiltEngine(store.url, "ph", [
+      { queue: QUEUE, concurrency: 1, run: () => undefined },
+    ]);
+    try {
+      const of = { ...engine.queues.settings(QUEUE), ...settings };
+      const ids: string[] = [];
+      const submit = async (count: number) => {
+        const items = Array.from({ length: count }, () => {
+          const id = ids[ids.push(randomUUID()) - 1] ?? "";
+          return submissionOf(id, QUEUE, bodyOf(56), given(ids.length));
+        });
+        for (const end of await engine.tasks.submitAll(items, of)) if (end.status === "rejected") throw end.reason;
+      };
+      while (ids.length < WAITING) await submit(1000);
+      // From all over the line.
+      const cancel = () => {
+        const some = Array.from({ length: TOGETHER }, (_, n) => ids.splice((n * 97) % ids.length, 1)[0] ?? "");
+        return Promise.all(some.map((id) => engine.tasks.cancel(id, QUEUE)));
+      };
+      const turns = <T>(turn: () => T) => Array.from({ length: TURNS }, () => turn);
+      await measure(
+        `${name}: submit ${TOGETHER}`,
+        turns(() => submit(TOGETHER)),
+      );
+      await measure(`${name}: cancel ${TOGETHER}`, turns(cancel));
+    } finally {
+      close();
+    }
+  }
+  const { inspect } = scriptsOf(store.redis);
+  await measure(
+    "nothing",
+    Array.from({ length: TURNS }, () => () => inspect("{ph:0}", [{ id: "none", result: false }])),
+  );
+  await store.redis.config("SET", "slowlog-log-slower-than", "-1");
+  return [
+    `The longest script, in lines of ${WAITING} tasks, µs: ${longest} (median of ${TURNS} turns)`,
+    "",
+    "| work of one turn | scripts | fastest turn | median | slowest |",
+    "|---|---|---|---|---|",
+    ...rows,
+  ].join("\n");
+}
