@@ -30,6 +30,10 @@ describe("presence", () => {
     expect(task?.id).to.equal(id);
     return { queue: "jobs", id, fence: task?.fence ?? "" };
   };
+  const openGroup = async (id: string) => {
+    const group = { id, caller: null, webhook: null, presenceMs: SPAN_MS };
+    expect(await t.engine.groups.open(group, t.settings)).to.include({ state: "new" });
+  };
   const now = async () => (await t.look("a")).nowMs;
 
   it("cancels what nobody looks at, waiting, scheduled or retrying, and whoever stands behind moves up", async () => {
@@ -51,11 +55,7 @@ describe("presence", () => {
   });
 
   it("of a group is that of all its members: a look at any of them keeps all, and all are canceled together", async () => {
-    const opened = await t.engine.groups.open(
-      { id: "g", caller: null, webhook: null, presenceMs: SPAN_MS },
-      t.settings,
-    );
-    if (typeof opened === "string") throw new Error(opened);
+    await openGroup("g");
     const members = ["ended", "running", "waiting"];
     for (const [line, id] of members.entries()) await t.submit({ id, member: { group: "g", line } });
     await t.engine.leases.complete(await take("ended"), resultOf("x"), t.settings);
@@ -77,6 +77,18 @@ describe("presence", () => {
     expect(await t.engine.leases.complete(lease, resultOf("late"), t.settings)).to.equal("canceled");
     expect(await look()).to.deep.include({ state: "canceled", presenceMs: null });
     expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
+  });
+
+  it("ends a group that was left open although none of its members is left to cancel, or it has none", async () => {
+    await openGroup("over");
+    await t.submit({ id: "ended", member: { group: "over", line: 0 } });
+    await t.engine.leases.complete(await take("ended"), resultOf("x"), t.settings);
+    await openGroup("empty");
+    for (const group of ["over", "empty"]) await absent(`${group}:group`);
+    await tick();
+    expect((await t.engine.groups.inspect("over"))?.finishedMs).to.be.a("number");
+    expect(await t.redis.pttl(t.key("group", "over"))).to.be.above(0);
+    expect(await t.redis.exists(t.key("group", "empty"))).to.equal(0);
   });
 
   it("has a running task asked to stop, and whatever its worker reports, it is canceled", async () => {
@@ -217,16 +229,6 @@ describe("presence", () => {
     await absent("a", ahead + SPAN_MS);
     await attend("a");
     expect(await until("a"), "also by a look").to.be.at.most((await now()) + SPAN_MS);
-  });
-
-  it("is brought forward also where an older release, which knows none, has brought the rest forward", async () => {
-    await t.submit({ id: "a", presenceMs: SPAN_MS });
-    await t.engine.maintenance.tick(0);
-    const [from, to] = [(await now()) + HOUR_MS, (await now()) - 1000];
-    await t.redis.hset(t.key("ticked"), { back: `${from} ${to}`, "back jobs": `${to} - -` });
-    await absent("a", from + SPAN_MS);
-    await t.engine.maintenance.tick(0);
-    expect(await until("a")).to.be.within((await now()) + SPAN_MS - 5000, (await now()) + SPAN_MS);
   });
 
   it("is entered again by a look, or a check of the index, if its entry was lost", async () => {

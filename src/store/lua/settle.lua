@@ -102,7 +102,8 @@ function Settle.cancel(call, id, state, queue, by, stay)
   return 'canceled'
 end
 
--- Cancels some members of a group that is being canceled. Returns how many it has looked at: if fewer than `max`, all are.
+-- Cancels some members of a group that is being canceled, and ends the group if none is left. Returns how many it has looked at: if fewer
+-- than `max`, all are.
 function Settle.cancel_members(call, group, max)
   local key = K.group(call, group)
   local keep, tombstone, by = unpack(redis.call('HMGET', key, G.keepMs, G.tombstoneMs, G.canceling))
@@ -117,6 +118,7 @@ function Settle.cancel_members(call, group, max)
     -- A dead member that is run again later is not canceled.
     redis.call('HDEL', key, G.canceling)
     redis.call('ZREM', K.groups(call), group)
+    Group.close(call, group)
   end
   return #members
 end

@@ -63,7 +63,6 @@ register('cancelGroup', { 'allow-oom' }, function(keys, args)
   if finished then return canceled and 'canceled' or 'ended' end
   Group.begin_cancel(call, id, C.cancelByCaller)
   local looked = Settle.cancel_members(call, id, max)
-  Group.close(call, id)
   Settle.close(call)
   return looked == max and 'more' or 'canceled'
 end)
