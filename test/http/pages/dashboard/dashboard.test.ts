@@ -95,7 +95,7 @@ describe("the dashboard", () => {
     const { assetOf }: typeof import("../../../../src/http/pages/assets.ts") = await import(join(folder, "assets.js"));
     const files = filesIn(folder);
     const others = files.filter((name) => !name.startsWith("browser/"));
-    expect(others).to.include.members(["render.js", "docs/documents.js"]);
+    expect(others).to.include.members(["render.js"]);
     expect(others.filter((name) => assetOf("pages", name) !== undefined)).to.deep.equal([]);
     expect(assetOf("pages", "dashboard/dashboard.js")).to.not.equal(undefined);
   });
