@@ -7,10 +7,14 @@ import { ask } from "./server.ts";
 import { plain } from "./terminal/print.ts";
 import { ageText } from "./terminal/words.ts";
 
-/** What the handler of a task threw last; null if it threw nothing, or this caller may not see it. */
-export async function lastErrorOf(task: Target, state: Status["state"]): Promise<string | null> {
-  if (!["failed", "retrying"].includes(state)) return null;
-  return lastErrorIn(await timelineOf(task));
+/** What the handler of a task threw last, and where its stack is; null if it threw nothing, or this caller may not see it. */
+export async function lastErrorOf(
+  task: Target,
+  state: Status["state"],
+): Promise<{ readonly message: string; readonly stack: string | null } | null> {
+  const timeline = ["failed", "retrying"].includes(state) ? await timelineOf(task) : null;
+  const message = lastErrorIn(timeline);
+  return timeline && message ? { message, stack: timeline.stack } : null;
 }
 
 /** What happened to a task; null if this caller may not see it. */
@@ -28,9 +32,6 @@ async function timelineOf(task: Target): Promise<Timeline | null> {
 
 const lastErrorIn = (timeline: Timeline | null): string | null =>
   timeline?.attempts.findLast(({ error }) => error !== null)?.error ?? null;
-
-/** Where the stack of an error is: callers and operators get only its message. */
-export const stackText = (id: string): string => `in the worker's log, under requestId ${id}`;
 
 /** Maximum number of steps that are named in one line. */
 const NAMED_STEPS = 5;
@@ -64,7 +65,7 @@ export async function withLastError<T>(task: Target, json: boolean | undefined, 
     const { exitCode, message = "" } = failureOf(error);
     const last = error.kind === "failed" ? lastErrorIn(timeline) : null;
     const lastError = last === null || message.includes(plain(last)) ? "" : `last error: ${last}`;
-    const stack = last === null ? "" : `its stack is ${stackText(timeline.task.id)}`;
+    const stack = last === null || !timeline.stack ? "" : `its stack is ${timeline.stack}`;
     const extras = [lastError, stack, undoneText(timeline), retryText(timeline)].filter((extra) => extra !== "");
     if (extras.length === 0) throw error;
     throw new CommandError(exitCode, `${message} (${extras.join("; ")})`, { cause: error });

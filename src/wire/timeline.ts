@@ -48,6 +48,9 @@ export const timeline = z.object({
   dueAt: time.nullable(),
   query: z.record(z.string(), text),
   attempts: z.array(attempt).describe("The oldest first."),
+  stack: text
+    .nullable()
+    .describe("Where the stacks of the errors of its attempts are; null without an error that is shown."),
   attemptsOmitted: flag.describe("Whether earlier attempts may be missing."),
   steps: z
     .array(step)

@@ -52,9 +52,10 @@ describe("paihao, asked for one thing", function () {
   it("prints the attempts of a task with their errors", async () => {
     const id = await server.enqueue("failing", 1);
     await server.until(id, "failed");
-    const { code, stdout } = await paihao(`history ${id}`);
+    const { code, stdout, stderr } = await paihao(`history ${id}`);
     expect(code).to.equal(0);
     expect(stdout).to.match(/^1\tfailed\t[\d.]+ s ago\t[\d.]+ s\t\S+\t\S.*\n$/);
+    expect(stderr).to.equal(`the stack of an error is in the worker's log, under requestId ${id}\n`);
     expect(JSON.parse((await paihao(`history ${id} --json`)).stdout).attempts).to.have.lengthOf(1);
     expect((await paihao("history nobody")).code).to.equal(3);
   });

@@ -33,6 +33,7 @@ export function historyCommand(): Command {
       }
       if (process.stdout.isTTY) for (const line of headLines(timeline)) print(line);
       if (timeline.attemptsOmitted) note("earlier attempts are left out");
+      if (timeline.stack) note(`the stack of an error is ${timeline.stack}`);
       if (timeline.attempts.length > 0) printTable(COLUMNS, timeline.attempts);
       else note(`${name} has not been started`);
       return undefined;

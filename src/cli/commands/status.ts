@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { lastErrorOf, stackText } from "../last-error.ts";
+import { lastErrorOf } from "../last-error.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
 import { print, printJson } from "../terminal/print.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
@@ -24,7 +24,7 @@ export function statusCommand(): Command {
   );
 }
 
-function statusLines(status: Status, lastError: string | null): string[] {
+function statusLines(status: Status, lastError: Awaited<ReturnType<typeof lastErrorOf>>): string[] {
   const { progress, state } = status;
   const percent = progress && state === "running" ? percentText(progress) : null;
   return fieldLines([
@@ -32,8 +32,8 @@ function statusLines(status: Status, lastError: string | null): string[] {
     ["queue", status.queue],
     ["state", statusText(status)],
     ["progress", percent && [percent, progress?.message ?? ""].join(" ").trim()],
-    ["last error", lastError],
-    ["stack", lastError && stackText(status.id)],
+    ["last error", lastError?.message ?? null],
+    ["stack", lastError?.stack ?? null],
     ["attempt", status.attempt === 0 ? null : `${status.attempt} of ${status.maxAttempts}`],
     ["submitted", timeText(status.createdAt)],
     ["started", timeText(status.startedAt)],

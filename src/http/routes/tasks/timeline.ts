@@ -51,6 +51,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, detail
     dueAt: timestamp(seen.dueMs),
     query: query === "" ? {} : (JSON.parse(query) as Timeline["query"]),
     attempts,
+    stack: attempts.some(({ error }) => error !== null) ? `in the worker's log, under requestId ${seen.id}` : null,
     attemptsOmitted: omitted,
     steps: steps.map((step) => stepDocument(step, undoneAt)),
     stepsOmitted: Math.max(0, stepCount - steps.length),

@@ -120,6 +120,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     expect(
       await error.evaluate((element) => Reflect.get(globalThis, "getComputedStyle")(element).webkitLineClamp),
     ).to.equal("none");
+    await page.getByText(`The stack of an error is in the worker's log, under requestId ${id}.`).waitFor();
     await page.getByRole("region", { name: "What the caller gets" }).getByText('"status": 500').waitFor();
     const done = await test.submit("picture", { long: "x".repeat(5000) });
     await test.until(done, "succeeded");

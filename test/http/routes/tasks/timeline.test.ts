@@ -49,11 +49,12 @@ describe("the timeline of a task", () => {
   it("has every attempt that failed; only operators see who ran it and why it failed", async () => {
     await submit("failing", 1, "t-2");
     await ended("t-2");
-    const { attempts } = await timeline("t-2");
+    const { attempts, stack } = await timeline("t-2");
     expect(attempts.at(-1)).to.include({ outcome: "failed" });
     expect(attempts.at(-1).error).to.be.a("string").and.not.equal("");
     const own = await timeline("t-2", "ann");
     expect(own.attempts).to.have.length(attempts.length);
+    expect([stack, own.stack]).to.deep.equal(["in the worker's log, under requestId t-2", null]);
     for (const { worker, error } of own.attempts) expect([worker, error]).to.deep.equal([null, null]);
     await server.send("/v1/requests/t-2/retry", { method: "POST", headers: keys.as("root") });
     await eventually(async () => (await timeline("t-2")).attempts.length > attempts.length + 1);

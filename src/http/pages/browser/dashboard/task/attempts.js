@@ -33,7 +33,7 @@ const COLUMNS = [
 const outcomeOf = ({ outcome }) => OUTCOMES[outcome] ?? { text: outcome, kind: "" };
 
 /** @param {Timeline} known */
-export function attempts({ task, attempts, attemptsOmitted }) {
+export function attempts({ task, stack, attempts, attemptsOmitted }) {
   if (attempts.length === 0) return null;
   const rows = attempts.map((attempt) => row(`${attempt.number} ${attempt.startedAt}`, COLUMNS, cells(attempt)));
   return html`
@@ -41,6 +41,7 @@ export function attempts({ task, attempts, attemptsOmitted }) {
       <div class="panel">${span(task, attempts)}</div>
       ${attemptsOmitted && html`<p class="hint">Earlier attempts may be missing.</p>`}
       ${table("Attempts", COLUMNS, rows)}
+      ${stack && html`<p class="hint">The stack of an error is ${stack}.</p>`}
     </section>`;
 }
 
