@@ -11,7 +11,6 @@ const GUIDES: Readonly<Record<string, GuideEnv>> = {
   "calling.md": () => ({}),
   "deploy.md": () => ({}),
   "comparison.md": () => ({}),
-  "groups.md": () => ({}),
   "handlers.md": () => ({}),
   "operations.md": () => ({}),
   "runbook.md": () => ({}),
