@@ -65,7 +65,7 @@ export async function withLastError<T>(task: Target, json: boolean | undefined, 
     const { exitCode, message = "" } = failureOf(error);
     const last = error.kind === "failed" ? lastErrorIn(timeline) : null;
     const lastError = last === null || message.includes(plain(last)) ? "" : `last error: ${last}`;
-    const stack = last === null || !timeline.stack ? "" : `its stack is ${timeline.stack}`;
+    const stack = lastError === "" || !timeline.stack ? "" : `its stack is ${timeline.stack}`;
     const extras = [lastError, stack, undoneText(timeline), retryText(timeline)].filter((extra) => extra !== "");
     if (extras.length === 0) throw error;
     throw new CommandError(exitCode, `${message} (${extras.join("; ")})`, { cause: error });

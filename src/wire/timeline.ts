@@ -50,7 +50,9 @@ export const timeline = z.object({
   attempts: z.array(attempt).describe("The oldest first."),
   stack: text
     .nullable()
-    .describe("Where the stacks of the errors of its attempts are; null without an error that is shown."),
+    .describe(
+      "Where the stacks of the errors of its attempts are; null without an error that is shown, except the problem of `giveUp`.",
+    ),
   attemptsOmitted: flag.describe("Whether earlier attempts may be missing."),
   steps: z
     .array(step)

@@ -15,16 +15,21 @@ import { reservePort } from "../shared/ports.ts";
 /** Where nobody listens: what is sent there would be another failure. */
 const NOWHERE = ["--url", "http://127.0.0.1:1"];
 
-/** What would come of a command that is wrong, found out in this process. */
-async function failure(args: readonly string[]): Promise<ReturnType<typeof failureOf>> {
+/** What would come of a command that is wrong, found out in this process; its message also if the library printed it. */
+async function failure(args: readonly string[]): Promise<{ exitCode: number; message: string }> {
   const program = createProgram();
   const all = [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)];
-  for (const command of all) command.configureOutput({ writeErr: () => undefined });
+  let printed = "";
+  const writeErr = (text: string) => {
+    printed += text;
+  };
+  for (const command of all) command.configureOutput({ writeErr });
   try {
     await program.parseAsync([...args], { from: "user" });
     throw new Error("it is not refused");
   } catch (error) {
-    return failureOf(error);
+    const { exitCode, message = printed } = failureOf(error);
+    return { exitCode, message };
   }
 }
 
@@ -140,7 +145,11 @@ describe("paihao in a script", function () {
       expect(failed).to.include({ code: 1, stdout: "" });
       expect(failed.stderr).to.equal("submitted as bad\npaihao: Not an image: a text\ufffd[31m\n");
       for (const line of ["get bad", "watch bad", "output bad"]) expect((await paihao(line)).code, line).to.equal(1);
-      expect((await paihao("status bad")).code).to.equal(0);
+      expect(await paihao("status bad"))
+        .to.include({ code: 0 })
+        .and.have.property("stdout")
+        .that.matches(/^last error +a text/m)
+        .and.not.contains("log");
       const json = await paihao("get bad --json");
       expect(JSON.parse(json.stdout)).to.include({ status: 422, title: "Not an image" });
 
@@ -182,7 +191,7 @@ describe("paihao in a script", function () {
       for (const args of wrong) {
         const { exitCode, message } = await failure([...args, ...(args.includes("--url") ? [] : NOWHERE)]);
         expect(exitCode, `${args.join(" ")}: ${message}`).to.equal(2);
-        expect(message).to.not.include("user:pw");
+        expect(message).to.not.equal("").and.to.not.include("user:pw");
       }
       const shown = await paihao("submit default 1 --priority 8");
       expect(shown).to.include({ code: 2, stdout: "" });

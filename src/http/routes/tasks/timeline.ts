@@ -43,15 +43,18 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, detail
   const undoneAt = ended?.state === "succeeded" ? ended.finishedAt : null;
   const short = input instanceof Buffer ? input : null;
   const length = typeof input === "number" ? input : null;
+  const task = documentOf(ctx, api, seen);
+  // A handler that gives up answers with its own problem, which has no stack.
+  const hasStack = attempts.some(({ error }) => error !== null && !task.error?.message.startsWith(error));
   return {
-    task: documentOf(ctx, api, seen),
+    task,
     caller: seen.caller,
     priority: details.priority,
     key: shownKey(details.key),
     dueAt: timestamp(seen.dueMs),
     query: query === "" ? {} : (JSON.parse(query) as Timeline["query"]),
     attempts,
-    stack: attempts.some(({ error }) => error !== null) ? `in the worker's log, under requestId ${seen.id}` : null,
+    stack: hasStack ? `in the worker's log, under requestId ${seen.id}` : null,
     attemptsOmitted: omitted,
     steps: steps.map((step) => stepDocument(step, undoneAt)),
     stepsOmitted: Math.max(0, stepCount - steps.length),

@@ -64,6 +64,10 @@ describe("the timeline of a task", () => {
       "dead",
       "retried",
     ]);
+    await submit("giving-up", { status: 422, title: "No" }, "t-gave-up");
+    await ended("t-gave-up");
+    const answered = await timeline("t-gave-up");
+    expect([answered.attempts[0].error, answered.stack]).to.deep.equal(["No", null]);
   });
 
   it("is unknown to others, and gone with a deleted task", async () => {
