@@ -78,10 +78,10 @@ describe("answers of the server, compared with its OpenAPI description", () => {
 
   it("are as described for groups", async () => {
     const gate = closedGate();
-    const batch = (status: number, search: string) =>
+    const batch = (status: number, search: string, input: unknown = gate.input) =>
       send("POST", `/v1/queues/gated-too/batches${search}`, status, {
         headers: NDJSON,
-        body: JSON.stringify(gate.input),
+        body: JSON.stringify(input),
       });
     const path = String((await batch(202, "?group=true")).headers.location);
     await gate.entered;
@@ -90,7 +90,7 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     await send("GET", `${path}/results`, 200);
     await batch(202, "?group=tour&open=true");
     await batch(202, "?group=tour");
-    await batch(409, "?group=tour");
+    await batch(409, "?group=tour", { gate: "another" });
     await batch(400, "?group=not%20one");
     await batch(400, "?open=true");
     await send("DELETE", "/v1/groups/tour", 202);

@@ -19,9 +19,9 @@ describe("the submission of a request", () => {
     original: { id: "o", createdMs: 1 },
     member: { group: "g", line: 2 },
   };
-  const assemble = (handler: object, options: Partial<SubmitOptions> = {}) =>
+  const assemble = (handler: object, options: Partial<SubmitOptions> = {}, isMember = true) =>
     assembleSubmission(ctx, api, {
-      ...given,
+      ...{ ...given, member: isMember ? given.member : undefined },
       ...{ handler: { queue: "jobs", ...handler } as Handler, checked },
       options: { ...SUBMIT_DEFAULTS, ...options },
     });
@@ -63,13 +63,14 @@ describe("the submission of a request", () => {
     expect(messages, "bounded").to.have.lengthOf(100);
   });
 
-  it("has the presence that it asks for, or else that of its handler", () => {
-    const presenceOf = (ofHandler: number | undefined, asked: number | null) =>
-      assemble({ presenceMs: ofHandler }, { presenceMs: asked }).options.presenceMs;
+  it("has the presence that it asks for, or else that of its handler unless its group has it", () => {
+    const presenceOf = (ofHandler: number | undefined, asked: number | null, isMember = false) =>
+      assemble({ presenceMs: ofHandler }, { presenceMs: asked }, isMember).options.presenceMs;
     expect(presenceOf(undefined, null)).to.equal(null);
     expect(presenceOf(undefined, 5000)).to.equal(5000);
     expect(presenceOf(9000, null)).to.equal(9000);
     expect(presenceOf(9000, 5000)).to.equal(5000);
+    expect(presenceOf(9000, null, true)).to.equal(null);
   });
 });
 
