@@ -34,6 +34,8 @@ export const work = defineHandler<Work>({
   // Enough for two requests for tasks to be underway.
   concurrency: 24,
   attempts: 3,
+  // So that tasks that have succeeded make room in a full store.
+  keepInput: false,
   // Workers are killed all the time here; only the pill may become dead by that.
   maxLost: 100,
   run: takeTime,
