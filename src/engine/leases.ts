@@ -74,8 +74,8 @@ export class Leases {
 
   /**
    * Reports that the handler of a suspect begins; its lease then lasts `leaseMs`. It must not begin unless the verdict is "ok".
-   * @param apart whether it runs apart from tasks that are not suspects: the death of its worker is not counted as a loss then. If it runs in
-   *   a child process that dies, {@link lose} must report it
+   * @param apart whether it runs in a child process: the death of its worker is not counted as a loss then; {@link lose} reports that of the
+   *   child
    */
   begin(lease: Lease, leaseMs: number, apart = false): Promise<BeginVerdict> {
     return this.#parts.batched.begin({ ...lease, leaseMs, apart });

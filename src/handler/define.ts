@@ -94,7 +94,7 @@ export function defineHandler<I, R, Q extends string, In>(
   if (options.batch === undefined) handler.run = (input: I, task: TaskContext) => options.run(input, task);
   else {
     if (handler.isolate !== undefined)
-      throw error("isolate cannot be combined with batch: a thread runs one task at a time");
+      throw error("isolate cannot be combined with batch: a child process runs one task at a time");
     const runBatch = (inputs: I[], tasks: TaskContext[]) => options.run(inputs, tasks);
     handler.runBatch = runBatch;
     handler.run = async (input: I, task: TaskContext) => resultOf(answersOf(await runBatch([input], [task]), 1)[0]);

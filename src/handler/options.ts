@@ -109,9 +109,9 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    */
   warmup?: Duration;
   /**
-   * Runs the handler in a thread of its own, for CPU-bound work: leases are still renewed meanwhile, and the thread is
-   * terminated if it continues for 2 s after its signal fired. `memoryMb` limits its heap (default 1024). Only for handlers in
-   * files.
+   * Runs the handler in child processes, one task at a time in each, for CPU-bound work: leases are still renewed meanwhile, and a child
+   * is ended if it continues for 2 s after its signal fired. `memoryMb` limits its heap (default 1024); a child that ends itself or needs
+   * more is a loss. Only for handlers in files.
    */
   isolate?: boolean | { memoryMb: number };
   /** With it, `run` gets several tasks: see {@link BatchHandlerOptions}. */

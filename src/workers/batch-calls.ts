@@ -30,18 +30,14 @@ export class BatchCalls {
 
   /** Seats another task, which has been in line for so long; undefined if there is no slot for it. */
   join(stoodMs: number): Place | undefined {
-    if (this.room === 0) this.#gathering = this.#open(this.#parts.batch) ?? this.#gathering;
+    if (this.room === 0) this.#gathering = this.#open() ?? this.#gathering;
     return this.room > 0 ? this.#gathering?.join(stoodMs) : undefined;
   }
 
-  /** Seats a task in a call of its own; undefined if there is no slot for it. */
-  alone(): Place | undefined {
-    return this.#open({ max: 1, waitMs: 0 })?.join(0);
-  }
-
-  #open(batch: SlotBatch): BatchCall | undefined {
-    const slot = this.#parts.takeSlot();
-    return slot && new BatchCall({ ...batch, execute: this.#parts.execute }, slot);
+  #open(): BatchCall | undefined {
+    const { batch, execute, takeSlot } = this.#parts;
+    const slot = takeSlot();
+    return slot && new BatchCall({ ...batch, execute }, slot);
   }
 
   /** No more tasks join: the call that gathers begins. */

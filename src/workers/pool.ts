@@ -7,17 +7,13 @@ import type { Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
 import type { Standby } from "../store/standby.ts";
 import type { ReservedTask, SlotBatch } from "../store/verbs/scripts.ts";
-import type { ClaimSlot } from "./attempt/attempt.ts";
+import { SUSPECT_LEASE_MS } from "./attempt/attempt.ts";
 import { BatchCalls } from "./batch-calls.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
-import type { Occupancy } from "./occupancy.ts";
-import type { Place } from "./place.ts";
 import { Returns } from "./returns.ts";
 import type { Runner } from "./runner.ts";
-import type { Children } from "./sandbox/children.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { Slots } from "./slots.ts";
-import { suspectLeaseMs } from "./suspects.ts";
 import { Taker } from "./taker.ts";
 
 /** From this many slots on, splitting them over two requests is worthwhile. */
@@ -31,7 +27,6 @@ export interface PoolParts {
   readonly runner: Runner;
   readonly renewer: LeaseRenewer;
   readonly executors: Executors;
-  readonly occupancy: Occupancy;
   readonly log: Logger;
 }
 
@@ -47,8 +42,8 @@ export class Pool implements Role {
   /** Undefined if each task has a slot. */
   readonly #calls: BatchCalls | undefined;
   readonly #returns: Returns;
-  /** Runs suspects outside of this process; undefined if they run in it. */
-  readonly #suspects: Children | undefined;
+  /** The lease of a suspect until its handler begins, ms; undefined if the begin is not reported. */
+  readonly #suspectLeaseMs: number | undefined;
   readonly #takers: readonly Taker[];
   /** How many tasks each partition had left after its last reply. */
   readonly #left: number[] = [];
@@ -60,7 +55,7 @@ export class Pool implements Role {
   #standby: Standby | undefined;
 
   constructor(worker: string, handler: Handler, parts: PoolParts) {
-    const { engine, executors, occupancy } = parts;
+    const { engine, executors } = parts;
     const settings = engine.queues.settings(handler.queue);
     const log = parts.log.child({ queue: handler.queue });
     this.queue = handler.queue;
@@ -69,22 +64,12 @@ export class Pool implements Role {
     this.#handler = handler;
     this.#settings = settings;
     this.#returns = new Returns(engine, settings, log);
-    this.#suspects = executors.suspectsOf(handler.queue);
+    if (executors.reportsBegin(handler.queue)) this.#suspectLeaseMs = Math.min(settings.leaseMs, SUSPECT_LEASE_MS);
     const perSlot = settings.batch?.max ?? 1;
     const onRoom = () => this.#wake();
-    const onFreed = () => {
-      // Tasks that already have a lease and wait for a slot come before those in the line.
-      this.#suspects?.slotFreed();
-      this.#wake();
-    };
-    const onReleased = () => {
-      if (this.#suspects?.waited) queueMicrotask(() => this.#suspects?.slotFreed());
-    };
     const more = settings.batch && (() => this.#calls?.room ?? 0);
-    this.#slots = new Slots({ count: this.slots, perSlot, occupancy, log, more, onFreed, onReleased, onRoom });
+    this.#slots = new Slots({ count: this.slots, perSlot, log, more, onFreed: onRoom, onRoom });
     this.#calls = settings.batch && this.#batchCalls(settings.batch);
-    occupancy.onRelease(onFreed);
-    const suspectLease = this.#suspects && suspectLeaseMs(settings);
     const lanes = this.slots < MANY_SLOTS || settings.batch ? 1 : LANES;
     const all = settings.batch ? Math.min(this.#slots.capacity, MOST_OF_A_BATCH) : this.slots;
     const max = lanes === 1 ? all : Math.floor(this.slots / (lanes + 1));
@@ -96,7 +81,7 @@ export class Pool implements Role {
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       // The first lane requests any number of tasks, the others only enough for a full request.
       const min = lane === 0 ? 1 : max;
-      return new Taker({ ...common, ...acts, suspectLeaseMs: suspectLease, lane, min, max });
+      return new Taker({ ...common, ...acts, suspectLeaseMs: this.#suspectLeaseMs, lane, min, max });
     });
   }
 
@@ -155,12 +140,9 @@ export class Pool implements Role {
   }
 
   #run(task: ReservedTask, takenAt: number): void {
-    if (task.lost > 0 && this.#suspects) return this.#runSuspect(task, takenAt, this.#suspects);
-    // Without child processes a suspect has a call, and so a slot, of its own.
-    const alone = task.lost > 0 && this.#calls !== undefined;
-    const place = alone ? this.#calls?.alone() : this.#calls ? this.#calls.join(task.stoodMs) : this.#slots.take();
+    if (task.lost > 0) return this.#runSuspect(task, takenAt);
+    const place = this.#calls ? this.#calls.join(task.stoodMs) : this.#slots.take();
     if (place) this.#parts.runner.run(task, this.#handler, this.#settings, { takenAt, place });
-    else if (alone) this.#putOff(task);
     else this.#returns.handBack(task);
   }
 
@@ -176,31 +158,12 @@ export class Pool implements Role {
     });
   }
 
-  /** A suspect has a slot only while its handler runs: others use it while it waits for a process. */
-  #runSuspect(task: ReservedTask, takenAt: number, suspects: Children): void {
-    if (!suspects.admits(task, this.#settings)) return this.#putOff(task);
-    const { runner, occupancy } = this.#parts;
-    let slot: Place | undefined;
-    let claims = false;
-    const claimSlot: ClaimSlot = (how) => {
-      if (!this.#slots.admits(how)) return false;
-      claims = how === "among suspects";
-      slot = this.#slots.take();
-      return true;
-    };
-    const place: Place = {
-      settled: (goingOn) => {
-        slot?.settled(goingOn);
-        if (claims) occupancy.release();
-        claims = false;
-      },
-      over: () => slot?.over(),
-    };
-    runner.run(task, this.#handler, this.#settings, { takenAt, place, claimSlot });
-    this.#wake();
-  }
-
-  #putOff(task: ReservedTask): void {
+  /** A suspect has a slot, and so a call, of its own. */
+  #runSuspect(task: ReservedTask, takenAt: number): void {
+    const { executors, runner } = this.#parts;
+    const place = executors.admitsSuspect(this.queue) ? this.#slots.takeIfFree() : undefined;
+    const leaseMs = this.#suspectLeaseMs;
+    if (place) return runner.run(task, this.#handler, this.#settings, { takenAt, place, leaseMs });
     this.#returns.putOff(task);
     this.#wake();
   }

@@ -33,7 +33,7 @@ export class Returns {
     });
   }
 
-  /** Enough suspects wait here: this one returns to its place a little later, so that the line moves on. */
+  /** There are enough suspects here, or no slot for this one: it returns to its place a little later, so that the line moves on. */
   putOff({ id, fence, attempt }: ReservedTask): void {
     const now = performance.now();
     this.#putOffUntil = Math.max(now + PUT_OFF_MS.min, this.#putOffUntil + PUT_OFF_MS.each);

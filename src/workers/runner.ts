@@ -14,7 +14,7 @@ import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { ReservedTask, StoredStep } from "../store/verbs/scripts.ts";
 import type { AttemptError, AttemptTrace, Tracing } from "../telemetry/tracing.ts";
-import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
+import { Attempt } from "./attempt/attempt.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";
 import { reportToBreaker } from "./breaker-report.ts";
@@ -51,8 +51,8 @@ export interface Run {
   /** Start of its lease, monotonic ms. */
   readonly takenAt: number;
   readonly place: Place;
-  /** Claims a slot when the handler can begin, if one is free; if left out, the run already has one. */
-  readonly claimSlot?: ClaimSlot;
+  /** The length of its lease until it is reported that the handler begins, ms; default: that of the queue. */
+  readonly leaseMs?: number | undefined;
 }
 
 /** Runs attempts: calls the handler, and stores how it ended. */
@@ -84,8 +84,8 @@ export class Runner {
   ): void {
     const { engine, renewer, log, limits } = this.#parts;
     const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
-    const { takenAt, claimSlot } = run;
-    const attempt = new Attempt(task, timed, { engine, log, limits, takenAt, claimSlot, trace });
+    const { takenAt, leaseMs } = run;
+    const attempt = new Attempt(task, timed, { engine, log, limits, takenAt, leaseMs, trace });
     renewer.hold(attempt);
     try {
       const end = this.#execute(attempt, handler, run.place);

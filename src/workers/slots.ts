@@ -1,6 +1,4 @@
 import type { Logger } from "../log.ts";
-import type { HowSuspectRuns } from "./attempt/attempt.ts";
-import type { Occupancy } from "./occupancy.ts";
 import type { Place } from "./place.ts";
 
 /** The options of {@link Slots}. */
@@ -8,14 +6,11 @@ export interface SlotsOptions {
   readonly count: number;
   /** Maximum number of tasks in a slot. */
   readonly perSlot: number;
-  readonly occupancy: Occupancy;
   readonly log: Logger;
   /** For how many tasks there is room, in addition to those for free slots; default none. */
   readonly more?: (() => number) | undefined;
   /** Called when a handler has ended. */
   onFreed(): void;
-  /** Called when room that was claimed is released; it may be claimed again at once. */
-  onReleased(): void;
   /** Called when more tasks can be requested. */
   onRoom(): void;
 }
@@ -44,25 +39,11 @@ export class Slots {
    * at most as many additional tasks are requested.
    */
   get free(): number {
-    return this.#options.occupancy.closed ? 0 : this.#room(this.#options.more?.() ?? 0);
+    return this.#room(this.#options.more?.() ?? 0);
   }
 
   /** How many slots have no task at all, and are not needed for requested ones. */
   get idle(): number {
-    return this.#options.occupancy.closed ? 0 : this.#idleSlots;
-  }
-
-  /**
-   * Claims the right to begin for a suspect. One in a child may begin while others wait until only suspects run in this process, whose death
-   * does not count for it. What was requested meanwhile for the slots of suspects is handed back.
-   */
-  admits(how: HowSuspectRuns): boolean {
-    const { occupancy } = this.#options;
-    if (how === "among suspects") return this.#empty > 0 && occupancy.claim();
-    return this.#idleSlots > 0 && !(how === "in a child" ? occupancy.claimed : occupancy.closed);
-  }
-
-  get #idleSlots(): number {
     return Math.floor(this.#room(0) / this.#options.perSlot);
   }
 
@@ -85,19 +66,17 @@ export class Slots {
   /** Releases what was claimed. */
   release(tasks: number): void {
     this.#claimed -= tasks;
-    if (tasks > 0) this.#options.onReleased();
   }
 
   /** Takes a slot if one is free. */
   takeIfFree(): Place | undefined {
-    return this.#empty > 0 && !this.#options.occupancy.closed ? this.take() : undefined;
+    return this.#empty > 0 ? this.take() : undefined;
   }
 
   /** Takes a slot, which must be free. */
   take(): Place {
     this.#busy += 1;
     this.#inHand += 1;
-    this.#options.occupancy.begin();
     let freed = false;
     return {
       settled: (goingOn) => {
@@ -110,14 +89,13 @@ export class Slots {
 
   #freed(goingOn: Promise<unknown> | undefined): void {
     this.#busy -= 1;
-    if (goingOn === undefined) this.#options.occupancy.end();
-    else this.#leave(goingOn);
+    if (goingOn !== undefined) this.#leave(goingOn);
     this.#options.onFreed();
   }
 
   /** A handler ignores its signal. As many of these as there are slots may continue without one; further ones keep theirs. */
   #leave(goingOn: Promise<unknown>): void {
-    const { count, occupancy, log, onFreed } = this.#options;
+    const { count, log, onFreed } = this.#options;
     this.#overdue += 1;
     if (this.#overdue > count) {
       const counts = { overdue: this.#overdue, slots: count };
@@ -128,7 +106,6 @@ export class Slots {
     }
     void goingOn.then(() => {
       this.#overdue -= 1;
-      occupancy.end();
       onFreed();
     });
   }

@@ -120,7 +120,7 @@ export class Ticker implements Role {
       else if (fate === "released")
         this.#log.warn(
           line,
-          "the task lost its worker, which does not count against it: its handler had not begun or ran apart from other tasks; it is back at its place in line",
+          "the task lost its worker, which does not count against it: its handler had not begun or ran in a child process; it is back at its place in line",
         );
       else this.#log.warn(line, "the task lost its worker and is back at its place in line");
     }

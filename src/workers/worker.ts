@@ -12,7 +12,6 @@ import type { Attempt } from "./attempt/attempt.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
-import { Occupancy } from "./occupancy.ts";
 import { Pool } from "./pool.ts";
 import { Runner } from "./runner.ts";
 import { Executors } from "./sandbox/executors.ts";
@@ -26,7 +25,7 @@ export interface WorkerOptions extends HandlerLimits {
   readonly role?: ServerRole;
   /** Undefined if nothing is traced. */
   readonly tracing?: Tracing | undefined;
-  /** The directory that the handlers were loaded from, if any; threads and child processes load them from it too. */
+  /** The directory that the handlers were loaded from, if any; child processes load them from it too. */
   readonly handlersDir?: string | undefined;
   /**
    * How long running tasks may continue after {@link Worker.stop} before they are handed back, ms; also how long a handler may ignore its
@@ -77,8 +76,7 @@ export class Worker implements Role {
     const { drainTimeoutMs } = options;
     this.#executors = new Executors({ handlers, handlersDir, limits, log, drainTimeoutMs, onStuck });
     const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, tracing, limits });
-    const occupancy = new Occupancy(() => this.#executors.slotFreed());
-    const parts = { engine, runner, renewer: this.#renewer, executors: this.#executors, occupancy, log };
+    const parts = { engine, runner, renewer: this.#renewer, executors: this.#executors, log };
     // A queue without slots is left to workers over HTTP.
     const own = [...handlers.values()].filter(({ queue }) => engine.queues.settings(queue).concurrency > 0);
     this.#pools = own.map((handler) => new Pool(this.id, handler, parts));
@@ -87,12 +85,8 @@ export class Worker implements Role {
     for (const { queue, batch } of own) if (batch) batches.set(queue, batch);
     let sinceLossMs = 0;
     const isIdle = () => this.#renewer.size === 0 && sinceLossMs >= LATELY_MS;
-    let isFirst = true;
     const onBeat = (ms: number) => {
       sinceLossMs = ms;
-      // Not at the start: where workers die soon after it, each would start another process in vain.
-      if (sinceLossMs < LATELY_MS && this.#stopped === undefined && !isFirst) this.#executors.expectSuspects();
-      isFirst = false;
     };
     const about = {
       ...({ kind: "process", host: hostname(), pid: process.pid, role: options.role ?? "all" } as const),

@@ -22,7 +22,7 @@ export const LIMITS = { maxResultBytes: 1000, maxOutputBytes: 1000 };
 export function attemptOf({ task, settings, parts, engine, log = createLog("silent") }: AttemptOptions = {}): Attempt {
   const handler = defineHandler({ queue: "jobs", run: () => undefined }) as Handler;
   const given: ReservedTask = {
-    ...{ id: "task-1", fence: "1", attempt: 1, lost: 0, uncountedLosses: 0, createdMs: 0 },
+    ...{ id: "task-1", fence: "1", attempt: 1, lost: 0, createdMs: 0 },
     stoodMs: 0,
     announced: false,
     ...{ input: Buffer.from("1"), inputBytes: 1, mediaType: "application/json", query: "", caller: "", trace: "" },

@@ -16,7 +16,7 @@ import { storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeys } from "./store/scan.ts";
 import { TASK } from "./store/stored.ts";
 
-/** Threads and processes start slowly on a busy machine. */
+/** Processes start slowly on a busy machine. */
 const PATIENCE_MS = 45_000;
 
 /** A line of a log. */

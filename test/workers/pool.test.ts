@@ -5,7 +5,6 @@ import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import type { Reservation, ReservedTask } from "../../src/store/verbs/scripts.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
-import { Occupancy } from "../../src/workers/occupancy.ts";
 import { Pool, type PoolParts } from "../../src/workers/pool.ts";
 import type { Run } from "../../src/workers/runner.ts";
 import { attemptOf } from "../helpers/attempt.ts";
@@ -38,7 +37,6 @@ describe("the pool of a queue in a worker", () => {
       aborted: [] as (readonly unknown[])[],
       batches: [] as number[],
       closed: 0,
-      freed: 0,
       listeners,
     };
     const found: ((partition: number) => void)[] = [];
@@ -83,19 +81,18 @@ describe("the pool of a queue in a worker", () => {
         seen.runs.push({ id, ...run }),
     };
     const executors = {
-      suspectsOf: () =>
-        suspects && { admits: () => suspects.admits, slotFreed: () => (seen.freed += 1), waited: false },
+      reportsBegin: () => suspects !== undefined,
+      admitsSuspect: () => suspects?.admits ?? true,
       executeBatch: (attempts: readonly Attempt[]) => attempts.map(() => new Promise(() => undefined)),
     };
-    const occupancy = new Occupancy(() => undefined);
     const handler = defineHandler({ queue: "jobs", run: () => undefined }) as Handler;
     pool = new Pool("w", handler, {
-      ...{ engine: engine as unknown as Engine, runner, executors, occupancy, log: createLog("silent") },
+      ...{ engine: engine as unknown as Engine, runner, executors, log: createLog("silent") },
       renewer: { abort: (...how: unknown[]) => seen.aborted.push(how) },
     } as unknown as PoolParts);
     const notice = (partition: number, text: string | null) =>
       listeners.get(`work ${partition} jobs`)?.(text === null ? null : Buffer.from(text));
-    return { ...seen, seen, lines, occupancy, found, notice };
+    return { ...seen, seen, lines, found, notice };
   };
   const idsOf = (runs: readonly { readonly id: string }[]) => runs.map(({ id }) => id);
 
@@ -190,7 +187,8 @@ describe("the pool of a queue in a worker", () => {
       void place.execute?.(attemptOf());
     }
     await time.pass(50);
-    expect(batches.toSorted()).to.deep.equal([1, 2]);
+    expect(batches).to.deep.equal([2]);
+    expect(runs[2]?.place.execute).to.equal(undefined);
   });
 
   it("returns a task at once if its call has no slot, and a suspect a little later", async () => {
@@ -210,56 +208,33 @@ describe("the pool of a queue in a worker", () => {
   describe("with a task that has lost a worker", () => {
     const SUSPECT = [{ id: "s", lost: 1 }];
 
-    it("runs it in a child, with a slot only while its handler runs", async () => {
-      const { runs, seen, occupancy } = open({ lines: [[...SUSPECT]], suspects: { admits: true } });
+    it("runs it in a slot of its own, with a short lease until its handler begins", async () => {
+      const { runs, seen } = open({ lines: [[{ id: "a" }, ...SUSPECT, { id: "b" }]], suspects: { admits: true } });
       await pool.start();
       await time.pass(50);
-      const [run] = runs;
-      const claim = () => [run?.claimSlot?.("in a child"), run?.claimSlot?.("among suspects")];
-      expect(claim()).to.deep.equal([true, false]);
-      run?.place.settled();
-      expect(seen.freed).to.be.above(0);
-      expect(occupancy.closed, "the other waits until nothing else runs").to.equal(true);
-      run?.place.over();
-      expect(seen.requests[0]?.suspectLeaseMs).to.be.a("number");
-    });
-
-    it("lets it have the process, if nothing else runs there, until its handler has ended", async () => {
-      const { runs, occupancy } = open({ lines: [[...SUSPECT]], suspects: { admits: true } });
-      await pool.start();
+      expect(runs.map(({ id, leaseMs }) => [id, leaseMs !== undefined])).to.deep.equal([
+        ["a", false],
+        ["s", true],
+      ]);
+      expect(seen.requests[0]?.suspectLeaseMs).to.be.a("number").and.equal(runs[1]?.leaseMs);
+      runs[1]?.place.settled();
+      runs[1]?.place.over();
       await time.pass(50);
-      const [run] = runs;
-      expect([run?.claimSlot?.("among suspects"), occupancy.claimed]).to.deep.equal([true, true]);
-      expect(run?.claimSlot?.("beside others")).to.equal(false);
-      run?.place.settled();
-      run?.place.over();
-      expect(occupancy.claimed).to.equal(false);
+      expect(idsOf(runs)).to.deep.equal(["a", "s", "b"]);
     });
 
-    it("puts it off if enough of them wait", async () => {
+    it("puts it off if there are enough of them", async () => {
       const { runs, returned } = open({ lines: [[...SUSPECT]], suspects: { admits: false } });
       await pool.start();
       await time.pass(50);
       expect([idsOf(runs), returned]).to.deep.equal([[], ["put off s"]]);
     });
 
-    it("runs the others in their own slots", async () => {
-      const { runs, occupancy } = open({ lines: [[{ id: "a" }, ...SUSPECT]], suspects: { admits: true } });
-      await pool.start();
-      await time.pass(50);
-      expect(runs.map(({ id, claimSlot }) => [id, claimSlot !== undefined])).to.deep.equal([
-        ["a", false],
-        ["s", true],
-      ]);
-      // The process is not for the suspect alone while the other runs.
-      expect([runs[1]?.claimSlot?.("among suspects"), occupancy.claimed]).to.deep.equal([false, false]);
-    });
-
     it("runs it as any other if there are no child processes", async () => {
       const { runs, seen } = open({ lines: [[...SUSPECT]] });
       await pool.start();
       await time.pass(50);
-      expect(runs.map(({ id, claimSlot }) => [id, claimSlot])).to.deep.equal([["s", undefined]]);
+      expect(runs.map(({ id, leaseMs }) => [id, leaseMs])).to.deep.equal([["s", undefined]]);
       expect(seen.requests[0]).to.not.have.property("suspectLeaseMs");
     });
   });

@@ -112,9 +112,8 @@ describe("worker processes", function () {
   it("run the tasks of a key one after the other, in order, even if they are killed at any time", () =>
     runInOrder(fixtures.ordered, { keys: 6, each: 10, kills: 4 })).timeout(180_000);
 
-  it("do so if these run in threads", () => runInOrder(fixtures.orderedApart, { keys: 3, each: 4, kills: 2 })).timeout(
-    180_000,
-  );
+  it("do so if these run in child processes", () =>
+    runInOrder(fixtures.orderedApart, { keys: 3, each: 4, kills: 2 })).timeout(180_000);
 
   it("print one ready line, drain on SIGTERM, and exit with code 0", async () => {
     const worker = await start("worker", { DRAIN_TIMEOUT: "10s", LOG_LEVEL: "info" });

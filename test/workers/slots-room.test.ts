@@ -1,6 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
-import type { Occupancy } from "../../src/workers/occupancy.ts";
 import { Slots } from "../../src/workers/slots.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
@@ -12,14 +11,13 @@ describe("the room in a worker's slots", () => {
     const call = (name: string) => () => {
       calls.push(name);
     };
-    const occupancy = { closed: false, claimed: false, begin: call("begun"), end: call("ended") };
     const { log, messages } = recordingLog();
     const slots = new Slots({
-      ...{ count, perSlot, occupancy: occupancy as unknown as Occupancy, log, more },
-      ...{ onFreed: call("freed"), onReleased: call("released"), onRoom: call("room") },
+      ...{ count, perSlot, log, more },
+      ...{ onFreed: call("freed"), onRoom: call("room") },
     });
     const taken = (n: number) => Array.from({ length: n }, () => slots.take());
-    return { slots, calls, occupancy, messages, taken };
+    return { slots, calls, messages, taken };
   };
 
   it("is that of the slots without a handler, less what is requested already", () => {
@@ -60,38 +58,13 @@ describe("the room in a worker's slots", () => {
     expect(slots.free).to.equal(2);
   });
 
-  it("is announced when a handler ends, once, and when a claim is released", () => {
-    const { slots, calls, taken } = open();
+  it("is announced when a handler ends, once", () => {
+    const { calls, taken } = open();
     const [place] = taken(1);
     place?.settled();
     place?.settled();
     place?.over();
-    expect(calls.splice(0)).to.deep.equal(["begun", "ended", "freed"]);
-    slots.claim(1);
-    slots.release(0);
-    expect(calls).to.deep.equal([]);
-    slots.release(1);
-    expect(calls).to.deep.equal(["released"]);
-  });
-
-  it("is not there while a suspect has this process for itself", () => {
-    const { slots, occupancy } = open({ more: () => 2 });
-    occupancy.closed = true;
-    expect([slots.free, slots.idle, slots.takeIfFree()]).to.deep.equal([0, 0, undefined]);
-  });
-
-  it("lets a suspect begin beside others unless one is or wants to be alone; in a child unless one is alone", () => {
-    const { slots, occupancy, taken } = open();
-    const admitted = () => (["in a child", "beside others"] as const).map((how) => slots.admits(how));
-    expect(admitted()).to.deep.equal([true, true]);
-    occupancy.closed = true;
-    expect(admitted()).to.deep.equal([true, false]);
-    occupancy.claimed = true;
-    expect(admitted()).to.deep.equal([false, false]);
-    Object.assign(occupancy, { closed: false, claimed: false });
-    taken(1);
-    slots.claim(1);
-    expect(admitted()).to.deep.equal([false, false]);
+    expect(calls.splice(0)).to.deep.equal(["freed"]);
   });
 
   it("does not count handlers that ignore their signal, as many as there are slots; further ones keep theirs", async () => {
@@ -104,10 +77,9 @@ describe("the room in a worker's slots", () => {
       expect(messages, String(n)).to.have.length(n === 2 ? 1 : 0);
     }
     expect(slots.free).to.equal(1);
-    expect(calls.filter((call) => call === "ended")).to.deep.equal([]);
     calls.length = 0;
     ends[0]?.resolve();
     await turn();
-    expect([slots.free, calls]).to.deep.equal([2, ["ended", "freed"]]);
+    expect([slots.free, calls]).to.deep.equal([2, ["freed"]]);
   });
 });

@@ -3,7 +3,6 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import type { Standby } from "../../src/store/standby.ts";
 import type { Reservation, ReservedPart, ReservedTask } from "../../src/store/verbs/scripts.ts";
-import type { Occupancy } from "../../src/workers/occupancy.ts";
 import type { Place } from "../../src/workers/place.ts";
 import { Slots } from "../../src/workers/slots.ts";
 import { Taker, type TakerParts } from "../../src/workers/taker.ts";
@@ -72,13 +71,9 @@ describe("the requests of a worker for work", () => {
       if (failing.after) throw new Error("cut off");
       return answer;
     };
-    const occupancy = { closed: false, begin: () => undefined, end: () => undefined } as unknown as Occupancy;
     const { log, messages } = recordingLog();
     const wake = () => taker.wake();
-    const slots = new Slots({
-      ...{ count, perSlot: 1, occupancy, log },
-      ...{ onFreed: wake, onReleased: () => undefined, onRoom: wake },
-    });
+    const slots = new Slots({ count, perSlot: 1, log, onFreed: wake, onRoom: wake });
     const left: number[] = [];
     const news: boolean[] = [];
     const keys = { partitions: lines.length, partitionOf: () => 1 };

@@ -16,7 +16,7 @@ export interface ErrorRecord {
   readonly stack: string;
 }
 
-/** How a handler ended: plain data that can be sent between threads and processes. */
+/** How a handler ended: plain data that can be sent between processes. */
 export type HandlerEnd = { readonly target?: TargetState } & (
   | { readonly kind: "result"; readonly result: Answer }
   /** The handler gave up: no further attempt, and this problem is the result. */

@@ -51,13 +51,12 @@ function Lease.ends(args, at, of, cap)
   }
 end
 
--- After this many uncounted losses in a row, the death of a worker counts even if the handler runs apart from others.
+-- After this many uncounted losses in a row, the death of a worker counts even if the handler runs in a child process.
 local MAX_UNCOUNTED = 3
 
 -- A running task has lost its worker. Losses are counted apart from attempts; one too many ends the task. A loss is a process that died
 -- while the handler ran in it: if the worker has not reported the begin yet, nothing is counted; nor if the worker died while the handler
--- ran apart from tasks that are not suspects. In a child process a task that kills its process leaves the worker alive; among suspects in
--- the worker it only runs where workers die for other reasons.
+-- ran in a child process: a task that kills its process leaves the worker alive, which reports it.
 --   ends      how its queue ends tasks, see Lease.ends
 --   reported  whether the worker lives and reports that the process of the handler died
 -- Returns its fate ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.

@@ -16,7 +16,7 @@ local function begin(call, args, at)
   if unbegun then
     local late = whole(call.now - Run.time_of_fence(fence))
     redis.call('HDEL', key, F.unbegun)
-    -- Apart from others it may still lose its worker without a loss being counted, but not forever.
+    -- In a child process it may still lose its worker without a loss being counted, but not forever.
     if not apart then redis.call('HDEL', key, F.uncountedLosses) end
     redis.call('HSET', key, F.run, Run.text(fence, late, attempts, place, of_worker))
   end
@@ -25,7 +25,7 @@ local function begin(call, args, at)
 end
 
 -- Records that handlers begin, for tasks that have lost a worker before, if the worker said at the reservation that it would report this.
--- An earlier loss does not count, nor one of a handler that runs apart from others (`apart`), see Lease.lose. Returns a verdict for each: "ok",
+-- An earlier loss does not count, nor that of the worker of a child process (`apart`), see Lease.lose. Returns a verdict for each: "ok",
 -- "cancel", "deadline" or "abandoned" (it must not begin: the task must be given up), "stale" (it no longer belongs to the worker).
 register('begin', { 'allow-oom' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.begin, begin)

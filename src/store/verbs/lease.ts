@@ -16,7 +16,7 @@ export interface TimedLease extends Lease {
 
 /** The lease of a handler that begins. */
 export interface BegunLease extends TimedLease {
-  /** Whether it runs in a child process, or beside other suspects alone. */
+  /** Whether it runs in a child process. */
   readonly apart: boolean;
 }
 

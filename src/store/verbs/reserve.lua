@@ -46,15 +46,10 @@ local function write(request, field, value)
   writes[length + 1], writes[length + 2] = field, value
 end
 
--- Hands out a task: "id fence attempt lost created stood announced" and its input join the list in the answer; "lost" is followed by "/" and
--- its uncounted losses if it has any; stood: for how many ms it has been in line, 0 unless it is taken for the first time; announced: 1 if a
--- webhook or a group may hear of its end, else 0. If it has rare members, the first string ends in " +" and they follow, "" for each that it
--- does not have.
+-- Hands out a task: "id fence attempt lost created stood announced" and its input join the list in the answer; stood: for how
+-- many ms it has been in line, 0 unless it is taken for the first time; announced: 1 if a webhook or a group may hear of its end, else 0. If
+-- it has rare members, the first string ends in " +" and they follow, "" for each that it does not have.
 local function hand(call, request, id, fence, attempts, lost, created, stood, announced, input, media, query, caller, trace)
-  if lost and request.suspect_lease then
-    local uncounted = redis.call('HGET', K.task(call, id), F.uncountedLosses)
-    if uncounted then lost = lost .. '/' .. uncounted end
-  end
   local tasks, told, more = request.tasks, request.told, media or query or caller or trace
   tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. ' ' .. stood
     .. ' ' .. announced .. (more and ' +' or '')

@@ -41,8 +41,6 @@ export interface ReservedTask {
   readonly fence: string;
   readonly attempt: number;
   readonly lost: number;
-  /** How often its worker has died since its last loss, before the handler began or while it ran apart from others. */
-  readonly uncountedLosses: number;
   readonly createdMs: number;
   /** How long it had been in line when it was taken, ms; 0 unless this is the first time. */
   readonly stoodMs: number;
@@ -154,8 +152,7 @@ export const unreserve = verb(
 function reservedTasks(reply: readonly BytesReply[]): ReservedTask[] {
   const tasks: ReservedTask[] = [];
   for (let at = 0; at < reply.length; at += 2) {
-    const [id = "", fence = "", attempt, losses = "", created, stood, announced, more] = text(reply[at]).split(" ");
-    const [lost, uncountedLosses = 0] = losses.split("/");
+    const [id = "", fence = "", attempt, lost, created, stood, announced, more] = text(reply[at]).split(" ");
     let [mediaType, query, caller, trace] = ["", "", "", ""];
     const input = reply[at + 1];
     if (more !== undefined) {
@@ -167,7 +164,6 @@ function reservedTasks(reply: readonly BytesReply[]): ReservedTask[] {
       fence,
       attempt: Number(attempt),
       lost: Number(lost),
-      uncountedLosses: Number(uncountedLosses),
       createdMs: Number(created),
       stoodMs: Number(stood),
       announced: announced === "1",

@@ -8,7 +8,6 @@ import type { Completion, Lease, ReservedTask, StepVerdict, WriteAnswer } from "
 import type { Input } from "../../task.ts";
 import type { InSpan } from "../../telemetry/spans.ts";
 import type { AttemptTrace } from "../../telemetry/tracing.ts";
-import { suspectLeaseMs } from "../suspects.ts";
 import { TaskAborted } from "./abort.ts";
 import type { OutputStore } from "./output.ts";
 import { OutputWriter } from "./output-writer.ts";
@@ -17,11 +16,11 @@ import { retryCall } from "./retry-call.ts";
 import type { StepStore } from "./steps.ts";
 import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
-/** Where a suspect runs: in a child process, or in that of its worker; "among suspects": if nothing else runs there. */
-export type HowSuspectRuns = "in a child" | "beside others" | "among suspects";
-
-/** Claims a slot if one is free. */
-export type ClaimSlot = (how: HowSuspectRuns) => boolean;
+/**
+ * Maximum lease of a suspect (a task that has lost a worker) until its handler begins, ms: short, so that another worker gets it soon if
+ * this one dies.
+ */
+export const SUSPECT_LEASE_MS = 1500;
 
 /** The options of an attempt. */
 export interface AttemptParts {
@@ -30,8 +29,8 @@ export interface AttemptParts {
   readonly limits: HandlerLimits;
   /** Latest start of the lease, monotonic ms. */
   readonly takenAt: number;
-  /** If left out, the attempt has its slot already. */
-  readonly claimSlot?: ClaimSlot | undefined;
+  /** The length of the lease until {@link Attempt.report}, ms; default: that of the queue. */
+  readonly leaseMs?: number | undefined;
   /** Undefined if it is not traced. */
   readonly trace?: AttemptTrace | undefined;
 }
@@ -47,8 +46,6 @@ export class Attempt implements TaskActions {
   renewedAt: number;
   /** Resolves when an abandoned handler ends; undefined if it was not abandoned. */
   goingOn: Promise<unknown> | undefined;
-  /** Claims a slot for it if one is free; undefined if it has one. */
-  readonly claimSlot: ClaimSlot | undefined;
   /** Undefined if it is not traced. */
   readonly trace: AttemptTrace | undefined;
   /** How long it waited for its call after it was taken, ms. */
@@ -73,9 +70,8 @@ export class Attempt implements TaskActions {
     this.settings = settings;
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
     this.renewedAt = parts.takenAt;
-    this.claimSlot = parts.claimSlot;
     this.trace = parts.trace;
-    this.leaseMs = parts.claimSlot ? suspectLeaseMs(settings) : settings.leaseMs;
+    this.leaseMs = parts.leaseMs ?? settings.leaseMs;
     this.#parts = parts;
     this.#input = task.input;
   }
@@ -204,7 +200,7 @@ export class Attempt implements TaskActions {
   /**
    * Reports to the store that the handler begins, and waits while the store is unreachable: until it is reported, a loss of this
    * worker does not count against the task. If the handler must not begin, the signal fires.
-   * @param apart whether the handler runs apart from tasks that are not suspects
+   * @param apart whether the handler runs in a child process
    */
   async report(apart: boolean): Promise<void> {
     let askedAt = 0;

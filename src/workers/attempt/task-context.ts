@@ -7,7 +7,7 @@ import { type TraceHeaders, traceHeadersOf } from "../../telemetry/trace-context
 import { Output, type OutputStore } from "./output.ts";
 import { type StepStore, Steps } from "./steps.ts";
 
-/** The facts about a task for its handler: plain data that can be sent to another thread or process. */
+/** The facts about a task for its handler: plain data that can be sent to another process. */
 export interface TaskFacts {
   readonly id: string;
   readonly queue: string;

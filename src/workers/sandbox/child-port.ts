@@ -4,20 +4,31 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../errors.ts";
 import { inheritedFlags } from "../../node-flags.ts";
-import type { FromSandbox } from "./messages.ts";
-import type { SandboxPort } from "./port.ts";
+import type { FromSandbox, ToSandbox } from "./messages.ts";
 
 const ENTRY = new URL(`./sandbox-main${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
 /** How long to read the last messages of a process that has ended, ms: a child of its own may keep the channel open. */
 const LAST_WORDS_MS = 500;
 
-/** Starts a sandbox in a child process. */
-export function openChild(): SandboxPort {
+/** The connection to a sandbox, which can also end it. */
+export interface SandboxPort {
+  /** Sends a message; without effect if the sandbox is gone. */
+  post(message: ToSandbox): void;
+  /** Sets the listener for messages of the sandbox. */
+  listen(listener: (message: FromSandbox) => void): void;
+  /** Resolves when the sandbox is gone and all its messages are read, with how it ended. */
+  readonly gone: Promise<string>;
+  /** Terminates the sandbox, whatever it does. Resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+/** Starts a sandbox, a child process; with a limit for its heap in MB, if one is given. */
+export function openChild(memoryMb?: number): SandboxPort {
   const child = fork(ENTRY, {
     // Results contain bytes, which JSON cannot represent.
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
-    execArgv: inheritedFlags(),
+    execArgv: [...inheritedFlags(), ...(memoryMb === undefined ? [] : [`--max-old-space-size=${memoryMb}`])],
   });
   const gone = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {

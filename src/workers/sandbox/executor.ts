@@ -6,7 +6,7 @@ import type { Attempt } from "../attempt/attempt.ts";
 export interface Executor {
   /** Runs the handler of an attempt. Never rejects. */
   execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd>;
-  /** Ends the threads or processes that it has started, with the handlers in them. Idempotent. */
+  /** Ends the processes that it has started, with the handlers in them. Idempotent. */
   stop(): Promise<void>;
 }
 

@@ -8,7 +8,6 @@ import type { Attempt } from "../attempt/attempt.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
 import { InProcess, type InProcessParts } from "./in-process.ts";
-import { Threads } from "./threads.ts";
 
 /** The options of {@link Executors}. */
 export interface ExecutorsOptions extends InProcessParts {
@@ -19,35 +18,56 @@ export interface ExecutorsOptions extends InProcessParts {
 }
 
 /**
- * Decides where each attempt runs: in this process, in a thread if its handler sets `isolate`, apart from others if the task is a suspect.
+ * Decides where each attempt runs: in this process, or in a child process if its handler sets `isolate` or the task is a suspect (it has
+ * lost a worker).
  */
 export class Executors {
   readonly #inProcess: InProcess;
-  readonly #threads = new Map<string, Executor>();
-  readonly #children: Children | undefined;
+  /** The child processes of the queues whose handlers set `isolate`. */
+  readonly #isolated = new Map<string, Children>();
+  /** Those of all other suspects; undefined if the handlers are in no files, so that no child can load them. */
+  readonly #suspects: Children | undefined;
+  readonly #log: Logger;
 
   constructor(options: ExecutorsOptions) {
     const { handlers, handlersDir, limits, log } = options;
+    this.#log = log;
     this.#inProcess = new InProcess(options);
-    if (handlersDir !== undefined) {
-      const usual = (task: ReservedTask, queue: string) => this.#usual(task, queue);
-      this.#children = new Children({ handlersDir, limits, log, usual });
-    }
+    if (handlersDir !== undefined)
+      this.#suspects = new Children({ handlersDir, limits, log, inWorker: this.#inProcess });
     for (const { queue, isolate } of handlers.values()) {
       if (isolate === undefined) continue;
       if (handlersDir === undefined) {
         throw new StartError(
-          `the handler of queue "${queue}" asks for isolate, but a thread can only load handlers from files: give the path of their directory`,
+          `the handler of queue "${queue}" asks for isolate, but a child process can only load handlers from files: give the path of their directory`,
         );
       }
-      this.#threads.set(queue, new Threads({ handlersDir, limits }, isolate.memoryMb));
+      this.#isolated.set(queue, new Children({ handlersDir, limits, log, memoryMb: isolate.memoryMb }));
     }
   }
 
   /** Where an attempt at a task is to run. */
   of(task: ReservedTask, queue: string): Executor {
-    const suspects = task.lost > 0 ? this.suspectsOf(queue) : undefined;
-    return suspects ?? this.#usual(task, queue);
+    // An undo calls the handler whose work it undoes; the id says which queue that is, see lua/follow.lua.
+    const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
+    const isolated = this.#isolated.get(subject ?? queue);
+    if (isolated !== undefined) return isolated;
+    if (task.lost === 0 || !isInFiles(queue)) return this.#inProcess;
+    if (this.#suspects !== undefined) return this.#suspects;
+    this.#log.warn(
+      "sandbox: the task has lost a worker, but its handler is in no file that a child process could load",
+    );
+    return this.#inProcess;
+  }
+
+  /** Whether suspects of a queue run in child processes, so that the begin of their handlers is reported. */
+  reportsBegin(queue: string): boolean {
+    return this.#suspects !== undefined && isInFiles(queue);
+  }
+
+  /** Whether another suspect of a queue may come; those of an isolated one have children as all its tasks. */
+  admitsSuspect(queue: string): boolean {
+    return this.#isolated.has(queue) || !this.reportsBegin(queue) || this.#suspects?.admitsSuspect === true;
   }
 
   /** Runs tasks of one queue in one call; returns the end of each. */
@@ -55,30 +75,8 @@ export class Executors {
     return this.#inProcess.executeBatch(attempts, handler);
   }
 
-  /** Where tasks run that are not suspect. */
-  #usual(task: ReservedTask, queue: string): Executor {
-    // An undo calls the handler whose work it undoes; the id says which queue that is, see lua/follow.lua.
-    const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
-    return this.#threads.get(subject ?? queue) ?? this.#inProcess;
-  }
-
-  /** Where suspects of a queue (tasks that have lost a worker) run; undefined if they run like all others. */
-  suspectsOf(queue: string): Children | undefined {
-    return isInFiles(queue) ? this.#children : undefined;
-  }
-
-  /** Tasks have lost their workers lately: some of them may come here. */
-  expectSuspects(): void {
-    this.#children?.warm();
-  }
-
-  /** Nothing runs in this process any more: a suspect may be waiting for that. */
-  slotFreed(): void {
-    this.#children?.slotFreed();
-  }
-
   async stop(): Promise<void> {
-    const all = [this.#inProcess, ...this.#threads.values(), ...(this.#children ? [this.#children] : [])];
+    const all = [this.#inProcess, ...this.#isolated.values(), ...(this.#suspects ? [this.#suspects] : [])];
     await Promise.all(all.map((executor) => executor.stop()));
   }
 }

@@ -4,7 +4,7 @@ import type { WriteVerdict } from "../attempt/output.ts";
 import type { HandlerLimits, TaskFacts } from "../attempt/task-context.ts";
 
 /*
- * The messages between a worker and a sandbox (a thread or a child process that runs one handler at a time), as plain data. `run`
+ * The messages between a worker and a sandbox (a child process that runs one handler at a time), as plain data. `run`
  * numbers the attempts of a sandbox, so that messages left over from an earlier one are ignored.
  */
 

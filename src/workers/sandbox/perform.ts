@@ -103,7 +103,7 @@ function isThenable(value: unknown): boolean {
 /** The input for the handler: parsed and validated JSON, or bytes. A promise only if the schema is asynchronous. */
 function readInput(handler: Handler, { bytes, mediaType }: Input): unknown {
   if (mediaType !== "application/json") return new Uint8Array(bytes);
-  // Bytes from another thread or process arrive as a plain Uint8Array.
+  // Bytes from another process arrive as a plain Uint8Array.
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const value: unknown = JSON.parse(buffer.toString("utf8"));
   return handler.schema ? validated(handler.schema, value) : value;

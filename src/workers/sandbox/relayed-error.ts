@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import type { Logger } from "../../log.ts";
 
-/** Writes a log line of another thread or process to the log of this one. */
+/** Writes a log line of another process to the log of this one. */
 export function relayLog(log: Logger, line: string): void {
   let fields: Record<string, unknown>;
   try {

@@ -1,8 +1,5 @@
-/**
- * The entry of a sandbox: a thread (`new Worker(this)`) or a child process (`fork(this)`) that runs one handler at a time for the
- * worker that started it, and ends with it.
- */
-import { isMainThread, parentPort, Worker } from "node:worker_threads";
+/** The entry of a sandbox: a child process (`fork(this)`) that runs one handler at a time for the worker that started it, and ends with it. */
+import { Worker } from "node:worker_threads";
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { loadHandlers } from "../../handler/load.ts";
@@ -20,9 +17,8 @@ import { perform } from "./perform.ts";
 /** How often a child process checks whether its parent is alive, ms. */
 const PARENT_LOOK_MS = 1000;
 
-const say = (message: FromSandbox, said?: () => void): void => {
-  if (parentPort) parentPort.postMessage(message);
-  else process.send?.(message, () => said?.());
+const say = (message: FromSandbox): void => {
+  process.send?.(message, () => undefined);
 };
 
 let handlers: ReadonlyMap<string, Handler> = new Map();
@@ -113,15 +109,11 @@ function mindTheParent(): void {
   new Worker(watch, { eval: true, workerData: process.ppid, execArgv: [], stdout: false, stderr: false }).unref();
 }
 
-if (parentPort && !isMainThread) {
-  parentPort.on("message", receive);
-} else {
-  mindTheParent();
-  process.on("message", (message) => receive(message as ToSandbox));
-  // Without this, the process would end without reporting the error, and that would count as a loss.
-  process.on("uncaughtException", (error) => {
-    // An error without a current run was left behind by an earlier one.
-    if (!current) process.exit(1);
-    say({ type: "done", run: current.run, end: { kind: "error", error: errorRecord(error) }, spoiled: true });
-  });
-}
+mindTheParent();
+process.on("message", (message) => receive(message as ToSandbox));
+// Without this, the process would end without reporting the error, and that would count as a loss.
+process.on("uncaughtException", (error) => {
+  // An error without a current run was left behind by an earlier one.
+  if (!current) process.exit(1);
+  say({ type: "done", run: current.run, end: { kind: "error", error: errorRecord(error) }, spoiled: true });
+});

@@ -3,15 +3,15 @@ import { messageOf } from "../../errors.ts";
 import { withRequestId } from "../../log.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { HandlerLimits } from "../attempt/task-context.ts";
+import type { SandboxPort } from "./child-port.ts";
 import { awaitEnd } from "./executor.ts";
 import type { FromSandbox, Reply } from "./messages.ts";
-import type { SandboxPort } from "./port.ts";
 import { relayLog } from "./relayed-error.ts";
 
 /** How long a sandbox may take to load the handlers, ms. */
 const BOOT_MS = 60_000;
 
-/** A thread or child process that runs one handler at a time, as seen by the worker. */
+/** A child process that runs one handler at a time, as seen by the worker. */
 export class Sandbox {
   /** Resolves when the sandbox can run handlers; rejects if it never will. */
   readonly ready: Promise<void>;

@@ -201,7 +201,6 @@ describe("a keyed queue over several partitions", () => {
     fence: "1",
     attempt: 1,
     lost: 0,
-    uncountedLosses: 0,
     createdMs: 0,
     mediaType: "",
     query: "",

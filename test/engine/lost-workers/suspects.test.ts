@@ -21,7 +21,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
     reservations += 1;
     const request = { queue: "jobs", worker: "w1", reservation: `r${reservations}`, count: 1, leaseMs: HOUR_MS };
     const reply = await t.engine.leases.reserve(0, { ...request, rate: limit, suspectLeaseMs: SUSPECT_LEASE_MS });
-    return { task: reply.tasks[0] ?? { id: "", fence: "", lost: 0, uncountedLosses: 0 }, pauseMs: reply.pauseMs };
+    return { task: reply.tasks[0] ?? { id: "", fence: "", lost: 0 }, pauseMs: reply.pauseMs };
   };
   const suspect = async () => {
     await t.submit({ id: "a" });
@@ -44,28 +44,31 @@ describe("a suspect (a task that has lost a worker before)", () => {
     expect(await held()).to.be.above(HOUR_MS / 2);
   });
 
-  it("counts the reservations without a begin since its last loss", async () => {
+  /** It loses so many workers before its handler begins. */
+  const loseUnbegun = async (times: number) => {
+    for (let n = 0; n < times; n += 1)
+      expect(await t.engine.leases.lose(lease((await take()).task), t.settings)).to.equal("released");
+  };
+  /** It loses the worker of the child process in which its handler has begun. */
+  const loseInChild = async () => {
+    await t.engine.leases.begin(lease((await take()).task), -1, true);
+    return lostByTick();
+  };
+
+  it("loses nothing with workers that die before its handler begins; after three in a row the next loss counts", async () => {
     await suspect();
-    for (const uncountedLosses of [0, 1]) {
-      const { task } = await take();
-      expect(task).to.include({ lost: 1, uncountedLosses });
-      expect(await t.engine.leases.lose(lease(task), t.settings)).to.equal("released");
-    }
-    const begun = (await take()).task;
-    expect(begun).to.include({ lost: 1, uncountedLosses: 2 });
-    await t.engine.leases.begin(lease(begun), HOUR_MS);
-    expect(await t.engine.leases.lose(lease(begun), t.settings)).to.equal("waiting");
-    expect((await take()).task).to.include({ lost: 2, uncountedLosses: 0 });
+    await loseUnbegun(4);
+    expect(await loseInChild()).to.include({ losses: 2, fate: "waiting" });
+    expect(await loseInChild()).to.include({ losses: 2, fate: "released" });
   });
 
-  it("has none of these any more once its handler has begun in a worker", async () => {
+  it("starts that count anew once its handler has begun in a worker", async () => {
     await suspect();
-    await t.engine.leases.lose(lease((await take()).task), t.settings);
+    await loseUnbegun(3);
     const { task } = await take();
-    expect(task.uncountedLosses).to.equal(1);
     await t.engine.leases.begin(lease(task), HOUR_MS);
     await t.engine.leases.release(lease(task), t.settings);
-    expect((await take()).task).to.include({ lost: 1, uncountedLosses: 0 });
+    expect(await loseInChild()).to.include({ losses: 1, fate: "released" });
   });
 
   it("says how often it has lost a worker once that was too often", async () => {
@@ -80,16 +83,11 @@ describe("a suspect (a task that has lost a worker before)", () => {
     expect(seen.errors).to.include(`the worker was lost ${t.settings.maxLost + 1} times`);
   });
 
-  it("loses nothing with the worker in which it runs apart from others, three times in a row; then that counts", async () => {
+  it("loses nothing with the worker of its child process, three times in a row; then that counts", async () => {
     await suspect();
-    const loseWorker = async () => {
-      const { task } = await take();
-      await t.engine.leases.begin(lease(task), -1, true);
-      return lostByTick();
-    };
-    for (let n = 0; n < 3; n += 1) expect(await loseWorker()).to.include({ losses: 1, fate: "released" });
-    expect(await loseWorker()).to.include({ losses: 2, fate: "waiting" });
-    expect(await loseWorker()).to.include({ losses: 2, fate: "released" });
+    for (let n = 0; n < 3; n += 1) expect(await loseInChild()).to.include({ losses: 1, fate: "released" });
+    expect(await loseInChild()).to.include({ losses: 2, fate: "waiting" });
+    expect(await loseInChild()).to.include({ losses: 2, fate: "released" });
   });
 
   it("counts a loss if its worker reports that the child process died", async () => {
@@ -97,10 +95,10 @@ describe("a suspect (a task that has lost a worker before)", () => {
     const { task } = await take();
     await t.engine.leases.begin(lease(task), HOUR_MS, true);
     expect(await t.engine.leases.lose(lease(task), t.settings)).to.equal("waiting");
-    expect((await take()).task).to.include({ lost: 2, uncountedLosses: 0 });
+    expect((await take()).task).to.include({ lost: 2 });
   });
 
-  it("counts the loss of a worker in which it ran beside others", async () => {
+  it("counts the loss of a worker in which it ran itself", async () => {
     await suspect();
     const { task } = await take();
     await t.engine.leases.begin(lease(task), -1);

@@ -341,15 +341,14 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);
   expect(reply.waiting).to.equal(expected.waiting);
   if (rate === undefined) expect(reply.pauseMs).to.equal(0);
-  for (const { id: taken, fence, attempt, lost, uncountedLosses, input, mediaType, caller } of reply.tasks) {
+  for (const { id: taken, fence, attempt, lost, input, mediaType, caller } of reply.tasks) {
     const task = model.task(taken);
     expect(
-      { attempt, lost, uncountedLosses, mediaType, caller, input: input?.toString() ?? "" },
+      { attempt, lost, mediaType, caller, input: input?.toString() ?? "" },
       `what is handed out of ${taken}`,
     ).to.deep.equal({
       attempt: task.attempts,
       lost: task.lost,
-      uncountedLosses: call.reports && task.lost > 0 ? task.uncountedLosses : 0,
       mediaType: task.mediaType,
       caller: task.caller,
       input: task.input,

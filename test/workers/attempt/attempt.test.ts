@@ -65,7 +65,7 @@ describe("an attempt at a task", () => {
   });
 
   describe("whose handler is about to begin", () => {
-    /** Reports the beginning of one that waited for a slot, with a shorter lease; the store has these verdicts. */
+    /** Reports the beginning of one that waited for a child process, with a shorter lease; the store has these verdicts. */
     const report = async (verdicts: readonly (string | Error)[], abort = false) => {
       const asked: unknown[] = [];
       const begin = async (...args: unknown[]) => {
@@ -75,7 +75,7 @@ describe("an attempt at a task", () => {
         return verdict;
       };
       const { log, messages } = recordingLog();
-      const parts = { claimSlot: () => true, takenAt: performance.now() - 1000 };
+      const parts = { leaseMs: LEASE_MS / 2, takenAt: performance.now() - 1000 };
       const attempt = attemptOf({ settings: { leaseMs: LEASE_MS }, engine: { leases: { begin } }, parts, log });
       const [leaseMs, renewedAt] = [attempt.leaseMs, attempt.renewedAt];
       if (abort) attempt.abort("shutdown");

@@ -12,8 +12,8 @@ describe("a task that has lost its worker", function () {
   let journal: string;
 
   beforeEach(async () => {
-    const { slow, spare, pill, stubborn } = fixtures;
-    group = await openProcesses("workers", [slow, spare, pill, stubborn], { timeless: true });
+    const { slow, spare, pill, stubborn, orderedApart } = fixtures;
+    group = await openProcesses("workers", [slow, spare, pill, stubborn, orderedApart], { timeless: true });
     ({ shop, journal } = group);
   });
   afterEach(() => group.close());
@@ -75,6 +75,15 @@ describe("a task that has lost its worker", function () {
     return ids;
   };
 
+  it("counts no loss for a worker that dies while an isolated handler runs in its child process", async () => {
+    const first = await start();
+    const id = await shop.submit({ journal, ms: 2000, account: "a" }, { queue: "ordered-apart", key: "a" });
+    await eventually(async () => (await begun(id)).length === 1);
+    first.child.kill("SIGKILL");
+    await start();
+    expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 0, attempts: 1 });
+  });
+
   it("counts no loss for a worker that dies before its handler begins, and then runs", async () => {
     const [id = ""] = await losers("slow", 1);
     await dieInVain(id);
@@ -88,79 +97,29 @@ describe("a task that has lost its worker", function () {
     expect(values).to.deep.equal([{ run: 2, attempt: 1, json: JSON.stringify(pids[0]) }]);
   });
 
-  it("runs beside others when its next worker dies before a process could start for it, if it has losses to spare", async () => {
-    const [id = ""] = await losers("spare", 1);
-    await dieInVain(id);
-    const last = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
-    expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
-    expect(await begun(id)).to.deep.equal([last.pid]);
-  });
-
-  it("runs beside others when no process starts for it in time, if it has losses to spare", async () => {
-    const [id = ""] = await losers("spare", 1);
-    const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
-    expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
-    expect(await begun(id)).to.deep.equal([worker.pid]);
-  });
-
-  it("runs alone in its worker, between other tasks, when workers die before a process could start for it", async () => {
+  it("runs in its worker if no child process can be started, which is logged; then its losses count", async () => {
     const [id = ""] = await losers("slow", 1);
-    await dieInVain(id);
-    const last = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
-    const others = [await shop.submit({ journal, ms: 2000 })];
-    await eventually(async () => (await begun(id)).length + (await begun(others[0] ?? "")).length > 0);
-    others.push(await shop.submit({ journal, ms: 1 }, { queue: "spare" }));
+    const first = await start({ TEST_CHILDREN_BROKEN: "1" });
     expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
-    expect(await begun(id)).to.deep.equal([last.pid]);
-    for (const other of others) expect(await shop.ended(other)).to.include({ state: "succeeded", lost: 0 });
-    const slowOnes = (await group.lines()).filter((line) => !line.startsWith(String(others[1])) && line !== "");
-    expect(slowOnes.map((line) => line.split(" ")[1])).to.deep.equal(["begins", "ends", "begins", "ends"]);
-  });
+    expect(await begun(id)).to.deep.equal([first.pid]);
+    for (const words of [/could not start a child process/, /no child process could be started: .*not in a child/])
+      expect(first.logged.some((line) => words.test(line))).to.equal(true);
 
-  it("shares its worker with other suspects alone when workers die before a process could start, and loses nothing with it", async () => {
-    const ids = await losers("slow", 3, { ms: 60_000, againMs: 1 });
-    await dieInVain(...ids);
-    const last = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
-    await eventually(async () => (await Promise.all(ids.map(begun))).every((pids) => pids.length === 1));
-    expect((await Promise.all(ids.map(begun))).flat()).to.deep.equal(ids.map(() => last.pid));
-    last.child.kill("SIGKILL");
+    const pill = await shop.submit({ journal, how: "kill" }, { queue: "pill" });
+    expect(await first.ended).to.equal("SIGKILL");
+    for (let n = 0; n < 2; n += 1) expect(await (await start({ TEST_CHILDREN_BROKEN: "1" })).ended).to.equal("SIGKILL");
     await start();
-    for (const id of ids) expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
+    expect(await shop.ended(pill)).to.include({ state: "failed", errorCode: "worker-lost", lost: 3 });
   });
 
-  it("gets its worker for itself although other tasks keep arriving there", async () => {
-    const [id = ""] = await losers("slow", 1);
-    await dieInVain(id);
-    // Of different lengths: without a pause there is always one that runs.
-    const others = await Promise.all(
-      Array.from({ length: 100 }, (_, n) => shop.submit({ journal, ms: 50 + ((n * 37) % 100) })),
-    );
-    await start({ TEST_CHILDREN_LOAD_MS: "60000" });
-    expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
-    for (const other of others) expect(await shop.ended(other)).to.include({ state: "succeeded", lost: 0 });
-    const lines = await group.lines();
-    const before = lines.slice(
-      0,
-      lines.findIndex((line) => line.startsWith(`${id} begins`)),
-    );
-    const count = (word: string) => before.filter((line) => line.includes(word)).length;
-    expect(count("begins")).to.equal(count("ends")).and.to.be.below(others.length);
-  });
-
-  it("uses up its attempts if no child process can be started", async () => {
-    const [id = ""] = await losers("slow", 1);
-    await start({ TEST_CHILDREN_BROKEN: "1" });
-    const seen = await shop.ended(id);
-    expect(seen).to.include({ state: "failed", errorCode: "task-failed", lost: 1 });
-    expect(seen.errors[0]).to.match(/^no process could be started: .*not in a child/);
-  });
-
-  it("frees its slot while it waits for a child process, and keeps its lease", async () => {
+  it("waits for a child process in a slot, and keeps its lease, while other queues go on", async () => {
     const suspects = await losers("slow", 12);
     const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
-    // They stand behind the suspects, of which there are more than the queue has slots and than may wait in one process.
-    const late = await Promise.all(Array.from({ length: 8 }, () => shop.submit({ journal, ms: 600 })));
-    for (const id of late) expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 0 });
+    for (let n = 0; n < 8; n += 1) {
+      const other = await shop.submit({ journal }, { queue: "spare" });
+      expect(await shop.ended(other)).to.include({ state: "succeeded", lost: 0 });
+      await shop.ranFor(suspects[0] ?? "", 250 * n);
+    }
     for (const id of suspects) {
       const seen = await shop.look(id);
       expect(seen.state).to.be.oneOf(["running", "retrying", "waiting"]);

@@ -2,10 +2,9 @@ import path from "node:path";
 import { expect } from "chai";
 import type { HandlerEnd } from "../../../src/engine/attempt/attempt-end.ts";
 import { createLog } from "../../../src/log.ts";
+import { openChild, type SandboxPort } from "../../../src/workers/sandbox/child-port.ts";
 import type { FromSandbox, ToSandbox } from "../../../src/workers/sandbox/messages.ts";
-import type { SandboxPort } from "../../../src/workers/sandbox/port.ts";
 import { Sandbox } from "../../../src/workers/sandbox/sandbox.ts";
-import { openThread } from "../../../src/workers/sandbox/thread-port.ts";
 import { type AttemptOptions, attemptOf, LIMITS } from "../../helpers/attempt.ts";
 import { deferred } from "../../helpers/deferred.ts";
 import { keptMb } from "../../helpers/heap.ts";
@@ -174,10 +173,10 @@ describe("a sandbox, as its worker sees it", () => {
   });
 });
 
-describe("a sandbox in a thread", () => {
+describe("a sandbox in a child process", () => {
   it("says what a handler has shown of the API behind a gateway, also with its result", async () => {
     const handlersDir = path.join(import.meta.dirname, "../../fixtures/handlers/isolated");
-    const sandbox = new Sandbox(openThread(256), { handlersDir, limits: LIMITS });
+    const sandbox = new Sandbox(openChild(256), { handlersDir, limits: LIMITS });
     try {
       await sandbox.ready;
       const attempt = attemptOf({

@@ -8,6 +8,7 @@ import { defineHandler } from "../../../src/handler/define.ts";
 import { loadHandlers } from "../../../src/handler/load.ts";
 import { createLog } from "../../../src/log.ts";
 import { Worker } from "../../../src/workers/worker.ts";
+import { processGone } from "../../helpers/process.ts";
 import { openWorkshop, passDeadline, type Workshop } from "../../helpers/workshop.ts";
 import { eventually } from "../../shared/eventually.ts";
 
@@ -35,23 +36,22 @@ describe("a handler that asks for isolate", function () {
     await eventually(() => found() !== undefined);
     return found();
   };
-  /** A task that holds the CPU of its thread until it is stopped. */
+  /** A task that holds the CPU of its process until it is stopped. */
   const spinning = async () => {
     const file = path.join(dir, randomUUID());
     const id = await shop.submit("spin until told", { queue: "isolated", query: { file } });
     await shop.ended(id, "running");
     return { id, stop: () => writeFile(file, "") };
   };
-  const threads = () => process.getActiveResourcesInfo().filter((kind) => kind === "MessagePort").length;
 
-  it("runs in a thread, which is reused", async () => {
-    const first = (await shop.answer(await submit("where"))) as { isMainThread: boolean; threadId: number };
+  it("runs in a child process, which is used again", async () => {
+    const first = (await shop.answer(await submit("where"))) as { pid: number };
     const second = await shop.answer(await submit("where"));
-    expect(first.isMainThread).to.equal(false);
+    expect(first.pid).to.not.equal(process.pid);
     expect(second).to.deep.equal(first);
   });
 
-  it("writes output that can be read while it holds the CPU of its thread", async () => {
+  it("writes output that can be read while it holds the CPU of its process", async () => {
     const id = await submit("writes and spins");
     const read = async () => (await shop.engine.outputs.read(id, 0)).values.map(({ json }) => json);
     await eventually(async () => (await read()).length > 0);
@@ -125,7 +125,7 @@ describe("a handler that asks for isolate", function () {
 
   it("logs into the worker's log, with the task's id", async () => {
     const id = await submit("log");
-    const logged = await line(id, "from the thread");
+    const logged = await line(id, "from the child");
     expect(logged).to.include({ level: 50, part: "deep", n: 7, queue: "isolated", attempt: 1 });
     expect(logged?.err).to.include({ type: "RangeError", message: "odd" });
   });
@@ -167,7 +167,7 @@ describe("a handler that asks for isolate", function () {
         expect(await line(id, "asked to stop")).to.include({ cause: "timeout", name: "AbortError" });
       }
     }
-    // A new thread may take longer to start than its timeout, where the machine has much to do.
+    // A new process may take longer to start than its timeout, where the machine has much to do.
     await eventually(async () => {
       expect(await shop.answer(await submit("json", "hurried"))).to.deep.equal({ grüße: "世界" });
     });
@@ -189,51 +189,50 @@ describe("a handler that asks for isolate", function () {
     expect(await shop.ended(id)).to.include({ state: "canceled", errorCode: "deadline-passed" });
   });
 
-  it("loses only an attempt if it ends its thread, or throws an uncaught error", async () => {
-    const exits = await shop.ended(await submit("exit"));
-    expect(exits).to.include({ state: "failed", attempts: 2, lost: 0 });
-    expect(exits.errors[0]).to.equal("the thread ended with exit code 0");
-    expect((await shop.ended(await submit("throws outside"))).errors[0]).to.equal("thrown outside");
+  it("is dead after it has ended its process too often, or needed more memory than its limit", async () => {
+    for (const deed of ["exit", "eats memory"])
+      expect(await shop.ended(await submit(deed)), deed).to.include({
+        ...{ state: "failed", errorCode: "worker-lost", lost: 2 },
+      });
   });
 
-  it("loses only an attempt if it runs out of memory", async () => {
-    const id = await submit("eats memory");
-    const seen = await shop.ended(id);
+  it("loses only an attempt by an uncaught error", async () => {
+    const seen = await shop.ended(await submit("throws outside"));
     expect(seen).to.include({ state: "failed", attempts: 2, lost: 0 });
-    expect(seen.errors[0]).to.match(/memory limit/);
+    expect(seen.errors[0]).to.equal("thrown outside");
   });
 
-  it("is not affected by what an earlier task left behind in its thread", async () => {
+  it("is not affected by what an earlier task left behind in its process", async () => {
     const reported: string[] = [];
     const progress = shop.engine.leases.progress.bind(shop.engine.leases);
     shop.engine.leases.progress = (lease, ...report) => {
       reported.push(lease.id);
       return progress(lease, ...report);
     };
-    const thread = await shop.answer(await submit("leaves a mess"));
+    const pid = await shop.answer(await submit("leaves a mess"));
     const id = await submit("outlasts a mess");
-    expect(await shop.answer(id)).to.equal(thread);
+    expect(await shop.answer(id)).to.equal(pid);
     shop.engine.leases.progress = progress;
     expect(reported).to.not.include(id);
   });
 
-  it("is undone in a thread too", async () => {
+  it("is undone in a child process too", async () => {
     const journal = path.join(dir, "journal");
     const id = await shop.submit({ journal }, { queue: "isolated-undone" });
     await eventually(() => shop.ended(`${id}:undo:isolated-undone`));
-    expect(await readFile(journal, "utf8")).to.equal('isolated-undone step 1 false [{"name":"made","value":1}] false');
+    const [, pid] =
+      /^isolated-undone step 1 (\d+) \[{"name":"made","value":1}\] \1$/.exec(await readFile(journal, "utf8")) ?? [];
+    expect(pid).to.be.a("string").and.not.equal(String(process.pid));
   });
 
-  it("leaves no thread behind, however many tasks there were, and none at all when the worker stops", async () => {
-    const used = new Set<unknown>();
-    for (let n = 0; n < 200; n += 1)
-      used.add(((await shop.answer(await submit("where"))) as { threadId: number }).threadId);
+  it("leaves no process behind, however many tasks there were, when the worker stops", async () => {
+    const used = new Set<number>();
+    for (let n = 0; n < 50; n += 1) used.add(((await shop.answer(await submit("where"))) as { pid: number }).pid);
     expect(used.size).to.be.at.most(2);
-    expect(threads()).to.be.within(1, 8);
     await submit("forever");
     await eventually(() => shop.engine.queues.figures(["isolated"]).then(([row]) => row?.snapshot.running === 1));
     await worker.stop();
-    expect(threads()).to.equal(0);
+    for (const pid of used) await processGone(pid);
   });
 
   it("may set its memory limit, within bounds", () => {
