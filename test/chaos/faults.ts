@@ -29,8 +29,8 @@ const THAWED_MS = 700;
 const KILLS = 10;
 const KILL_AFTER_MS = { min: 700, max: 1300 };
 const INNOCENTS = 100;
-/** How long after the last kill all its tasks must have run again, ms: a lease, and some time for child processes to start on a busy machine. */
-const RERUN_MS = 3000 + 40_000;
+/** How long after the last kill all its tasks must have run again, ms: a lease, and some time for a busy machine. */
+const RERUN_MS = 3000 + 15_000;
 /**
  * Maximum number of tasks whose worker is killed after it has reported the beginning of the handler, but before the handler's own note:
  * 8 tasks at once, in two kills of ten.

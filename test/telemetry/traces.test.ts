@@ -138,7 +138,7 @@ describe("traces with deploy/otel.mjs", function () {
     expect(named(spans, "undo step")).to.include({ parentSpanId: undo.spanId });
   });
 
-  it("continue behind a gateway, and in a handler with its own thread", async () => {
+  it("continue behind a gateway, and in a handler with its own child process", async () => {
     const { traceId, headers } = newTrace();
     const seen = receiver.received.length;
     await send("/v1/gateway/api/x", { headers });
