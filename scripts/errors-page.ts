@@ -12,27 +12,21 @@ export const ERRORS_PAGE = join(import.meta.dirname, "../docs/errors.md");
 /** The text of the page. */
 export function errorsPage(): string {
   const explained = errorEntries.map(({ code }) => explain(code));
-  const rows = explained.map(({ code, status, title }) => `| ${status} | [\`${code}\`](#${code}) | ${title} |`);
-  const parts = explained.map(({ code, status, title, meaning, action, example }) =>
+  const parts = explained.map(({ code, status, title, meaning, action }) =>
     [
       `## ${code}`,
       `${status} · ${title}.`,
       wrap(`**What it means.** ${meaning}`),
       wrap(`**What to do.** ${action}`),
-      `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``,
     ].join("\n\n"),
   );
   return `# Problems
 
 Every error is answered with a problem document ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)), that is
 \`application/problem+json\`, whose \`type\` is \`/problems/{code}\`. A server explains its own codes at that path, as a page or as
-JSON. A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
+JSON, with an example of each. A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
 
 Written by \`npm run docs\` from \`src/errors.ts\` and \`src/http/problems/texts.ts\`.
-
-| status | code | |
-|---|---|---|
-${rows.join("\n")}
 
 ${parts.join("\n\n")}
 `;

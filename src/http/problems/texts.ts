@@ -218,7 +218,8 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "store-full": {
     meaning: "Redis is at its memory limit. Nothing was stored; tasks that are already waiting still run.",
-    action: "Submit again later. The operator can give Redis more memory or shorten RESULT_TTL.",
+    action:
+      "Submit again later. The operator can give Redis more memory, shorten RESULT_TTL, or drop inputs early (keepInput: false).",
   },
   "not-durable": {
     meaning: "The task is stored, but the configured durability (DURABILITY) was not confirmed in time.",
