@@ -62,6 +62,6 @@ export class Scene {
   }
 
   tick() {
-    return this.scripts.tick(this.tag, [this.tickQueue], { limit: 10, deadCap: CAP });
+    return this.scripts.tick(this.tag, [this.tickQueue], { limit: 50, deadCap: CAP });
   }
 }

@@ -18,6 +18,15 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
     replies: [["jobs"], ["jobs"]],
   },
   {
+    ...{ script: "libraries", when: "of a start" },
+    given: ({ scripts, tag }) => scripts.libraries(tag, "paihao_before"),
+    call: ({ scripts, tag }) => scripts.libraries(tag, "paihao_now"),
+    replies: [
+      ["paihao_now", "paihao_before"],
+      ["paihao_now", "paihao_before"],
+    ],
+  },
+  {
     ...{ script: "heartbeat", when: "of a worker" },
     given: (scene) => scene.waiting(),
     call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots, "{}", false),
