@@ -232,7 +232,8 @@ describe("two clients at once", () => {
   });
 
   it("eight ticks promote each due task once and count each loss once", async () => {
-    const due = Array.from({ length: 500 }, (_, n) => `d${n}`);
+    // As many as eight calls may move, and four may take back.
+    const due = Array.from({ length: 400 }, (_, n) => `d${n}`);
     await Promise.all(due.map((id) => one.submit({ id, delayMs: 60_000 })));
     await Promise.all(due.map((id, n) => one.redis.zadd(one.key("scheduled"), "XX", n + 1, id)));
     const ticks = await Promise.all(
@@ -240,7 +241,7 @@ describe("two clients at once", () => {
     );
     expect(ticks.reduce((sum, tick) => sum + tick.promoted, 0)).to.equal(due.length);
     expect(await one.redis.zrange(one.key("waiting"), "0", "-1")).to.deep.equal(due);
-    const taken = await Promise.all(clients.map((client, n) => client.reserve(50, { worker: `w${n}` })));
+    const taken = await Promise.all(clients.map((client, n) => client.reserve(20, { worker: `w${n}` })));
     await Promise.all(taken.flat().map((task) => one.endLease(task.id)));
     const lost = (await Promise.all(clients.map((client) => client.engine.maintenance.tick(0)))).flatMap(
       (tick) => tick.lost,

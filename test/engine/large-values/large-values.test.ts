@@ -300,7 +300,8 @@ describe("a large value", () => {
       await jobs.submit({ id: "long", input });
       const first = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
       const again = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
-      expect(again.tasks).to.deep.equal(first.tasks);
+      // What a repetition cannot know, it assumes: that the task has just come, and that somebody hears of its end.
+      expect(again.tasks).to.deep.equal(first.tasks.map((task) => ({ ...task, stoodMs: 0, announced: true })));
     });
 
     it("is reported as gone if the store no longer has it", async () => {
