@@ -81,8 +81,10 @@ export class ModelTasks {
   }
 
   /** Whether its record has only the digest of its input, which is stored beside it. */
-  isApart({ queue, input }: ModelTask): boolean {
-    return input.length > INLINE_BYTES || this.queue(queue).dropInput;
+  isApart({ id, queue, input }: ModelTask): boolean {
+    // An undo stores its input as the task did whose work it undoes: `<id>:undo:<queue>`.
+    const stored = queue === UNDO_QUEUE ? (id.split(":")[2] ?? queue) : queue;
+    return input.length > INLINE_BYTES || this.queue(stored).dropInput;
   }
 
   dead(queue: string): ModelTask[] {
