@@ -85,7 +85,7 @@ export class Engine {
     for (const queue of own.keys()) metrics.begin(queue);
     if (own.has(INTERNAL_QUEUES.webhooks)) metrics.beginAttempts(INTERNAL_QUEUES.webhooks);
     const keyed = [...own.values()].filter(({ keyedConcurrency }) => keyedConcurrency !== undefined);
-    const notices = new Notices(pubsub, keys, new Set(keyed.map(({ queue }) => keys.partitionOf(queue))));
+    const notices = new Notices(pubsub, keys, new Set(keyed.map(({ queue }) => keys.partitionOfQueue(queue))));
     this.notices = notices;
     const homes = new Homes(scripts, keys);
     const stored = { scripts, keys, homes };

@@ -147,6 +147,11 @@ export class Keys {
     return (hash >>> 0) % this.partitions;
   }
 
+  /** The partition of a queue, and of everything that belongs to its tasks. */
+  partitionOfQueue(queue: string): number {
+    return this.partitionOf(queue);
+  }
+
   tag(partition: number): string {
     const tag = this.tags[partition];
     if (tag === undefined) throw new RangeError(`partition ${partition} of ${this.partitions}`);

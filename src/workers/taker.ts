@@ -154,7 +154,7 @@ export class Taker implements Role {
     const { keys } = engine;
     if (keys.partitions === 1 || news[partition] || (left[partition] ?? 0) > 0) return true;
     // In a keyed line each end of a task may let another one start.
-    if (settings.keyedConcurrency !== undefined && partition === keys.partitionOf(settings.queue)) return true;
+    if (settings.keyedConcurrency !== undefined && partition === keys.partitionOfQueue(settings.queue)) return true;
     return performance.now() - (this.#askedAt[partition] ?? Number.NEGATIVE_INFINITY) >= ASK_AGAIN_MS;
   }
 

@@ -102,7 +102,7 @@ export class Groups {
     const { scripts, keys, homes } = this.#parts;
     const { queue, keyedConcurrency, maxWaiting } = settings;
     const isKeyed = keyedConcurrency !== undefined;
-    const known = id ?? (isKeyed ? this.#idIn(keys.partitionOf(queue)) : randomUUID());
+    const known = id ?? (isKeyed ? this.#idIn(keys.partitionOfQueue(queue)) : randomUUID());
     const home = keys.partitionOf(isKeyed ? queue : known);
     if (home !== keys.partitionOf(known)) {
       const pointer = { id: groupAddress(known), queue, caller: caller ?? "", home };

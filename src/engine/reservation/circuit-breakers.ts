@@ -103,7 +103,7 @@ export class CircuitBreakers {
   }
 
   #home(queue: string): string {
-    return this.#keys.tag(this.#keys.partitionOf(queue));
+    return this.#keys.tag(this.#keys.partitionOfQueue(queue));
   }
 }
 

@@ -31,7 +31,7 @@ export class Permits {
     const count = Math.min(request.count, BATCH_LIMIT, startable);
     if (count === 0) return await reserve(0);
     const asked = { queue, request: `${partition} ${worker} ${lane} ${reservation}`, count, rate };
-    const home = this.#keys.tag(this.#keys.partitionOf(queue));
+    const home = this.#keys.tag(this.#keys.partitionOfQueue(queue));
     const { permits, pauseMs } = await this.#scripts.permit(home, asked);
     const reserved = await reserve(permits);
     if (permits > 0) {

@@ -126,7 +126,7 @@ export class Submitter {
 
   /** The partition of all tasks of a keyed queue, or of a group; undefined if that of its id is the right one. */
   #homeOf({ queue, group }: Pick<Item, "queue" | "group">, { keyedConcurrency }: QueueSettings): number | undefined {
-    if (keyedConcurrency !== undefined) return this.#keys.partitionOf(queue);
+    if (keyedConcurrency !== undefined) return this.#keys.partitionOfQueue(queue);
     return group === undefined ? undefined : this.#keys.partitionOf(group);
   }
 

@@ -1,7 +1,7 @@
 import { INLINE_BYTES } from "../../../src/store/fields.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import { Shares } from "./shares.ts";
-import type { ModelQueue, ModelTask } from "./task.ts";
+import { type ModelQueue, type ModelTask, UNDO_QUEUE } from "./task.ts";
 
 /** How a queue is set up. */
 export interface ModelRules
