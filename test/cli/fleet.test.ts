@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -142,6 +143,32 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     expect(code).to.equal(0);
     await Promise.all(members.map(processGone));
     await close();
+  });
+
+  it("answers every request although a process dies that has not accepted it yet", async () => {
+    const server = start({ ROLE: "api" });
+    const url = await server.url();
+    const [dying = 0, other = 0] = childrenOf(server.pid);
+    for (const pid of [dying, other]) process.kill(pid, "SIGSTOP");
+    const sockets = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
+        await once(socket, "connect");
+        return socket.end("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      }),
+    );
+    process.kill(dying, "SIGKILL");
+    process.kill(other, "SIGCONT");
+    for (const socket of sockets) expect(String((await once(socket, "data"))[0])).to.match(/^HTTP\/1.1 200 /);
+  });
+
+  it("closes connections beyond MAX_CONNECTIONS of all its processes at once", async () => {
+    const { port } = new URL(await start({ ROLE: "api", MAX_CONNECTIONS: "1" }).url());
+    const sockets = Array.from({ length: 5 }, () =>
+      net.connect(Number(port), "127.0.0.1").on("error", () => undefined),
+    );
+    await eventually(() => sockets.filter(({ closed }) => closed).length >= 3);
+    for (const socket of sockets) socket.destroy();
   });
 
   it("reports a configuration error once, and leaves no process behind", async () => {

@@ -41,6 +41,9 @@ export async function startFleet(
   log: Logger,
 ): Promise<Running> {
   const store = await provisionStore(config, log);
+  // Each process accepts its connections itself. If this one handed them over, a connection on its way to a process that ends would wait
+  // for ever, and one beyond MAX_CONNECTIONS would be handed around without end.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({
     exec: path.join(import.meta.dirname, `member${path.extname(import.meta.filename)}`),
     args: [],
@@ -200,11 +203,12 @@ class Member {
 }
 
 /** That a process is ready, or why it cannot start. */
-async function answerOf(member: Worker): Promise<{ readonly ready: Ready } | { readonly refusal: string }> {
-  for (;;) {
-    const [message] = (await once(member, "message")) as [MemberMessage];
-    if ("ready" in message || "refusal" in message) return message;
-  }
+function answerOf(member: Worker): Promise<{ readonly ready: Ready } | { readonly refusal: string }> {
+  return new Promise((resolve) => {
+    member.on("message", (message: MemberMessage) => {
+      if ("ready" in message || "refusal" in message) resolve(message);
+    });
+  });
 }
 
 // Sending fails if it has just died; its exit event follows.
