@@ -9,7 +9,7 @@ import { openTracing } from "./telemetry/tracing.ts";
 import { packageVersion } from "./version.ts";
 import { undoHandler } from "./workers/undo.ts";
 
-/** What a server has that is not needed to run tasks; its routes are in `http/extras.ts`. */
+/** What a server has that is not needed to run tasks; its routes are in `http/routes.ts`. */
 export function openExtras(
   config: Config,
   parts: {

@@ -17,12 +17,12 @@ import { parsePrefer } from "../src/http/headers/prefer.ts";
 import { checkIdempotencyKey, requestIdOf } from "../src/http/headers/request-id.ts";
 import { parseJson } from "../src/http/input/json.ts";
 import { filterOf } from "../src/http/input/list-filter.ts";
-import { ROUTES } from "../src/http/routes.ts";
 import { retryAfterMs } from "../src/net/retry-after.ts";
 import { redaction } from "../src/redact.ts";
 import { traceOf } from "../src/telemetry/trace-context.ts";
 import { urgencyOf } from "../src/wire/priority.ts";
 import { readSubmitOptions } from "../src/wire/submit-options.ts";
+import { matched } from "./helpers/http/matched.ts";
 import { ROOT } from "./shared/root.ts";
 
 /** Where a quadratic reader takes much longer than a linear one needs, and a quarter of it. */
@@ -152,7 +152,7 @@ describe("the readers of text that others choose", () => {
     traceparent: (text) => traceOf({ traceparent: text, tracestate: text }),
     "Retry-After": (text) => [retryAfterMs(text, { nowMs: 0, maxMs: 1000 }), retryAfterOf(text)],
     "an id in a path": (id) =>
-      requestIdOf({ state: { route: ROUTES.put }, params: { id }, headers: {} }, null, { value: "secret" }),
+      requestIdOf({ ...matched("PUT", "/v1/requests/a"), params: { id }, headers: {} }, null, { value: "secret" }),
     "a path behind a gateway": isUnsafePath,
     JSON: parseJson,
     "a query": (text) => readSubmitOptions(new URLSearchParams(text), {}),

@@ -2,7 +2,6 @@ import type Koa from "koa";
 import type { Middleware } from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
-import { EXTRAS } from "./extras.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
@@ -11,12 +10,14 @@ import { correlate } from "./middleware/correlate.ts";
 import { cors } from "./middleware/cors.ts";
 import { hosts } from "./middleware/hosts.ts";
 import { identify } from "./middleware/identify.ts";
-import { problems, type Refuse } from "./middleware/problems.ts";
+import { problems } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
-import { apiEndpoints, routerOf } from "./router.ts";
-import { probeEndpoints } from "./routes/service/probes.ts";
+import type { Route } from "./route.ts";
+import { routerOf } from "./router.ts";
+import { probeRoutes } from "./routes/service/probes.ts";
+import { routesOf } from "./routes.ts";
 import type { Security } from "./security/security.ts";
 import { Application } from "./server/application.ts";
 import { respond, responseOf } from "./server/response.ts";
@@ -36,9 +37,7 @@ export interface AppOptions {
 
 /** The application of a server that accepts tasks. */
 export function createApp(api: Api, options: AppOptions): Koa {
-  return assemble(apiEndpoints(api), api, options, (ctx, error) =>
-    EXTRAS.some((extra) => extra.refuse?.(ctx, error, api)),
-  );
+  return assemble(routesOf(api), api, options);
 }
 
 /** The application of a worker process with a port: only health and metrics. */
@@ -46,14 +45,13 @@ export function createHealthApp(
   api: Pick<Api, "readiness" | "exposition" | "engine" | "log" | "stopping">,
   options: AppOptions,
 ): Koa {
-  return assemble(probeEndpoints(api), api, options);
+  return assemble(probeRoutes(api), api, options);
 }
 
 function assemble(
-  endpoints: Parameters<typeof routerOf>[0],
+  routes: readonly Route[],
   api: Pick<Api, "log" | "engine" | "stopping">,
   { trustProxy, servedHosts, security, idSecret, around }: AppOptions,
-  refuse: Refuse = () => false,
 ): Koa {
   // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
   const app = new Application({ proxy: trustProxy, maxIpsCount: 1 });
@@ -66,11 +64,11 @@ function assemble(
     correlate(idSecret),
     ...around,
     accessLog(api.log, api.engine.metrics),
-    problems(api.log, refuse),
+    problems(api.log),
     ...(limit ? [rateLimit(limit)] : []),
     enforce,
   ];
-  const router = routerOf(endpoints, before);
+  const router = routerOf(routes, before);
   app.use(router.routes());
   // Requests without a route are checked, counted and logged too, then answered with 404, 405 or, for OPTIONS, the methods.
   for (const step of before) app.use(step);

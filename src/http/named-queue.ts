@@ -4,10 +4,13 @@ import { isGateway } from "../handler/gateway/gateway.ts";
 import { hint } from "../nearest.ts";
 import { isQueueName } from "../task.ts";
 import type { Api } from "./api.ts";
-import { gatewayRoutes } from "./gateway/routes.ts";
-import { pathTo } from "./routes.ts";
+import { pathTo } from "./route.ts";
 
-const gatewayPath = pathTo(gatewayRoutes.gateway);
+/** The route of a gateway, as the router writes it. */
+export const GATEWAY_PATH = "/v1/gateway/:queue";
+
+/** The path of a gateway. */
+export const gatewayPath = pathTo(GATEWAY_PATH);
 
 /** The handler of a queue. @throws ProblemError unknown-queue */
 export function handlerOf(api: Pick<Api, "handlers">, queue: string): Handler {

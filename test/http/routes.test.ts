@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Route, routeOf } from "../../src/http/routes.ts";
+import { type Route, routeOf } from "../../src/http/route.ts";
 import { matched } from "../helpers/http/matched.ts";
 
 const findRoute = (method: string, path: string): Route | undefined => routeOf(matched(method, path));

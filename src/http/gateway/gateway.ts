@@ -6,26 +6,32 @@ import { isGateway } from "../../handler/gateway/gateway.ts";
 import { GATEWAY_METHODS, type GatewayRequest, identityOf, isUnsafePath } from "../../handler/gateway/request.ts";
 import { readSubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
-import type { Extra } from "../extra.ts";
 import { hostOf, schemeOf, withoutPort } from "../headers/forwarded.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
-import { handlerOf } from "../named-queue.ts";
+import { GATEWAY_PATH, gatewayPath, handlerOf } from "../named-queue.ts";
+import { submitParameters } from "../openapi/parameters.ts";
+import { RESULTS, responseRef } from "../openapi/responses.ts";
+import { type Route, SUBMIT } from "../route.ts";
 import { submitAndAnswer } from "../routes/submit/submit.ts";
-import { pathTo } from "../routes.ts";
 import { assembleSubmission } from "../submission/submission.ts";
-import { gatewayRoutes } from "./routes.ts";
 
 /** Existing HTTP APIs behind a queue. */
-export const gateway: Extra<typeof gatewayRoutes> = {
-  routes: gatewayRoutes,
-  endpoints: (api) => {
-    const endpoint = (ctx: Context) => enter(ctx, api);
-    return { gateway: endpoint, gatewayPath: endpoint };
-  },
-  operations: async () => (await import("./operations.ts")).gatewayOperations,
-};
+export function gatewayRoutes(api: Api): readonly Route[] {
+  const route = (name: string, path: string): Route => ({
+    ...{ name, method: [...GATEWAY_METHODS, "OPTIONS"], path, scopes: SUBMIT },
+    ...{ submits: "under the caller's key", effects: true, forwards: true, tag: "Gateway" },
+    summary: "Forward the request when its turn comes; the response is the result",
+    description:
+      "A POST or PATCH without an Idempotency-Key is sent to the target at most once; if it does not respond: 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
+    parameters: submitParameters((parameter) => parameter.in === "header"),
+    body: { content: { "*/*": {} } },
+    answers: { ...RESULTS, "202": responseRef("Accepted") },
+    run: (ctx) => enter(ctx, api),
+  });
+  return [route("gateway", GATEWAY_PATH), route("gatewayPath", `${GATEWAY_PATH}/{*path}`)];
+}
 
 /** Submits the request as a task, whose result is the API's response. */
 async function enter(ctx: Context, api: Api): Promise<void> {
@@ -67,7 +73,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
 }
 
 /** `origin-form` or `absolute-form` (RFC 9112 §3.2). */
-const TARGET = new RegExp(`^(?:[a-z][a-z0-9+.-]*://[^/?#]*)?${pathTo(gatewayRoutes.gateway)("[^/?#]+")}(.*)$`, "i");
+const TARGET = new RegExp(`^(?:[a-z][a-z0-9+.-]*://[^/?#]*)?${gatewayPath("[^/?#]+")}(.*)$`, "i");
 
 /**
  * Path and query below the gateway, exactly as they were sent: decoding and re-encoding might change them.

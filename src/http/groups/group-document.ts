@@ -3,14 +3,21 @@ import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Group } from "../../wire/group.ts";
-import { pathTo, ROUTES } from "../routes.ts";
+import { pathTo } from "../route.ts";
 import { signatureOf } from "../task/access.ts";
+
+/** The routes of a group's resources, as the router writes them. */
+export const GROUP_PATHS = {
+  group: "/v1/groups/:id",
+  events: "/v1/groups/:id/events",
+  results: "/v1/groups/:id/results",
+} as const;
 
 /** Paths of a group's resources. The query may be a signature, as for tasks. */
 export const groupPaths = {
-  group: pathTo(ROUTES.group),
-  events: pathTo(ROUTES.groupEvents),
-  results: pathTo(ROUTES.groupResults),
+  group: pathTo(GROUP_PATHS.group),
+  events: pathTo(GROUP_PATHS.events),
+  results: pathTo(GROUP_PATHS.results),
 };
 
 /** The document of a group for the sender of a request. */

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { stringify } from "uuid";
 import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
-import { DEFAULT_QUEUE, type Route, routeOf } from "../routes.ts";
+import { DEFAULT_QUEUE, type Route, routeOf } from "../route.ts";
 
 /** Visible ASCII, with the length limit of the header's drafts. */
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;

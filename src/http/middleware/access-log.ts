@@ -1,7 +1,7 @@
 import type { Middleware } from "koa";
 import type { Logger } from "../../log.ts";
 import type { Metrics } from "../../metrics.ts";
-import { PROBES, routeOf } from "../routes.ts";
+import { routeOf } from "../route.ts";
 import { callerOf } from "../task/access.ts";
 
 /**
@@ -14,9 +14,10 @@ export function accessLog(log: Logger, metrics: Metrics): Middleware {
     const started = performance.now();
     return next().then(() => {
       const ms = performance.now() - started;
-      const [route, status] = [routeOf(ctx)?.path ?? "", ctx.status];
-      metrics.requests.observe(ms, ctx.method, route, String(status));
-      if (!PROBES.has(route)) metrics.countAnswer(status);
+      const route = routeOf(ctx);
+      const { status } = ctx;
+      metrics.requests.observe(ms, ctx.method, route?.path ?? "", String(status));
+      if (!route?.polledBy) metrics.countAnswer(status);
       if (!logged) return;
       const caller = callerOf(ctx);
       const { method, path } = ctx;

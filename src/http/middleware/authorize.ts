@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { LinkKind } from "../../auth/link-signer.ts";
 import { ProblemError } from "../../errors.ts";
-import { type Route, routeOf } from "../routes.ts";
+import { type Route, routeOf } from "../route.ts";
 import { type Access, accessOf, hasScope, type ShownLink } from "../task/access.ts";
 import type { Check } from "./checks.ts";
 import { fromOwnPage } from "./identify.ts";

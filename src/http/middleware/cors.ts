@@ -1,4 +1,4 @@
-import { METHODS } from "../routes.ts";
+import { METHODS } from "../route.ts";
 import { responseOf } from "../server/response.ts";
 import type { Check } from "./checks.ts";
 

@@ -2,14 +2,11 @@ import { isIP } from "node:net";
 import type { ServedHosts } from "../../config/config.ts";
 import { ProblemError } from "../../errors.ts";
 import { namedIn, shownHost } from "../headers/forwarded.ts";
-import { ROUTES } from "../routes.ts";
+import { routeOf } from "../route.ts";
 import type { Check } from "./checks.ts";
 
 /** A host without its port: a name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]+)(?::\d*)?$/;
-
-/** The paths for probes of an orchestrator, which often know only the address of a server. */
-const PROBES = new Set<string>([ROUTES.health.path, ROUTES.readiness.path]);
 
 /**
  * Answers only requests for our own hosts. A web page can make its own name resolve to this machine (DNS rebinding) and then
@@ -26,7 +23,9 @@ export function hosts({ names, addresses, probes }: ServedHosts): Check {
     // The host of an absolute target takes precedence over the header, but no honest client sends two that differ.
     const target = namedIn(ctx.req.url ?? "");
     const named = target === undefined ? name : nameOf(target.slice(target.lastIndexOf("@") + 1));
-    if ((isServed(name) && isServed(named)) || (probes && PROBES.has(ctx.path))) return false;
+    // The probes of an orchestrator often know only the address of a server.
+    const isProbe = probes && routeOf(ctx)?.polledBy === "orchestrator";
+    if ((isServed(name) && isServed(named)) || isProbe) return false;
     const shown = shownHost(isServed(name) ? named : name) || "The host of this request";
     throw new ProblemError("wrong-host", `${shown} is not a host of this server; ALLOWED_HOSTS can list it.`);
   };

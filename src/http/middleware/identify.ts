@@ -1,6 +1,6 @@
 import type { Context, Middleware } from "koa";
 import type { LinkSigner } from "../../auth/link-signer.ts";
-import { hasEffects } from "../routes.ts";
+import { hasEffects } from "../route.ts";
 import type { KeyRing } from "../security/key-ring.ts";
 import { type Access, keyAccess, openAccess } from "../task/access.ts";
 

@@ -1,7 +1,9 @@
 import type { Context, Middleware } from "koa";
 import { type ErrorCode, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
+import { prefersHtml } from "../headers/accept.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
+import { routeOf } from "../route.ts";
 import { replyProblem } from "../task/reply.ts";
 
 /** Codes for responses of Koa and the router that have no body. */
@@ -11,11 +13,8 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
   501: "method-not-allowed",
 };
 
-/** Answers a request with something else than a problem document; false if it does not. The headers of the error are set. */
-export type Refuse = (ctx: Context, error: ProblemError) => boolean;
-
-/** Turns every error into a problem document, unless `refuse` answers; an unexpected one is logged in full and shown as `internal`. */
-export function problems(log: Logger, refuse: Refuse): Middleware {
+/** Turns every error into a problem document, or into the page that the route has for it; an unexpected one is logged in full and shown as `internal`. */
+export function problems(log: Logger): Middleware {
   // Not an async function: each promise is expensive, since request ids are kept across asynchronous calls.
   return (ctx, next) =>
     next().then(
@@ -24,11 +23,11 @@ export function problems(log: Logger, refuse: Refuse): Middleware {
         const code = BARE[ctx.status];
         if (code !== undefined && (ctx.body === undefined || ctx.body === null)) replyProblem(ctx, code);
       },
-      (error: unknown) => answer(ctx, error, log, refuse),
+      (error: unknown) => answer(ctx, error, log),
     );
 }
 
-function answer(ctx: Context, error: unknown, log: Logger, refuse: Refuse): void {
+function answer(ctx: Context, error: unknown, log: Logger): void {
   if (!(error instanceof ProblemError)) {
     const status = (error as { status?: unknown }).status;
     // From Koa or the router: the request is malformed, e.g. its path cannot be decoded.
@@ -43,7 +42,7 @@ function answer(ctx: Context, error: unknown, log: Logger, refuse: Refuse): void
   ctx.set(error.headers);
   const retryAfterS = retryAfterOf(error);
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
-  if (refuse(ctx, error)) return;
+  if (prefersHtml(ctx.get("Accept")) && routeOf(ctx)?.showProblem?.(ctx, error)) return;
   const detail = error.message === "" ? undefined : error.message;
   replyProblem(ctx, error.code, detail, error.extensions);
 }

@@ -1,6 +1,6 @@
 import type { Middleware } from "koa";
 import { ProblemError } from "../../errors.ts";
-import { routeOf } from "../routes.ts";
+import { routeOf } from "../route.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 import { senderOf } from "../security/sender.ts";
 import { stoppedBy } from "./checks.ts";

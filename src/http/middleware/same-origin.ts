@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import { hostOf, schemeOf } from "../headers/forwarded.ts";
-import { hasEffects } from "../routes.ts";
+import { hasEffects } from "../route.ts";
 import type { Check } from "./checks.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { Context, Middleware } from "koa";
 import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
 import { schemeOf } from "../headers/forwarded.ts";
-import { PROBES, routeOf } from "../routes.ts";
+import { routeOf } from "../route.ts";
 
 /** Longest user agent that is kept, characters. */
 const AGENT_LENGTH = 256;
@@ -14,7 +14,7 @@ export function traceRequests(tracing: Tracing): Middleware {
     const { method, path } = ctx;
     const scheme = schemeOf(ctx);
     // Traces of these would say nothing.
-    if (PROBES.has(path)) return next();
+    if (routeOf(ctx)?.polledBy) return next();
     const userAgent = ctx.headers["user-agent"]?.slice(0, AGENT_LENGTH);
     const port = Number(/:(\d+)$/.exec(ctx.host)?.[1] ?? (scheme === "https" ? 443 : 80));
     const request = { method, path, scheme, address: ctx.hostname, port, userAgent, trace: traceOf(ctx.headers) };

@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import { ProblemError } from "../../errors.ts";
 import { bareProblem } from "../problems/client-error.ts";
-import { METHODS } from "../routes.ts";
+import { METHODS } from "../route.ts";
 import type { Check } from "./checks.ts";
 
 /** Limits of a request's head; Node's parser itself stops at HEAD_BYTES. */
@@ -60,7 +60,7 @@ function wrongHost(expected: string): ProblemError {
 /** 431 is not in the catalogue, since its status says everything (RFC 6585 §5). */
 function tooManyFields(ctx: Context, detail: string): true {
   ctx.status = 431;
-  ctx.set({ ...CLOSE, "Cache-Control": "no-store" });
+  ctx.set(CLOSE);
   ctx.type = PROBLEM_TYPE;
   ctx.body = JSON.stringify(bareProblem(431, detail));
   return true;

@@ -1,28 +1,12 @@
 import type { Handler } from "../../handler/define.ts";
 import { Portions } from "../../portions.ts";
-import { EXTRAS } from "../extras.ts";
-import { ROUTES, type Route, type RouteName, type Routes } from "../routes.ts";
+import type { DescribedRoute, Route } from "../route.ts";
 import { headerRefs, headers } from "./headers.ts";
-import { groupOperations } from "./operations/groups.ts";
-import { queueOperations } from "./operations/queues.ts";
-import { serviceOperations } from "./operations/service.ts";
-import { submitOperation, submitOperations, taskOperations } from "./operations/tasks.ts";
-import { workerOperations } from "./operations/workers.ts";
 import { parameterRefs, parameters } from "./parameters.ts";
-import { inputSchemas } from "./schemas/inputs.ts";
+import { responseRef, responses } from "./responses.ts";
+import { inputBody, inputSchemas } from "./schemas/inputs.ts";
 import { schemas } from "./schemas/schemas.ts";
-import { shareResponses } from "./shared.ts";
-import type {
-  Method,
-  OpenApiDocument,
-  Operation,
-  Operations,
-  OperationText,
-  Paths,
-  Reference,
-  Response,
-  Schema,
-} from "./types.ts";
+import type { Answers, Method, OpenApiDocument, Operation, Paths, Schema } from "./types.ts";
 
 const TAGS = [
   { name: "Submit", description: "Submit tasks, and cancel them." },
@@ -49,18 +33,21 @@ const SECURITY_SCHEMES = {
   },
 };
 
-/** Describes the whole API, with the inputs that the handlers of this server accept. */
+/** Describes all routes, with the inputs that the handlers of this server accept. */
 export async function openApiDocument(
+  routes: readonly Route[],
   handlers: readonly Handler[],
   version: string,
   description?: string,
 ): Promise<OpenApiDocument> {
-  const { paths, responses } = shareResponses(await pathsOf(handlers));
+  const described = routes.filter(isDescribed);
+  const submitTo = described.find(({ name }) => name === "submitTo");
+  const paths = pathsOf(described, handlers);
   const inputs: Record<string, Schema> = {};
   const portions = new Portions();
   for (const handler of handlers) {
     Object.assign(inputs, inputSchemas(handler));
-    Object.assign(paths, pathTo(handler, paths));
+    if (submitTo) Object.assign(paths, pathsOf([toQueueOf(handler, submitTo)], handlers));
     await portions.pause();
   }
   return {
@@ -77,7 +64,7 @@ export async function openApiDocument(
     paths,
     components: {
       schemas: { ...schemas(), ...inputs },
-      responses,
+      responses: withCommonHeaders(responses),
       parameters,
       headers,
       securitySchemes: SECURITY_SCHEMES,
@@ -85,66 +72,65 @@ export async function openApiDocument(
   };
 }
 
-/** The operations of all routes, by path and method. */
-async function pathsOf(handlers: readonly Handler[]): Promise<Paths> {
-  const core: Operations<RouteName> = {
-    ...submitOperations(handlers),
-    ...taskOperations,
-    ...groupOperations,
-    ...queueOperations,
-    ...workerOperations,
-    ...serviceOperations,
-  };
+const isDescribed = (route: Route): route is DescribedRoute => route.summary !== undefined;
+
+/** The route for submissions to any queue, as one to the queue of a handler. */
+function toQueueOf(handler: Handler, submitTo: DescribedRoute): DescribedRoute {
+  const { queue } = handler;
+  const path = submitTo.path.replace(":queue", queue);
+  const summary = `Submit to the queue ${queue}`;
+  return { ...submitTo, name: `submit-${queue}`, path, summary, body: inputBody(handler) };
+}
+
+/** The operations of routes, by path and method. */
+function pathsOf(routes: readonly DescribedRoute[], handlers: readonly Handler[]): Paths {
   const paths: Record<string, Partial<Record<Method, Operation>>> = {};
-  const describe = (routes: Routes, operations: Partial<Operations<string>> = {}) => {
-    for (const [name, route] of Object.entries(routes)) {
-      const operation = operations[name];
-      if (!operation) continue;
-      const path = route.path.replace(/:(\w+)|\{\*(\w+)\}/g, "{$1$2}");
-      for (const method of route.methods.map((upper) => upper.toLowerCase() as Method)) {
-        const operationId = route.methods.length === 1 ? name : `${method}${name[0]?.toUpperCase()}${name.slice(1)}`;
-        paths[path] = { ...paths[path], [method]: completed(operation, { route, path, method, operationId }) };
-      }
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)|\{\*(\w+)\}/g, "{$1$2}");
+    const methods = [route.method].flat().filter((method) => method !== "OPTIONS");
+    for (const method of methods.map((upper) => upper.toLowerCase() as Method)) {
+      const { name } = route;
+      const operationId = methods.length === 1 ? name : `${method}${name[0]?.toUpperCase()}${name.slice(1)}`;
+      paths[path] = { ...paths[path], [method]: operationOf(route, { path, method, operationId, handlers }) };
     }
-  };
-  describe(ROUTES, core);
-  for (const { routes, operations } of EXTRAS) describe(routes, await operations?.());
+  }
   return paths;
 }
 
-/** The path for submissions to the queue of a handler; its responses are those for any queue, which are shared. */
-function pathTo(handler: Handler, paths: Paths): Paths {
-  const path = ROUTES.submitTo.path.replace(":queue", handler.queue);
-  const at = { route: ROUTES.submitTo, path, method: "post", operationId: `submit-${handler.queue}` } as const;
-  const responses = paths[ROUTES.submitTo.path.replace(":queue", "{queue}")]?.post?.responses ?? {};
-  return { [path]: { post: { ...completed({ ...submitOperation(handler), responses: {} }, at), responses } } };
-}
-
-/** Adds to an operation what follows from its route: parameters, security, and the headers of every response. */
-function completed(
-  { requestBody, ...text }: OperationText,
-  { route, path, method, operationId }: { route: Route; path: string; method: Method; operationId: string },
+function operationOf(
+  route: DescribedRoute,
+  {
+    path,
+    method,
+    operationId,
+    handlers,
+  }: Record<"path" | "operationId", string> & { method: Method; handlers: readonly Handler[] },
 ): Operation {
+  const { tag, summary, description, body, answers } = route;
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as keyof typeof parameters);
+  // The body of a GET has no meaning (RFC 9110 §9.3.1).
+  const isBodiless = method === "get" || method === "head";
+  const requestBody = isBodiless ? undefined : typeof body === "function" ? body(handlers) : body;
   return {
     operationId,
-    ...text,
-    // The body of a GET has no meaning (RFC 9110 §9.3.1).
-    ...(requestBody && method !== "get" && method !== "head" && { requestBody }),
-    parameters: [...parameterRefs(...names), ...(text.parameters ?? [])],
-    responses: Object.fromEntries(
-      Object.entries(text.responses).map(([status, response]) => [status, withCommonHeaders(response)]),
-    ),
+    summary,
+    ...(description !== undefined && { description }),
+    tags: [tag],
+    parameters: [...parameterRefs(...names), ...(route.parameters ?? [])],
+    ...(requestBody && { requestBody }),
+    responses: withCommonHeaders({ default: responseRef("Problem"), ...answers }),
     security: securityOf(route),
   };
 }
 
-function withCommonHeaders(response: Response | Reference): Response | Reference {
-  if ("$ref" in response) return response;
-  return {
-    ...response,
-    headers: { ...headerRefs("X-Request-Id", "RateLimit", "RateLimit-Policy"), ...response.headers },
-  };
+/** Responses with the headers of every response. */
+function withCommonHeaders<Named extends Answers>(named: Named): Named {
+  const common = headerRefs("X-Request-Id", "RateLimit", "RateLimit-Policy");
+  const withHeaders = (response: Answers[string]) =>
+    "$ref" in response ? response : { ...response, headers: { ...common, ...response.headers } };
+  return Object.fromEntries(
+    Object.entries(named).map(([status, response]) => [status, withHeaders(response)]),
+  ) as Named;
 }
 
 /** Who may call it; `{}` stands for a server without keys. */

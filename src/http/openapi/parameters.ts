@@ -1,8 +1,11 @@
+import { ID_FORM, QUEUE_FORM } from "../../task.ts";
 import { SUBMIT_PARAMETERS } from "../../wire/submit-options.ts";
 import { FILTER_PARAMETERS } from "../input/list-filter.ts";
 import { PARAMETERS } from "../input/parameters.ts";
-import { ID, QUEUE } from "./schemas/schemas.ts";
 import type { Parameter, Reference, Schema } from "./types.ts";
+
+const ID: Schema = { type: "string", pattern: ID_FORM.source };
+const QUEUE: Schema = { type: "string", pattern: QUEUE_FORM.source };
 
 const query = (name: string, description: string, schema: Schema): Parameter => ({
   name,

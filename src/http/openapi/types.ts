@@ -21,7 +21,8 @@ export interface Response {
   readonly content?: Readonly<Record<string, MediaType>>;
 }
 
-export type Responses = Readonly<Record<string, Response>>;
+/** The responses of an operation, by status; `default` stands for all others. */
+export type Answers = Readonly<Record<string, Response | Reference>>;
 
 export interface Parameter {
   readonly name: string;
@@ -47,15 +48,9 @@ export interface Operation {
   readonly tags: readonly string[];
   readonly parameters?: readonly (Parameter | Reference)[];
   readonly requestBody?: RequestBody;
-  readonly responses: Readonly<Record<string, Response | Reference>>;
+  readonly responses: Answers;
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
 }
-
-/** An operation as described here; document.ts adds what follows from its route. */
-export type OperationText = Omit<Operation, "operationId" | "security">;
-
-/** The operations of some routes, by name. */
-export type Operations<Name extends string> = Readonly<Record<Name, OperationText>>;
 
 export type Method = "get" | "head" | "post" | "put" | "patch" | "delete";
 

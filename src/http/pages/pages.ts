@@ -1,36 +1,50 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import type { Api } from "../api.ts";
 import { type Asset, replyAsset } from "../asset.ts";
-import type { Extra } from "../extra.ts";
-import { prefersHtml } from "../headers/accept.ts";
-import { ROUTES, type Routes, routeOf } from "../routes.ts";
+import { READ, type Route } from "../route.ts";
 import { assetOf } from "./assets.ts";
 import { replyPage } from "./render.ts";
-import { replyMissingPage } from "./task/task-page.ts";
-
-const GET = ["GET"] as const;
-
-const routes = {
-  dashboard: { methods: GET, path: "/dashboard", scopes: ["read"] },
-  dashboardView: { methods: GET, path: "/dashboard/{*view}", scopes: ["read"] },
-  docs: { methods: GET, path: "/docs", scopes: "none" },
-  docsFile: { methods: GET, path: "/docs/:name", scopes: "none" },
-  pageFile: { methods: GET, path: "/pages/{*path}", scopes: "none" },
-} as const satisfies Routes;
 
 /** HTML pages and their files, all from this server, so that they work offline. */
-export const pages: Extra<typeof routes> = {
-  routes,
-  endpoints: () => ({
-    dashboard: replyDashboard,
-    dashboardView: replyDashboard,
-    docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
-    docsFile: (ctx) => reply(ctx, assetOf("docs", ctx.params.name)),
-    pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
-  }),
-  refuse,
-};
+export const pageRoutes: readonly Route[] = [
+  {
+    name: "dashboard",
+    method: "GET",
+    path: "/dashboard",
+    scopes: READ,
+    run: replyDashboard,
+    showProblem: showRefusal,
+  },
+  {
+    name: "dashboardView",
+    method: "GET",
+    path: "/dashboard/{*view}",
+    scopes: READ,
+    run: replyDashboard,
+    showProblem: showRefusal,
+  },
+  {
+    name: "docs",
+    method: "GET",
+    path: "/docs",
+    scopes: "none",
+    run: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
+  },
+  {
+    name: "docsFile",
+    method: "GET",
+    path: "/docs/:name",
+    scopes: "none",
+    run: (ctx) => reply(ctx, assetOf("docs", ctx.params.name)),
+  },
+  {
+    name: "pageFile",
+    method: "GET",
+    path: "/pages/{*path}",
+    scopes: "none",
+    run: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
+  },
+];
 
 /** The dashboard shows results that are images, which it fetches with the key. */
 const DASHBOARD = { images: "blob:" } as const;
@@ -46,17 +60,11 @@ function replyDashboard(ctx: Context): void {
   replyPage(ctx, "dashboard/dashboard.html", {}, DASHBOARD);
 }
 
-/** Answers with the page of a task that cannot be shown, or with the dashboard to somebody who may not see it. */
-function refuse(ctx: Context, error: ProblemError, { embedOrigins }: Api): boolean {
-  if (!prefersHtml(ctx.get("Accept"))) return false;
-  const route = routeOf(ctx);
-  const { status } = error;
-  if (route === ROUTES.watch || route === ROUTES.watchQueue || route === ROUTES.group)
-    replyMissingPage(ctx, error, embedOrigins);
-  else if ((route === routes.dashboard || route === routes.dashboardView) && (status === 401 || status === 403)) {
-    ctx.status = status;
-    replyDashboard(ctx);
-  } else return false;
+/** Answers with the dashboard to somebody who may not see it. */
+function showRefusal(ctx: Context, { status }: ProblemError): boolean {
+  if (status !== 401 && status !== 403) return false;
+  ctx.status = status;
+  replyDashboard(ctx);
   return true;
 }
 

@@ -40,7 +40,6 @@ export function replyPage(
   ctx.set("Content-Security-Policy", `${POLICY}; ${`img-src 'self' ${images}`.trim()}; frame-ancestors ${ancestors}`);
   // The address of a page may grant access by itself, so it is sent to nobody.
   ctx.set("Referrer-Policy", "no-referrer");
-  ctx.set("Cache-Control", "no-store");
   ctx.type = "text/html; charset=utf-8";
   ctx.body = templateOf(template).replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
     const value = values[name];

@@ -10,6 +10,8 @@ class HttpResponse {
   readonly #headers: string[] = ["X-Content-Type-Options", "nosniff"];
   readonly #stopping: AbortSignal;
   #vary = "";
+  /** What caches may do with the answer; null leaves it open. */
+  cacheControl: string | null = "no-store";
 
   /** @param stopping aborted when the server stops: an answer after that ends its connection, or a busy one could delay the stop forever */
   constructor(stopping: AbortSignal) {
@@ -56,6 +58,7 @@ class HttpResponse {
 
   #list(): string[] {
     if (this.#vary !== "") this.addHeader("Vary", this.#vary);
+    if (this.cacheControl !== null) this.addHeader("Cache-Control", this.cacheControl);
     if (this.#stopping.aborted) this.addHeader("Connection", "close");
     return this.#headers;
   }

@@ -3,7 +3,7 @@ import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
 import type { LinkKind, LinkSigner, SignedSubject } from "../../auth/link-signer.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { ProblemError } from "../../errors.ts";
-import type { Route } from "../routes.ts";
+import type { Route } from "../route.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {

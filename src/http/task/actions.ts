@@ -2,25 +2,25 @@ import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { TaskAction } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { takesInputs } from "../named-queue.ts";
-import { ROUTES } from "../routes.ts";
+import { ADMIN, SUBMIT } from "../route.ts";
 import { type Access, hasScope, mayEnd } from "./access.ts";
 
 /** Whether the caller may send a request for each action; the state of the task decides the rest. */
 const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handlers">, task: Inspection) => boolean>> =
   {
-    cancel: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
-    delete: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
-    move: (access, _, task) => hasScope(access, ROUTES.move.scopes) && mayEnd(access, task),
+    cancel: (access, _, task) => hasScope(access, SUBMIT) && mayEnd(access, task),
+    delete: (access, _, task) => hasScope(access, SUBMIT) && mayEnd(access, task),
+    move: (access, _, task) => hasScope(access, SUBMIT) && mayEnd(access, task),
     place: (access, { handlers }, { queue, state }) => {
       const { fair, keyed, limit } = handlers.get(queue) ?? {};
       return access.scopes.has("admin") && state === "waiting" && !fair && !keyed && !limit;
     },
-    retry: (access) => hasScope(access, ROUTES.retry.scopes),
+    retry: (access) => hasScope(access, ADMIN),
     again: (access, { handlers }, task) =>
-      hasScope(access, ROUTES.again.scopes) && mayEnd(access, task) && takesInputs(handlers.get(task.queue)),
+      hasScope(access, SUBMIT) && mayEnd(access, task) && takesInputs(handlers.get(task.queue)),
     // The store refuses a submission under the id of another caller's task, even an operator's.
     replace: (access, { handlers }, { caller, queue }) =>
-      hasScope(access, ROUTES.put.scopes) && access.caller === caller && takesInputs(handlers.get(queue)),
+      hasScope(access, SUBMIT) && access.caller === caller && takesInputs(handlers.get(queue)),
   };
 
 /** What a caller can do to a task now. */

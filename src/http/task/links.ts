@@ -1,17 +1,25 @@
 import type { Context } from "koa";
 import type { Link } from "../../wire/task.ts";
 import { hostOf, schemeOf } from "../headers/forwarded.ts";
-import { pathTo, ROUTES } from "../routes.ts";
+import { pathTo } from "../route.ts";
+
+/** The routes of a task's resources, as the router writes them. */
+export const TASK_PATHS = {
+  result: "/v1/requests/:id",
+  monitor: "/v1/requests/:id/status",
+  events: "/v1/requests/:id/events",
+  output: "/v1/requests/:id/output",
+} as const;
 
 /**
  * Paths of a task's resources. Ids are safe in a path without encoding. The query may be a signature that lets anyone with the
  * link read the task, see `signatureOf`; links that do more than read never have one.
  */
 export const paths = {
-  result: pathTo(ROUTES.collect),
-  monitor: pathTo(ROUTES.watch),
-  events: pathTo(ROUTES.follow),
-  output: pathTo(ROUTES.output),
+  result: pathTo(TASK_PATHS.result),
+  monitor: pathTo(TASK_PATHS.monitor),
+  events: pathTo(TASK_PATHS.events),
+  output: pathTo(TASK_PATHS.output),
 };
 
 /** The paths of one task. */

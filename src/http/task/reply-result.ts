@@ -4,7 +4,7 @@ import type { TaskEnd } from "../../engine/reading/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
 import { replyIfNotModified } from "../headers/not-modified.ts";
-import { routeOf } from "../routes.ts";
+import { routeOf } from "../route.ts";
 import { responseOf } from "../server/response.ts";
 import { bodyLength, setBody } from "./result-body.ts";
 
@@ -49,7 +49,7 @@ function replyAtOnce(ctx: Context, seen: TaskEnd, result: Result): void {
   const response = responseOf(ctx);
   const { expires, cacheControl } = lifetimeOf(seen);
   response.addHeader("Expires", expires);
-  response.addHeader("Cache-Control", cacheControl);
+  response.cacheControl = cacheControl;
   response.addHeader("ETag", madeTag(seen, result));
   if (contentType !== null) response.addHeader("Content-Type", fitType(contentType));
   response.answer(ctx, status, Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1"));
@@ -58,9 +58,11 @@ function replyAtOnce(ctx: Context, seen: TaskEnd, result: Result): void {
 /** Sets the headers of the result. */
 function setOwn(ctx: Context, result: Result): Readonly<Record<string, string>> {
   const own = keptHeaders(Object.entries(result.headers));
+  const response = responseOf(ctx);
+  response.cacheControl = own["cache-control"] ?? null;
   for (const [name, value] of Object.entries(own)) {
-    if (name === "vary") responseOf(ctx).varyBy(value);
-    else ctx.set(name, value);
+    if (name === "vary") response.varyBy(value);
+    else if (name !== "cache-control") ctx.set(name, value);
   }
   return own;
 }
@@ -70,7 +72,7 @@ function setLifetime(ctx: Context, seen: TaskEnd, result: Result, own: Readonly<
   if (own["cache-control"] === undefined && own.expires === undefined) {
     const { expires, cacheControl } = lifetimeOf(seen);
     ctx.set("Expires", expires);
-    ctx.set("Cache-Control", cacheControl);
+    responseOf(ctx).cacheControl = cacheControl;
   }
   if (own.etag === undefined) ctx.set("ETag", madeTag(seen, result));
 }

@@ -83,7 +83,6 @@ function addPendingHeaders(
   );
   response.addHeader("Retry-After", String(retryAfterS));
   response.addHeader("X-Task-State", state);
-  response.addHeader("Cache-Control", "no-store");
   if (index !== null) response.addHeader("X-Queue-Index", String(index));
   if (eta !== null) response.addHeader("X-Queue-ETA", String(eta.seconds));
   if (presenceMs !== null) response.addHeader("Presence", String(presenceMs / 1000));
@@ -129,7 +128,6 @@ export function replyProblem(
 
 function replyDocument(ctx: Context, { status, document }: ReplyProblem): void {
   ctx.status = status;
-  ctx.set("Cache-Control", "no-store");
   ctx.type = PROBLEM_TYPE;
   ctx.body = JSON.stringify(document);
 }

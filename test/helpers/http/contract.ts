@@ -33,7 +33,8 @@ export class Contract {
     if (!found) return [`${method} ${path} is not described`];
     const { status } = answer;
     const { responses } = found.operation;
-    const given = responses[String(status)] ?? responses[`${String(status)[0]}XX`];
+    const problem = status >= 400 ? responses.default : undefined;
+    const given = responses[String(status)] ?? responses[`${String(status)[0]}XX`] ?? problem;
     const response =
       given && "$ref" in given ? this.#document.components.responses[given.$ref.split("/").at(-1) ?? ""] : given;
     if (!response) return [`status ${status} is not described: ${answer.text.slice(0, 200)}`];

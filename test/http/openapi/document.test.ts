@@ -2,28 +2,24 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect } from "chai";
 import { z } from "zod";
 import { defineHandler } from "../../../src/handler/define.ts";
-import type { Api } from "../../../src/http/api.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
-import { apiEndpoints, routerOf } from "../../../src/http/router.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
+import { allRoutes } from "../../helpers/http/matched.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
-/** Pages and what they load: for people, and not described. */
-const PAGES = /^\/(docs|dashboard|pages)(\/|$)/;
+/** Pages and what they load, for people, and an API that others describe. */
+const NOT_DESCRIBED = /^\/(docs|dashboard|pages|replicate)(\/|$)/;
 
-/** Every route as the description writes it, HEAD aside where it only comes with GET. */
+/** Every route as the description writes it. */
 function routes(): string[] {
-  const api: Partial<Api> = { handlers: new Map(), stopping: new AbortController().signal };
-  const found = routerOf(apiEndpoints(api as Api)).stack.flatMap((layer) => {
-    const path = String(layer.path)
-      .replace(/\{?\*(\w+)\}?/g, "{$1}")
-      .replace(/:(\w+)/g, "{$1}");
-    const hidden = path.startsWith("/v1/gateway") ? "OPTIONS" : "HEAD";
-    const own = layer.methods.filter((method) => method !== hidden);
-    return PAGES.test(path) ? [] : own.map((method) => `${method} ${path}`);
-  });
-  return [...new Set(found)].sort();
+  const described = allRoutes().filter(({ path }) => !NOT_DESCRIBED.test(path));
+  return described
+    .flatMap(({ method, path }) => {
+      const methods = [method].flat().filter((other) => other !== "OPTIONS");
+      return methods.map((other) => `${other} ${path.replace(/\{\*(\w+)\}/g, "{$1}").replace(/:(\w+)/g, "{$1}")}`);
+    })
+    .sort();
 }
 
 const operations = ({ paths }: OpenApiDocument): string[] =>
@@ -157,7 +153,7 @@ describe("the description of the API", () => {
       }),
       defineHandler({ queue: "a.b", input: z.object({ one: leaf("c", 4) }), run }),
     ];
-    const described = await openApiDocument(handlers, "1.2.3");
+    const described = await openApiDocument(allRoutes(), handlers, "1.2.3");
     const { errors } = await new Validator().validate(JSON.parse(JSON.stringify(described)));
     expect(errors).to.equal(undefined);
     for (const [, name] of JSON.stringify(described).matchAll(/"\$ref":"([^"]+)"/g)) {

@@ -8,12 +8,11 @@ import { timestamp } from "../../../timestamp.ts";
 import type { AllocatedTask } from "../../../wire/allocation.ts";
 import type { Api } from "../../api.ts";
 import { setRetryAfter } from "../../headers/retry-after.ts";
-import { pathTo } from "../../routes.ts";
+import { pathTo } from "../../route.ts";
 import { accessOf, callerOf, mayRead } from "../../task/access.ts";
 import { errorOf } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
 import { pendingTask, unknownTask } from "../../task/reply.ts";
-import { allocationRoutes } from "./routes.ts";
 
 /** What an id of the dialect refers to: a task or an allocation. */
 interface AllocatedId {
@@ -23,8 +22,11 @@ interface AllocatedId {
   readonly allocation?: Allocation;
 }
 
+/** The route of a task in the dialect, as the router writes it. */
+export const ALLOCATED_PATH = "/api/v1/task/:id";
+
 /** Path of a task in the dialect. */
-export const allocatedPath = pathTo(allocationRoutes.getAllocated);
+export const allocatedPath = pathTo(ALLOCATED_PATH);
 
 /**
  * What an id refers to. Callers with the scope read can see a task, but only the owner can use an id without one.
@@ -89,7 +91,6 @@ function percentOf(task: Inspection): number {
 
 /** Answers with the document of a task. For a pending task, headers say when and where to ask again. */
 export function replyAllocated(ctx: Context, status: 200 | 202, task: Inspection): void {
-  ctx.set("Cache-Control", "no-store");
   ctx.set("Location", allocatedPath(task.id));
   // A 202 says when to ask again even if a short task has already ended.
   if (status === 202 || !isOutcome(task.state)) setRetryAfter(ctx, pendingTask(task).retryAfterS);

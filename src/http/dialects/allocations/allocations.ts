@@ -10,7 +10,6 @@ import { oneParameter, wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-log.ts";
-import type { Extra } from "../../extra.ts";
 import {
   checkPreconditions,
   onlyCreates,
@@ -22,7 +21,11 @@ import { readInput } from "../../input/body.ts";
 import { searchOf } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
-import { DEFAULT_QUEUE } from "../../routes.ts";
+import { headerRefs } from "../../openapi/headers.ts";
+import { laterParameters, parameterRefs } from "../../openapi/parameters.ts";
+import { empty, json, schemaRef } from "../../openapi/responses.ts";
+import { ANY_INPUT } from "../../openapi/schemas/inputs.ts";
+import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../../route.ts";
 import { checkAccepted, conflict, tooMany } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
@@ -31,24 +34,97 @@ import { findTask, observeRequested } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { unknownTask } from "../../task/reply.ts";
 import { replyEmbedding } from "../embedded-result.ts";
-import { allocatedPath, allocatedTask, expiredTask, findAllocated, replyAllocated } from "./allocated-document.ts";
-import { allocationRoutes } from "./routes.ts";
+import {
+  ALLOCATED_PATH,
+  allocatedPath,
+  allocatedTask,
+  expiredTask,
+  findAllocated,
+  replyAllocated,
+} from "./allocated-document.ts";
 
 /**
  * The dialect in which the server allocates the id first: a caller gets an id, posts the input under it, repeatedly if
  * necessary, and polls it.
  */
-export const allocations: Extra<typeof allocationRoutes> = {
-  routes: allocationRoutes,
-  endpoints: (api) => ({
-    allocate: (ctx) => allocate(ctx, api),
-    postAllocated: (ctx) => post(ctx, api, idOf(ctx)),
-    getAllocated: (ctx) => look(ctx, api, idOf(ctx)),
-    putAllocated: (ctx) => put(ctx, api, idOf(ctx)),
-    deleteAllocated: (ctx) => remove(ctx, api, idOf(ctx)),
-  }),
-  operations: async () => (await import("./operations.ts")).allocationOperations,
-};
+export function allocationRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "allocate",
+      method: "GET",
+      path: "/api/v1/task",
+      scopes: SUBMIT,
+      effects: true,
+      tag: "Allocated ids",
+      summary: "Allocate an id for a task",
+      description: "The id is kept for an hour, and counts towards MAX_WAITING.",
+      parameters: parameterRefs("queueQuery"),
+      answers: { "200": json("The id.", "Allocation", "Location") },
+      run: (ctx) => allocate(ctx, api),
+    },
+    {
+      name: "postAllocated",
+      method: "POST",
+      path: ALLOCATED_PATH,
+      scopes: SUBMIT,
+      submits: "under the path's id",
+      tag: "Allocated ids",
+      summary: "Submit the input of the task",
+      description: "Repeating it with the same input has no further effect.",
+      parameters: laterParameters(),
+      body: ANY_INPUT,
+      answers: { "202": pending("The task is stored.") },
+      run: (ctx) => post(ctx, api, idOf(ctx)),
+    },
+    {
+      name: "getAllocated",
+      method: "GET",
+      path: ALLOCATED_PATH,
+      scopes: WATCH,
+      tag: "Allocated ids",
+      summary: "Get the task, or its result",
+      answers: {
+        "200": {
+          description: "The id is allocated and has no input yet, or the task has succeeded.",
+          headers: headerRefs("Location"),
+          content: {
+            "application/json": { schema: { anyOf: [schemaRef("AllocatedTask"), schemaRef("AllocatedResult")] } },
+          },
+        },
+        "202": pending("The task is pending."),
+      },
+      run: (ctx) => look(ctx, api, idOf(ctx)),
+    },
+    {
+      name: "putAllocated",
+      method: "PUT",
+      path: ALLOCATED_PATH,
+      scopes: SUBMIT,
+      submits: "under the path's id",
+      tag: "Allocated ids",
+      summary: "Replace the input while the task is waiting",
+      parameters: laterParameters(),
+      body: ANY_INPUT,
+      answers: { "200": pending("The input is replaced."), "202": pending("The task is stored.") },
+      run: (ctx) => put(ctx, api, idOf(ctx)),
+    },
+    {
+      name: "deleteAllocated",
+      method: "DELETE",
+      path: ALLOCATED_PATH,
+      scopes: SUBMIT,
+      tag: "Allocated ids",
+      summary: "Cancel the task, or delete its result",
+      answers: {
+        "202": pending("The handler is still running; it was asked to stop."),
+        "204": empty("The task is canceled, or its result is deleted."),
+      },
+      run: (ctx) => remove(ctx, api, idOf(ctx)),
+    },
+  ];
+}
+
+const pending = (description: string) => json(description, "AllocatedTask", "Location", "Retry-After");
 
 /** @throws ProblemError unknown for an id that is not allocated */
 function idOf(ctx: Context): string {
@@ -62,7 +138,6 @@ async function allocate(ctx: Context, api: Api): Promise<void> {
   if (!consumesType(handler, "application/json")) {
     throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
   }
-  ctx.set("Cache-Control", "no-store");
   // HEAD must be safe, unlike this GET: it reports success without allocating an id.
   if (ctx.method === "HEAD") {
     ctx.type = "application/json";
@@ -123,7 +198,6 @@ async function submit(ctx: Context, api: Api, submission: Submission): Promise<S
 async function look(ctx: Context, api: Api, id: string): Promise<void> {
   const { task } = await findAllocated(ctx, api, id, { use: false });
   if (task && !isOutcome(task.state)) return replyAllocated(ctx, 202, task);
-  ctx.set("Cache-Control", "no-store");
   if (!task) {
     ctx.body = { id, status: "allocated", progress: 0, eta: null } satisfies AllocatedTask;
     return;
@@ -162,7 +236,6 @@ async function remove(ctx: Context, api: Api, id: string): Promise<void> {
   const { queue, task } = await findAllocated(ctx, api, id, { use: true });
   const conditions = readPreconditions(ctx);
   if (conditions) await checkAllocated(ctx, api, id, task, conditions);
-  ctx.set("Cache-Control", "no-store");
   ctx.status = 204;
   if (!task) return api.engine.allocations.drop({ id, queue });
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);

@@ -4,10 +4,9 @@ import { beforeMember, resultJson } from "../../../engine/reading/result-json.ts
 import type { Result, State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Prediction } from "../../../wire/prediction.ts";
-import { pathTo } from "../../routes.ts";
+import { pathTo } from "../../route.ts";
 import { errorOf } from "../../task/documents/monitor-document.ts";
 import { paths } from "../../task/links.ts";
-import { predictionRoutes } from "./routes.ts";
 
 /** The ids of predictions begin with this, so that the webhook of their end has the form that the caller expects. */
 const PREFIX = "prediction-";
@@ -25,7 +24,10 @@ const STATUSES: Readonly<Record<State, Prediction["status"]>> = {
   canceled: "canceled",
 };
 
-const path = pathTo(predictionRoutes.getPrediction);
+/** The route of a prediction, as the router writes it. */
+export const PREDICTION_PATH = "/replicate/v1/predictions/:id";
+
+const path = pathTo(PREDICTION_PATH);
 
 /**
  * The id of the prediction that a request submits, one for each request id.

@@ -7,7 +7,6 @@ import { wrongParameter } from "../../../wire/parameter.ts";
 import { readSubmitOptions } from "../../../wire/submit-options.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-log.ts";
-import type { Extra } from "../../extra.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { checkIdempotencyKey, isKeyed } from "../../headers/request-id.ts";
 import { checkJson, readJson } from "../../input/body.ts";
@@ -15,6 +14,7 @@ import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
+import { type Route, SUBMIT, WATCH } from "../../route.ts";
 import { checkAccepted } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
@@ -22,8 +22,7 @@ import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
 import { findTask } from "../../task/find.ts";
 import { absolute } from "../../task/links.ts";
 import { replyEmbedding } from "../embedded-result.ts";
-import { outputOf, type PredictionView, predictionId, predictionOf } from "./prediction.ts";
-import { predictionRoutes } from "./routes.ts";
+import { outputOf, PREDICTION_PATH, type PredictionView, predictionId, predictionOf } from "./prediction.ts";
 
 /** A submission. Other members that clients send are ignored. */
 const body = z.looseObject({
@@ -37,18 +36,39 @@ const body = z.looseObject({
  * The predictions of Replicate's HTTP API, for its client libraries: a thin dialect over the same tasks. The queue is the name of
  * the model, or the version.
  */
-export const predictions: Extra<typeof predictionRoutes> = {
-  routes: predictionRoutes,
-  endpoints: (api) =>
-    api.replicate
-      ? {
-          predict: (ctx) => predict(ctx, api),
-          predictWithModel: (ctx) => predict(ctx, api, String(ctx.params.name)),
-          getPrediction: (ctx) => reply(ctx, api, String(ctx.params.id), 200),
-          cancelPrediction: (ctx) => cancel(ctx, api, String(ctx.params.id)),
-        }
-      : {},
-};
+export function predictionRoutes(api: Api): readonly Route[] {
+  if (!api.replicate) return [];
+  return [
+    {
+      ...SUBMITTING,
+      name: "predict",
+      path: "/replicate/v1/predictions",
+      run: (ctx) => predict(ctx, api),
+    },
+    {
+      ...SUBMITTING,
+      name: "predictWithModel",
+      path: "/replicate/v1/models/:owner/:name/predictions",
+      run: (ctx) => predict(ctx, api, String(ctx.params.name)),
+    },
+    {
+      name: "getPrediction",
+      method: "GET",
+      path: PREDICTION_PATH,
+      scopes: WATCH,
+      run: (ctx) => reply(ctx, api, String(ctx.params.id), 200),
+    },
+    {
+      name: "cancelPrediction",
+      method: "POST",
+      path: `${PREDICTION_PATH}/cancel`,
+      scopes: SUBMIT,
+      run: (ctx) => cancel(ctx, api, String(ctx.params.id)),
+    },
+  ];
+}
+
+const SUBMITTING = { method: "POST", scopes: SUBMIT, submits: "under the caller's key" } as const;
 
 async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   checkIdempotencyKey(ctx.headers);
@@ -115,7 +135,6 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
 
 async function reply(ctx: Context, api: Api, id: string, status: 200 | 201, view: PredictionView = {}): Promise<void> {
   const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
-  ctx.set("Cache-Control", "no-store");
   ctx.status = status;
   const { document, href } = predictionOf(seen, {
     ...view,

@@ -66,3 +66,11 @@ export const ANY_INPUT: RequestBody = {
   required: true,
   content: { "application/json": {}, "*/*": {} },
 };
+
+/** The body of a submission to a queue, if the server has a handler for it. */
+export function inputOf(queue: string): (handlers: readonly Handler[]) => RequestBody {
+  return (handlers) => {
+    const handler = handlers.find((other) => other.queue === queue);
+    return handler ? inputBody(handler) : ANY_INPUT;
+  };
+}

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { ID_FORM, QUEUE_FORM } from "../../../task.ts";
 import { allocatedResult, allocatedTask, allocation } from "../../../wire/allocation.ts";
 import { envelope, verdict } from "../../../wire/batch.ts";
 import { bulkStep, deletedDead, retriedDead } from "../../../wire/bulk.ts";
@@ -17,12 +16,7 @@ import { attempt, shown, timeline } from "../../../wire/timeline.ts";
 import { flag } from "../../../wire/values.ts";
 import { worker } from "../../../wire/worker.ts";
 import { bulkBody } from "../../input/bulk-body.ts";
-import type { Reference, Schema } from "../types.ts";
-
-/** The form of a task's id. */
-export const ID: Schema = { type: "string", pattern: ID_FORM.source };
-/** The form of a queue's name. */
-export const QUEUE: Schema = { type: "string", pattern: QUEUE_FORM.source };
+import type { Schema } from "../types.ts";
 
 const ANSWERS = {
   State: state,
@@ -88,9 +82,6 @@ export type SchemaName = keyof typeof ANSWERS | keyof typeof REQUESTS;
 
 /** Where a schema of the components is. */
 const pathOf = (name: string): string => `#/components/schemas/${name}`;
-
-/** A reference to a schema of the components. */
-export const schemaRef = (name: SchemaName): Reference => ({ $ref: pathOf(name) });
 
 /** The schemas of what is sent and received, by name. */
 export function schemas(): Record<string, Schema> {

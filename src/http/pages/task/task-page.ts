@@ -59,7 +59,7 @@ export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly str
  * Answers with a page in place of a problem: the task is unknown, deleted, or cannot be read now.
  * @param frames origins of the pages that may show it, if the embedded page was asked for
  */
-export function replyMissingPage(ctx: Context, error: ProblemError, frames: readonly string[]): void {
+export function replyMissingPage(ctx: Context, error: ProblemError, frames: readonly string[]): true {
   const { status, title } = problemOf(ctx, error);
   ctx.status = status;
   responseOf(ctx).varyBy("Accept");
@@ -69,6 +69,7 @@ export function replyMissingPage(ctx: Context, error: ProblemError, frames: read
   const detail = error.message === title ? "" : error.message;
   const id = String(ctx.params?.id ?? "");
   replyPage(ctx, "task/missing.html", { title, detail, id }, { frames: isEmbedded ? frames : [] });
+  return true;
 }
 
 /** The title for an error. Holders of an expired link read nothing about keys. */

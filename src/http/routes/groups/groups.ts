@@ -8,7 +8,7 @@ import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-log.ts";
 import { sendTexts } from "../../batches/send-texts.ts";
 import { findGroup } from "../../groups/find-group.ts";
-import { groupDocumentOf, groupPaths, groupVersion, hasEnded } from "../../groups/group-document.ts";
+import { GROUP_PATHS, groupDocumentOf, groupPaths, groupVersion, hasEnded } from "../../groups/group-document.ts";
 import { followGroup } from "../../groups/group-events.ts";
 import { groupResults } from "../../groups/group-results.ts";
 import { prefersEvents, prefersHtml } from "../../headers/accept.ts";
@@ -22,8 +22,12 @@ import { EventStreams } from "../../live/event-streams.ts";
 import { isAnsweredWithoutEvents, lastEventId } from "../../live/last-event.ts";
 import { longPoll, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
+import { headerRefs } from "../../openapi/headers.ts";
+import { parameterRefs } from "../../openapi/parameters.ts";
+import { empty, json, schemaRef, WITH_PAGES } from "../../openapi/responses.ts";
 import { replyGroupPage } from "../../pages/group/group-page.ts";
-import type { Endpoints } from "../../routes.ts";
+import { replyMissingPage } from "../../pages/task/task-page.ts";
+import { type Route, SUBMIT, WATCH } from "../../route.ts";
 import { responseOf } from "../../server/response.ts";
 import { accessOf, keepsPresent, mayEnd, signatureOf } from "../../task/access.ts";
 import { unknownTask } from "../../task/reply.ts";
@@ -31,18 +35,94 @@ import { unknownTask } from "../../task/reply.ts";
 /** Maximum bytes of results that wait for a slow caller. */
 const ANSWER_BYTES = 64 * 1024;
 
-/** Groups of tasks: one number for many. */
-export function groupEndpoints(api: Api): Endpoints<"group" | "groupEvents" | "groupResults" | "cancelGroup"> {
+const PENDING_HEADERS = ["ETag", "Preference-Applied", "Retry-After", "Location"] as const;
+
+/** Groups of tasks: one number for many. A batch with the parameter `group` makes one. */
+export function groupRoutes(api: Api): readonly Route[] {
   const watchers = new GroupWatchers(api.engine, (error) =>
     api.log.debug({ err: error }, "groups: could not read the watched groups; trying again later"),
   );
   const streams = new EventStreams(api.stopping);
-  return {
-    group: (ctx) => show(ctx, api, watchers, streams),
-    groupEvents: async (ctx) => follow(ctx, api, watchers, streams, await findGroup(ctx, api, ctx.params.id)),
-    groupResults: (ctx) => results(ctx, api, watchers),
-    cancelGroup: (ctx) => cancel(ctx, api, ctx.params.id),
-  };
+  return [
+    {
+      name: "group",
+      method: "GET",
+      path: GROUP_PATHS.group,
+      scopes: WATCH,
+      signedLink: "group",
+      tag: "Groups",
+      summary: "How many tasks of a group are where, the place of the last, and when all will have ended",
+      description: "Its events if `Accept` prefers text/event-stream, an HTML page if it prefers text/html.",
+      parameters: parameterRefs("If-None-Match", "Prefer-wait"),
+      answers: {
+        ...WITH_PAGES,
+        "200": {
+          description: "The group is done or canceled. Or its events.",
+          headers: headerRefs("ETag", "Preference-Applied"),
+          content: { "application/json": { schema: schemaRef("Group") }, "text/html": {}, "text/event-stream": {} },
+        },
+        "202": {
+          description: "Some of its tasks have not ended, or it is open.",
+          headers: headerRefs(...PENDING_HEADERS),
+          content: { "application/json": { schema: schemaRef("Group") }, "text/html": {} },
+        },
+        "304": empty("The caller has the current version of the document.", ...PENDING_HEADERS),
+      },
+      run: (ctx) => show(ctx, api, watchers, streams),
+      showProblem: (ctx, error) => replyMissingPage(ctx, error, api.embedOrigins),
+    },
+    {
+      name: "groupEvents",
+      method: "GET",
+      path: GROUP_PATHS.events,
+      scopes: WATCH,
+      signedLink: "group",
+      tag: "Groups",
+      summary: "A group as Server-Sent Events",
+      description:
+        "`event: status` at once and on every change, at most twice a second, finally `event: done`. The data is the document of the group.",
+      parameters: parameterRefs("Last-Event-ID", "lastEventId"),
+      answers: {
+        "200": { description: "Events until the group has ended.", content: { "text/event-stream": {} } },
+        "204": empty("The caller has already received the last event."),
+      },
+      run: async (ctx) => follow(ctx, api, watchers, streams, await findGroup(ctx, api, ctx.params.id)),
+    },
+    {
+      name: "groupResults",
+      method: "GET",
+      path: GROUP_PATHS.results,
+      scopes: WATCH,
+      signedLink: "group",
+      tag: "Groups",
+      summary: "The results of a group",
+      description:
+        "A line for each task that has ended, in the order of submission; with `follow=true` then each as it ends, until all have. A response that broke off goes on with `after`.",
+      parameters: parameterRefs("follow", "afterLine"),
+      answers: {
+        "200": {
+          description: "The results.",
+          content: { "application/x-ndjson": { schema: schemaRef("GroupResult") } },
+        },
+      },
+      run: (ctx) => results(ctx, api, watchers),
+    },
+    {
+      name: "cancelGroup",
+      method: "DELETE",
+      path: GROUP_PATHS.group,
+      scopes: SUBMIT,
+      tag: "Groups",
+      summary: "Cancel all tasks of a group that have not ended",
+      description: "It takes no more tasks. Results of tasks that have ended are kept.",
+      parameters: parameterRefs("If-Match"),
+      answers: {
+        "202": json("Its tasks are being canceled, or asked to stop where they run.", "Group"),
+        "204": empty("It had ended."),
+      },
+      run: (ctx) => cancel(ctx, api, ctx.params.id),
+    },
+  ];
 }
 
 async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: EventStreams): Promise<void> {
@@ -60,7 +140,6 @@ async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: Ev
 /** Answers with the document, or with 304 if the caller has it. */
 function replyGroup(ctx: Context, seen: GroupInspection): void {
   ctx.set("ETag", tagOf(seen));
-  ctx.set("Cache-Control", "no-store");
   if (!hasEnded(seen)) {
     setRetryAfter(ctx, Math.min(groupRetryAfterS(seen.eta), longestPauseS(seen.presenceMs)));
     ctx.set("Location", groupPaths.group(seen.id, signatureOf(ctx, seen, "group")));
@@ -110,7 +189,7 @@ async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise
   const group = await findGroup(ctx, api, ctx.params.id);
   ctx.status = 200;
   ctx.type = "application/x-ndjson";
-  ctx.set("Cache-Control", "no-store, no-transform");
+  responseOf(ctx).cacheControl = "no-store, no-transform";
   ctx.set("X-Accel-Buffering", "no");
   if (ctx.method === "HEAD") return;
   api.streams.add(ctx);
@@ -147,7 +226,6 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const access = accessOf(ctx);
   if (!mayEnd(access, before)) throw forbidden(["admin"]);
   if (conditions) checkTag(id, conditions, tagOf(before));
-  ctx.set("Cache-Control", "no-store");
   const verdict = hasEnded(before) ? "ended" : await api.engine.groups.cancel(id);
   if (verdict === "unknown") throw unknownTask(id);
   if (verdict === "ended") {

@@ -18,35 +18,93 @@ import { readJson } from "../../input/body.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { handlerOf } from "../../named-queue.ts";
-import { type Endpoints, pathTo, ROUTES } from "../../routes.ts";
+import { parameterRefs } from "../../openapi/parameters.ts";
+import { empty, json, jsonBody } from "../../openapi/responses.ts";
+import { pathTo, type Route, WORK } from "../../route.ts";
 import { callerOf } from "../../task/access.ts";
 import { unknownTask } from "../../task/reply.ts";
 
 /** How long after its request a worker counts as alive, ms. */
 const WORKER_TTL_MS = 15_000;
 
+const VERB = { method: "POST", scopes: WORK, tag: "Workers" } as const;
+
 /** For workers in any language: get leases, renew and end them. */
-export function leaseEndpoints(
-  api: Api,
-): Endpoints<"takeLease" | "renewLease" | "progressLease" | "writeLease" | "completeLease" | "failLease"> {
-  return {
-    takeLease: (ctx) => take(ctx, api, ctx.params.queue),
-    renewLease: (ctx) => renew(ctx, api),
-    progressLease: (ctx) => progress(ctx, api),
-    writeLease: (ctx) => write(ctx, api),
-    completeLease: (ctx) => complete(ctx, api),
-    failLease: (ctx) => fail(ctx, api),
-  };
+export function leaseRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      ...VERB,
+      name: "takeLease",
+      path: "/v1/queues/:queue/leases",
+      summary: "Lease tasks",
+      description: "Waits until there is work, for at most SYNC_LIMIT or the time in `Prefer: wait=N`.",
+      parameters: parameterRefs("Prefer-wait"),
+      body: jsonBody("lease.take", { required: false }),
+      answers: {
+        "200": json("The leased tasks, each with its fence.", "Leases"),
+        "204": empty("No task was available in time."),
+      },
+      run: (ctx) => take(ctx, api, ctx.params.queue),
+    },
+    {
+      ...VERB,
+      name: "renewLease",
+      path: PATHS.renew,
+      summary: "Renew a lease",
+      body: jsonBody("lease.renew"),
+      answers: { "200": json("The lease is renewed.", "LeaseRenewal") },
+      run: (ctx) => renew(ctx, api),
+    },
+    {
+      ...VERB,
+      name: "progressLease",
+      path: PATHS.progress,
+      summary: "Report progress",
+      body: jsonBody("lease.progress"),
+      answers: { "204": empty("The progress is stored.") },
+      run: (ctx) => progress(ctx, api),
+    },
+    {
+      ...VERB,
+      name: "writeLease",
+      path: PATHS.output,
+      summary: "Write output",
+      body: jsonBody("lease.output"),
+      answers: { "204": empty("The values are stored after those written before.") },
+      run: (ctx) => write(ctx, api),
+    },
+    {
+      ...VERB,
+      name: "completeLease",
+      path: PATHS.complete,
+      summary: "Complete the task with its result",
+      body: jsonBody("lease.complete"),
+      answers: { "200": json("What became of the task.", "LeaseCompletion") },
+      run: (ctx) => complete(ctx, api),
+    },
+    {
+      ...VERB,
+      name: "failLease",
+      path: PATHS.fail,
+      summary: "Fail the attempt",
+      body: jsonBody("lease.fail"),
+      answers: { "200": json("What became of the task.", "LeaseFailure") },
+      run: (ctx) => fail(ctx, api),
+    },
+  ];
 }
 
+/** The routes of a leased task, as the router writes them, by relation. */
+const PATHS = {
+  renew: "/v1/leases/:id/renew",
+  progress: "/v1/leases/:id/progress",
+  output: "/v1/leases/:id/output",
+  complete: "/v1/leases/:id/complete",
+  fail: "/v1/leases/:id/fail",
+} as const;
+
 /** The links of a leased task, by relation. */
-const LINKS = Object.entries({
-  renew: pathTo(ROUTES.renewLease),
-  progress: pathTo(ROUTES.progressLease),
-  output: pathTo(ROUTES.writeLease),
-  complete: pathTo(ROUTES.completeLease),
-  fail: pathTo(ROUTES.failLease),
-});
+const LINKS = Object.entries(PATHS).map(([rel, path]) => [rel, pathTo(path)] as const);
 
 /**
  * Waits for work for as long as `Prefer: wait=N` says, at most and by default for SYNC_LIMIT; 204 if there is none.
@@ -75,7 +133,6 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs, fillMs };
   const { tasks, handBack } = await takeOrWait(engine, request, Date.now() + waitMs, signal);
   await heard;
-  ctx.set("Cache-Control", "no-store");
   if (ctx.res.destroyed) {
     // The worker has gone: its tasks return to their places at once, not when their leases end.
     await handBack();
@@ -135,7 +192,6 @@ async function leaseOf<T extends { fence: string }>(
   const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
   const seen = isId(id) ? await api.engine.tasks.inspect(id, { result: false }) : null;
   if (!seen) throw unknownTask(id.slice(0, 128));
-  ctx.set("Cache-Control", "no-store");
   return { lease: { queue: seen.queue, id, fence: asked.fence }, attempt: seen.attempts, asked };
 }
 

@@ -2,17 +2,27 @@ import type { WorkerRow } from "../../../engine/monitoring/workers.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Worker } from "../../../wire/worker.ts";
 import type { Api } from "../../api.ts";
-import type { Endpoints } from "../../routes.ts";
+import { json } from "../../openapi/responses.ts";
+import { READ, type Route } from "../../route.ts";
 
 /** The workers, and what each of them runs. */
-export function workerEndpoints(api: Api): Endpoints<"workers"> {
-  return {
-    workers: async (ctx) => {
-      const { workers, truncated } = await api.engine.workers.list(api.engine.queues.names);
-      ctx.set("Cache-Control", "no-store");
-      ctx.body = { items: workers.map(workerDocument), truncated };
+export function workerRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "workers",
+      method: "GET",
+      path: "/v1/workers",
+      scopes: READ,
+      tag: "Workers",
+      summary: "The live workers, and what they run",
+      description: "At most 200 running tasks and 200 workers of each queue are inspected.",
+      answers: { "200": json("The workers.", "Workers") },
+      run: async (ctx) => {
+        const { workers, truncated } = await api.engine.workers.list(api.engine.queues.names);
+        ctx.body = { items: workers.map(workerDocument), truncated };
+      },
     },
-  };
+  ];
 }
 
 function workerDocument({ id, about, seenMs, slots, running }: WorkerRow): Worker {

@@ -9,12 +9,29 @@ import { bulkBody } from "../../input/bulk-body.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { filterOf } from "../../input/list-filter.ts";
 import { shownQueue } from "../../named-queue.ts";
-import type { Endpoints } from "../../routes.ts";
+import { json, jsonBody } from "../../openapi/responses.ts";
+import { ADMIN, type Route } from "../../route.ts";
 import { pageOfList } from "./line.ts";
 
 /** Cancels, retries and deletes all tasks that match, in bounded steps. */
-export function bulkEndpoints(api: Api): Endpoints<"bulk"> {
-  return { bulk: (ctx) => bulk(ctx, api) };
+export function bulkRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "bulk",
+      method: "POST",
+      path: "/v1/queues/:queue/bulk",
+      scopes: ADMIN,
+      tag: "Queues",
+      summary: "Cancel, retry or delete all tasks that match",
+      description:
+        "One step, of at most 100 tasks: repeat it with `cursor` set to `next` until that is null. Tasks that arrive after the first step are left " +
+        "alone, so that the steps end while tasks arrive. `cancel` goes with the lists `waiting`, `scheduled` and `running`, `retry` with " +
+        "`dead`, `delete` with `dead` and `finished`.",
+      body: jsonBody("bulk"),
+      answers: { "200": json("The step is done.", "BulkStep") },
+      run: (ctx) => bulk(ctx, api),
+    },
+  ];
 }
 
 async function bulk(ctx: Context, api: Api): Promise<void> {
@@ -30,7 +47,6 @@ async function bulk(ctx: Context, api: Api): Promise<void> {
     page: (request) => pageOfList(api, list, request),
   });
   if (!dryRun) logAction(ctx, api, action, { queue, list, ...filter, matched, done });
-  ctx.set("Cache-Control", "no-store");
   ctx.body = { matched, done, scanned: looked, next: next && `${cursorOf(next)}.${next.asOfMs}` } satisfies BulkStep;
 }
 

@@ -8,36 +8,58 @@ import type { Api } from "../../api.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { replyList } from "../../json-list.ts";
 import { shownQueue } from "../../named-queue.ts";
-import type { Endpoints } from "../../routes.ts";
+import { parameterRefs } from "../../openapi/parameters.ts";
+import { json } from "../../openapi/responses.ts";
+import type { Route } from "../../route.ts";
 
 /** The default steps of a history, seconds. */
 const STEP = { ofAll: 60, ofOne: 10 } as const;
 
 /** The last hour of queues. */
-export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
-  return {
-    histories: async (ctx) => {
-      const span = readSpan(ctx, STEP.ofAll);
-      const queues = api.engine.queues.names;
-      const history = await api.engine.histories.read(queues, span);
-      ctx.set("Cache-Control", "no-store");
-      const series: Series[] = [];
-      const portions = new Portions();
-      for (const [n, queue] of queues.entries()) {
-        const found = historyOf(queue, history, n);
-        if (found) series.push(found);
-        await portions.pause();
-      }
-      replyList(ctx, { step: span.step * 10, at: history.at }, "queues", series);
+export function historyRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "histories",
+      method: "GET",
+      path: "/v1/history",
+      scopes: "any",
+      tag: "Queues",
+      summary: "All queues in the last hour",
+      parameters: parameterRefs("minutes", "step", "afterTime"),
+      answers: { "200": json("Their histories.", "Histories") },
+      run: (ctx) => replyAll(ctx, api),
     },
-    history: async (ctx) => {
-      const queue = shownQueue(api, ctx.params.queue);
-      const span = readSpan(ctx, STEP.ofOne);
-      const history = await api.engine.histories.read([queue], span);
-      ctx.set("Cache-Control", "no-store");
-      ctx.body = { step: span.step * 10, at: history.at, ...historyOf(queue, history, 0) };
+    {
+      name: "history",
+      method: "GET",
+      path: "/v1/queues/:queue/history",
+      scopes: "any",
+      tag: "Queues",
+      summary: "A queue in the last hour: depth, counts, service times and waits",
+      parameters: parameterRefs("minutes", "step", "afterTime"),
+      answers: { "200": json("Its history.", "History") },
+      run: async (ctx) => {
+        const queue = shownQueue(api, ctx.params.queue);
+        const span = readSpan(ctx, STEP.ofOne);
+        const history = await api.engine.histories.read([queue], span);
+        ctx.body = { step: span.step * 10, at: history.at, ...historyOf(queue, history, 0) };
+      },
     },
-  };
+  ];
+}
+
+async function replyAll(ctx: Context, api: Api): Promise<void> {
+  const span = readSpan(ctx, STEP.ofAll);
+  const queues = api.engine.queues.names;
+  const history = await api.engine.histories.read(queues, span);
+  const series: Series[] = [];
+  const portions = new Portions();
+  for (const [n, queue] of queues.entries()) {
+    const found = historyOf(queue, history, n);
+    if (found) series.push(found);
+    await portions.pause();
+  }
+  replyList(ctx, { step: span.step * 10, at: history.at }, "queues", series);
 }
 
 /** Which part of the history a request asks for. @throws ProblemError invalid-parameter */

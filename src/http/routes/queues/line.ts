@@ -15,7 +15,9 @@ import { LISTS, type ListName, readFilter, shownKey } from "../../input/list-fil
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import { shownQueue } from "../../named-queue.ts";
-import type { Endpoints } from "../../routes.ts";
+import { parameterRefs } from "../../openapi/parameters.ts";
+import { json } from "../../openapi/responses.ts";
+import { ADMIN, READ, type Route } from "../../route.ts";
 import { documentOf, WITH_PROBLEM } from "../../task/documents/monitor-document.ts";
 import { queueDocument } from "./queues.ts";
 
@@ -23,7 +25,7 @@ import { queueDocument } from "./queues.ts";
  * The maximum number of entries searched for one page of those that match a filter. They are read in steps, so that none delays
  * the store.
  */
-export const MAX_LOOKED_AT = 10_000;
+const MAX_LOOKED_AT = 10_000;
 
 /** The index of each list. */
 const INDEX = {
@@ -34,19 +36,34 @@ const INDEX = {
 } as const satisfies Readonly<Record<Exclude<ListName, "finished">, Index>>;
 
 /** The tasks of a queue, and whether it is paused. */
-export function lineEndpoints(
-  api: Api,
-): Endpoints<"waiting" | "running" | "scheduled" | "dead" | "finished" | "pause" | "resume"> {
-  return {
-    waiting: (ctx) => list(ctx, api, "waiting"),
-    running: (ctx) => list(ctx, api, "running"),
-    scheduled: (ctx) => list(ctx, api, "scheduled"),
-    dead: (ctx) => list(ctx, api, "dead"),
-    finished: (ctx) => list(ctx, api, "finished"),
-    pause: (ctx) => pause(ctx, api, true),
-    resume: (ctx) => pause(ctx, api, false),
-  };
+export function lineRoutes(api: Api): readonly Route[] {
+  const listRoute = (name: ListName, summary: string, order: string): Route => ({
+    ...{ name, method: "GET", path: `/v1/queues/:queue/${name}`, scopes: READ },
+    ...{ tag: name === "dead" ? "Dead letters" : "Queues", summary },
+    description:
+      `At most about ${MAX_LOOKED_AT} entries are searched for a page, so a page with a filter may have few items or none: continue ` +
+      "as long as there is a `next`.",
+    parameters: parameterRefs(...PAGE_PARAMETERS, ...(name === "dead" ? (["deadOrder"] as const) : [])),
+    answers: { "200": json(`A page, ${order}.`, name === "dead" ? "DeadTaskPage" : "TaskPage") },
+    run: (ctx) => list(ctx, api, name),
+  });
+  const pauseRoute = (name: "pause" | "resume", summary: string): Route => ({
+    ...{ name, method: "POST", path: `/v1/queues/:queue/${name}`, scopes: ADMIN },
+    ...{ tag: "Queues", summary, answers: { "200": json("Done.", "Queue") } },
+    run: (ctx) => pause(ctx, api, name === "pause"),
+  });
+  return [
+    listRoute("waiting", "Waiting tasks", "in line order"),
+    listRoute("running", "Running tasks", "ordered by the ends of their leases"),
+    listRoute("scheduled", "Scheduled and retrying tasks", "ordered by when they are due"),
+    listRoute("dead", "Dead tasks", "oldest first, or newest first"),
+    listRoute("finished", "The latest outcomes: at most 1,000 are kept for each queue", "newest first"),
+    pauseRoute("pause", "Pause: start no more tasks"),
+    pauseRoute("resume", "Resume: start tasks again"),
+  ];
 }
+
+const PAGE_PARAMETERS = ["limit", "cursor", "idPrefix", "ofCaller", "ofKey", "inState", "olderThan"] as const;
 
 /** Reads a page of a list. @throws ProblemError store-unavailable */
 export function pageOfList(api: Api, name: ListName, request: PageRequest): Promise<Page> {
@@ -80,7 +97,6 @@ async function filledPage(ctx: Context, api: Api, name: ListName, request: PageR
 async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
   const { entries, next, looked } = await filledPage(ctx, api, name, readPage(ctx, api, name));
   const items = await Promise.all(entries.map((entry) => itemOf(ctx, api, name, entry)));
-  ctx.set("Cache-Control", "no-store");
   ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked } satisfies WirePage<ListedTask>;
 }
 
@@ -112,6 +128,5 @@ async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
   const queue = shownQueue(api, ctx.params.queue ?? "");
   await api.engine.queues.pause(queue, paused);
   logAction(ctx, api, paused ? "pause" : "resume", { queue });
-  ctx.set("Cache-Control", "no-store");
   ctx.body = await queueDocument(ctx, api, queue);
 }

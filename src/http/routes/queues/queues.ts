@@ -12,29 +12,47 @@ import type { Queue, QueueAction } from "../../../wire/queue.ts";
 import type { Api } from "../../api.ts";
 import { replyList } from "../../json-list.ts";
 import { shownQueue, takesInputs } from "../../named-queue.ts";
-import { type Endpoints, ROUTES } from "../../routes.ts";
+import { json } from "../../openapi/responses.ts";
+import { ADMIN, READ, type Route, SUBMIT } from "../../route.ts";
 import { type Access, accessOf, hasScope } from "../../task/access.ts";
 
 /** Queues and their figures. */
-export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
-  return {
-    queues: async (ctx) => {
-      const figures = await api.engine.queues.allFigures();
-      ctx.set("Cache-Control", "no-store");
-      const items: Queue[] = [];
-      const portions = new Portions();
-      for (const row of figures) {
-        items.push(documentOf(ctx, api, row));
-        await portions.pause();
-      }
-      replyList(ctx, {}, "items", items);
+export function queueRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "queues",
+      method: "GET",
+      path: "/v1/queues",
+      scopes: "any",
+      tag: "Queues",
+      summary: "All queues",
+      answers: { "200": json("The queues.", "Queues") },
+      run: (ctx) => replyAll(ctx, api),
     },
-    queue: async (ctx) => {
-      const queue = shownQueue(api, ctx.params.queue);
-      ctx.set("Cache-Control", "no-store");
-      ctx.body = await queueDocument(ctx, api, queue);
+    {
+      name: "queue",
+      method: "GET",
+      path: "/v1/queues/:queue",
+      scopes: "any",
+      tag: "Queues",
+      summary: "One queue: depth, rates, service times, workers, input",
+      answers: { "200": json("Done.", "Queue") },
+      run: async (ctx) => {
+        ctx.body = await queueDocument(ctx, api, shownQueue(api, ctx.params.queue));
+      },
     },
-  };
+  ];
+}
+
+async function replyAll(ctx: Context, api: Api): Promise<void> {
+  const figures = await api.engine.queues.allFigures();
+  const items: Queue[] = [];
+  const portions = new Portions();
+  for (const row of figures) {
+    items.push(documentOf(ctx, api, row));
+    await portions.pause();
+  }
+  replyList(ctx, {}, "items", items);
 }
 
 /** The present state of a queue for the sender of a request. */
@@ -46,13 +64,13 @@ export async function queueDocument(ctx: Context, api: Api, queue: string): Prom
 /** What a caller can do with a queue. */
 function actionsOf(access: Access, handler: Handler | undefined, paused: boolean): QueueAction[] {
   const can: Readonly<Record<QueueAction, boolean>> = {
-    submit: hasScope(access, ROUTES.submitTo.scopes) && takesInputs(handler),
-    list: hasScope(access, ROUTES.waiting.scopes),
-    pause: hasScope(access, ROUTES.pause.scopes) && !paused,
-    resume: hasScope(access, ROUTES.resume.scopes) && paused,
-    cancel: hasScope(access, ROUTES.bulk.scopes),
-    retry: hasScope(access, ROUTES.retryDead.scopes),
-    delete: hasScope(access, ROUTES.deleteDead.scopes),
+    submit: hasScope(access, SUBMIT) && takesInputs(handler),
+    list: hasScope(access, READ),
+    pause: hasScope(access, ADMIN) && !paused,
+    resume: hasScope(access, ADMIN) && paused,
+    cancel: hasScope(access, ADMIN),
+    retry: hasScope(access, ADMIN),
+    delete: hasScope(access, ADMIN),
   };
   return QUEUE_ACTIONS.filter((action) => can[action]);
 }

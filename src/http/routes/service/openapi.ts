@@ -1,32 +1,51 @@
 import { packageVersion } from "../../../version.ts";
 import type { Api } from "../../api.ts";
 import { type Asset, makeAsset, replyAsset } from "../../asset.ts";
-import type { Endpoints } from "../../routes.ts";
+import { headerRefs } from "../../openapi/headers.ts";
+import { empty } from "../../openapi/responses.ts";
+import type { Route } from "../../route.ts";
 import { responseOf } from "../../server/response.ts";
 import { accessOf } from "../../task/access.ts";
 
 /**
  * The API's description. If the server has keys, callers without one do not see its queues and their inputs; the rest is
  * public, for generators and for the page at /docs before a key is entered.
+ * @param routes those that it describes
  */
-export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi"> {
+export function openApiRoutes({ handlers }: Pick<Api, "handlers">, routes: readonly Route[]): readonly Route[] {
   // Each is generated once: handlers do not change while the server runs.
   let whole: Promise<Asset> | undefined;
   let common: Promise<Asset> | undefined;
-  return {
-    openapi: async (ctx) => {
-      // Loaded when it is asked for, which most servers never are.
-      const { openApiDocument } = await import("../../openapi/document.ts");
-      const { key } = accessOf(ctx);
-      if (key !== "off") responseOf(ctx).varyBy("Authorization");
-      if (key === "off" || key === "valid") {
-        whole ??= openApiDocument([...api.handlers.values()], packageVersion()).then(assetOf);
-        return replyAsset(ctx, await whole);
-      }
-      common ??= openApiDocument([], packageVersion(), KEY_NEEDED).then(assetOf);
-      replyAsset(ctx, await common);
+  return [
+    {
+      name: "openapi",
+      method: "GET",
+      path: "/openapi.json",
+      scopes: "none",
+      tag: "Operations",
+      summary: "This document",
+      answers: {
+        "200": {
+          description: "The document.",
+          headers: headerRefs("ETag"),
+          content: { "application/json": { schema: { type: "object" } } },
+        },
+        "304": empty("The caller has the current version.", "ETag"),
+      },
+      run: async (ctx) => {
+        // Loaded when it is asked for, which most servers never are.
+        const { openApiDocument } = await import("../../openapi/document.ts");
+        const { key } = accessOf(ctx);
+        if (key !== "off") responseOf(ctx).varyBy("Authorization");
+        if (key === "off" || key === "valid") {
+          whole ??= openApiDocument(routes, [...handlers.values()], packageVersion()).then(assetOf);
+          return replyAsset(ctx, await whole);
+        }
+        common ??= openApiDocument(routes, [], packageVersion(), KEY_NEEDED).then(assetOf);
+        replyAsset(ctx, await common);
+      },
     },
-  };
+  ];
 }
 
 const KEY_NEEDED = "With an API key, this document also describes the queues of this server and their inputs.";

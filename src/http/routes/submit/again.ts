@@ -10,7 +10,10 @@ import type { LiveTasks } from "../../live/live-tasks.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
-import type { Endpoints } from "../../routes.ts";
+import { submitParameters } from "../../openapi/parameters.ts";
+import { SUBMITTED } from "../../openapi/responses.ts";
+import { ANY_INPUT } from "../../openapi/schemas/inputs.ts";
+import { type Route, SUBMIT } from "../../route.ts";
 import { responseOf } from "../../server/response.ts";
 import { conflict } from "../../submission/refusal.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
@@ -18,11 +21,26 @@ import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
 import { observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { storedInput } from "../../task/stored-input.ts";
-import { optionsOf, postAndAnswer } from "./submit.ts";
+import { EVENTS_AS_ANSWER, optionsOf, postAndAnswer } from "./submit.ts";
 
 /** Submitting the input of a task again, as it was or edited. */
-export function againEndpoints(api: Api, live: LiveTasks): Endpoints<"again"> {
-  return { again: (ctx) => again(ctx, api, live, ctx.params.id) };
+export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {
+  return [
+    {
+      name: "again",
+      method: "POST",
+      path: "/v1/requests/:id/again",
+      scopes: SUBMIT,
+      submits: "under the caller's key",
+      tag: "Submit",
+      summary: "Submit the input of a task again, or an edited one, as a new task",
+      description: `An empty body stands for the input that the task was given, as long as that is kept; else 410 \`expired\`. ${EVENTS_AS_ANSWER}`,
+      parameters: submitParameters(),
+      body: { ...ANY_INPUT, required: false },
+      answers: SUBMITTED,
+      run: (ctx) => again(ctx, api, live, ctx.params.id),
+    },
+  ];
 }
 
 async function again(ctx: Context, api: Api, live: LiveTasks, original: string): Promise<void> {

@@ -21,18 +21,21 @@ import { type CheckedInput, checkJson, refuseCoding } from "../../input/body.ts"
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { tracingOf } from "../../middleware/trace.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
+import { headerRefs } from "../../openapi/headers.ts";
+import { laterParameters, parameterRefs } from "../../openapi/parameters.ts";
+import { schemaRef } from "../../openapi/responses.ts";
 import { problemDocument } from "../../problems/problem.ts";
-import type { Endpoints } from "../../routes.ts";
+import { type Route, SUBMIT } from "../../route.ts";
 import { responseOf } from "../../server/response.ts";
 import { whenClosed } from "../../server/when-closed.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { signatureOf } from "../../task/access.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */
-export const NDJSON = "application/x-ndjson";
+const NDJSON = "application/x-ndjson";
 
 /** Limits of a batch. */
-export const BATCH_DEFAULTS = {
+const BATCH_DEFAULTS = {
   lines: 10_000,
   bytes: 32 * 1024 ** 2,
   /** The maximum number of lines whose verdict has not been sent: the body is read only as fast as the verdicts are. */
@@ -63,8 +66,41 @@ interface BatchRequest {
 }
 
 /** Submitting many tasks at once. */
-export function batchEndpoints(api: Api): Endpoints<"submitBatch"> {
-  return { submitBatch: (ctx) => submitBatch(ctx, api, ctx.params.queue) };
+export function batchRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "submitBatch",
+      method: "POST",
+      path: "/v1/queues/:queue/batches",
+      scopes: SUBMIT,
+      tag: "Submit",
+      summary: "Submit many tasks",
+      description:
+        `One JSON value on each line, at most ${BATCH_DEFAULTS.lines} lines and ${BATCH_DEFAULTS.bytes / 1024 ** 2} MiB. ` +
+        "Read and answered as a stream: one verdict for each line, in order; empty lines are counted but get no verdict. A bad " +
+        "line does not affect the others. The query and the headers Priority and Cancel-After are the defaults of every line, but with `group` a webhook is that of the group.",
+      parameters: [...parameterRefs("envelope", "group", "open"), ...laterParameters()],
+      body: {
+        required: true,
+        content: {
+          [NDJSON]: {
+            schema: { type: "string", description: "Each line is an input, or an Envelope with `?envelope=true`." },
+            example: '{"seconds":1}\n{"seconds":2}\n',
+          },
+        },
+      },
+      answers: {
+        "202": {
+          description: "A BatchVerdict for each line. With `group`, the group is at Location once it has a task.",
+          headers: headerRefs("Location"),
+          content: {
+            [NDJSON]: { schema: schemaRef("BatchVerdict"), example: '{"line":0,"id":"…","href":"…","index":0}\n' },
+          },
+        },
+      },
+      run: (ctx) => submitBatch(ctx, api, ctx.params.queue),
+    },
+  ];
 }
 
 async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void> {
@@ -120,7 +156,6 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const answer = group ? await answerOf(ctx, group, { tally, verdicts, maxBytes }) : verdicts;
   ctx.status = 202;
   ctx.type = NDJSON;
-  ctx.set("Cache-Control", "no-store");
   void sendTexts(responseOf(ctx).handOver(ctx), answer, maxBytes);
 }
 

@@ -26,7 +26,10 @@ import type { LiveTasks } from "../../live/live-tasks.ts";
 import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { inputHandlerOf } from "../../named-queue.ts";
-import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
+import { parameterRefs, submitParameters } from "../../openapi/parameters.ts";
+import { SUBMITTED } from "../../openapi/responses.ts";
+import { ANY_INPUT, inputOf } from "../../openapi/schemas/inputs.ts";
+import { DEFAULT_QUEUE, type Route, SUBMIT } from "../../route.ts";
 import { responseOf } from "../../server/response.ts";
 import { checkAccepted, conflict, tooMany } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
@@ -34,17 +37,72 @@ import { assembleSubmission, withWebhook } from "../../submission/submission.ts"
 import { accessOf, maySee, signatureOf } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { observe } from "../../task/find.ts";
-import { paths } from "../../task/links.ts";
+import { paths, TASK_PATHS } from "../../task/links.ts";
 import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../../task/reply.ts";
 
+/** What the description of a submission says of its events. */
+export const EVENTS_AS_ANSWER =
+  "If `Accept` prefers text/event-stream: 200 at once, with the headers of a 202 and the events of the task (as from `/events`); `Prefer` is then not applied.";
+
+const POST = {
+  method: "POST",
+  scopes: SUBMIT,
+  submits: "under the caller's key",
+  tag: "Submit",
+  description: EVENTS_AS_ANSWER,
+  parameters: submitParameters(),
+  answers: SUBMITTED,
+} as const satisfies Partial<Route>;
+
+const PUT = {
+  method: "PUT",
+  scopes: SUBMIT,
+  submits: "under the path's id",
+  tag: "Submit",
+  description: `If the task is waiting, its input is replaced; it keeps its place, and the response is its document. ${EVENTS_AS_ANSWER}`,
+  parameters: [
+    ...submitParameters(({ name }) => name !== "X-Request-Id" && name !== "Idempotency-Key"),
+    ...parameterRefs("If-Match", "If-None-Match-write"),
+  ],
+  answers: SUBMITTED,
+} as const satisfies Partial<Route>;
+
 /** Submitting one task. */
-export function submitEndpoints(api: Api, live: LiveTasks): Endpoints<"submit" | "submitTo" | "put" | "putTo"> {
-  return {
-    submit: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE),
-    submitTo: (ctx) => submit(ctx, api, live, ctx.params.queue),
-    put: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE, ctx.params.id),
-    putTo: (ctx) => submit(ctx, api, live, ctx.params.queue, ctx.params.id),
-  };
+export function submitRoutes(api: Api, live: LiveTasks): readonly Route[] {
+  return [
+    {
+      ...POST,
+      name: "submit",
+      path: "/v1/requests",
+      summary: `Submit to the queue ${DEFAULT_QUEUE}`,
+      body: inputOf(DEFAULT_QUEUE),
+      run: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE),
+    },
+    {
+      ...POST,
+      name: "submitTo",
+      path: "/v1/queues/:queue/requests",
+      summary: "Submit to any queue",
+      body: ANY_INPUT,
+      run: (ctx) => submit(ctx, api, live, ctx.params.queue),
+    },
+    {
+      ...PUT,
+      name: "put",
+      path: TASK_PATHS.result,
+      summary: `Submit to the queue ${DEFAULT_QUEUE} under an id of your choice`,
+      body: inputOf(DEFAULT_QUEUE),
+      run: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE, ctx.params.id),
+    },
+    {
+      ...PUT,
+      name: "putTo",
+      path: "/v1/queues/:queue/requests/:id",
+      summary: "Submit to any queue under an id of your choice",
+      body: ANY_INPUT,
+      run: (ctx) => submit(ctx, api, live, ctx.params.queue, ctx.params.id),
+    },
+  ];
 }
 
 function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
@@ -241,7 +299,6 @@ function replyDryRun(
   { queue }: Submission,
   { state, index, dueInMs, snapshot }: SubmissionVerdict,
 ): void {
-  ctx.set("Cache-Control", "no-store");
   ctx.body = { queue, index, eta: estimate(snapshot, { state: state ?? "waiting", index, dueMs: dueInMs }, 0) };
 }
 
@@ -264,6 +321,5 @@ async function replyUpdated(
     pendingHeaders(ctx, pendingTask(seen));
     return events.beginEvents(ctx, seen);
   }
-  ctx.set("Cache-Control", "no-store");
   ctx.body = documentOf(ctx, api, seen);
 }

@@ -7,18 +7,46 @@ import { logEnd } from "../../audit-log.ts";
 import { checkPreconditions, readPreconditions } from "../../headers/preconditions.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
-import type { Endpoints } from "../../routes.ts";
+import { parameterRefs } from "../../openapi/parameters.ts";
+import { empty, json, RESULTS, responseRef } from "../../openapi/responses.ts";
+import { type Route, SUBMIT, WATCH } from "../../route.ts";
 import { accessOf, mayEnd } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask, observeRequested } from "../../task/find.ts";
+import { TASK_PATHS } from "../../task/links.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../../task/reply.ts";
 
 /** The result resource. */
-export function collectEndpoints(api: Api): Endpoints<"collect" | "cancel"> {
-  return {
-    collect: (ctx) => collect(ctx, api, ctx.params.id),
-    cancel: (ctx) => cancel(ctx, api, ctx.params.id),
-  };
+export function collectRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "collect",
+      method: "GET",
+      path: TASK_PATHS.result,
+      scopes: WATCH,
+      signedLink: "task",
+      tag: "Watch",
+      summary: "Collect the result, or see the place in line",
+      parameters: parameterRefs("pending"),
+      answers: { ...RESULTS, "202": responseRef("Accepted") },
+      run: (ctx) => collect(ctx, api, ctx.params.id),
+    },
+    {
+      name: "cancel",
+      method: "DELETE",
+      path: TASK_PATHS.result,
+      scopes: SUBMIT,
+      tag: "Submit",
+      summary: "Cancel the task; if it has ended, delete its result",
+      parameters: parameterRefs("If-Match", "If-None-Match-write"),
+      answers: {
+        "200": json("The task is canceled.", "Task"),
+        "202": json("The task is running: its handler was asked to stop.", "Task"),
+        "204": empty("The result is deleted, or was gone already."),
+      },
+      run: (ctx) => cancel(ctx, api, ctx.params.id),
+    },
+  ];
 }
 
 async function collect(ctx: Context, api: Api, id: string): Promise<void> {
@@ -41,7 +69,6 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   if (!mayEnd(accessOf(ctx), before)) throw forbidden(["admin"]);
   if (conditions) checkPreconditions(id, conditions, before);
   const verdict = await engine.tasks.cancel(id, before.queue);
-  ctx.set("Cache-Control", "no-store");
   if (verdict === "unknown") throw unknownTask(id);
   logEnd(ctx, api, before, verdict);
   if (verdict === "already" || verdict === "deleted") {

@@ -2,15 +2,35 @@ import { extname } from "node:path";
 import type { Context } from "koa";
 import { ProblemError } from "../../../errors.ts";
 import type { Api } from "../../api.ts";
-import type { Endpoints } from "../../routes.ts";
+import { headerRefs } from "../../openapi/headers.ts";
+import { type Route, WATCH } from "../../route.ts";
 import { observe } from "../../task/find.ts";
 import { fitType } from "../../task/reply-result.ts";
 import { setBody } from "../../task/result-body.ts";
 import { storedInput } from "../../task/stored-input.ts";
 
 /** The input of a task. */
-export function inputEndpoints(api: Api): Endpoints<"input"> {
-  return { input: (ctx) => replyInput(ctx, api, ctx.params.id ?? "") };
+export function inputRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "input",
+      method: "GET",
+      path: "/v1/requests/:id/input",
+      scopes: WATCH,
+      tag: "Watch",
+      summary: "The input of a task, as it was submitted",
+      description:
+        "As a file to be saved. It is kept as long as the result, unless the handler says otherwise; after that: 410 `expired`.",
+      answers: {
+        "200": {
+          description: "The input.",
+          headers: headerRefs("Content-Disposition"),
+          content: { "*/*": { schema: { type: "string", contentEncoding: "binary" } } },
+        },
+      },
+      run: (ctx) => replyInput(ctx, api, ctx.params.id ?? ""),
+    },
+  ];
 }
 
 /** Answers with the stored bytes of the input, as a file to be saved. @throws ProblemError unknown, deleted, expired */
@@ -23,7 +43,6 @@ async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
   ctx.attachment(fileNameOf(id, mediaType));
   // The input may come from strangers: if a browser shows it anyway, it must not run scripts.
   ctx.set("Content-Security-Policy", "sandbox");
-  ctx.set("Cache-Control", "no-store");
   setBody(ctx, value);
   ctx.set("Content-Type", fitType(mediaType));
 }

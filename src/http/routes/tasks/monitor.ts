@@ -11,21 +11,52 @@ import { parsePrefer } from "../../headers/prefer.ts";
 import { setRetryAfter } from "../../headers/retry-after.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import { longPoll } from "../../live/long-poll.ts";
-import { replyEmbeddedPage, replyTaskPage } from "../../pages/task/task-page.ts";
-import type { Endpoints } from "../../routes.ts";
+import { headerRefs } from "../../openapi/headers.ts";
+import { parameterRefs } from "../../openapi/parameters.ts";
+import { empty, PENDING_HEADERS, RESULTS, schemaRef } from "../../openapi/responses.ts";
+import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "../../pages/task/task-page.ts";
+import { type Route, WATCH } from "../../route.ts";
 import { responseOf } from "../../server/response.ts";
 import { accessOf, keepsPresent, signatureOf } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask, observe } from "../../task/find.ts";
-import { paths } from "../../task/links.ts";
+import { paths, TASK_PATHS } from "../../task/links.ts";
 import { pendingTask, replyOutcome, replyPending } from "../../task/reply.ts";
 
 /** The monitor: state, place in line, progress and estimate of a task. */
-export function monitorEndpoints(api: Api, watchers: Watchers): Endpoints<"watch" | "watchQueue"> {
-  return {
-    watch: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
-    watchQueue: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
-  };
+export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
+  const route = (name: string, path: string, summary: string): Route => ({
+    ...{ name, method: "GET", path, scopes: WATCH, signedLink: "task" },
+    ...{ tag: "Watch", summary, description: "An HTML page if `Accept` prefers text/html." },
+    parameters: parameterRefs("onComplete", "onPending", "embed", "If-None-Match", "Prefer-wait"),
+    answers: {
+      ...RESULTS,
+      "200": {
+        description: "The task has ended. With `onComplete=stream`: its result.",
+        headers: headerRefs("ETag", "Preference-Applied", "Expires", "X-Task-State"),
+        content: { "application/json": { schema: {} }, "text/html": {}, "*/*": {} },
+      },
+      "202": {
+        description: "The task is pending.",
+        headers: headerRefs("ETag", "Preference-Applied", ...PENDING_HEADERS),
+        content: {
+          "application/json": { schema: { anyOf: [schemaRef("Task"), schemaRef("Pending")] } },
+          "text/html": {},
+        },
+      },
+      "303": empty("The task has ended: its result is at Location.", "Location"),
+      "304": empty(
+        "The caller has the current version of the document.",
+        ...(["ETag", "Preference-Applied", "Retry-After", "Location"] as const),
+      ),
+    },
+    run: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
+    showProblem: (ctx, error) => replyMissingPage(ctx, error, api.embedOrigins),
+  });
+  return [
+    route("watch", TASK_PATHS.monitor, "State, place in line, progress and estimate"),
+    route("watchQueue", "/v1/queue/requests/:id", "The same monitor at another path"),
+  ];
 }
 
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
@@ -60,7 +91,6 @@ type MonitorOptions = ReturnType<typeof readOptions>;
 /** Answers with the document, or with 304 if the caller has it. */
 function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
   ctx.set("ETag", versionTag(seen));
-  ctx.set("Cache-Control", "no-store");
   if (!isOutcome(seen.state)) {
     setRetryAfter(ctx, pendingTask(seen).retryAfterS);
     ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen)));
@@ -73,7 +103,6 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
 /** Answers for a terminal task as `onComplete` asks. */
 async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }: MonitorOptions): Promise<void> {
   if (onComplete === "redirect") {
-    ctx.set("Cache-Control", "no-store");
     ctx.set("Location", paths.result(seen.id, signatureOf(ctx, seen)));
     ctx.status = 303;
     ctx.body = "";

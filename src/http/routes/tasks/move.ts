@@ -8,16 +8,32 @@ import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-log.ts";
 import { readJson } from "../../input/body.ts";
 import { forbidden } from "../../middleware/authorize.ts";
-import type { Endpoints } from "../../routes.ts";
+import { json, jsonBody } from "../../openapi/responses.ts";
+import { type Route, SUBMIT } from "../../route.ts";
 import { FAR } from "../../submission/refusal.ts";
 import { accessOf, mayEnd } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
+import { TASK_PATHS } from "../../task/links.ts";
 import { unknownTask } from "../../task/reply.ts";
 
 /** Moving a task that waits. */
-export function moveEndpoints(api: Api): Endpoints<"move"> {
-  return { move: (ctx) => move(ctx, api, ctx.params.id) };
+export function moveRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "move",
+      method: "PATCH",
+      path: TASK_PATHS.result,
+      scopes: SUBMIT,
+      tag: "Submit",
+      summary: "Move a task that waits: its priority, its place or its time",
+      description:
+        "The order of all others stays. Callers may lower the priority of their own tasks and change their times; the rest needs the scope `admin`. A place is at the start or the end of the whole line. In a fair or keyed line, or one with a `limit`, only the priority can be changed.",
+      body: jsonBody("move"),
+      answers: { "200": json("The task at its new place.", "Task") },
+      run: (ctx) => move(ctx, api, ctx.params.id),
+    },
+  ];
 }
 
 /** What is refused although the task waits, by the verdict. */
@@ -40,7 +56,6 @@ async function move(ctx: Context, api: Api, id: string): Promise<void> {
   const refusal = REFUSALS[verdict];
   if (refusal !== undefined) throw wrongParameter(Object.keys(body)[0] ?? "", refusal);
   logAction(ctx, api, "move", { queue, id, to: body });
-  ctx.set("Cache-Control", "no-store");
   ctx.body = documentOf(ctx, api, await findTask(ctx, api, id, { result: false }));
 }
 

@@ -5,14 +5,39 @@ import { parsePrefer } from "../../headers/prefer.ts";
 import { PARAMETERS, searchOf } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import { untilGone } from "../../live/long-poll.ts";
-import type { Endpoints } from "../../routes.ts";
+import { headerRefs } from "../../openapi/headers.ts";
+import { parameterRefs } from "../../openapi/parameters.ts";
+import { schemaRef } from "../../openapi/responses.ts";
+import { type Route, WATCH } from "../../route.ts";
 import { responseOf } from "../../server/response.ts";
 import { findTask } from "../../task/find.ts";
+import { TASK_PATHS } from "../../task/links.ts";
 import { replyOutcome } from "../../task/reply.ts";
 
 /** The output of a task, while it runs. */
-export function outputEndpoints(api: Api, live: LiveTasks): Endpoints<"output"> {
-  return { output: (ctx) => output(ctx, api, live) };
+export function outputRoutes(api: Api, live: LiveTasks): readonly Route[] {
+  return [
+    {
+      name: "output",
+      method: "GET",
+      path: TASK_PATHS.output,
+      scopes: WATCH,
+      signedLink: "task",
+      tag: "Watch",
+      summary: "What the handler writes while it runs",
+      description:
+        "A line for each value: those written so far, then new ones until the task ends. `Prefer: wait=N` ends the response after N seconds, `wait=0` after the values written so far. If a response breaks off, continue with `after`.",
+      parameters: parameterRefs("after", "Prefer-wait"),
+      answers: {
+        "200": {
+          description: "The values, in order.",
+          headers: headerRefs("Preference-Applied"),
+          content: { "application/x-ndjson": { schema: schemaRef("OutputValue") } },
+        },
+      },
+      run: (ctx) => output(ctx, api, live),
+    },
+  ];
 }
 
 async function output(ctx: Context, api: Api, live: LiveTasks): Promise<void> {

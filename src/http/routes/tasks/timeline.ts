@@ -6,7 +6,8 @@ import { timestamp } from "../../../timestamp.ts";
 import type { Timeline } from "../../../wire/timeline.ts";
 import type { Api } from "../../api.ts";
 import { shownKey } from "../../input/list-filter.ts";
-import type { Endpoints } from "../../routes.ts";
+import { json } from "../../openapi/responses.ts";
+import { type Route, WATCH } from "../../route.ts";
 import { accessOf } from "../../task/access.ts";
 import { documentOf, errorOf, WITH_PROBLEM } from "../../task/documents/monitor-document.ts";
 import { attemptsOf, shown, stepDocument } from "../../task/documents/timeline.ts";
@@ -14,17 +15,26 @@ import { observe } from "../../task/find.ts";
 import { unknownTask } from "../../task/reply.ts";
 
 /** What happened to a task. */
-export function timelineEndpoints(api: Api): Endpoints<"timeline"> {
-  return {
-    timeline: async (ctx) => {
-      const id: string = ctx.params.id ?? "";
-      const seen = await observe(ctx, api, id);
-      const details = await api.engine.tasks.details(id);
-      if (!details) throw unknownTask(id.slice(0, 128));
-      ctx.set("Cache-Control", "no-store");
-      ctx.body = await timelineDocument(ctx, api, seen, details);
+export function timelineRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "timeline",
+      method: "GET",
+      path: "/v1/requests/:id/timeline",
+      scopes: WATCH,
+      tag: "Watch",
+      summary: "What happened to a task: attempts, steps, undo, webhooks, input and result",
+      description: "Workers and the errors of attempts are shown only to API keys with the scope `read`.",
+      answers: { "200": json("Its timeline.", "Timeline") },
+      run: async (ctx) => {
+        const id: string = ctx.params.id ?? "";
+        const seen = await observe(ctx, api, id);
+        const details = await api.engine.tasks.details(id);
+        if (!details) throw unknownTask(id.slice(0, 128));
+        ctx.body = await timelineDocument(ctx, api, seen, details);
+      },
     },
-  };
+  ];
 }
 
 async function timelineDocument(ctx: Context, api: Api, seen: Inspection, details: TaskDetails): Promise<Timeline> {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Context } from "koa";
 import type { Api } from "../../../../src/http/api.ts";
-import { collectEndpoints } from "../../../../src/http/routes/tasks/collect.ts";
+import { collectRoutes } from "../../../../src/http/routes/tasks/collect.ts";
 import { openAccess } from "../../../../src/http/task/access.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
@@ -80,7 +80,9 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
         params: { id: "raced" },
         set: () => undefined,
       };
-      await collectEndpoints(api).cancel(ctx as unknown as Context & { params: { id: string } });
+      await collectRoutes(api)
+        .find(({ name }) => name === "cancel")
+        ?.run(ctx as unknown as Context);
       expect(ctx).to.include({ status: 202 });
       expect((ctx as unknown as Context).body).to.include({
         state: "running",
