@@ -86,8 +86,8 @@ function checkVerbs(file: string, text: string): void {
   must(/\b(Settle|Lease|Completion|Notices)\.(?!send|work|listen|ends)/, /(Notices\.send|Settle\.close)\(call/);
   must(/\b(Lease|Completion|Rate\.count|Settle\.bury)\b/, /Settle\.close\(call/);
   must(
-    /\b(Settle|Lease|Completion|Keyed)\.(?!parts|line|limit|is_counted|delete|ends|tell_freed|open_freed)/,
-    /(Keyed\.(tell|open)_freed|Settle\.close)\(call/,
+    /\b(Settle|Lease|Completion|Keyed)\.(?!parts|limit|asked|turn|delete|ends|close|write)/,
+    /(Keyed\.(close|write)|Settle\.close)\(call/,
   );
 }
 

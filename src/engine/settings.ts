@@ -20,7 +20,7 @@ export interface QueueSettings
   readonly hasBreaker: boolean;
   /** How many tasks of one key run at once; undefined if the line is not keyed. A line with a `limit` is keyed by caller. */
   readonly keyedConcurrency: number | undefined;
-  /** How many tasks of one key may wait, Infinity for any number; undefined if they are not counted. */
+  /** With a `limit`, how many tasks of one key may wait, Infinity for any number. */
   readonly keyedWaiting?: number | undefined;
   /** Whether the input of a task is dropped once it has succeeded, unless it can be undone. */
   readonly dropInput: boolean;

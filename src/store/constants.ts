@@ -16,8 +16,6 @@ export const SHARED = {
   defaultPriority: PRIORITY.default,
   /** The latest time that a task may be scheduled for, ms from now. */
   longestDelayMs: LONGEST_DELAY_S * 1000,
-  /** Above every score of a task that waits in the line of a key: arrival·16 + class, see lua/keyed.lua. */
-  parked: 2 ** 50,
   webhookQueue: INTERNAL_QUEUES.webhooks,
   undoQueue: INTERNAL_QUEUES.undo,
   /** The latest outcomes that are kept of a queue. */

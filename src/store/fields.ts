@@ -52,6 +52,7 @@ export const TASK_FIELDS = {
     "a pointer: the partition of a task that is not in that of its id; such a record has only queue and caller besides",
   ],
   key: ["K", 'in a keyed line, "arrival key", see lua/keyed.lua'],
+  holds: ["b", "1 while it holds its line key between two attempts, or in line after that"],
   answers: ["V", "the answers to the last calls that changed it, newest first, see lua/answers.lua"],
   original: ["A", "the task whose input was submitted again as this one"],
   again: ["a", "the last task that was submitted with its input"],
@@ -147,10 +148,7 @@ export const QUEUE_FIELDS = {
   handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
   virtual: ["virtual", "of a fair line, followed by the class: the place of the task taken last, see lua/fair.lua"],
   room: ["room", "of a fair line, followed by the class: the start that newcomers get when there are many line keys"],
-  keyed: [
-    "keyed",
-    "of a keyed line, how many tasks of one key may run at once, and whether the others are counted, see lua/keyed.lua",
-  ],
+  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/keyed.lua"],
   rekey: ["rekey", "the score from which it is still to be decided which tasks may start, after a change of the limit"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;

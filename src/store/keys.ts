@@ -27,7 +27,7 @@ export const KEYS = {
   keyLine: [
     "pk:<queue> <key>",
     "zset",
-    "of a keyed queue, the tasks that wait for a line key or hold it; with a limit also those that are due later: scores see lua/keyed.lua",
+    "of a keyed queue, the tasks of a line key that have not ended: scores see lua/keyed.lua",
   ],
   history: [
     "hs:<queue>",

@@ -57,6 +57,7 @@ export class Failures {
       kind: failure.kind,
       attempts: settings.attempts,
       delayMs: failure.delayMs,
+      ordered: settings.keyedWaiting === undefined,
       error: failure.error.slice(0, ERROR_LENGTH),
       code: failure.code,
       result,

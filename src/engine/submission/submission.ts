@@ -97,7 +97,7 @@ function storedShare({ key, weight }: Share): string {
 }
 
 function storedKey(key: string | null, { keyedConcurrency = 1, keyedWaiting }: QueueSettings): string {
-  const most = keyedWaiting === undefined ? "" : `/${Number.isFinite(keyedWaiting) ? keyedWaiting : ""}`;
+  const most = Number.isFinite(keyedWaiting) ? `/${keyedWaiting}` : "";
   return key === null ? `${keyedConcurrency}${most}` : `${keyedConcurrency}${most} ${nameOf(key)}`;
 }
 

@@ -233,12 +233,11 @@ local function set_before(key, before)
   if before then redis.call('HSET', key, F.before, before) else redis.call('HDEL', key, F.before) end
 end
 
--- The same for a task that is stored; returns its score.
+-- The same for a task that is stored.
 function Fair.rejoin(call, queue, id, class, share)
   local found = Fair.find_place(call, queue, class, share)
   set_before(K.task(call, id), found.before)
   Fair.join(call, queue, id, found)
-  return found.score
 end
 
 -- The last task of the same line key before a canceled one that is not canceled itself: "place id", nil for none.

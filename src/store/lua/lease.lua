@@ -13,7 +13,7 @@ end
 
 -- Puts it back at its place; the attempt does not count.
 local function put_back(call, queue, id, key, fence, attempts, place, of_key, group)
-  redis.call('HDEL', key, F.progress, F.unbegun, F.apart)
+  redis.call('HDEL', key, F.progress, F.unbegun, F.apart, F.holds)
   redis.call('HSET', key, F.state, S.waiting, F.run, Run.handed_back(fence, attempts))
   Line.put_back(call, queue, id, place, of_key)
   if group then Group.note(call, group, id) end

@@ -19,26 +19,24 @@ function Line.joined_at(place, created, joined)
   return C.epochMs + math.floor(place % C.classSpan / 16)
 end
 
--- Puts a task into a class by its arrival; in a fair line (share) at the end of its line key. Returns its score.
+-- Puts a task into a class by its arrival; in a fair line (share) at the end of its line key.
 function Line.put(call, queue, id, class, hlc, share)
   if share then return Fair.rejoin(call, queue, id, class, share) end
-  local score = whole(class * C.classSpan + hlc)
-  redis.call('ZADD', K.waiting(call, queue), score, id)
-  return score
+  redis.call('ZADD', K.waiting(call, queue), whole(class * C.classSpan + hlc), id)
 end
 
 -- A task joins the end of its class, in a fair or keyed line also of its line key.
 function Line.join(call, queue, id, class, hlc, share, of_key)
-  local score = Line.put(call, queue, id, class, hlc, share)
+  Line.put(call, queue, id, class, hlc, share)
   if share then redis.call('HSET', K.task(call, id), F.joined, call.now_text) end
-  Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
+  Keyed.rejoin(call, queue, id, of_key, whole(hlc))
 end
 
 -- A task returns to its old place.
---   holds  see Keyed.join
+--   holds  whether it holds its key, see keyed.lua
 function Line.put_back(call, queue, id, place, of_key, holds)
   redis.call('ZADD', K.waiting(call, queue), place, id)
-  Keyed.join(call, queue, id, of_key, place, holds)
+  Keyed.put(call, queue, id, of_key, holds and Keyed.held)
 end
 
 return Line

@@ -84,8 +84,8 @@ function Setback.pass(call, setback, queue, count)
   local function pause_of(id) return tonumber(redis.call('HGET', K.task(call, id), F.pause) or nil) end
   local function presence_of(entry) return Due.presence_of(call, entry) end
   local function note(id, due)
-    local of_key, group = unpack(redis.call('HMGET', K.task(call, id), F.key, F.group))
-    Keyed.park(call, queue, id, of_key, due)
+    local of_key, holds, group = unpack(redis.call('HMGET', K.task(call, id), F.key, F.holds, F.group))
+    if of_key and not holds then Keyed.put(call, queue, id, of_key, Keyed.due_later(due)) end
     if group then Group.note(call, group, id) end
   end
   return pass(call, setback, 'back ' .. queue, {

@@ -135,11 +135,11 @@ function Settle.delete(call, id, key)
 end
 
 -- Finishes a call that may have ended tasks: writes its counts, and sends its notices.
---   but  see Keyed.tell_freed
+--   but  see Keyed.close
 function Settle.close(call, but)
   Rate.write(call)
   Notices.send(call)
-  Keyed.tell_freed(call, but)
+  Keyed.close(call, but)
 end
 
 return Settle

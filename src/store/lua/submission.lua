@@ -66,20 +66,19 @@ function Submission.join_line(call, queue, state)
 end
 
 -- A submission carries the limit of its queue: after a change, reserve.lua decides anew which tasks may start.
-local function align_limit(call, queue, state, limit, counted)
+local function align_limit(call, queue, state, limit)
   local counters = K.queue(call, queue)
   local empty = state.waiting + state.scheduled == 0 and redis.call('EXISTS', K.leases(call, queue)) == 0
   -- Without keys, it becomes a plain line again once it is empty.
   if not limit and not empty then return end
-  local stored = limit and Keyed.stored_limit(limit, counted)
-  state.limit, state.is_counted = Keyed.limit(call, queue, stored), counted
+  state.limit = Keyed.limit(call, queue, limit)
   if not limit then
     redis.call('HDEL', counters, Q.keyed, Q.rekey)
     redis.call('UNLINK', K.startable(call, queue))
   elseif state.waiting > 0 then
-    redis.call('HSET', counters, Q.keyed, stored, Q.rekey, '-inf')
+    redis.call('HSET', counters, Q.keyed, limit, Q.rekey, '-inf')
   else
-    redis.call('HSET', counters, Q.keyed, stored)
+    redis.call('HSET', counters, Q.keyed, limit)
   end
 end
 
@@ -168,7 +167,7 @@ end
 -- A new task of a keyed line joins that of its key. Returns its turn, see Keyed.turn, behind a space.
 local function enter_key(call, group, state, id, name, score, found)
   local queue, class = group.queue, group.class
-  local others = Keyed.enter(call, queue, id, name, state.hlc, tonumber(score))
+  local others = Keyed.enter(call, queue, id, name, whole(state.hlc))
   local startable, pending = K.startable(call, queue), #state.startable
   local before = found and redis.call('ZCOUNT', startable, '-inf', '(' .. score) + pending / 2
     or newcomer_index(state.starts, startable, state.startable, class)
@@ -186,8 +185,8 @@ local function submit_one(call, batch, group, state, n)
   local id, input, digest = args[group.ids + n], args[group.inputs + n], group.digests and args[group.digests + n] or ''
   local key, listener = K.task(call, id), Submission.listener(batch, group, n)
   local share = group.shares and args[group.shares + n] ~= '' and args[group.shares + n]
-  local limit, name, counted, most = false, '', false, nil
-  if group.keys and args[group.keys + n] ~= '' then limit, name, counted, most = Keyed.asked(args[group.keys + n]) end
+  local limit, name, most = false, '', nil
+  if group.keys and args[group.keys + n] ~= '' then limit, name, most = Keyed.asked(args[group.keys + n]) end
 
   -- Nearly always there is no task yet, and EXISTS says so at less cost.
   if not group.options.dryRun and redis.call('EXISTS', key) == 1 then
@@ -224,7 +223,7 @@ local function submit_one(call, batch, group, state, n)
   if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'webhooks-full   ' end
   if group.max and index > group.max and group.delay == 0 then return 'long  ' .. index .. ' ' .. told end
 
-  if limit ~= state.limit or counted ~= state.is_counted then align_limit(call, queue, state, limit, counted) end
+  if limit ~= state.limit then align_limit(call, queue, state, limit) end
   local arrival
   if state.limit then
     state.hlc = Call.next_hlc(call, state.hlc)
@@ -238,7 +237,7 @@ local function submit_one(call, batch, group, state, n)
   state.accepted = state.accepted + 1
   if group.delay > 0 then
     redis.call('ZADD', K.scheduled(call, queue), whole(call.now + group.delay), id)
-    if arrival then Keyed.park(call, queue, id, arrival, call.now + group.delay) end
+    if state.limit then Keyed.enter(call, queue, id, name, Keyed.due_later(call.now + group.delay)) end
     state.scheduled = state.scheduled + 1
     if of_group then Group.enter(call, of_group, id, args[group.lines + n], nil, call.now + group.delay) end
     return 'new ' .. S.scheduled .. '   ' .. call.now_text .. ' ' .. whole(group.delay)

@@ -18,7 +18,7 @@ end
 
 -- Removes the fields of the record that only ended tasks have.
 local function revive(call, id, key)
-  redis.call('HDEL', key, F.lost, F.uncountedLosses, F.ended, F.expires, F.errorCode, F.errors, F.deadline, F.presenceMs)
+  redis.call('HDEL', key, F.lost, F.uncountedLosses, F.ended, F.expires, F.errorCode, F.errors, F.deadline, F.presenceMs, F.holds)
   redis.call('HSET', key, F.state, S.waiting)
   redis.call('PERSIST', key)
   redis.call('PERSIST', K.input(call, id))
@@ -65,7 +65,7 @@ end
 register('retry', {}, function(keys, args)
   local call, woken = Call.new(keys), {}
   local verdicts = Call.each(call, args, Layout.retry, retry, woken)
-  Keyed.open_freed(call)
+  Keyed.write(call)
   for queue, joined in pairs(woken) do
     Warmup.note_need(call, queue, joined)
     Notices.work(call, queue)

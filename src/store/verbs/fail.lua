@@ -24,7 +24,7 @@ local function fail(call, args, at, cap)
     verdict = 'canceled'
   elseif kind == 'later' or (kind == 'retry' and tonumber(attempts) < tonumber(args[at + FAILURE.attempts])) then
     Past.note(call, key, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
-    redis.call('HDEL', key, F.progress, F.unbegun, F.apart)
+    redis.call('HDEL', key, F.progress, F.unbegun, F.apart, F.holds)
     local pause = args[at + FAILURE.delayMs]
     redis.call('HSET', key, F.state, S.retrying, F.pause, pause, F.restarts, (restarts or 0) + 1, F.extra, '1')
     if kind == 'later' then
@@ -35,7 +35,11 @@ local function fail(call, args, at, cap)
     end
     local due = call.now + tonumber(pause)
     redis.call('ZADD', K.scheduled(call, queue), whole(due), id)
-    if of_key then Keyed.retry(call, queue, id, of_key, due) end
+    if of_key and args[at + FAILURE.ordered] == '1' and Keyed.limit(call, queue) == 1 then
+      redis.call('HSET', key, F.holds, '1')
+    elseif of_key then
+      Keyed.put(call, queue, id, of_key, Keyed.due_later(due))
+    end
     if group then Group.note(call, group, id) end
     Notices.change(call, id, S.retrying)
     Rate.count(call, queue, R.returned, 1)

@@ -10,6 +10,8 @@ export interface FailItem extends Lease, Retention {
   readonly kind: FailKind;
   readonly attempts: number;
   readonly delayMs: number;
+  /** Whether the tasks of a line key, of which one runs at a time, also end in order: a task holds its key until its next attempt. */
+  readonly ordered: boolean;
   readonly error: string;
   readonly code: string;
   readonly result: string | Buffer;
@@ -21,7 +23,7 @@ export interface FailItem extends Lease, Retention {
 export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
 
 const FAILURE = names<FailItem>(
-  ...(["queue", "id", "fence", "kind", "attempts", "delayMs", "error", "code"] as const),
+  ...(["queue", "id", "fence", "kind", "attempts", "delayMs", "ordered", "error", "code"] as const),
   ...(["result", "keepMs", "tombstoneMs", "deadMs"] as const),
 );
 

@@ -7,12 +7,12 @@ local function to_class(call, queue, id, share, of_key, class)
   local line, key = K.waiting(call, queue), K.task(call, id)
   local score = tonumber(redis.call('ZSCORE', line, id))
   redis.call('ZREM', line, id)
-  Keyed.leave(call, queue, id, of_key)
   local is_shared = share and Fair.is_fair(score)
   -- It refunds the class that the record names.
   if is_shared then Fair.leave(call, queue, id) end
   redis.call('HSET', key, F.priority, class)
-  Keyed.join(call, queue, id, of_key, Line.put(call, queue, id, class, score % CLASS, is_shared and share))
+  Line.put(call, queue, id, class, score % CLASS, is_shared and share)
+  Keyed.decide(call, queue, id, of_key)
 end
 
 -- The start of the line: in a class before all others, so also before more urgent tasks that come later. It keeps its arrival, the time since
@@ -41,7 +41,7 @@ local function to_time(call, queue, id, state, of_key, priority, delay)
   end
   redis.call('HDEL', K.task(call, id), F.pause)
   redis.call('ZADD', K.scheduled(call, queue), whole(call.now + delay), id)
-  Keyed.park(call, queue, id, of_key, call.now + delay)
+  Keyed.put(call, queue, id, of_key, Keyed.due_later(call.now + delay))
 end
 
 local function move(call, args, id, key)
@@ -86,6 +86,6 @@ register('move', {}, function(keys, args)
   if verdict ~= 'moved' then return verdict end
   Answers.note(key, answers, A.move .. word, verdict)
   Notices.send(call)
-  Keyed.tell_freed(call)
+  Keyed.close(call)
   return verdict
 end)

@@ -126,7 +126,7 @@ local function rekey(call, queue, from)
   local line, counters = K.waiting(call, queue), K.queue(call, queue)
   local some = redis.call('ZRANGEBYSCORE', line, from, '+inf', 'WITHSCORES', 'LIMIT', 0, REKEYED)
   for n = 1, #some, 2 do
-    Keyed.join(call, queue, some[n], redis.call('HGET', K.task(call, some[n]), F.key), some[n + 1], true)
+    Keyed.decide(call, queue, some[n], redis.call('HGET', K.task(call, some[n]), F.key))
   end
   if #some < 2 * REKEYED then
     redis.call('HDEL', counters, Q.rekey)
@@ -189,7 +189,7 @@ end
 -- Starts the tasks of some entries. Returns how many there were: the task of an entry may be gone or not waiting (memory evicted, a key
 -- deleted by hand), which must not block the line.
 --   last_fence  of the queue
---   keyed       whether the line is keyed: a start is marked in the line of its line key
+--   keyed       whether the line is keyed
 local function start(call, request, entries, last_fence, keyed)
   local queue, suspect_lease = request.queue, request.suspect_lease
   local fence, first_fence, count = last_fence, nil, 0
@@ -213,10 +213,10 @@ local function start(call, request, entries, last_fence, keyed)
         ))
         local _, _, before = Run.parts(run)
         if before then attempts = whole(before + 1) end
-        if keyed and of_key then Keyed.mark_holder(call, queue, id, of_key) end
+        if keyed and of_key then Keyed.start(call, queue, id, of_key) end
       elseif extra and keyed then
         -- It has no rare field but its key.
-        Keyed.mark_holder(call, queue, id, extra)
+        Keyed.start(call, queue, id, extra)
       end
       redis.call('HSET', key, STATE, RUNNING, RUN, new_run(call, fence, fence_text, attempts, score, worker_end))
       -- A worker over HTTP can renew without repeating the length.
@@ -274,7 +274,7 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   local startable = keyed and K.startable(call, queue) or K.waiting(call, queue)
   local undecided = rekey_from and rekey(call, queue, rekey_from) or nil
   -- Tasks that the completions have freed may start too.
-  Keyed.open_freed(call)
+  Keyed.write(call)
   local count, pause = request.count, 0
   if request.rate then count, pause = allowed_by_rate(call, request) end
 

@@ -56,7 +56,6 @@ local function read_state(call, queue)
     figures = figures,
     hlc = tonumber(hlc or 0),
     limit = keyed and Keyed.limit(call, queue, keyed),
-    is_counted = keyed and Keyed.is_counted(call, queue),
     handed = handed,
     waiting = redis.call('ZCARD', K.waiting(call, queue)),
     scheduled = redis.call('ZCARD', K.scheduled(call, queue)),

@@ -32,8 +32,8 @@ export interface SubmitItem {
   /** "weight key" in a fair line; left out in any other. */
   readonly share?: string | undefined;
   /**
-   * "limit key" in a keyed line, "limit" if it has no key; "limit/most key" if tasks are counted and at most `most` of a key may wait;
-   * left out in any other line.
+   * "limit key" in a keyed line, "limit" if it has no key; "limit/most key" if at most `most` tasks of a key may wait; left out in any
+   * other line.
    */
   readonly key?: string | undefined;
   /** The trace context of the submitter, see the field in fields.ts; "" or undefined for none. */

@@ -83,7 +83,7 @@ local function pass_deadlines(call, pass, args, at)
 end
 
 -- A due task joins the line. Returns the last place in line.
-local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, group, hlc)
+local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, holds, group, hlc)
   local _, _, _, old_place = Run.readable_parts(call, run, place)
   local share = state == S.scheduled and Fair.is_fair(place) and redis.call('HGET', key, F.share)
   if place or state == S.retrying then redis.call('HDEL', key, F.place, F.pause) end
@@ -93,7 +93,7 @@ local function promote_one(call, queue, id, key, state, place, run, listeners, o
     hlc = Call.next_hlc(call, hlc)
     Line.join(call, queue, id, math.floor(tonumber(place or old_place) / C.classSpan), hlc, share, of_key)
   else
-    Line.put_back(call, queue, id, old_place, of_key, true)
+    Line.put_back(call, queue, id, old_place, of_key, holds)
   end
   if group then Group.note(call, group, id) end
   Notices.change(call, id, S.waiting, listeners)
@@ -108,11 +108,11 @@ local function promote(call, pass, queue)
   Keyed.limit(call, queue, limit)
   for _, id in ipairs(due) do
     local key = K.task(call, id)
-    local state, place, run, listeners, of_key, group =
-      unpack(redis.call('HMGET', key, F.state, F.place, F.run, F.listeners, F.key, F.group))
+    local state, place, run, listeners, of_key, holds, group =
+      unpack(redis.call('HMGET', key, F.state, F.place, F.run, F.listeners, F.key, F.holds, F.group))
     redis.call('ZREM', K.scheduled(call, queue), id)
     if state == S.scheduled or state == S.retrying then
-      hlc = promote_one(call, queue, id, key, state, place, run, listeners, of_key, group, hlc)
+      hlc = promote_one(call, queue, id, key, state, place, run, listeners, of_key, holds, group, hlc)
       pass.promoted = pass.promoted + 1
     end
   end

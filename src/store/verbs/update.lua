@@ -22,7 +22,7 @@ register('update', {}, function(keys, args)
   if revision ~= '' and (replaced or '0') ~= revision then return 'changed' end
 
   if new_key ~= '' then
-    local _, name, _, most = Keyed.asked(new_key)
+    local _, name, most = Keyed.asked(new_key)
     local refusal = Keyed.change(call, queue, id, state, of_key, name, most)
     if refusal then return refusal end
   end
@@ -43,6 +43,6 @@ register('update', {}, function(keys, args)
   redis.call('UNLINK', K.steps(call, id))
   Notices.change(call, id, state)
   Notices.send(call)
-  Keyed.tell_freed(call)
+  Keyed.close(call)
   return 'updated'
 end)

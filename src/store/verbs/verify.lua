@@ -1,6 +1,6 @@
 -- Checks tasks against the indexes of their queues, and repairs disagreements if asked to: a task belongs in exactly
--- the one index that its state names, and an entry belongs to a task; a line key of a fair line is in both of its tables; in a keyed
--- line the tasks that may start are those of keyed.lua; and a group has the state and the place of each member.
+-- the one index that its state names, and an entry belongs to a task; a line key of a fair line is in both of its tables; for keyed
+-- lines the invariant of keyed.lua holds; and a group has the state and the place of each member.
 
 local whole = Number.whole
 local ARGS = Layout.verify.args
@@ -28,55 +28,36 @@ local function is_undecided(call, queue, score)
   return from == '-inf' or score >= tonumber(from)
 end
 
--- Whether a waiting task is in its place in the line of its line key, and may start if it should.
-local function agrees_waiting(call, heal, id, queue, limit, of_key)
+-- Whether the invariant of keyed.lua holds for a task that has not ended.
+local function agrees_with_key(call, heal, id, queue, state, of_key, holds)
+  if not Keyed.limit(call, queue) then return true end
+  Keyed.write(call)
   local arrival, name = Keyed.parts(of_key)
-  local line = Keyed.line(call, queue, name)
-  local stands = name ~= '' and redis.call('ZSCORE', line, id)
-  local score = redis.call('ZSCORE', K.waiting(call, queue), id)
-  local found = redis.call('ZSCORE', K.startable(call, queue), id)
-  if is_undecided(call, queue, tonumber(score)) then return true end
-  local marked = stands and tonumber(stands) < 0 and not Keyed.is_counted(call, queue)
-  if stands and not marked and tonumber(stands) ~= Keyed.place_by_arrival(arrival, tonumber(score)) then stands = false end
-  local starts = name == '' or (stands and redis.call('ZRANK', line, id) < limit)
-  local agrees = (name == '' or stands) and (starts and score or false) == found
-  if heal and not agrees then Keyed.join(call, queue, id, of_key, score, marked) end
-  return agrees
-end
-
--- The same for a task in any state.
-local function agrees_with_key(call, heal, id, queue, state, of_key)
-  Keyed.open_freed(call)
-  local limit = Keyed.limit(call, queue)
-  if not limit then return true end
-  if state == S.waiting then return agrees_waiting(call, heal, id, queue, limit, of_key) end
-  local _, name = Keyed.parts(of_key)
-  if name == '' then return true end
-  local line = Keyed.line(call, queue, name)
-  local stands = tonumber(redis.call('ZSCORE', line, id) or nil)
-  local agrees
-  if state == S.running then
-    agrees = stands ~= nil and stands < 0
-    if heal and not agrees then
-      Keyed.mark_holder(call, queue, id, of_key)
-      Keyed.close_pushed(call, queue, line, limit)
-    end
-  elseif Keyed.is_counted(call, queue) then
-    agrees = Keyed.is_parked(line, id)
-    if heal and not agrees then Keyed.retry(call, queue, id, of_key, redis.call('ZSCORE', K.scheduled(call, queue), id) or 0) end
-  else
-    -- A task that waits for another attempt holds its line key or not, depending on the limit under which the last attempt ended.
-    agrees = state == S.retrying or not stands
-    if heal and not agrees then Keyed.leave_line(call, queue, id, name) end
+  local place, agrees = nil, true
+  if state == S.running or holds then
+    place = Keyed.held
+  elseif state ~= S.waiting then
+    place = Keyed.due_later(redis.call('ZSCORE', K.scheduled(call, queue), id) or 0)
   end
+  if name ~= '' then
+    local stands, right = Keyed.place(call, queue, id, name), tonumber(place or arrival)
+    agrees = stands == right or (stands and Keyed.is_due_later(stands) and Keyed.is_due_later(right)) or false
+  end
+  local score = state == S.waiting and redis.call('ZSCORE', K.waiting(call, queue), id)
+  if not (score and is_undecided(call, queue, tonumber(score))) then
+    local found = redis.call('ZSCORE', K.startable(call, queue), id)
+    agrees = agrees and found == (score and Keyed.is_among_first(call, queue, id, name) and score or false)
+  end
+  if heal and not agrees then Keyed.put(call, queue, id, of_key, place) end
   return agrees
 end
 
 -- The checks: each takes the partition's prefix `of`, the queue of an index, and an id; returns whether everything agrees.
 
 local function check_task(call, heal, _, _, id)
-  local queue, state, run, priority, deadline, presence, cancel, share, of_key, group = unpack(redis.call(
-    'HMGET', K.task(call, id), F.queue, F.state, F.run, F.priority, F.deadline, F.presenceMs, F.cancel, F.share, F.key, F.group
+  local queue, state, run, priority, deadline, presence, cancel, share, of_key, holds, group = unpack(redis.call(
+    'HMGET', K.task(call, id), F.queue, F.state, F.run, F.priority, F.deadline, F.presenceMs, F.cancel, F.share, F.key, F.holds,
+    F.group
   ))
   if not queue or not state then return true end
   local home, agrees, class = HOME[state], true, tonumber(priority or C.defaultPriority)
@@ -101,7 +82,7 @@ local function check_task(call, heal, _, _, id)
     agrees = false
     if heal then Due.enter(call, queue, id, deadline, presence) end
   end
-  agrees = agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key))
+  agrees = agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key, holds))
   -- Last, since it compares with all of these.
   return (not group or Group.agrees(call, heal, group, id)) and agrees
 end
@@ -115,7 +96,7 @@ local function check_entry(call, heal, of, index_queue, id)
   return belongs
 end
 
--- A task that may start waits, and a task in the line of a line key waits for it or holds it; its exact place is checked with the task.
+-- A task that may start waits, and a task in the line of a line key has not ended; its exact place is checked with the task.
 local function check_start(call, heal, of, index_queue, id)
   local index = call.base .. of .. index_queue
   if not redis.call('ZSCORE', index, id) then return true end
@@ -129,9 +110,8 @@ local function check_member(call, heal, of, index_queue, id)
   if not redis.call('ZSCORE', call.base .. of .. index_queue, id) then return true end
   local of_queue, name = string.match(index_queue, '^(%S+) (.*)$')
   local queue, state, of_key = unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state, F.key))
-  local belongs = queue == of_queue and of_key and HOME[state] and (state ~= S.scheduled or Keyed.is_counted(call, of_queue))
-    and select(2, Keyed.parts(of_key)) == name
-  if heal and not belongs then Keyed.leave_line(call, of_queue, id, name) end
+  local belongs = queue == of_queue and of_key and HOME[state] and select(2, Keyed.parts(of_key)) == name
+  if heal and not belongs then Keyed.free(call, of_queue, id, ' ' .. name) end
   return belongs
 end
 
@@ -176,6 +156,6 @@ register('verify', {}, function(keys, args)
   for n = ARGS.count + 1, #args do
     if not check(call, heal, of, queue, args[n]) then wrong[#wrong + 1] = args[n] end
   end
-  Keyed.tell_freed(call)
+  Keyed.close(call)
   return wrong
 end)

@@ -53,6 +53,17 @@ describe("those who hold a key", () => {
     expect(await held("a2")).to.deep.equal([true]);
   });
 
+  it("keep it in line after an attempt, also with another priority", async () => {
+    await join("b", ["b0", "b1"]);
+    await join("a", ["a1"]);
+    expect(await start()).to.deep.equal(["b0", "a1"]);
+    await move("b1", "a");
+    await retry("a1");
+    await t.engine.tasks.move({ id: "a1", queue: "jobs" }, { priority: 5 });
+    await agrees();
+    expect(await start()).to.deep.equal(["a1"]);
+  });
+
   it("let exactly one task of each of many keys start when all end at once", async () => {
     const keys = Array.from({ length: 60 }, (_, n) => `k${n}`);
     for (const key of keys) await join(key, [`${key}-1`, `${key}-2`]);

@@ -74,6 +74,8 @@ describe("a verification", () => {
     const line = (name: string) => t.key("keyLine", `jobs =${name}`);
     const damages: readonly (readonly [string, () => Promise<unknown>])[] = [
       ["later", () => t.redis.zadd(line("l"), 1, "later")],
+      ["later", () => t.redis.zrem(line("l"), "later")],
+      ["b", () => t.redis.zadd(line("k"), -1, "b")],
       ["a", () => t.redis.zrem(line("k"), "a")],
       ["b", () => t.redis.zadd(line("k"), "XX", 9e12, "b")],
       ["b", () => t.redis.zadd(line("k"), "XX", 1, "b")],

@@ -348,7 +348,7 @@ describe("a script sent twice, as after a lost reply", () => {
       await scene.running();
       const fail = () => {
         const item = { ...scene.lease, ...KEEP, kind: "later", attempts: 3, delayMs: 0, error: "", code: "" } as const;
-        return scene.scripts.fail(scene.tag, [{ ...item, result: answer, deadMs: 1000 }], CAP);
+        return scene.scripts.fail(scene.tag, [{ ...item, ordered: true, result: answer, deadMs: 1000 }], CAP);
       };
       expect(await fail()).to.deep.equal(["retrying"]);
       await scene.tick();

@@ -58,7 +58,7 @@ export class Scene {
 
   fail(kind: "retry" | "later" | "give-up", attempts: number) {
     const item = { ...this.lease, ...KEEP, kind, attempts, delayMs: 1000, error: "boom", code: "task-failed" };
-    return this.scripts.fail(this.tag, [{ ...item, result: answer, deadMs: 60_000 }], CAP);
+    return this.scripts.fail(this.tag, [{ ...item, ordered: true, result: answer, deadMs: 60_000 }], CAP);
   }
 
   tick() {

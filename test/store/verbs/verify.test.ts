@@ -17,16 +17,20 @@ describe("a check of a part of the store", () => {
     expect(await check(id, false, ...index)).to.deep.equal([]);
   };
 
-  it("finds that a scheduled task is in the line of its key, by the task as well as by the line", async () => {
+  it("finds that a task is not in its place in the line of its key, and what is there but has ended", async () => {
     await t.submit({ id: "later", key: "k", delayMs: 60_000 });
     const line = t.key("keyLine", "jobs =k");
+    const right = await t.redis.zrange(line, "0", "-1", "WITHSCORES");
     expect(await check("later", false)).to.deep.equal([]);
-    await t.redis.zadd(line, 1, "later");
+    for (const score of [-1, 1]) {
+      await t.redis.zadd(line, score, "later");
+      await repairs("later");
+    }
+    await t.redis.zrem(line, "later");
     await repairs("later");
-    expect(await t.redis.exists(line)).to.equal(0);
-    await t.redis.zadd(line, 1, "later");
-    await repairs("later", "keyLine", "jobs =k");
-    expect(await t.redis.exists(line)).to.equal(0);
+    await t.redis.zadd(line, -1, "gone");
+    await repairs("gone", "keyLine", "jobs =k");
+    expect(await t.redis.zrange(line, "0", "-1", "WITHSCORES")).to.deep.equal(right);
   });
 
   it("finds what is among the tasks that may start, but does not wait", async () => {
