@@ -2,6 +2,7 @@ import type { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
 import type { Inspection } from "./engine/reading/inspect.ts";
 import type { Handler } from "./handler/define.ts";
+import { inEachPartition } from "./handler/internal-queues.ts";
 import { isPrediction, predictionJson } from "./http/dialects/replicate/prediction.ts";
 import { traceRequests } from "./http/middleware/trace.ts";
 import { storeFacts } from "./telemetry/store-facts.ts";
@@ -22,7 +23,7 @@ export function openExtras(
   const tracing = openTracing(packageVersion(), storeFacts(storeUrl));
   return {
     /** Handlers of the server's own. */
-    handlers: [undoHandler(handlers)],
+    handlers: inEachPartition(undoHandler(handlers), config.partitions),
     /** Options of the worker, and of the application. */
     worker: { tracing },
     app: { around: tracing ? [traceRequests(tracing)] : [] },

@@ -6,6 +6,7 @@ import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
 import { openExtras } from "./extras.ts";
 import type { Handler } from "./handler/define.ts";
+import { inEachPartition } from "./handler/internal-queues.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
 import { groupDocument } from "./http/groups/group-document.ts";
@@ -91,7 +92,12 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       describeGroup: (seen) => groupDocument(seen, signer?.sign("group", seen)),
       otherBody: extras.webhookBody,
     });
-    const ownHandlers = new Map([...extras.handlers, delivering].map((handler) => [handler.queue, handler]));
+    const ownHandlers = new Map(
+      [...extras.handlers, ...inEachPartition(delivering, config.partitions)].map((handler) => [
+        handler.queue,
+        handler,
+      ]),
+    );
     const all = new Map([...handlers, ...ownHandlers]);
     const { engine, secret, readiness, nodes, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);

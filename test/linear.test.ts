@@ -19,6 +19,7 @@ import { parseJson } from "../src/http/input/json.ts";
 import { filterOf } from "../src/http/input/list-filter.ts";
 import { retryAfterMs } from "../src/net/retry-after.ts";
 import { redaction } from "../src/redact.ts";
+import { Keys } from "../src/store/keys.ts";
 import { traceOf } from "../src/telemetry/trace-context.ts";
 import { urgencyOf } from "../src/wire/priority.ts";
 import { readSubmitOptions } from "../src/wire/submit-options.ts";
@@ -152,7 +153,12 @@ describe("the readers of text that others choose", () => {
     traceparent: (text) => traceOf({ traceparent: text, tracestate: text }),
     "Retry-After": (text) => [retryAfterMs(text, { nowMs: 0, maxMs: 1000 }), retryAfterOf(text)],
     "an id in a path": (id) =>
-      requestIdOf({ ...matched("PUT", "/v1/requests/a"), params: { id }, headers: {} }, null, { value: "secret" }),
+      requestIdOf(
+        { ...matched("PUT", "/v1/requests/a"), params: { id }, headers: {} },
+        null,
+        { value: "secret" },
+        new Keys("linear:", 1),
+      ),
     "a path behind a gateway": isUnsafePath,
     JSON: parseJson,
     "a query": (text) => readSubmitOptions(new URLSearchParams(text), {}),

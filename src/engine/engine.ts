@@ -1,4 +1,4 @@
-import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
+import { isWebhookQueue } from "../handler/internal-queues.ts";
 import { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
@@ -83,9 +83,8 @@ export class Engine {
     const metrics = parts.metrics ?? new Metrics();
     this.metrics = metrics;
     for (const queue of own.keys()) metrics.begin(queue);
-    if (own.has(INTERNAL_QUEUES.webhooks)) metrics.beginAttempts(INTERNAL_QUEUES.webhooks);
-    const keyed = [...own.values()].filter(({ keyedConcurrency }) => keyedConcurrency !== undefined);
-    const notices = new Notices(pubsub, keys, new Set(keyed.map(({ queue }) => keys.partitionOfQueue(queue))));
+    for (const queue of own.keys()) if (isWebhookQueue(queue)) metrics.beginAttempts(queue);
+    const notices = new Notices(pubsub, keys);
     this.notices = notices;
     const homes = new Homes(scripts, keys);
     const stored = { scripts, keys, homes };
@@ -103,12 +102,12 @@ export class Engine {
       ...submissions,
       process: notices.process,
       homes,
-      others,
       metrics,
-      accepted: ({ id, options: { deadlineMs, presenceMs } }, { index, dueInMs, snapshot, turn }) => {
+      accepted: ({ id, queue, options: { deadlineMs, presenceMs } }, { index, dueInMs, snapshot, turn }) => {
         const cancelMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, presenceMs ?? Number.POSITIVE_INFINITY);
-        if (cancelMs !== Number.POSITIVE_INFINITY) maintenance.noteDue(homes.of(id), cancelMs);
-        if (dueInMs !== null) maintenance.noteDue(homes.of(id), dueInMs);
+        const home = keys.partitionOfQueue(queue);
+        if (cancelMs !== Number.POSITIVE_INFINITY) maintenance.noteDue(home, cancelMs);
+        if (dueInMs !== null) maintenance.noteDue(home, dueInMs);
         // Tasks that wait for their keys depend on the ends of others, which says nothing about the accuracy of estimates.
         else if (!turn?.ends) this.sample.offer(id, turn ? turn.before : index, snapshot);
       },

@@ -74,14 +74,18 @@ export class Tasks {
     return this.#parts.submitter.submitAll(submissions, settings);
   }
 
+  /** Whether these, submitted together, join the line before all that is submitted after them. */
+  isInOrder(submissions: readonly Submission[]): boolean {
+    return this.#parts.submitter.isInOrder(submissions);
+  }
+
   /**
    * Replaces the input of a waiting or scheduled task, which keeps its place.
    * @param revision how often it must have been replaced before; default: any number
    * @throws ProblemError store-unavailable
    */
   update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
-    const { submissions, homes } = this.#parts;
-    return update({ ...submissions, homes }, submission, settings, revision);
+    return update(this.#parts.submissions, submission, settings, revision);
   }
 
   /** Moves a waiting or scheduled task of a queue; the order of all others stays. @throws ProblemError store-unavailable */

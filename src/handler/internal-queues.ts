@@ -1,9 +1,33 @@
 /** The prefix of the server's own queues. */
 export const RESERVED_PREFIX = "paihao.";
-/** The server's own queues; the Lua files put tasks into them by these names. */
+
+/**
+ * The server's own queues; the Lua files put tasks into them, in the partition of the tasks from which they follow. Every queue lives in one
+ * partition, so there is one of each in every partition: with this name in partition 0, and with ".<partition>" after it in the others.
+ */
 export const INTERNAL_QUEUES = { webhooks: "paihao.webhooks", undo: "paihao.undo" } as const;
 
 /** Whether a queue is one of the server's own. */
 export function isInternalQueue(queue: string): boolean {
   return queue.startsWith(RESERVED_PREFIX);
+}
+
+/** Whether a queue delivers the webhooks of a partition. */
+export const isWebhookQueue = (queue: string): boolean => isOneOf(INTERNAL_QUEUES.webhooks, queue);
+
+/** Whether a queue undoes the tasks of a partition. */
+export const isUndoQueue = (queue: string): boolean => isOneOf(INTERNAL_QUEUES.undo, queue);
+
+const isOneOf = (name: string, queue: string): boolean => queue === name || queue.startsWith(`${name}.`);
+
+/** The partition that the name of one of the server's own queues means. */
+export function partitionOfInternal(queue: string): number {
+  return Number(/\.(\d{1,4})$/.exec(queue)?.[1] ?? 0);
+}
+
+/** A handler of the server's own for the queue in each partition. */
+export function inEachPartition<H extends { readonly queue: string }>(handler: H, partitions: number): H[] {
+  return Array.from({ length: partitions }, (_, partition) =>
+    partition === 0 ? handler : { ...handler, queue: `${handler.queue}.${partition}` },
+  );
 }

@@ -61,7 +61,7 @@ function assemble(
     respond(api.stopping),
     identify(security),
     decide([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins), authorize()]),
-    correlate(idSecret),
+    correlate(idSecret, api.engine.keys),
     ...around,
     accessLog(api.log, api.engine.metrics),
     problems(api.log),

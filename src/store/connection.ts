@@ -47,13 +47,6 @@ export const isCluster = (connection: Connection): connection is Cluster => conn
 export const mastersOf = (connection: Connection): readonly Redis[] =>
   isCluster(connection) ? connection.nodes("master") : [connection];
 
-/** Calls the listener whenever the connection to a server is lost: before anything is sent to it again. */
-export function onLoss(connection: Connection, listener: () => void): void {
-  if (!isCluster(connection)) return void connection.on("close", listener);
-  for (const node of connection.nodes()) node.on("close", listener);
-  connection.on("+node", (node: Redis) => node.on("close", listener));
-}
-
 const backoff = (attempt: number): number => backoffMs({ baseMs: 100, maxMs: CONNECTION_DEFAULTS.retryMs }, attempt);
 
 function options(name: string, commandMs: number) {

@@ -1,3 +1,5 @@
+import { isInternalQueue, partitionOfInternal } from "../handler/internal-queues.ts";
+
 /**
  * Every key and channel of Paihao: name → its short form in Redis, its type and its content. TypeScript makes keys with
  * {@link Keys}; the Lua files write `K.task(call, id)`, see library/assemble.ts. The fields of the
@@ -147,9 +149,29 @@ export class Keys {
     return (hash >>> 0) % this.partitions;
   }
 
-  /** The partition of a queue, and of everything that belongs to its tasks. */
+  /**
+   * The partition of a queue, and of everything that belongs to its tasks. What follows from a task (its webhook, its undo) is there too: the
+   * server's own queues name their partition.
+   */
   partitionOfQueue(queue: string): number {
-    return this.partitionOf(queue);
+    if (this.partitions === 1) return 0;
+    return isInternalQueue(queue) ? partitionOfInternal(queue) % this.partitions : this.partitionOf(queue);
+  }
+
+  /** The tag of the partition of a queue. */
+  tagOfQueue(queue: string): string {
+    return this.tag(this.partitionOfQueue(queue));
+  }
+
+  /**
+   * Makes an id that leads to a partition by its hash, so that a task there needs no pointer.
+   * @param make called with 0, 1, … until its id does
+   */
+  idIn(partition: number, make: (n: number) => string): string {
+    for (let n = 0; ; n += 1) {
+      const id = make(n);
+      if (this.partitionOf(id) === partition) return id;
+    }
   }
 
   tag(partition: number): string {

@@ -10,16 +10,15 @@ const LATER_MS = 60_000;
 describe("a deadline", () => {
   let t: TestEngine;
   beforeEach(async () => {
-    t = await openEngine({ partitions: 2, settings: { attempts: 1 } });
+    t = await openEngine({ settings: { attempts: 1 } });
   });
   afterEach(() => t.close());
 
   const tick = async () => {
-    const ticks = await Promise.all(t.keys.tags.map((_, partition) => t.engine.maintenance.tick(partition)));
-    return ticks.flatMap(({ late }) => late.map(({ id, verdict }) => `${id} ${verdict}`)).sort();
+    const { late } = await t.engine.maintenance.tick(0);
+    return late.map(({ id, verdict }) => `${id} ${verdict}`).sort();
   };
-  const dated = async () =>
-    (await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(storedKey(tag, "deadlines"))))).join(" ");
+  const dated = () => t.redis.zcard(t.key("deadlines"));
   /** A deadline of the shortest kind is past a moment later. */
   const past = (id = "late") =>
     eventually(async () => {
@@ -27,11 +26,10 @@ describe("a deadline", () => {
       return nowMs > (deadlineMs ?? 0);
     });
 
-  /** All partitions, until the task is found. */
+  /** The first in line, which is this task. */
   const take = async (id: string) => {
-    const partition = t.keys.partitionOf(id);
     const request = { queue: "jobs", worker: "w", reservation: `r-${id}`, count: 1, leaseMs: 60_000, rate: undefined };
-    const { tasks } = await t.engine.leases.reserve(partition, request);
+    const { tasks } = await t.engine.leases.reserve(0, request);
     expect(tasks.map((task) => task.id)).to.deep.equal([id]);
     return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
   };
@@ -69,7 +67,7 @@ describe("a deadline", () => {
       expect(await end(lease)).to.equal("canceled");
       expect(await t.look(id)).to.include({ state: "canceled", errorCode: "deadline-passed" });
     }
-    expect(await dated()).to.equal("0 0");
+    expect(await dated()).to.equal(0);
   });
 
   it("changes nothing about a cancel that was requested before", async () => {
@@ -87,40 +85,37 @@ describe("a deadline", () => {
     for (const id of ["done", "failed", "dead", "canceled"]) await t.submit({ id, deadlineMs: LATER_MS });
     await t.engine.tasks.cancel("canceled", "jobs");
     const at = (await t.look("dead")).deadlineMs;
-    for (const id of ["done", "failed", "dead"].sort((a, b) => t.keys.partitionOf(a) - t.keys.partitionOf(b))) {
+    for (const id of ["done", "failed", "dead"]) {
       const lease = await take(id);
       if (id === "done") await t.engine.leases.complete(lease, resultOf("x"), t.settings);
       else await t.engine.leases.fail(lease, failureOf(id === "dead" ? "retry" : "give-up"), t.settings);
     }
-    expect(await dated()).to.equal("0 0");
+    expect(await dated()).to.equal(0);
     expect((await t.look("dead")).deadlineMs, "told of a dead task").to.equal(at);
     await t.engine.tasks.retry("dead");
     expect(await t.look("dead")).to.include({ state: "waiting", deadlineMs: null });
-    expect(await dated()).to.equal("0 0");
+    expect(await dated()).to.equal(0);
   });
 
   it("does nothing to a task that has ended, even if the store still has an entry for it", async () => {
     await t.submit({ id: "late", deadlineMs: 1 });
     expect(await t.engine.leases.complete(await take("late"), resultOf("x"), t.settings)).to.equal("done");
     await past();
-    const tag = t.keys.tag(t.keys.partitionOf("late"));
-    await t.redis.zadd(storedKey(tag, "deadlines"), 1, "late");
+    await t.redis.zadd(t.key("deadlines"), 1, "late");
     expect(await tick()).to.deep.equal([]);
     expect(await t.look("late")).to.include({ state: "succeeded", errorCode: null });
-    expect(await dated()).to.equal("0 0");
+    expect(await dated()).to.equal(0);
   });
 
   it("adds no Redis key to a queue without deadlines", async () => {
     await t.submit({ id: "plain" });
     await tick();
-    expect(await keysLike(t.redis, storedKey(t.keys.tag(t.keys.partitionOf("plain")), "deadlines", "*"))).to.deep.equal(
-      [],
-    );
+    expect(await keysLike(t.redis, storedKey(t.keys.tag(0), "deadlines", "*"))).to.deep.equal([]);
   });
 
   it("is reported to the ticker, so that it ticks in time", async () => {
     await t.submit({ id: "soon", deadlineMs: LATER_MS });
-    const { nextMs } = await t.engine.maintenance.tick(t.keys.partitionOf("soon"));
+    const { nextMs } = await t.engine.maintenance.tick(0);
     expect(nextMs).to.be.within(1, LATER_MS);
   });
 
@@ -129,10 +124,10 @@ describe("a deadline", () => {
     const outcomes = new Map<string, string[]>();
     await Promise.all(ids.map((id) => t.submit({ id, deadlineMs: 1 })));
     const note = (id: string, verdict: string) => outcomes.set(id, [...(outcomes.get(id) ?? []), verdict]);
-    const work = async (partition: number) => {
+    const work = async (worker: string) => {
       for (let n = 0; ; n += 1) {
-        const asked = { queue: "jobs", worker: `w${partition}`, reservation: `r${n}`, count: 3, leaseMs: 60_000 };
-        const { tasks } = await t.engine.leases.reserve(partition, { ...asked, rate: undefined });
+        const asked = { queue: "jobs", worker, reservation: `r${n}`, count: 3, leaseMs: 60_000 };
+        const { tasks } = await t.engine.leases.reserve(0, { ...asked, rate: undefined });
         if (tasks.length === 0) return;
         await Promise.all(
           tasks.map(async ({ id, fence }) => {
@@ -146,7 +141,7 @@ describe("a deadline", () => {
     const tickOn = async () => {
       for (let n = 0; n < 30; n += 1) for (const late of await tick()) note(...(late.split(" ") as [string, string]));
     };
-    await Promise.all([work(0), work(1), tickOn()]);
+    await Promise.all([work("w1"), work("w2"), tickOn()]);
     for (const id of ids) {
       const { state, errorCode, result } = await t.look(id);
       const told = outcomes.get(id) ?? [];
@@ -155,6 +150,6 @@ describe("a deadline", () => {
       expect(result !== null, id).to.equal(state === "succeeded");
       if (errorCode !== null) expect(told.some((word) => word === "canceled" || word === "requested")).to.equal(true);
     }
-    expect(await dated()).to.equal("0 0");
+    expect(await dated()).to.equal(0);
   });
 });

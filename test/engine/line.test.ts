@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storedKey, TASK } from "../helpers/store/stored.ts";
-import { submissionOf } from "../shared/submission.ts";
 
 describe("the line of a queue", () => {
   let t: TestEngine;
@@ -45,62 +44,6 @@ describe("the line of a queue", () => {
     await t.makeDue("later");
     await t.engine.maintenance.tick(0);
     expect((await t.reserve(2)).map(({ id }) => id)).to.deep.equal(["later", "now"]);
-  });
-
-  it("reports what is certain while another partition cannot be counted", async () => {
-    const p = await openEngine({ partitions: 2 });
-    try {
-      const ids = ["a", "b", "c", "d", "e", "f"].filter((id) => p.keys.partitionOf(id) === 0);
-      const [runs = "", waits = ""] = ids;
-      await p.submit({ id: runs });
-      await p.reserve();
-      // What a person has broken there by hand fails each script that looks at it.
-      await p.redis.set(storedKey(p.keys.tag(1), "waiting"), "no line");
-      const { verdict, index } = await p.submit({ id: waits });
-      expect({ verdict, index }).to.deep.equal({ verdict: "new", index: null });
-      const seen = await Promise.all([runs, waits].map((id) => p.engine.tasks.inspect(id, { result: false })));
-      expect(seen.map((one) => [one?.state, one?.index])).to.deep.equal([
-        ["running", 0],
-        ["waiting", null],
-      ]);
-    } finally {
-      await p.close();
-    }
-  });
-
-  it("counts tasks that are submitted together over all partitions", async () => {
-    const p = await openEngine({ partitions: 3 });
-    try {
-      const ids = Array.from({ length: 400 }, (_, n) => `p${n}`);
-      const submissions = ids.map((id) => submissionOf(id, "jobs", "1"));
-      const ends = await p.engine.tasks.submitAll(submissions, p.settings);
-      expect(ends.map((end) => end.status === "fulfilled" && end.value.verdict)).to.deep.equal(ids.map(() => "new"));
-      const seen = await Promise.all(ids.map((id) => p.engine.tasks.inspect(id, { result: false })));
-      const places = seen.map((task) => task?.index ?? -1);
-      expect([...places].sort((a, b) => a - b)).to.deep.equal(ids.map((_, n) => n));
-      for (const partition of [0, 1, 2]) {
-        const own = places.filter((_, n) => p.keys.partitionOf(ids[n] ?? "") === partition);
-        expect(own).to.deep.equal([...own].sort((a, b) => a - b));
-      }
-    } finally {
-      await p.close();
-    }
-  });
-
-  it("counts over all partitions", async () => {
-    const p = await openEngine({ partitions: 3 });
-    try {
-      const ids = Array.from({ length: 30 }, (_, n) => `p${n}`);
-      for (const [n, id] of ids.entries()) expect((await p.submit({ id })).index).to.equal(n);
-      expect(new Set(ids.map((id) => p.keys.partitionOf(id))).size).to.equal(3);
-      for (const [n, id] of ids.entries()) {
-        const seen = await p.engine.tasks.inspect(id, { result: false });
-        expect(seen).to.include({ index: n });
-        expect(seen?.snapshot.waiting).to.equal(30);
-      }
-    } finally {
-      await p.close();
-    }
   });
 
   it("has figures although the record of its first task is damaged", async () => {

@@ -248,9 +248,9 @@ describe("presence", () => {
     const watchers = new Watchers(t.engine, { passMs: 20 });
     const due = (await now()) + SPAN_MS / 2;
     await absent("a", due);
-    const operator = await watchers.watch("a", () => undefined);
+    const operator = await watchers.watch({ id: "a", queue: "jobs" }, () => undefined);
     expect(await until("a")).to.equal(due);
-    const caller = await watchers.watch("a", () => undefined, true);
+    const caller = await watchers.watch({ id: "a", queue: "jobs" }, () => undefined, true);
     await eventually(async () => ((await until("a")) ?? 0) > due);
     caller.stop();
     await absent("a");

@@ -23,16 +23,16 @@ export interface TestEngine {
   readonly keys: Keys;
   readonly scripts: Scripts;
   readonly settings: QueueSettings;
-  /** A key in partition 0; by default that of the test's queue. */
+  /** A key in the partition of the test's queue; by default that of the test's queue. */
   key(kind: keyof typeof KEYS, name?: string): string;
   /** Submits to the test's queue; by default under a new id. */
   submit(options?: GivenSubmission): ReturnType<Engine["tasks"]["submit"]>;
-  /** Reserves from partition 0 for a worker. */
+  /** Reserves for a worker. */
   reserve(
     count?: number,
     options?: { worker?: string; lane?: number; reservation?: string; leaseMs?: number },
   ): Promise<readonly WithInput[]>;
-  /** Makes a scheduled or retrying task of the test's queue due, in partition 0. */
+  /** Makes a scheduled or retrying task of the test's queue due. */
   makeDue(id: string): Promise<unknown>;
   /** Ends the lease of a running task. */
   endLease(id: string): Promise<unknown>;
@@ -100,7 +100,7 @@ export async function openEngine(
     queues: new Map((options.queues ?? ["jobs"]).map((queue) => [queue, settings])),
     fallback: settings,
   });
-  const key: TestEngine["key"] = (kind, name) => storedKey(keys.tag(0), kind, name);
+  const key: TestEngine["key"] = (kind, name) => storedKey(keys.tagOfQueue("jobs"), kind, name);
   return {
     engine,
     redis,
@@ -122,7 +122,7 @@ export async function openEngine(
         rate: settings.rate,
         reservation: reservation ?? fresh("r"),
       };
-      const { tasks } = await engine.leases.reserve(0, request);
+      const { tasks } = await engine.leases.reserve(keys.partitionOfQueue("jobs"), request);
       return await Promise.all(
         tasks.map(async (task) => ({ ...task, input: (await engine.tasks.inputOf(task)) ?? Buffer.alloc(0) })),
       );

@@ -3,6 +3,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import { openEngine } from "../../src/engine/opening/open.ts";
 import type { Inspection } from "../../src/engine/reading/inspect.ts";
 import type { Handler } from "../../src/handler/define.ts";
+import { inEachPartition } from "../../src/handler/internal-queues.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
 import { Keys } from "../../src/store/keys.ts";
@@ -68,7 +69,8 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
   const log = createLog("debug", { destination: { write: (line) => lines.push(JSON.parse(line) as LogLine) } });
   const byQueue = new Map(handlers.map((handler) => [handler.queue, handler]));
   const undoing = undoHandler(byQueue, options.undo);
-  const all = new Map([...byQueue, [undoing.queue, undoing]]);
+  const undoings = inEachPartition(undoing, config.partitions).map((handler) => [handler.queue, handler] as const);
+  const all = new Map([...byQueue, ...undoings]);
   const { engine, close } = await openEngine(config, url, all.values(), log);
   const ticker = hastyTicker(engine);
   if (options.timeless !== true) ticker.start();

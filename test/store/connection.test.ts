@@ -3,18 +3,10 @@ import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { Cluster, Redis } from "ioredis";
+import { type Cluster, Redis } from "ioredis";
 import { parseRedisUrl, type RedisAddress } from "../../src/config/redis-url.ts";
 import { createLog } from "../../src/log.ts";
-import {
-  type Connection,
-  connect,
-  connectionTo,
-  isCluster,
-  mastersOf,
-  onLoss,
-  sentinelOptions,
-} from "../../src/store/connection.ts";
+import { type Connection, connect, connectionTo, isCluster, sentinelOptions } from "../../src/store/connection.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 import { eventually } from "../shared/eventually.ts";
 import { reservePort } from "../shared/ports.ts";
@@ -183,35 +175,6 @@ describe("a connection to a cluster", () => {
     expect(messages).to.deep.equal(["a node of the store cannot be reached; retrying"]);
     for (let n = 0; n < 2; n += 1) back.emit("ready");
     expect(messages.slice(1)).to.deep.equal(["a node of the store is back"]);
-  });
-});
-
-describe("the loss of a connection", () => {
-  it("is heard of each server of a cluster, also of those that join later", () => {
-    const cluster = new Cluster([{ host: "127.0.0.1", port: 7001 }], { lazyConnect: true });
-    const [known, late] = [7001, 7002].map((port) => new Redis({ port, lazyConnect: true })) as [Redis, Redis];
-    cluster.nodes = (role) => (role === "master" ? [known] : [known, late]);
-    expect(mastersOf(cluster)).to.deep.equal([known]);
-    cluster.nodes = () => [known];
-    let losses = 0;
-    onLoss(cluster, () => {
-      losses += 1;
-    });
-    known.emit("close");
-    cluster.emit("+node", late);
-    late.emit("close");
-    expect(losses).to.equal(2);
-  });
-
-  it("is heard of a single server, which is its only master", () => {
-    const server = new Redis({ lazyConnect: true });
-    let losses = 0;
-    onLoss(server, () => {
-      losses += 1;
-    });
-    server.emit("close");
-    expect(losses).to.equal(1);
-    expect(mastersOf(server)).to.deep.equal([server]);
   });
 });
 

@@ -81,16 +81,6 @@ describe("a worker's slots", () => {
     expect(new Set(seen.runs).size).to.equal(30);
   });
 
-  it("are given to all partitions in turn, even if one of them delivers work faster", async () => {
-    const { seen, handler } = counting(Promise.resolve(), 4);
-    shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
-    const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => shop.submit(n)));
-    await shop.worker();
-    await Promise.all(ids.map((id) => shop.ended(id)));
-    const partitions = seen.runs.slice(0, 12).map((id) => shop.engine.keys.partitionOf(id));
-    expect(new Set(partitions)).to.deep.equal(new Set([0, 1]));
-  });
-
   it("are counted in the queue's figures until the worker stops", async () => {
     const { handler } = counting(Promise.resolve(), 3);
     shop = await openWorkshop([handler]);

@@ -48,11 +48,6 @@ export interface BatchGroup {
   readonly state: "new" | "open" | "closed";
   /** The number of the first line of the batch. */
   readonly firstLine: number;
-  /**
-   * Makes an id for a member: one that belongs to the partition of the group, so that it needs no pointer.
-   * @param make called with 0, 1, … until its id does; by default any id
-   */
-  memberId(make?: (n: number) => string): string;
   /** Ends the batch, after which the group has had so many lines. @throws ProblemError store-unavailable */
   endBatch(end: Pick<BatchEnd, "lines" | "closes">): Promise<void>;
 }
@@ -60,10 +55,7 @@ export interface BatchGroup {
 /** A group read in its partition; null if it is not there. */
 type Found = GroupInspection | null;
 
-/**
- * Groups of tasks. All members of a group are in one partition: that of the group's id, but for a keyed queue that of the queue, to which
- * the partition of the id then has a pointer, as for a task.
- */
+/** Groups of tasks. All of a group is in the partition of its queue; one whose id leads elsewhere has a pointer there, as a task has. */
 export class Groups {
   readonly #parts: GroupsParts;
   readonly #looks: Batch<string, Found>;
@@ -99,25 +91,24 @@ export class Groups {
     { id, caller, webhook, presenceMs = null }: Opening,
     settings: QueueSettings,
   ): Promise<BatchGroup | Exclude<GroupOpeningVerdict, BatchGroup["state"]>> {
-    const { scripts, keys, homes } = this.#parts;
-    const { queue, keyedConcurrency, maxWaiting } = settings;
-    const isKeyed = keyedConcurrency !== undefined;
-    const known = id ?? (isKeyed ? this.#idIn(keys.partitionOfQueue(queue)) : randomUUID());
-    const home = keys.partitionOf(isKeyed ? queue : known);
-    if (home !== keys.partitionOf(known)) {
-      const pointer = { id: groupAddress(known), queue, caller: caller ?? "", home };
-      const { verdict } = await this.#pointers.add(keys.partitionOf(known), pointer);
+    const { scripts, keys } = this.#parts;
+    const { queue, maxWaiting } = settings;
+    const home = keys.partitionOfQueue(queue);
+    const known = id ?? keys.idIn(home, () => randomUUID());
+    // Also where the id leads to the queue: a group of another queue must find that the id is taken.
+    if (id !== null && keys.partitions > 1) {
+      const pointer = { id: groupAddress(id), queue, caller: caller ?? "", home };
+      const { verdict } = await this.#pointers.add(keys.partitionOf(id), pointer);
+      if (verdict === "foreign") return verdict;
       if (verdict === "taken") return "elsewhere";
-      homes.note(groupAddress(known), home);
     }
-    const limit = Math.ceil(maxWaiting / keys.partitions);
     const opening = {
       id: known,
       queue,
       caller: caller ?? "",
       webhook: webhook ?? "",
       presenceMs: presenceMs ?? "",
-      limit,
+      limit: maxWaiting,
       openMs: OPEN_MS,
     } as const;
     const opened = await scripts.openGroup(keys.tag(home), { ...opening, ...retentionOf(settings) });
@@ -125,7 +116,6 @@ export class Groups {
     if (state !== "new" && state !== "open" && state !== "closed") return state;
     return {
       ...{ id: known, createdMs, state, firstLine },
-      memberId: (make) => this.#idIn(home, make),
       endBatch: (end) => scripts.endBatch(keys.tag(home), { id: known, ...end }),
     };
   }
@@ -186,14 +176,6 @@ export class Groups {
   follow(id: string): Promise<number | null> {
     const { scripts, keys, homes } = this.#parts;
     return homes.at(groupAddress(id), (partition) => scripts.followGroup(keys.tag(partition), id), isNull);
-  }
-
-  #idIn(partition: number, make: (n: number) => string = () => randomUUID()): string {
-    const { keys } = this.#parts;
-    for (let n = 0; ; n += 1) {
-      const id = make(n);
-      if (keys.partitionOf(id) === partition) return id;
-    }
   }
 }
 

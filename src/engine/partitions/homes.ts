@@ -8,21 +8,10 @@ const REMEMBERED = 100_000;
 const CHECK_MS = 600_000;
 /** How often the pointer is checked after that until the task has ended, ms; then once more, when the last of the task is deleted. */
 const NEXT_MS = 3_600_000;
-/** Maximum number of remembered submissions whose answers were lost. */
-const MAX_DOUBTS = 10_000;
-
-/** A submission whose answer was lost. */
-interface Doubt {
-  readonly pointer: Pointer;
-  /** The score by which its pointer can be deleted, if it has written one. */
-  readonly score: string | undefined;
-  /** The scripts on its connection, on which later calls arrive after it. */
-  readonly scripts: Scripts;
-}
 
 /**
- * Finds the partition (home) of a task: that of its id, but for a keyed queue that of the queue, since one script must decide about all
- * tasks of a line key. The partition of the id then has a pointer to the task.
+ * Finds the partition (home) of a task by its id alone. A task is in the partition of its queue. Ids that the server makes lead there by their
+ * hash; for one that a caller chose, the partition of the id has a pointer to the task.
  */
 export class Homes {
   readonly #keys: Keys;
@@ -31,7 +20,6 @@ export class Homes {
   readonly #lifetimes: Batch<string, number>;
   /** By id; only tasks that are elsewhere, the latest last. */
   readonly #known = new Map<string, number>();
-  readonly #doubts = new Set<Doubt>();
 
   constructor(scripts: Scripts, keys: Keys) {
     this.#keys = keys;
@@ -106,18 +94,11 @@ export class Homes {
     await this.#scripts.repoint(tag, [{ id, score, nextMs: null }], { limit: 0 }).catch(() => undefined);
   }
 
-  /** Remembers a submission that may or may not be stored; {@link check} finds out. */
-  doubt(doubt: Doubt): void {
-    if (this.#doubts.size < MAX_DOUBTS) this.#doubts.add(doubt);
-  }
-
   /**
-   * Checks the pointers of doubtful submissions in a partition, and some that are due, and deletes those without a task. Returns whether
-   * there may be more.
+   * Checks some pointers of a partition that are due, and deletes those without a task. Returns whether there may be more.
    * @throws ProblemError store-unavailable
    */
   async check(partition: number): Promise<boolean> {
-    await this.#settleDoubts(partition);
     const tag = this.#keys.tag(partition);
     const due = await this.#scripts.repoint(tag, []);
     if (due.length === 0) return false;
@@ -127,20 +108,6 @@ export class Homes {
     });
     await this.#scripts.repoint(tag, await Promise.all(checked), { limit: 0 });
     return true;
-  }
-
-  /** Makes the pointers of a partition agree with what was stored. @throws ProblemError store-unavailable */
-  async #settleDoubts(partition: number): Promise<void> {
-    const doubts = [...this.#doubts].filter(({ pointer }) => this.#keys.partitionOf(pointer.id) === partition);
-    for (const doubt of doubts) {
-      const { pointer, score, scripts } = doubt;
-      const { id, home } = pointer;
-      const [leftMs] = await scripts.lifetimes(this.#keys.tag(home), [id]);
-      // The store may have lost the pointer before it got the task.
-      if (leftMs !== 0) await this.#scripts.point(this.#keys.tag(partition), [pointer], CHECK_MS);
-      else if (score !== undefined) await this.refused(id, score);
-      this.#doubts.delete(doubt);
-    }
   }
 }
 
@@ -157,9 +124,8 @@ export function pointerBatch(scripts: Scripts, keys: Keys) {
 export const groupAddress = (group: string): string => `${group}${GROUP_ADDRESS}`;
 const GROUP_ADDRESS = ":group";
 
-/** Webhooks and undos of a task ("<id>:…") are in its partition. */
+/** Webhooks and undos of a task ("<id>:…") are in its partition, and the webhook of a group in that of the group. */
 function ownerOf(id: string): string {
-  if (id.endsWith(GROUP_ADDRESS)) return id;
-  const end = id.indexOf(":");
-  return end < 0 ? id : id.slice(0, end);
+  const [owner = "", ...rest] = id.split(":");
+  return rest.includes("group") ? groupAddress(owner) : owner;
 }

@@ -35,10 +35,9 @@ export class Allocations {
    * @throws ProblemError queue-full, store-unavailable, store-full
    */
   async allocate(queue: string, caller: string | null, maxWaiting: number): Promise<Allocation> {
-    const id = `a-${randomUUID()}`;
+    const id = this.#keys.idIn(this.#keys.partitionOfQueue(queue), () => `a-${randomUUID()}`);
     const value = JSON.stringify({ queue, caller });
-    const limit = Math.ceil(maxWaiting / this.#keys.partitions);
-    const item = { id, value, ttlMs: ALLOCATION_MS, queue, limit };
+    const item = { id, value, ttlMs: ALLOCATION_MS, queue, limit: maxWaiting };
     const { verdict, waiting, scheduled } = await this.#scripts.allocate(this.#tag(id), item);
     if (verdict === "full") {
       throw new ProblemError(
@@ -64,6 +63,7 @@ export class Allocations {
     await this.#scripts.deallocate(this.#tag(id), id, queue);
   }
 
+  /** Of the partition of its queue: see {@link allocate}. */
   #tag(id: string): string {
     return this.#keys.tag(this.#keys.partitionOf(id));
   }

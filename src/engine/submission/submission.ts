@@ -50,7 +50,6 @@ export interface Item extends SubmitItem {
 export function itemOf(
   s: Submission,
   settings: QueueSettings,
-  partitions: number,
   {
     listener = "",
     large = isLarge(s.input),
@@ -70,8 +69,7 @@ export function itemOf(
     mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
     query: s.options === SUBMIT_DEFAULTS || Object.keys(query).length === 0 ? "" : JSON.stringify(query),
     caller: s.caller ?? "",
-    // All members of a group are in one partition.
-    limit: s.member ? settings.maxWaiting : Math.ceil(settings.maxWaiting / partitions),
+    limit: settings.maxWaiting,
     undo: settings.undo,
     dropInput: settings.dropInput,
     original: s.original?.id,

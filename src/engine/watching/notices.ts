@@ -24,28 +24,22 @@ export class Notices {
   /** The name of this process in records; short, so that several fit. */
   readonly process: string = randomBytes(6).toString("base64url");
   readonly #keys: Keys;
-  readonly #keyed: ReadonlySet<number>;
   readonly #pubsub: PubSub;
   readonly #listeners = new ChurnMap<string, NoticeListener[]>();
   /** By partition: undefined where nobody has listened yet, null where notices arrive. */
   readonly #opening: (Promise<void> | null | undefined)[] = [];
 
-  /** @param keyed the partitions of keyed queues, whose tasks are not in the partitions of their ids */
-  constructor(pubsub: PubSub, keys: Keys, keyed: ReadonlySet<number> = new Set()) {
+  constructor(pubsub: PubSub, keys: Keys) {
     this.#pubsub = pubsub;
-    this.#keyed = keyed;
     this.#keys = keys;
   }
 
   /** Listens to an existing or future task. The caller must see to it that the record names this process. */
-  listen(id: string, listener: NoticeListener): Subscription {
-    const partition = this.#keys.partitionOf(id);
-    const opening = this.#opened(partition);
-    const others = [...this.#keyed].flatMap((other) => (other === partition ? [] : (this.#opened(other) ?? [])));
+  listen({ id, queue }: { readonly id: string; readonly queue: string }, listener: NoticeListener): Subscription {
+    const ready = this.#opened(this.#keys.partitionOfQueue(queue));
     const before = this.#listeners.get(id);
     if (before) before.push(listener);
     else this.#listeners.set(id, [listener]);
-    const ready = others.length === 0 ? opening : Promise.all([opening, ...others]).then(() => undefined);
     return { ready, stop: () => this.#remove(id, listener) };
   }
 
@@ -71,20 +65,16 @@ export class Notices {
   }
 
   async #open(partition: number): Promise<void> {
-    const listener = (message: Buffer | null) => this.#receive(partition, message);
+    const listener = (message: Buffer | null) => this.#receive(message);
     const channels = [this.process, SHARED.everyone].map((name) => this.#keys.noticeChannel(partition, name));
     await Promise.all(channels.map((channel) => this.#pubsub.listen(channel, listener)));
     this.#opening[partition] = null;
   }
 
-  #receive(partition: number, message: Buffer | null): void {
-    if (message === null) return this.#missed(partition);
-    for (const notice of noticesOf(message)) this.tell(notice.id, notice);
-  }
-
-  #missed(partition: number): void {
-    const isThere = (id: string) => this.#keyed.has(partition) || this.#keys.partitionOf(id) === partition;
-    for (const id of [...this.#listeners.keys()]) if (isThere(id)) this.tell(id, null);
+  #receive(message: Buffer | null): void {
+    // Those of other partitions read their tasks in vain, which is rare.
+    if (message === null) for (const id of [...this.#listeners.keys()]) this.tell(id, null);
+    else for (const notice of noticesOf(message)) this.tell(notice.id, notice);
   }
 
   #remove(id: string, listener: NoticeListener): void {

@@ -66,8 +66,9 @@ export class OutputFeeds {
   }
 
   /** Begins to follow the output of a task; `wake` is called when there may be more. */
-  follow(id: string, wake: () => void): FeedSubscription {
-    const feed = this.#feeds.get(id) ?? this.#open(id);
+  follow(task: { readonly id: string; readonly queue: string }, wake: () => void): FeedSubscription {
+    const { id } = task;
+    const feed = this.#feeds.get(id) ?? this.#open(task);
     feed.followers.add(wake);
     return {
       feed,
@@ -77,13 +78,14 @@ export class OutputFeeds {
     };
   }
 
-  #open(id: string): OutputFeed {
+  #open(task: { readonly id: string; readonly queue: string }): OutputFeed {
+    const { id } = task;
     const { outputs, notices } = this.#engine;
     const feed = new OutputFeed({
       read: (from) => outputs.read(id, from),
       keep: (length) => this.#keep(feed, length),
     });
-    feed.listening = notices.listen(id, (notice) => {
+    feed.listening = notices.listen(task, (notice) => {
       if (notice === null || notice.output) feed.refresh().catch(this.#onError);
     });
     this.#feeds.set(id, feed);

@@ -28,7 +28,7 @@ export class Wait {
   constructor(task: { readonly id: string; readonly queue: string }, inspector: Inspector, notices: Notices) {
     this.#task = task;
     this.#inspector = inspector;
-    this.#listening = notices.listen(task.id, (notice) => {
+    this.#listening = notices.listen(task, (notice) => {
       if (notice?.ended === false) return;
       if (notice?.end) this.#end = notice.end;
       else this.#changed = true;

@@ -34,6 +34,9 @@ export interface WatchersOptions {
   readonly passMs?: number;
 }
 
+/** What must be known of a task to watch it. */
+type WatchableTask = Pick<Inspection, "id" | "queue">;
+
 /** A watched task, with all its watchers. */
 interface WatchedTask {
   readonly id: string;
@@ -102,8 +105,8 @@ export class Watchers {
    * @param keeps whether the watch counts for the presence of the task, for as long as it lasts
    * @throws ProblemError store-unavailable
    */
-  async watch(id: string, listener: WatchListener, keeps = false): Promise<Watch> {
-    const entry = this.#entries.get(id) ?? this.#open(id);
+  async watch(task: WatchableTask, listener: WatchListener, keeps = false): Promise<Watch> {
+    const entry = this.#entries.get(task.id) ?? this.#open(task);
     entry.listeners.add(listener);
     if (keeps) entry.attendants.add(listener);
     const stop = () => this.#leave(entry, listener);
@@ -135,7 +138,8 @@ export class Watchers {
     return this.#looks;
   }
 
-  #open(id: string): WatchedTask {
+  #open(task: WatchableTask): WatchedTask {
+    const { id } = task;
     this.#opened += 1;
     const entry: WatchedTask = {
       id,
@@ -149,7 +153,7 @@ export class Watchers {
       due: false,
       looking: false,
       listed: false,
-      listening: this.#engine.notices.listen(id, (notice) => {
+      listening: this.#engine.notices.listen(task, (notice) => {
         if (!notice?.output) this.#noticed(entry);
       }),
     };

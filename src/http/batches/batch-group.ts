@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Context } from "koa";
 import type { BatchGroup } from "../../engine/groups/groups.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
@@ -48,13 +48,15 @@ export async function openGroup(
   const { id, createdMs } = opened;
   // All lines so far, so that a batch that is sent again makes the same ids, and equal lines in one batch make different ones.
   const lines = createHash("sha256").update(JSON.stringify([caller, settings.queue, id, createdMs, query]));
+  const idOfQueue = (make: (n: number) => string) =>
+    engine.keys.idIn(engine.keys.partitionOfQueue(settings.queue), make);
   const nextId = (text: string): string => {
     lines.update(`${text}\n`);
     const digest = lines.copy().digest("base64url");
-    return opened.memberId((n) => derivedId(`member ${digest} ${n}`, idSecret.value));
+    return idOfQueue((n) => derivedId(`member ${digest}`, idSecret.value, n));
   };
   const location = groupPaths.group(id, signatureOf(ctx, { id, caller, createdMs }, "group"));
-  return { ...opened, staysOpen, location, nextId: isNamed ? nextId : () => opened.memberId() };
+  return { ...opened, staysOpen, location, nextId: isNamed ? nextId : () => idOfQueue(() => randomUUID()) };
 }
 
 /**

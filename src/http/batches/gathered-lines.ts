@@ -1,4 +1,3 @@
-import { isLarge } from "../../engine/large-values/large-values.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
@@ -67,8 +66,8 @@ export class GatheredLines {
     const lines = this.#lines;
     if (lines.length === 0) return;
     this.#lines = [];
-    // Large inputs use another connection, and no line may overtake another.
-    this.#inTurn ||= lines.some(({ submission }) => isLarge(submission.input));
+    // No line may overtake another.
+    this.#inTurn ||= !this.#context.api.engine.tasks.isInOrder(lines.map(({ submission }) => submission));
     this.#stored = this.#inTurn ? this.#stored.then(() => this.#send(lines)) : this.#send(lines);
     this.#all = Promise.all([this.#all, this.#stored]);
   }

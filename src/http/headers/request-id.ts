@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { stringify } from "uuid";
 import { ProblemError } from "../../errors.ts";
+import type { Keys } from "../../store/keys.ts";
 import { isId } from "../../task.ts";
 import { DEFAULT_QUEUE, type Route, routeOf } from "../route.ts";
 
@@ -23,24 +24,32 @@ export interface IdSource {
  * The correlation id of a request, which is the id of the task if it submits one. With an Idempotency-Key it is derived from
  * caller, queue and key, so that the same key leads to the same task without a look-up, and from the deployment's secret, so
  * that others cannot compute it and take it first. A PUT and an allocated task have it in their path. Otherwise it is a valid
- * X-Request-Id, or a new id. An invalid header is never used, since the id goes into logs and headers.
+ * X-Request-Id, or a new id. An invalid header is never used, since the id goes into logs and headers. Whatever is not the caller's own
+ * choice leads to the partition of the queue.
  */
-export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret): string {
+export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret, keys: Keys): string {
   const { params = {}, headers } = request;
   const submits = routeOf(request)?.submits;
   if (submits === "under the path's id" && params.id !== undefined && isId(params.id)) return params.id;
   const key = single(headers["idempotency-key"]);
   const bare = key === undefined ? undefined : bareKey(key);
   if (bare !== undefined && submits === "under the caller's key") {
-    return derivedId(JSON.stringify([caller, params.queue ?? DEFAULT_QUEUE, bare]), secret.value);
+    const text = JSON.stringify([caller, params.queue ?? DEFAULT_QUEUE, bare]);
+    return keys.idIn(keys.partitionOfQueue(params.queue ?? DEFAULT_QUEUE), (n) => derivedId(text, secret.value, n));
   }
   const sent = single(headers["x-request-id"]);
-  return sent !== undefined && isId(sent) ? sent : randomUUID();
+  if (sent !== undefined && isId(sent)) return sent;
+  return submits === undefined ? randomUUID() : keys.idIn(partitionFor(params, keys), () => randomUUID());
 }
 
-/** An id that only the deployment can derive from a text: a UUID of version 8 (RFC 9562 §5.8). */
-export function derivedId(text: string, secret: string): string {
-  const bytes = createHmac("sha256", secret).update(`paihao id 1\n${text}`).digest().subarray(0, 16);
+/** The partition of the queue that a path names; a task that is submitted again names its own, by the id. */
+function partitionFor({ queue, id }: Readonly<Record<string, string>>, keys: Keys): number {
+  return queue === undefined && id !== undefined ? keys.partitionOf(id) : keys.partitionOfQueue(queue ?? DEFAULT_QUEUE);
+}
+
+/** The nth id that only the deployment can derive from a text: a UUID of version 8 (RFC 9562 §5.8). */
+export function derivedId(text: string, secret: string, nth: number): string {
+  const bytes = createHmac("sha256", secret).update(`paihao id ${nth}\n${text}`).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return stringify(bytes);

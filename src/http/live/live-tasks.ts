@@ -97,6 +97,6 @@ export class LiveTasks {
   }
 
   #watch(ctx: Context, task: FollowedTask, listener: WatchListener): Promise<Watch> {
-    return this.#watchers.watch(task.id, listener, keepsPresent(accessOf(ctx), task));
+    return this.#watchers.watch(task, listener, keepsPresent(accessOf(ctx), task));
   }
 }

@@ -3,7 +3,7 @@ import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
 
 /** A followed task. Its creation time tells it from a later task with the same id. */
-export type FollowedTask = Pick<Inspection, "id" | "caller" | "createdMs">;
+export type FollowedTask = Pick<Inspection, "id" | "queue" | "caller" | "createdMs">;
 
 /** A page of up to this many characters is sent without asking for room: the number of connections limits how much these hold. */
 const SHORT_PAGE = 64 * 1024;
@@ -45,11 +45,11 @@ export class OutputPump {
   #until = Number.POSITIVE_INFINITY;
 
   /** @param from the number of the first value to send */
-  constructor({ feeds, held }: OutputSource, id: string, from: number, sink: OutputSink) {
+  constructor({ feeds, held }: OutputSource, task: FollowedTask, from: number, sink: OutputSink) {
     this.#sink = sink;
     this.#held = held;
     this.#next = from;
-    this.#following = feeds.follow(id, () => this.#wake());
+    this.#following = feeds.follow(task, () => this.#wake());
   }
 
   /** The number of the next value to send. */

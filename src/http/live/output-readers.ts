@@ -48,7 +48,7 @@ export class OutputReader {
   constructor(res: ServerResponse, { task, from, source, onClose }: ReaderParts) {
     this.#res = res;
     this.#createdMs = task.createdMs;
-    this.#pump = new OutputPump(source, task.id, from, {
+    this.#pump = new OutputPump(source, task, from, {
       write: (page) => res.write(page.textOf("lines", lines)),
       end: () => res.end(),
       // The client sees from the broken response that it is incomplete.

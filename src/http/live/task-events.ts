@@ -42,7 +42,7 @@ export class TaskEvents {
   constructor(parts: EventsParts) {
     this.#parts = parts;
     const { source, task, known } = parts;
-    this.#pump = new OutputPump(source, task.id, nextOf(known), {
+    this.#pump = new OutputPump(source, task, nextOf(known), {
       write: (page) => this.#stream?.push(page.textOf(this.#version, eventsOf(this.#version))) ?? false,
       end: () => this.#finish(),
       fail: (error) => this.fail(error),

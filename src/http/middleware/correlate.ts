@@ -1,5 +1,6 @@
 import type { Middleware } from "koa";
 import { scope, withRequestId } from "../../log.ts";
+import type { Keys } from "../../store/keys.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
 import { responseOf } from "../server/response.ts";
 import { callerOf } from "../task/access.ts";
@@ -10,12 +11,12 @@ import { stoppedBy } from "./checks.ts";
  * the id of the task if one is submitted. Does not use cls-rtracer's own middleware: it also binds every listener of the
  * request's streams, which doubles the cost, and no such listener here needs the id.
  */
-export function correlate(secret: IdSecret): Middleware {
+export function correlate(secret: IdSecret, keys: Keys): Middleware {
   return (ctx, next) => {
     // The id of a refused request does not depend on its caller: otherwise it would reveal whether a key is valid.
     const caller = stoppedBy(ctx) === undefined ? callerOf(ctx) : null;
     // Validated, since it is written to logs and headers.
-    const id = requestIdOf(ctx, caller, secret);
+    const id = requestIdOf(ctx, caller, secret, keys);
     responseOf(ctx).addHeader("X-Request-Id", id);
     return withRequestId(id, next);
   };

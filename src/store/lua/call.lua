@@ -31,6 +31,12 @@ function Call.untimed(keys)
   return { base = keys[1], notices = nil, work = nil, counts = nil, keyed = nil }
 end
 
+-- The name that a queue of the server's own has in this partition, see internal-queues.ts.
+function Call.own_queue(call, name)
+  local partition = string.match(call.base, ':(%d+)}$')
+  return partition == '0' and name or name .. '.' .. partition
+end
+
 -- The next place in line of a queue: unique, and later than all earlier ones even if the clock was set back.
 function Call.next_hlc(call, last)
   return math.max(last + 1, math.floor((call.now_exact - C.epochMs) * 16))

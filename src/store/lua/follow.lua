@@ -15,13 +15,13 @@ function Follow.tell_webhook(call, id, state, url)
   local fields = { F.input, cjson.encode({ id = id, state = state, url = url }) }
   local trace = redis.call('HGET', K.task(call, id), F.trace)
   if trace then fields[3], fields[4] = F.trace, trace end
-  enqueue(call, id .. ':webhook:' .. call.now_text, C.webhookQueue, fields)
+  enqueue(call, id .. ':webhook:' .. call.now_text, Call.own_queue(call, C.webhookQueue), fields)
 end
 
 -- The same for the end of a group: "done" or "canceled".
 function Follow.tell_group_webhook(call, group, state, url)
   local input = cjson.encode({ group = group, state = state, url = url })
-  enqueue(call, group .. ':webhook:group:' .. call.now_text, C.webhookQueue, { F.input, input })
+  enqueue(call, group .. ':webhook:group:' .. call.now_text, Call.own_queue(call, C.webhookQueue), { F.input, input })
 end
 
 -- The task that undoes the work of another. called: see F.undoing.
@@ -57,7 +57,7 @@ function Follow.undo_work(call, id)
     fields[#fields + 1] = F.stepBytes
     fields[#fields + 1] = '1'
   end
-  enqueue(call, undo, C.undoQueue, fields)
+  enqueue(call, undo, Call.own_queue(call, C.undoQueue), fields)
   if digest then
     -- Without an input the undo fails and becomes a dead letter, so that a person sees it.
     local input = Input.inline(key) or redis.call('GET', K.input(call, id))

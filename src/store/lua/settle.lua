@@ -24,7 +24,7 @@ end
 -- Deletes the steps of a task that has ended. The steps of an undo are kept as long as its result: they show what the other task had done.
 function Settle.leave_steps(call, queue, id, stay)
   local key = K.steps(call, id)
-  if queue == C.undoQueue then redis.call('PEXPIRE', key, stay.keep) else redis.call('UNLINK', key) end
+  if queue == Call.own_queue(call, C.undoQueue) then redis.call('PEXPIRE', key, stay.keep) else redis.call('UNLINK', key) end
 end
 
 -- Ends a task that was canceled or has failed.

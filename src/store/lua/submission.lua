@@ -35,14 +35,15 @@ end
 
 -- The verdict for a group of tasks whose times cannot be met; nil if they can.
 local function impossible(group)
-  if group.delay > C.longestDelayMs then return 'far   ' end
-  return group.deadline and group.deadline <= group.delay and 'late   ' or nil
+  if group.delay > C.longestDelayMs then return 'far' end
+  return group.deadline and group.deadline <= group.delay and 'late' or nil
 end
 
 -- The number of webhook deliveries that wait; read once, and only for submissions with a webhook.
 local function waiting_webhooks(call, batch)
   if not batch.webhooks then
-    batch.webhooks = redis.call('ZCARD', K.waiting(call, C.webhookQueue)) + redis.call('ZCARD', K.scheduled(call, C.webhookQueue))
+    local queue = Call.own_queue(call, C.webhookQueue)
+    batch.webhooks = redis.call('ZCARD', K.waiting(call, queue)) + redis.call('ZCARD', K.scheduled(call, queue))
   end
   return batch.webhooks
 end
@@ -138,8 +139,6 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
   for of_name, of_state in pairs(batch.states) do Submission.join_line(call, of_name, of_state) end
   local options = group.options
   local is_callers = (caller or '') == (options.caller or '')
-  -- The task is in another partition.
-  if not state and queue == group.queue and is_callers then return 'pointer    ' end
   local verdict = 'conflict'
   if not is_callers then
     verdict = 'foreign'
@@ -150,18 +149,15 @@ local function known_verdict(call, batch, group, id, key, input, digest, listene
     verdict = 'replay'
   end
   if listener and verdict == 'replay' then Notices.listen(key, listener) end
-  local line = K.waiting(call, queue)
-  local rank = state == S.waiting and redis.call('ZRANK', line, id)
-  local score = rank and redis.call('ZSCORE', line, id)
+  local rank = state == S.waiting and redis.call('ZRANK', K.waiting(call, queue), id)
   local index = rank and whole(rank) or (state == S.running and '0' or '')
-  local told = score and Fair.told_score(call, queue, score) or ''
   local due = (state == S.scheduled or state == S.retrying) and redis.call('ZSCORE', K.scheduled(call, queue), id)
   local more = due and ' ' .. whole(math.max(0, due - call.now)) or ''
   if options.group and verdict == 'replay' then
     -- A member of this or of another group, or of none.
     more = (more == '' and ' ' or more) .. ' ' .. (redis.call('HGET', key, F.group) or '')
   end
-  return verdict .. ' ' .. (state or '') .. ' ' .. index .. ' ' .. told .. ' ' .. (created or '') .. more
+  return verdict .. ' ' .. (state or '') .. ' ' .. index .. ' ' .. (created or '') .. more
 end
 
 -- A new task of a keyed line joins that of its key. Returns its turn, see Keyed.turn, behind a space.
@@ -204,7 +200,6 @@ local function submit_one(call, batch, group, state, n)
   else
     index = newcomer_index(state.before, K.waiting(call, queue), state.entries, class)
   end
-  local told = found and Fair.told_score(call, queue, found.score) or ''
   if most then
     Submission.join_line(call, queue, state)
     refusal = Keyed.refusal(call, queue, name, most)
@@ -212,16 +207,16 @@ local function submit_one(call, batch, group, state, n)
   if group.options.dryRun then
     -- A repeated submission is not refused.
     if refusal and redis.call('EXISTS', key) == 0 then return refusal end
-    return group.delay > 0 and 'dry ' .. S.scheduled .. '    ' .. whole(group.delay) or 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told
+    return group.delay > 0 and 'dry ' .. S.scheduled .. '   ' .. whole(group.delay) or 'dry ' .. S.waiting .. ' ' .. index
   end
   local of_group = group.options.group
-  if of_group and not takes_members(call, batch, of_group, group.options.caller) then return 'closed   ' end
+  if of_group and not takes_members(call, batch, of_group, group.options.caller) then return 'closed' end
   local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(call, queue), id)
   local others = state.handed - (was_handed and 1 or 0)
-  if state.waiting + state.scheduled + others >= group.limit then return 'full   ' end
+  if state.waiting + state.scheduled + others >= group.limit then return 'full' end
   if refusal then return refusal end
-  if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'webhooks-full   ' end
-  if group.max and index > group.max and group.delay == 0 then return 'long  ' .. index .. ' ' .. told end
+  if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'webhooks-full' end
+  if group.max and index > group.max and group.delay == 0 then return 'long  ' .. index end
 
   if limit ~= state.limit then align_limit(call, queue, state, limit) end
   local arrival
@@ -240,7 +235,7 @@ local function submit_one(call, batch, group, state, n)
     if state.limit then Keyed.enter(call, queue, id, name, Keyed.due_later(call.now + group.delay)) end
     state.scheduled = state.scheduled + 1
     if of_group then Group.enter(call, of_group, id, args[group.lines + n], nil, call.now + group.delay) end
-    return 'new ' .. S.scheduled .. '   ' .. call.now_text .. ' ' .. whole(group.delay)
+    return 'new ' .. S.scheduled .. '  ' .. call.now_text .. ' ' .. whole(group.delay)
   end
   local score
   if found then
@@ -257,7 +252,7 @@ local function submit_one(call, batch, group, state, n)
   count_newcomer(state.before, class)
   state.waiting = state.waiting + 1
   state.joined = state.joined + 1
-  return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. (found and told or score) .. ' ' .. call.now_text .. turn
+  return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. call.now_text .. turn
 end
 
 -- The listener entry of the process to notify of the end of the nth task of a group; false if there is none.

@@ -3,7 +3,7 @@
 local RETRY, DELETE = Layout.retry.item, Layout.deleteDead.args
 
 local function take_back(call, id, undo)
-  redis.call('ZREM', K.waiting(call, C.undoQueue), undo)
+  redis.call('ZREM', K.waiting(call, Call.own_queue(call, C.undoQueue)), undo)
   redis.call('UNLINK', K.task(call, undo), K.input(call, undo))
   if redis.call('EXISTS', K.steps(call, undo)) == 1 then redis.call('RENAME', K.steps(call, undo), K.steps(call, id)) end
 end

@@ -32,7 +32,8 @@ register('openGroup', {}, function(keys, args)
   end
   local webhook = args[OPENED.webhook]
   if webhook ~= '' then
-    local line, later = K.waiting(call, C.webhookQueue), K.scheduled(call, C.webhookQueue)
+    local webhooks = Call.own_queue(call, C.webhookQueue)
+    local line, later = K.waiting(call, webhooks), K.scheduled(call, webhooks)
     if redis.call('ZCARD', line) + redis.call('ZCARD', later) >= tonumber(args[OPENED.limit]) then return { 'webhooks-full', '0', 0 } end
   end
   redis.call(

@@ -17,19 +17,18 @@ end
 
 -- The start of the line: in a class before all others, so also before more urgent tasks that come later. It keeps its arrival, the time since
 -- which it has been waiting.
---   edge  the score of the first task of the line over all partitions; nil if there is one partition
-local function to_start(call, queue, id, edge)
+local function to_start(call, queue, id)
   local line = K.waiting(call, queue)
   local own, first = tonumber(redis.call('ZSCORE', line, id)), tonumber(redis.call('ZRANGE', line, 0, 0, 'WITHSCORES')[2])
-  local least = math.min(first, edge or first, 0)
+  local least = math.min(first, 0)
   if own ~= least then redis.call('ZADD', line, whole((math.floor(least / CLASS) - 1) * CLASS + own % CLASS), id) end
 end
 
 -- The end of the line: in the class of the last task, as if it arrived now.
-local function to_end(call, queue, id, edge)
+local function to_end(call, queue, id)
   local line = K.waiting(call, queue)
   local last = tonumber(redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2])
-  local class = math.floor(math.max(last, edge or last) / CLASS)
+  local class = math.floor(last / CLASS)
   Line.put(call, queue, id, class, Line.next_arrival(call, queue))
 end
 
@@ -64,7 +63,7 @@ local function move(call, args, id, key)
     if delay > 0 or not is_waiting then to_time(call, queue, id, state, of_key, priority, delay) end
   else
     local to = place == 'first' and to_start or to_end
-    to(call, queue, id, tonumber(args[ARGS.edge]))
+    to(call, queue, id)
   end
   redis.call('HSET', key, F.extra, '1')
   if group then Group.note(call, group, id) end

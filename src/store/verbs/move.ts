@@ -15,14 +15,12 @@ export interface Move {
 
 interface MoveCall extends Move, Call {
   readonly id: string;
-  /** For a place, with several partitions: the score of the first or last task of the line over all of them. */
-  readonly edge?: string | undefined;
 }
 
 /** The verdict, see move.lua. */
 export type MoveVerdict = "moved" | "not-waiting" | "ordered" | "late" | "far" | "unknown";
 
-const MOVE = names<MoveCall>("id", "call", "priority", "place", "delayMs", "notBeforeMs", "edge");
+const MOVE = names<MoveCall>("id", "call", "priority", "place", "delayMs", "notBeforeMs");
 
 /** Moves a task that waits. */
 export const move = verb(

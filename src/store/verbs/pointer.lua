@@ -1,5 +1,5 @@
--- Pointers to tasks that are not in the partition of their ids: all tasks of a keyed queue are in one partition. A pointer is written in
--- the partition of the id before the task is submitted to the other. An id therefore has at most one task, which is found by its id alone.
+-- Pointers to tasks and groups whose ids do not lead to the partition of their queue. A pointer is written in the partition of the id before
+-- the task is submitted to the other. An id therefore has at most one task, which is found by its id alone.
 
 local whole = Number.whole
 local POINT, REPOINT, HOME = Layout.point, Layout.repoint, Layout.home
@@ -8,21 +8,22 @@ local POINTER, CHECKED, DUE = POINT.item, REPOINT.item, REPOINT.due
 local function point(call, args, at, check)
   local id, queue, caller, home = args[at + POINTER.id], args[at + POINTER.queue], args[at + POINTER.caller], args[at + POINTER.home]
   local key, pointers = K.task(call, id), K.pointers(call)
-  local known_queue, known_home = unpack(redis.call('HMGET', key, F.queue, F.home))
+  local known_queue, known_home, known_caller = unpack(redis.call('HMGET', key, F.queue, F.home, F.caller))
   if not known_queue then
     redis.call('HSET', key, F.queue, queue, F.home, home)
     if caller ~= '' then redis.call('HSET', key, F.caller, caller) end
     redis.call('ZADD', pointers, whole(check), id)
     return 'new ' .. whole(check)
   end
-  if known_queue ~= queue or known_home ~= home then return 'taken' end
+  if known_queue ~= queue or known_home ~= home then return (known_caller or '') == caller and 'taken' or 'foreign' end
   -- With another score, so that the first caller does not delete it now.
   redis.call('ZADD', pointers, whole(math.max(check, 1 + (redis.call('ZSCORE', pointers, id) or 0))), id)
   return 'noted'
 end
 
 -- Writes pointers to tasks that will be stored. Returns a verdict for each: "new" and the score by which `repoint` deletes it, unless it
--- has been written again; "noted" if there already was one; "taken": the id has a task here, or one of another queue.
+-- has been written again; "noted" if there already was one; "taken": the id has a task of another queue;
+-- "foreign": and of another caller.
 register('point', {}, function(keys, args)
   local call = Call.new(keys)
   return Call.each(call, args, POINT, point, call.now + tonumber(args[POINT.args.checkMs]))

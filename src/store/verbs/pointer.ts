@@ -16,7 +16,7 @@ export interface Pointer {
 
 /** The verdict, see pointer.lua, and whether it has the requested durability. */
 export interface PointerAnswer {
-  readonly verdict: "new" | "noted" | "taken";
+  readonly verdict: "new" | "noted" | "taken" | "foreign";
   /** The score of a new pointer, by which it can be deleted. */
   readonly score: string | undefined;
   readonly durable: boolean;

@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import type { Durability } from "../../config/variables.ts";
 import { nodesOf } from "../cluster-routing.ts";
-import { type Connection, isCluster, LARGE_VALUE_MS, onLoss } from "../connection.ts";
+import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import { type Library, type LibraryOptions, libraryWith } from "../library/library.ts";
 import { reserve } from "./reserve.ts";
@@ -50,8 +50,6 @@ export type Scripts = {
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
   /** A part of such a key; null if the key does not have that many bytes in all. @throws ProblemError, see {@link storeError} */
   readonly piece: (tag: string, key: string, part: Part) => Promise<Buffer | null>;
-  /** How often the connection to a server was lost; the server may have lost its data, too. */
-  readonly losses: () => number;
 };
 
 /** A part of a value. */
@@ -115,9 +113,5 @@ export function scriptsOf(connection: Connection, options: ScriptsOptions = {}):
     // A copy, since the client of the store returns a view of a block that may be many times as long.
     return total === of ? Buffer.from(part) : null;
   };
-  let losses = 0;
-  onLoss(connection, () => {
-    losses += 1;
-  });
-  return { ...Object.fromEntries(calls), value, piece, losses: () => losses };
+  return { ...Object.fromEntries(calls), value, piece };
 }

@@ -107,7 +107,7 @@ local function submit_together(call, batch, group, state)
     end
   end
   local verdicts = batch.verdicts
-  verdicts[#verdicts + 1] = 'new ' .. S.waiting .. ' ' .. state.index .. ' ' .. entries[1] .. ' ' .. call.now_text
+  verdicts[#verdicts + 1] = 'new ' .. S.waiting .. ' ' .. state.index .. ' ' .. call.now_text
   if count > 1 then verdicts[#verdicts + 1] = '+' .. count - 1 end
   state.index = state.index + count
   state.hlc = hlc + count - 1
@@ -130,13 +130,12 @@ local function write_state(call, queue, state)
   end
 end
 
--- Returns the snapshot of each queue after the call; and in one string a line of text for each task, "verdict state index score created",
--- for a new one in a keyed line also its turn (see keyed.lua), with nothing for a missing member; or "+n" for n more tasks like the one
--- before, each with the next index and score; a scheduled one has in how many ms it is due. The verdicts: "new", "replay" (the same
--- submission), "conflict" (another input), "elsewhere" (another queue), "pointer" (in another partition, see pointer.lua), "foreign"
--- (another caller's), "full", "webhooks-full" (it has a webhook, and too many deliveries wait), "long" (index above `maxIndex`), "late" (its
--- deadline would pass before it is due), "far" (it is due later than any may be), "too-many" (too many of its key wait; the rest: see
--- Keyed.refusal), "closed" (its group accepts no more members), "dry".
+-- Returns the snapshot of each queue after the call; and in one string a line of text for each task, "verdict state index created", for a new
+-- one in a keyed line also its turn (see keyed.lua), with nothing for a missing member; or "+n" for n more tasks like the one before, each
+-- with the next index; a scheduled one has in how many ms it is due. The verdicts: "new", "replay" (the same submission), "conflict"
+-- (another input), "elsewhere" (another queue), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook, and too many
+-- deliveries wait), "long" (index above `maxIndex`), "late" (its deadline would pass before it is due), "far" (it is due later than any may
+-- be), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed" (its group accepts no more members), "dry".
 register('submit', {}, function(keys, args)
   local call = Call.new(keys)
   local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil, open = {} }

@@ -50,7 +50,6 @@ export type SubmitVerdict =
   | "replay"
   | "conflict"
   | "elsewhere"
-  | "pointer"
   | "foreign"
   | "full"
   | "webhooks-full"
@@ -81,8 +80,6 @@ export interface SubmitAnswer {
   readonly verdict: SubmitVerdict;
   readonly state: State | null;
   readonly index: number | null;
-  /** The score in the line, for counting in other partitions; "" if there is none. */
-  readonly score: string | number;
   /** When the task was stored, possibly by an earlier submission; 0 if there is none. */
   readonly createdMs: number;
   /** In how many ms a task that is or would be scheduled joins the line; null for any other. */
@@ -200,33 +197,29 @@ function submittedOf(lines: string): SubmitAnswer[] {
   return all;
 }
 
-/** Adds more tasks like the last, each with the next index and score. */
+/** Adds more tasks like the last, each with the next index. */
 function repeatLast(all: SubmitAnswer[], times: number): void {
   const last = all.at(-1);
   if (!last) return;
-  const { index, score } = last;
-  for (let n = 1; n <= times; n += 1) {
-    all.push({ ...last, index: Number(index) + n, score: Number(score) + n });
-  }
+  for (let n = 1; n <= times; n += 1) all.push({ ...last, index: Number(last.index) + n });
 }
 
 function submitted(snapshot: string): SubmitAnswer {
   const words = snapshot.split(" ");
-  const [verdict = "", state = "", index = "", score = "", created = "", ...more] = words;
+  const [verdict = "", state = "", index = "", created = "", ...more] = words;
   if (verdict === "too-many") {
-    const none = { state: null, index: null, score: "", createdMs: 0, dueInMs: null, turn: null };
+    const none = { state: null, index: null, createdMs: 0, dueInMs: null, turn: null };
     return { verdict, ...none, reached: limitReached(words) };
   }
   if (verdict === "replay") {
     const [dueIn = "", group = ""] = more;
-    const facts = { state: stateOf(state), index: optional(index), score, createdMs: Number(created) };
+    const facts = { state: stateOf(state), index: optional(index), createdMs: Number(created) };
     return { verdict, ...facts, dueInMs: optional(dueIn), turn: null, group: group || null };
   }
   return {
     verdict: verdict as SubmitVerdict,
     state: stateOf(state),
     index: optional(index),
-    score,
     createdMs: Number(created),
     dueInMs: optional(more.length === 1 ? (more[0] ?? "") : ""),
     turn: keyTurn(more),

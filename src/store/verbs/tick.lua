@@ -89,7 +89,7 @@ local function promote_one(call, queue, id, key, state, place, run, listeners, o
   if place or state == S.retrying then redis.call('HDEL', key, F.place, F.pause) end
   redis.call('HSET', key, F.state, S.waiting)
   -- A webhook does not keep its old place, so that a receiver that hangs does not repeatedly come before those that answer.
-  if state == S.scheduled or queue == C.webhookQueue then
+  if state == S.scheduled or queue == Call.own_queue(call, C.webhookQueue) then
     hlc = Call.next_hlc(call, hlc)
     Line.join(call, queue, id, math.floor(tonumber(place or old_place) / C.classSpan), hlc, share, of_key)
   else

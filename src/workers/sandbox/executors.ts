@@ -1,7 +1,7 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
-import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
+import { isInternalQueue, isUndoQueue } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
 import type { ReservedTask } from "../../store/verbs/scripts.ts";
 import type { Attempt } from "../attempt/attempt.ts";
@@ -49,7 +49,7 @@ export class Executors {
   /** Where an attempt at a task is to run. */
   of(task: ReservedTask, queue: string): Executor {
     // An undo calls the handler whose work it undoes; the id says which queue that is, see lua/follow.lua.
-    const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
+    const subject = isUndoQueue(queue) ? task.id.split(":")[2] : queue;
     const isolated = this.#isolated.get(subject ?? queue);
     if (isolated !== undefined) return isolated;
     if (task.lost === 0 || !isInFiles(queue)) return this.#inProcess;
@@ -83,6 +83,5 @@ export class Executors {
 
 /** Of the server's own handlers, only that of undos needs the handler files. */
 function isInFiles(queue: string): boolean {
-  const own: readonly string[] = Object.values(INTERNAL_QUEUES);
-  return queue === INTERNAL_QUEUES.undo || !own.includes(queue);
+  return isUndoQueue(queue) || !isInternalQueue(queue);
 }

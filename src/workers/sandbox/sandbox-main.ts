@@ -2,6 +2,7 @@
 import { Worker } from "node:worker_threads";
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
+import { INTERNAL_QUEUES, isUndoQueue } from "../../handler/internal-queues.ts";
 import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";
 import type { StepVerdict } from "../../store/verbs/scripts.ts";
@@ -48,7 +49,7 @@ async function run(message: Extract<ToSandbox, { type: "run" }>): Promise<void> 
 
 async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: AbortSignal): Promise<HandlerEnd> {
   const { run: id, facts, input, limits, logLevel } = message;
-  const handler = handlers.get(facts.queue);
+  const handler = handlers.get(isUndoQueue(facts.queue) ? INTERNAL_QUEUES.undo : facts.queue);
   if (!handler) {
     return { kind: "error", error: errorRecord(new Error(`no handler file has the queue ${facts.queue} any more`)) };
   }

@@ -48,7 +48,7 @@ describe("tasks whose attempts end in one call", () => {
     const leases = await running();
     const told = new Set<string | undefined>();
     for (const { id } of leases) {
-      await t.engine.notices.listen(id, (notice) => told.add(notice?.id)).ready;
+      await t.engine.notices.listen({ id, queue: "jobs" }, (notice) => told.add(notice?.id)).ready;
       await t.engine.tasks.inspect(id, { result: false, listen: true });
     }
     const completed = Promise.all(leases.map((lease) => t.engine.leases.complete(lease, resultOf("ok"), t.settings)));

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
 import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { INTERNAL_QUEUES, inEachPartition } from "../../../src/handler/internal-queues.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { GROUP } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
@@ -9,6 +10,12 @@ import { submissionOf } from "../../shared/submission.ts";
 
 const close = (group: BatchGroup) => group.endBatch({ lines: 0, closes: true });
 const fromStart = (count: number) => ({ by: "line", from: 0, count }) as const;
+
+/** The queue of the webhooks that follow from the tasks of a queue. */
+function webhooksOf({ keys }: TestEngine, queue: string): string {
+  const all = inEachPartition({ queue: INTERNAL_QUEUES.webhooks }, keys.partitions);
+  return all[keys.partitionOfQueue(queue)]?.queue ?? "";
+}
 
 /** The groups of an engine. */
 function groupsOf(t: TestEngine) {
@@ -31,8 +38,9 @@ function groupsOf(t: TestEngine) {
       return opened;
     },
     join: async ({ id: group }: Pick<BatchGroup, "id">, ...ids: readonly string[]) => {
-      const submissions = ids.map((id, line) => t.submit({ id, member: { group, line } }));
-      return (await Promise.all(submissions)).map(({ verdict }) => verdict);
+      const submissions = ids.map((id, line) => submissionOf(id, "jobs", '{"n":1}', { member: { group, line } }));
+      const ends = await t.engine.tasks.submitAll(submissions, t.settings);
+      return ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : String(end.reason)));
     },
     countsOf: async (group: Pick<BatchGroup, "id">) =>
       Object.fromEntries(Object.entries((await look(group)).counts).filter(([, count]) => count > 0)),
@@ -387,21 +395,18 @@ describe("a group over several partitions", () => {
   };
 
   for (const keyed of [false, true]) {
-    it(`is whole in one of them, whatever the ids of its members: ${keyed ? "keyed" : "plain"}`, async () => {
+    it(`is whole in that of its queue, whatever the ids of its members: ${keyed ? "keyed" : "plain"}`, async () => {
       t = await openEngine({ partitions: 4, ...(keyed && { settings: { keyedConcurrency: 1 } }) });
       const of = groupsOf(t);
       for (const id of ["g1", "g2", "g3", "g4", "g5"]) {
         const group = await of.open(id);
         const member = { group: id, line: 0 };
         const submit = (of: string) => t.submit({ id: of, member, ...(keyed && { key: `key-${of.length % 3}` }) });
-        const made = group.memberId();
-        expect(t.keys.partitionOf(made)).to.equal(t.keys.partitionOf(keyed ? "jobs" : id));
-        const ids = [made, ...["a", "b", "c", "d", "e"].map((name) => `${id}${name}`)];
-        const verdicts = await Promise.all(ids.map(submit));
-        expect(verdicts.map(({ verdict }) => verdict)).to.deep.equal(ids.map(() => "new"));
+        const ids = ["a", "b", "c", "d", "e", "f"].map((name) => `${id}${name}`);
+        for (const one of ids) expect((await submit(one)).verdict).to.equal("new");
         expect((await submit(`${id}a`)).verdict).to.equal("replay");
         expect(await of.countsOf(group)).to.deep.equal({ waiting: 6 });
-        expect((await of.look(group)).index).to.equal((await t.look(`${id}e`)).index);
+        expect((await of.look(group)).index).to.equal((await t.look(`${id}f`)).index);
         expect((await t.engine.groups.members(id, fromStart(10))).map((one) => one.id)).to.deep.equal(ids);
         for (const id of ids) expect((await t.engine.tasks.inspect(id, { result: false }))?.state).to.equal("waiting");
       }
@@ -416,43 +421,65 @@ describe("a group over several partitions", () => {
     });
   }
 
-  it("may have the id of a task, whichever comes first, also if one of both is in another partition", async () => {
-    t = await openEngine({ partitions: 4, settings: { keyedConcurrency: 1 } });
-    const of = groupsOf(t);
-    const plain = { ...t.settings, queue: "others", keyedConcurrency: undefined };
-    const ids = Array.from({ length: 40 }, (_, n) => `id-${n}`).filter(
-      (id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs"),
-    );
-    const submit = {
-      keyed: (id: string) => t.submit({ id, key: "k" }),
-      plain: (id: string) => t.engine.tasks.submit(submissionOf(id, "others", "1", { caller: "eve" }), plain),
-    };
-    const open = {
-      keyed: async (id: string) => {
-        await of.open(id);
-        await t.submit({ id: `${id}-member`, key: "k", member: { group: id, line: 0 } });
-      },
-      plain: async (id: string) => {
-        await t.engine.groups.open({ id, caller: null, webhook: null }, plain);
-        const member = { group: id, line: 0 };
-        await t.engine.tasks.submit(submissionOf(`${id}-member`, "others", "1", { member }), plain);
-      },
-    };
-    const orders = (["keyed", "plain"] as const).flatMap((task) =>
-      (["keyed", "plain"] as const).flatMap((group) => [
-        [() => submit[task], () => open[group]] as const,
-        [() => open[group], () => submit[task]] as const,
-      ]),
-    );
-    for (const [n, order] of orders.entries()) {
-      const id = ids[n] ?? "";
-      for (const make of order) await make()(id);
-      for (const engine of [t.engine, (await another()).engine]) {
-        for (let looks = 1; looks <= 2; looks += 1) {
-          expect((await engine.tasks.inspect(id, { result: false }))?.state, `task ${n}`).to.equal("waiting");
-          expect((await engine.groups.inspect(id))?.state, `group ${n}`).to.equal("open");
+  /** Queues of three partitions; the ids of the tests lead to the first of these. */
+  const threeQueues = () => {
+    const names = Array.from({ length: 60 }, (_, n) => `queue-${n}`);
+    return [0, 1, 2].map((p) => names.find((queue) => t.keys.partitionOfQueue(queue) === p) ?? "");
+  };
+  const idsInFirst = () =>
+    Array.from({ length: 200 }, (_, n) => `id-${n}`).filter((id) => t.keys.partitionOf(id) === 0);
+
+  it("may have the id of a task, of its own or of another queue, whichever comes first", async () => {
+    t = await openEngine({ partitions: 4 });
+    const fresh = (await another()).engine;
+    const queues = threeQueues();
+    const ids = idsInFirst();
+    for (const taskFirst of [true, false]) {
+      for (const [queue, other] of queues.flatMap((queue) => queues.map((of) => [queue, of] as const))) {
+        const id = ids.pop() ?? "";
+        const what = `task in ${queue}, group in ${other}`;
+        const of = (name: string) => ({ ...t.settings, queue: name });
+        const submit = () => t.engine.tasks.submit(submissionOf(id, queue, "1", { caller: "eve" }), of(queue));
+        let group: BatchGroup | string = "";
+        const open = async () => {
+          group = await t.engine.groups.open({ id, caller: null, webhook: "https://example.com/hook" }, of(other));
+          const member = { group: id, line: 0 };
+          await t.engine.tasks.submit(submissionOf(`${id}-member`, other, "1", { member }), of(other));
+        };
+        for (const make of taskFirst ? [submit, open] : [open, submit]) await make();
+        for (const engine of [t.engine, fresh]) {
+          expect((await engine.tasks.inspect(id, { result: false }))?.queue, what).to.equal(queue);
+          expect(await engine.groups.inspect(id), what).to.deep.include({ state: "open", queue: other, total: 1 });
         }
+        expect(await fresh.tasks.cancel(id, queue), what).to.equal("canceled");
+        expect((await fresh.groups.inspect(id))?.state, what).to.equal("open");
+        await close(group as unknown as BatchGroup);
+        expect(await fresh.groups.cancel(id), what).to.equal("canceled");
+        // The event of the group's end is with the group, and is found by its id.
+        const asked = { queue: webhooksOf(t, other), after: null, limit: 200 };
+        const { entries } = await t.engine.queues.page("waiting", asked);
+        const [event = ""] = entries.flatMap((one) => (one.id.startsWith(`${id}:webhook:group`) ? [one.id] : []));
+        expect((await fresh.tasks.inspect(event, { result: false }))?.state, what).to.equal("waiting");
       }
+    }
+  });
+
+  it("has an id that no group of another queue or caller has", async () => {
+    t = await openEngine({ partitions: 4 });
+    const queues = threeQueues();
+    const ids = idsInFirst();
+    for (const [queue, other] of queues.flatMap((queue) => queues.map((of) => [queue, of] as const))) {
+      const id = ids.pop() ?? "";
+      const open = (of: string, caller: string) =>
+        t.engine.groups.open({ id, caller, webhook: null }, { ...t.settings, queue: of });
+      expect(await open(queue, "ann")).to.include({ id });
+      const member = { group: id, line: 0 };
+      const first = submissionOf(`${id}-member`, queue, "1", { member, caller: "ann" });
+      await t.engine.tasks.submit(first, { ...t.settings, queue });
+      const again = await open(other, "ann");
+      if (other === queue) expect(again).to.include({ id, state: "open" });
+      else expect(again, `${queue}, then ${other}`).to.equal("elsewhere");
+      expect(await open(other, "eve"), `${queue}, then ${other}`).to.equal("foreign");
     }
   });
 

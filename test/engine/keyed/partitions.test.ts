@@ -55,8 +55,12 @@ describe("a keyed queue over several partitions", () => {
   it("runs the tasks of a key one at a time, in the order in which they were submitted together", async () => {
     const all = ids("a", 30);
     expect(new Set(all.map((id) => t.keys.partitionOf(id))).size).to.equal(PARTITIONS);
-    const verdicts = await Promise.all(all.map((id) => t.submit({ id, key: "a" })));
-    expect(verdicts.map(({ index }) => index)).to.deep.equal(all.map((_, n) => n));
+    const ends = await t.engine.tasks.submitAll(
+      all.map((id) => submissionOf(id, "jobs", "1", { key: "a" })),
+      t.settings,
+    );
+    const indexes = ends.map((end) => (end.status === "fulfilled" ? end.value.index : end.reason));
+    expect(indexes).to.deep.equal(all.map((_, n) => n));
     await other.submit({ id: "b", key: "b" });
     expect(await start()).to.deep.equal(["a0", "b"]);
     for (const [n, id] of all.entries()) {

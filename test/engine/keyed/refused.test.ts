@@ -1,13 +1,9 @@
 import { expect } from "chai";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { ProblemError } from "../../../src/errors.ts";
-import { createLog } from "../../../src/log.ts";
 import type { Connection } from "../../../src/store/connection.ts";
-import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
-import { eventually } from "../../shared/eventually.ts";
-import { startRedis } from "../../shared/redis-server.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
 const OPTIONS = { partitions: 3, settings: { keyedConcurrency: 1 } };
@@ -16,12 +12,9 @@ describe("where a keyed task is, over several partitions", () => {
   let t: TestEngine;
   /** Comes between a submission of the process under test and the partition of the queue. */
   let onSubmit: (send: () => ReturnType<Scripts["submit"]>) => ReturnType<Scripts["submit"]>;
-  /** Whether it can ask there which tasks are left. */
-  let canAsk: boolean;
   const opened: TestEngine[] = [];
   beforeEach(async () => {
     onSubmit = (send) => send();
-    canAsk = true;
     t = await open({ makeScripts });
   });
   afterEach(async () => {
@@ -35,15 +28,11 @@ describe("where a keyed task is, over several partitions", () => {
     opened.push(engine);
     return engine;
   };
-  const anotherProcess = (url?: string) => open({ prefix: t.keys.prefix, ...(url !== undefined && { url }) });
+  const anotherProcess = () => open({ prefix: t.keys.prefix });
   const makeScripts = (redis: Connection): Scripts => {
     const scripts = scriptsOf(redis);
     const submit: Scripts["submit"] = (tag, items) => onSubmit(() => scripts.submit(tag, items));
-    const lifetimes: Scripts["lifetimes"] = async (tag, ids) => {
-      if (canAsk) return await scripts.lifetimes(tag, ids);
-      throw new ProblemError("store-unavailable");
-    };
-    return { ...scripts, submit, lifetimes };
+    return { ...scripts, submit };
   };
   /** The nth id whose partition is not that of the queue. */
   const idElsewhere = (n = 0) => {
@@ -64,9 +53,6 @@ describe("where a keyed task is, over several partitions", () => {
       (error: unknown) => (error instanceof ProblemError ? error.code : String(error)),
     );
   const isFree = async (id: string) => (await submitPlain(id, await anotherProcess())).verdict === "new";
-  const checkAll = async () => {
-    for (const partition of t.keys.tags.keys()) await t.engine.maintenance.checkPointers(partition);
-  };
 
   it("is deleted at once when the line is full or too long, so that the id is free for another queue", async () => {
     const full = { ...t.settings, maxWaiting: 0 };
@@ -80,16 +66,6 @@ describe("where a keyed task is, over several partitions", () => {
     }
   });
 
-  it("is deleted when the store is full, or was lost before it had the task", async () => {
-    for (const [n, code] of (["store-full", "store-unavailable", "internal"] as const).entries()) {
-      onSubmit = () => Promise.reject(new ProblemError(code));
-      expect(await failure(submit(idElsewhere(n)))).to.equal(code);
-      onSubmit = (send) => send();
-      await checkAll();
-      expect(await isFree(idElsewhere(n)), code).to.equal(true);
-    }
-  });
-
   it("is kept when only the answer was lost", async () => {
     onSubmit = async (send) => {
       await send();
@@ -97,39 +73,8 @@ describe("where a keyed task is, over several partitions", () => {
     };
     expect(await failure(submit(idElsewhere()))).to.equal("store-unavailable");
     onSubmit = (send) => send();
-    await checkAll();
     expect(await (await anotherProcess()).look(idElsewhere())).to.include({ state: "waiting" });
     expect((await submit(idElsewhere())).verdict).to.equal("replay");
-  });
-
-  it("is found out on the connection of the submission, also for a small input together with a large one", async () => {
-    onSubmit = () => Promise.reject(new ProblemError("store-unavailable"));
-    const asked: string[] = [];
-    const makeLarge = (redis: Connection): Scripts => {
-      const scripts = makeScripts(redis);
-      const lifetimes: Scripts["lifetimes"] = (tag, ids) => {
-        asked.push(...ids);
-        return scripts.lifetimes(tag, ids);
-      };
-      return { ...scripts, lifetimes };
-    };
-    t = await open({ makeScripts, makeLarge });
-    const inputs = ["1", JSON.stringify("x".repeat(2 * 1024 ** 2))];
-    const submissions = inputs.map((input, n) => submissionOf(idElsewhere(n), "jobs", input, { key: "k" }));
-    await t.engine.tasks.submitAll(submissions, t.settings);
-    await checkAll();
-    expect(asked).to.have.members([idElsewhere(0), idElsewhere(1)]);
-  });
-
-  it("does not make ticks wait for the partition of the queue", async () => {
-    onSubmit = () => Promise.reject(new ProblemError("store-unavailable"));
-    await failure(submit(idElsewhere()));
-    canAsk = false;
-    for (const partition of t.keys.tags.keys()) await t.engine.maintenance.tick(partition);
-    expect(await failure(checkAll())).to.equal("store-unavailable");
-    canAsk = true;
-    await checkAll();
-    expect(await isFree(idElsewhere())).to.equal(true);
   });
 
   it("is kept when the id was submitted again meanwhile and accepted", async () => {
@@ -158,27 +103,5 @@ describe("where a keyed task is, over several partitions", () => {
     await t.scripts.point(own, [pointer], -1000);
     await t.engine.maintenance.checkPointers(t.keys.partitionOf(id));
     expect(await isFree(id)).to.equal(true);
-  });
-
-  it("is written again when the store lost everything before it had the task", async function () {
-    const { binary } = await findServerBinary(createLog("silent"));
-    if (binary === undefined) return this.skip();
-    const redis = await startRedis();
-    try {
-      t = await open({ url: redis.url, makeScripts });
-      onSubmit = async (send) => {
-        onSubmit = (next) => next();
-        await redis.restart();
-        await eventually(() => t.redis.ping());
-        return await send();
-      };
-      const id = idElsewhere();
-      expect((await submit(id)).verdict).to.equal("new");
-      expect(await (await anotherProcess(redis.url)).look(id)).to.include({ state: "waiting", index: 0 });
-    } finally {
-      for (const engine of opened.splice(0)) await engine.close();
-      await redis.stop();
-      t = await open();
-    }
   });
 });

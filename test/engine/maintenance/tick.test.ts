@@ -64,7 +64,7 @@ describe("a tick", () => {
     const leave = ["first", "second"].map((who) => maintenance.onWork("jobs", (at) => told.push(`${who} ${at}`)));
     maintenance.onWork("others", () => told.push("others"));
     await t.submit({ id: "a" });
-    const home = t.keys.partitionOf("a");
+    const home = t.keys.partitionOfQueue("jobs");
     for (const partition of [home, 1 - home]) await maintenance.tick(partition);
     expect(told).to.deep.equal([`first ${home}`, `second ${home}`]);
     leave[0]?.();
@@ -78,7 +78,7 @@ describe("a tick", () => {
     const leave = maintenance.onDue((partition, delayMs) => due.push([partition, delayMs]));
     await t.submit({ id: "later", delayMs: HOUR_MS });
     await t.submit();
-    const expected = [[t.keys.partitionOf("later"), HOUR_MS]];
+    const expected = [[t.keys.partitionOfQueue("jobs"), HOUR_MS]];
     expect(due).to.deep.equal(expected);
     leave();
     await t.submit({ delayMs: HOUR_MS });

@@ -5,7 +5,6 @@ import { StartError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import { failureOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeUrl } from "../../helpers/store/run-store.ts";
-import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { submissionOf } from "../../shared/submission.ts";
 import { verifiedEngines } from "./verified.ts";
@@ -59,12 +58,13 @@ describe("a verification", () => {
     expect(unused).to.be.instanceOf(StartError);
     expect(String(unused)).to.include(t.keys.prefix);
     await claimPartitions(t.scripts, t.keys);
-    for (const id of ["a", "b", "c", "d"]) await t.submit({ id });
-    await t.submit({ id: "later", delayMs: 60_000 });
+    const ids = [1, 2, 3, 4, 5].map((nth) => t.keys.idIn(t.keys.partitionOfQueue("jobs"), (n) => `${nth}-${n}`));
+    const [first = "", second = "", ...later] = ids;
+    for (const id of [first, second]) await t.submit({ id });
+    for (const id of later) await t.submit({ id, delayMs: 60_000 });
     expect(await verified()).to.deep.equal({ tasks: 5, entries: 5, disagreeing: [] });
-    const line = t.keys.tags.map((tag) => storedKey(tag, "waiting"));
-    for (const key of line) await t.redis.zrem(key, "a");
-    expect(await verified()).to.deep.equal({ tasks: 5, entries: 4, disagreeing: ["a"] });
+    await t.redis.zrem(t.key("waiting"), first);
+    expect(await verified()).to.deep.equal({ tasks: 5, entries: 4, disagreeing: [first] });
   });
 
   it("finds and repairs whatever is wrong with the line of a key", async () => {

@@ -46,8 +46,10 @@ export class Messages {
 
   async #open(): Promise<void> {
     const { notices, pubsub, keys } = this.#submitter;
-    const listening = IDS.map((id) => notices.listen(id, (notice) => notice && this.#notices.push(notice)));
-    listening.push(notices.listen(LAST, () => this.#arrived()));
+    const listening = IDS.map((id) =>
+      notices.listen({ id, queue: "jobs" }, (notice) => notice && this.#notices.push(notice)),
+    );
+    listening.push(notices.listen({ id: LAST, queue: "jobs" }, () => this.#arrived()));
     await Promise.all([
       ...listening.map(({ ready }) => ready),
       ...QUEUES.map((queue) =>

@@ -133,8 +133,6 @@ describe("a call to the partition of a task", () => {
 });
 
 describe("the pointer of a submission", () => {
-  const pointer = { id: ID, queue: "jobs", caller: "", home: 2 };
-
   it("is deleted if the task was refused, which no failure disturbs", async () => {
     const { known, scripts } = storeKnowing();
     const homes = new Homes(scripts, keys);
@@ -144,53 +142,6 @@ describe("the pointer of a submission", () => {
     expect(known.asked).to.deep.equal([["repoint", 1, 0, `${ID} 77 null`]]);
     known.isAway = true;
     await homes.refused(ID, "77");
-  });
-
-  it("is settled once if the answer was lost: written if the task is there, else deleted if it was written", async () => {
-    const { known, scripts } = storeKnowing({ left: { [ID]: Number.POSITIVE_INFINITY } });
-    const homes = new Homes(scripts, keys);
-    const [gone, unwritten, other] = [idIn(1, 1), idIn(1, 2), idIn(0)];
-    homes.doubt({ pointer, score: "1", scripts });
-    homes.doubt({ pointer: { ...pointer, id: gone }, score: "2", scripts });
-    homes.doubt({ pointer: { ...pointer, id: unwritten }, score: undefined, scripts });
-    homes.doubt({ pointer: { ...pointer, id: other }, score: "4", scripts });
-    expect(await homes.check(1)).to.equal(false);
-    expect(known.asked).to.deep.equal([
-      ["lifetimes", 2, ID],
-      ["point", 1, `${ID} 2`],
-      ["lifetimes", 2, gone],
-      ["repoint", 1, 0, `${gone} 2 null`],
-      ["lifetimes", 2, unwritten],
-    ]);
-    await homes.check(1);
-    expect(known.asked).to.have.lengthOf(5);
-    await homes.check(0);
-    expect(known.asked.slice(5)).to.deep.equal([
-      ["lifetimes", 2, other],
-      ["repoint", 0, 0, `${other} 4 null`],
-    ]);
-  });
-
-  it("is settled on the connection of the submission, and later if the store is away", async () => {
-    const { scripts } = storeKnowing();
-    const own = storeKnowing();
-    const homes = new Homes(scripts, keys);
-    homes.doubt({ pointer, score: undefined, scripts: own.scripts });
-    own.known.isAway = true;
-    const refused = await homes.check(1).catch((error: ProblemError) => error.code);
-    expect(refused).to.equal("store-unavailable");
-    own.known.isAway = false;
-    await homes.check(1);
-    expect(own.known.asked).to.deep.equal([["lifetimes", 2, ID]]);
-  });
-
-  it("is in doubt for at most ten thousand submissions at once", async () => {
-    const { known, scripts } = storeKnowing();
-    const homes = new Homes(scripts, keys);
-    for (let n = 0; n < 10_010; n += 1)
-      homes.doubt({ pointer: { ...pointer, id: `${ID}:${n}` }, score: undefined, scripts });
-    await homes.check(1);
-    expect(known.asked).to.have.lengthOf(10_000);
   });
 
   it("is deleted when it is due and its task has gone, else checked when the rest of the task is deleted, or in an hour", async () => {

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
-import { storedKey, TASK } from "../../helpers/store/stored.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 
 describe("the latest outcomes of a queue", () => {
   let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ settings: { attempts: 1 } });
+  });
   afterEach(() => t.close());
-  const open = async (partitions: number) => {
-    t = await openEngine({ partitions, settings: { attempts: 1 } });
-  };
 
   /** Submits and completes tasks, one after the other, each in a millisecond of its own: the order of those that share one is not promised. */
   const finish = async (ids: readonly string[]) => {
@@ -28,18 +28,6 @@ describe("the latest outcomes of a queue", () => {
     const before = await now();
     await eventually(async () => (await now()) > before);
   };
-  /** All that has ended so far did so in one millisecond. */
-  const allAtOnce = async () => {
-    const [seconds] = await t.redis.time();
-    const ms = `${seconds}000`;
-    for (const tag of t.keys.tags) {
-      const key = storedKey(tag, "finished");
-      const ids = (await t.redis.lrange(key, 0, -1)).map((entry) => entry.replace(/^\d+ /, ""));
-      await t.redis.unlink(key);
-      await t.redis.rpush(key, ...ids.map((id) => `${ms} ${id}`));
-      for (const id of ids) await t.redis.hset(storedKey(tag, "task", id), TASK.ended, ms);
-    }
-  };
   let taken = 0;
   const take = async (id: string) => {
     taken += 1;
@@ -51,7 +39,7 @@ describe("the latest outcomes of a queue", () => {
       leaseMs: 60_000,
       rate: undefined,
     };
-    const { tasks } = await t.engine.leases.reserve(t.keys.partitionOf(id), request);
+    const { tasks } = await t.engine.leases.reserve(0, request);
     return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
   };
   /** Page by page. */
@@ -66,7 +54,6 @@ describe("the latest outcomes of a queue", () => {
   };
 
   it("are those that succeeded, failed, died or were canceled, the newest first", async () => {
-    await open(1);
     await finish(["succeeded"]);
     for (const kind of ["give-up", "retry"] as const) {
       await t.submit({ id: kind });
@@ -81,7 +68,6 @@ describe("the latest outcomes of a queue", () => {
   });
 
   it("leave out tasks that were deleted, have gone from the store, or ran again", async () => {
-    await open(1);
     await finish(["kept", "deleted", "gone"]);
     await t.submit({ id: "dead" });
     await t.engine.leases.fail(await take("dead"), failureOf("retry"), t.settings);
@@ -94,23 +80,7 @@ describe("the latest outcomes of a queue", () => {
     expect(await walk(10)).to.deep.equal(["dead", "kept"]);
   });
 
-  it("are merged over partitions by time, each once, also where many end in one millisecond", async () => {
-    await open(3);
-    const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
-    await Promise.all(ids.map((id) => t.submit({ id })));
-    await Promise.all(ids.map((id) => t.engine.tasks.cancel(id, "jobs")));
-    await allAtOnce();
-    const later = ["x", "y", "z"];
-    await finish(later);
-    for (const limit of [1, 3, 7, 200]) {
-      const seen = await walk(limit);
-      expect(seen.slice(0, 3), String(limit)).to.deep.equal(["z", "y", "x"]);
-      expect([...seen].sort(), String(limit)).to.deep.equal([...ids, ...later].sort());
-    }
-  });
-
   it("continue after a task that has left the list meanwhile", async () => {
-    await open(1);
     // Of what ended in the same millisecond as one that is gone, nothing is known.
     await finish(["a", "b", "c"]);
     const { next: newest } = await t.engine.queues.finished({ queue: "jobs", after: null, limit: 1 });
@@ -119,16 +89,14 @@ describe("the latest outcomes of a queue", () => {
     expect(entries.map(({ id }) => id)).to.deep.equal(["b", "a"]);
   });
 
-  it(`are ${SHARED.maxFinished} at most, in the store and over all partitions`, async () => {
-    await open(2);
-    const ids = Array.from({ length: 2 * SHARED.maxFinished + 300 }, (_, n) => `t${n}`);
+  it(`are ${SHARED.maxFinished} at most`, async () => {
+    const ids = Array.from({ length: SHARED.maxFinished + 300 }, (_, n) => `t${n}`);
     for (let i = 0; i < ids.length; i += 100) {
       const some = ids.slice(i, i + 100);
       await Promise.all(some.map((id) => t.submit({ id })));
       await Promise.all(some.map((id) => t.engine.tasks.cancel(id, "jobs")));
     }
-    const lengths = await Promise.all(t.keys.tags.map((tag) => t.redis.llen(storedKey(tag, "finished"))));
-    for (const length of lengths) expect(length).to.be.within(SHARED.maxFinished, SHARED.maxFinished + 100);
+    expect(await t.redis.llen(t.key("finished"))).to.be.within(SHARED.maxFinished, SHARED.maxFinished + 100);
     const seen = await walk(200);
     expect(seen).to.have.length(SHARED.maxFinished);
     expect(new Set(seen).size).to.equal(SHARED.maxFinished);

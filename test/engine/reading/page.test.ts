@@ -105,8 +105,7 @@ describe("the lists of a queue", () => {
     expect(await of({ key: nameOf(long) })).to.deep.equal(["mail-2"]);
     expect(await of({ states: ["running"] })).to.deep.equal([]);
     expect(await of({ ageMs: 60_000 })).to.deep.equal([]);
-    const partition = t.keys.partitionOf("mile");
-    await t.redis.hincrby(storedKey(t.keys.tag(partition), "task", "mile"), TASK.created, -90_000);
+    await t.redis.hincrby(storedKey(t.keys.tagOfQueue("jobs"), "task", "mile"), TASK.created, -90_000);
     expect(await of({ ageMs: 60_000 })).to.deep.equal(["mile"]);
     expect(await of({ beforeMs: Date.now() - 60_000 })).to.deep.equal(["mile"]);
   });

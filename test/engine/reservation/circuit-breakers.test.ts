@@ -194,37 +194,3 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect(await t.reserve(1)).to.have.length(1);
   });
 });
-
-describe("the circuit breaker of a queue over several partitions", () => {
-  it("is kept in one of them, and holds in all: no starts, one probe, no estimate", async () => {
-    const t = await openEngine({ partitions: 4, settings: { hasBreaker: true } });
-    try {
-      const home = t.keys.tag(t.keys.partitionOf("jobs"));
-      for (let n = 0; n < 40; n += 1) await t.submit({ id: `task-${n}` });
-      const take = (partition: number) =>
-        t.engine.leases.reserve(partition, {
-          ...{ queue: "jobs", worker: "w", reservation: `r${Math.random()}`, count: 10, leaseMs: LEASE_MS },
-          rate: undefined,
-        });
-      for (let n = 0; n < breakerFailures; n += 1) {
-        const seen = { state: "down", reason: "ECONNREFUSED", repeatable: true } as const;
-        await t.engine.breakers.note({ queue: "jobs", id: `x${n}`, fence: "1" }, seen);
-      }
-      const all = async () => (await Promise.all([0, 1, 2, 3].map(take))).flatMap(({ tasks }) => tasks);
-      expect(await all()).to.deep.equal([]);
-      for (let n = 0; n < 40; n += 1) expect((await t.look(`task-${n}`)).eta).to.equal(null);
-      expect((await t.engine.queues.figures(["jobs"]))[0]?.breaker?.reason).to.equal("ECONNREFUSED");
-      await t.redis.hset(storedKey(home, "queue"), QUEUE.breaker, "1 1 0 ECONNREFUSED");
-      const [probe, ...others] = await all();
-      if (!probe) throw new Error("no probe");
-      expect(others).to.deep.equal([]);
-      const up = { state: "up", reason: "", repeatable: true } as const;
-      expect(await t.engine.breakers.note({ queue: "jobs", id: probe.id, fence: probe.fence }, up)).to.equal(
-        "recovered",
-      );
-      expect(await all()).to.have.length.above(10);
-    } finally {
-      await t.close();
-    }
-  });
-});

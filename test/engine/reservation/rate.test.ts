@@ -12,27 +12,26 @@ describe("the rate of a queue", () => {
   afterEach(() => t.close());
   let requests = 0;
 
-  const take = (partition: number, options: { count?: number; reservation?: string; perMs?: number } = {}) => {
+  const take = (options: { count?: number; reservation?: string; perMs?: number } = {}) => {
     requests += 1;
     const { count = 10, reservation = `q${requests}`, perMs = rate.perMs } = options;
     const request = { queue: "jobs", worker: "w1", reservation, count, leaseMs: 60_000 };
-    return t.engine.leases.reserve(partition, { ...request, rate: { ...rate, perMs } });
+    return t.engine.leases.reserve(t.keys.partitionOfQueue("jobs"), { ...request, rate: { ...rate, perMs } });
   };
   const fill = async (count: number) => {
     for (let n = 0; n < count; n += 1) await t.submit();
   };
-  const startsIn = async (partitions: number, perMs?: number) => {
-    const taken = await Promise.all(
-      Array.from({ length: partitions }, (_, partition) => take(partition, perMs === undefined ? {} : { perMs })),
-    );
+  /** So many workers ask at once. */
+  const startsOf = async (workers: number, perMs?: number) => {
+    const taken = await Promise.all(Array.from({ length: workers }, () => take(perMs === undefined ? {} : { perMs })));
     return { starts: taken.reduce((sum, { tasks }) => sum + tasks.length, 0), taken };
   };
 
-  it("holds over all partitions together, however many workers ask at once", async () => {
+  it("holds however many workers ask at once", async () => {
     t = await openEngine({ partitions: 8 });
     await fill(80);
-    const all = await Promise.all([startsIn(8), startsIn(8), startsIn(8)]);
-    await startsIn(8);
+    const all = await Promise.all([startsOf(8), startsOf(8), startsOf(8)]);
+    await startsOf(8);
     const [row] = await t.engine.queues.figures(["jobs"]);
     expect(row?.snapshot.running).to.equal(5);
     for (const { pauseMs, tasks } of all.flatMap(({ taken }) => taken)) {
@@ -46,10 +45,10 @@ describe("the rate of a queue", () => {
     const perMs = 400;
     const starts: number[] = [];
     while (starts.length < 15) {
-      const { taken } = await startsIn(3, perMs);
+      const { taken } = await startsOf(3, perMs);
       for (const { tasks } of taken) {
         for (const { id } of tasks) {
-          const run = await t.redis.hget(t.keys.start(t.keys.tag(t.keys.partitionOf(id)), "task") + id, TASK.run);
+          const run = await t.redis.hget(t.keys.start(t.keys.tagOfQueue("jobs"), "task") + id, TASK.run);
           starts.push(runOf(run ?? "").startedMs ?? Number.NaN);
         }
       }
@@ -63,21 +62,21 @@ describe("the rate of a queue", () => {
 
   it("is not used up by empty reservations or resent requests", async () => {
     t = await openEngine({ partitions: 3 });
-    for (let n = 0; n < 3; n += 1) await startsIn(3);
+    for (let n = 0; n < 3; n += 1) await startsOf(3);
     await fill(30);
-    const first = await take(0, { count: 2, reservation: "again" });
+    const first = await take({ count: 2, reservation: "again" });
     expect(first.tasks).to.have.length(2);
-    const second = await take(0, { count: 2, reservation: "again" });
+    const second = await take({ count: 2, reservation: "again" });
     expect(second.tasks.map(({ id }) => id)).to.deep.equal(first.tasks.map(({ id }) => id));
-    expect((await take(1)).tasks).to.have.length(3);
-    expect((await take(2)).tasks).to.have.length(0);
+    expect((await take()).tasks).to.have.length(3);
+    expect((await take()).tasks).to.have.length(0);
   });
 
   for (const partitions of [1, 3]) {
     it(`waits one span after the clock was set back by an hour, with ${partitions} partitions`, async () => {
       t = await openEngine({ partitions });
       await fill(30);
-      await startsIn(partitions);
+      await startsOf(partitions);
       const ahead = Date.now() + HOUR_MS;
       for (const tag of t.keys.tags) {
         const [list, set] = [storedKey(tag, "starts"), storedKey(tag, "permits")];
@@ -86,7 +85,7 @@ describe("the rate of a queue", () => {
         for (const member of await t.redis.zrange(set, "0", "-1")) await t.redis.zadd(set, ahead, member);
       }
       for (let n = 0; n < 2; n += 1) {
-        const { starts, taken } = await startsIn(partitions);
+        const { starts, taken } = await startsOf(partitions);
         expect(starts).to.equal(0);
         for (const { pauseMs } of taken) expect(pauseMs).to.be.at.most(rate.perMs);
       }
@@ -119,7 +118,7 @@ describe("a watcher whose store's clock is set back", () => {
     const news = new Promise<string | undefined>((resolve) => {
       told = resolve;
     });
-    const { first, stop } = await watchers.watch("a", (seen) => told(seen?.state));
+    const { first, stop } = await watchers.watch({ id: "a", queue: "jobs" }, (seen) => told(seen?.state));
     expect(first?.state).to.equal("waiting");
     back = HOUR_MS;
     await t.reserve();

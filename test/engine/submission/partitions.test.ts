@@ -29,9 +29,9 @@ describe("a submission to one of several partitions", () => {
   const submit = (id: string, given: GivenSubmission = {}, settings: Partial<QueueSettings> = {}) =>
     t.engine.tasks.submit(submissionOf(id, "jobs", "1", given), { ...t.settings, ...settings });
   const ids = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
-  const keyed = { keyedConcurrency: 1 };
-  /** An id whose partition is not that of the keyed queue. */
-  const idElsewhere = () => ids("id", 50).find((id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs")) ?? "";
+  /** An id whose partition is not that of the queue. */
+  const idElsewhere = () =>
+    ids("id", 50).find((id) => t.keys.partitionOf(id) !== t.keys.partitionOfQueue("jobs")) ?? "";
   /** The submissions that were counted, by queue and verdict. */
   const counts = async () => {
     const text = await t.engine.metrics.exposition();
@@ -39,7 +39,7 @@ describe("a submission to one of several partitions", () => {
     return Object.fromEntries([...seen].map(([, queue, verdict, count]) => [`${queue} ${verdict}`, Number(count)]));
   };
 
-  it("is refused if the line over all of them is longer than its caller accepts", async () => {
+  it("is refused if the line is longer than its caller accepts", async () => {
     for (const id of ids("a", 9)) await submit(id);
     expect((await submit("no", { maxIndex: 8 })).verdict).to.equal("long");
     expect(await t.engine.tasks.inspect("no", { result: false })).to.equal(null);
@@ -65,48 +65,54 @@ describe("a submission to one of several partitions", () => {
     expect((await submit("b", { ...of("B"), maxIndex: 0 })).verdict, "it is there").to.equal("replay");
   });
 
-  it("would be the last of its class over all of them, a dry run says", async () => {
+  it("would be the last of its class, a dry run says", async () => {
     for (const id of ids("a", 7)) await submit(id);
     for (const id of ids("low", 4)) await submit(id, { priority: 7 });
     expect(await submit("dry", { dryRun: true })).to.include({ verdict: "dry", index: 7 });
     expect(await submit("dry", { dryRun: true, priority: 7 })).to.include({ verdict: "dry", index: 11 });
   });
 
-  it("may fill a queue up to its limit, of which each partition has a share, or of a keyed queue one partition all", async () => {
-    const waiting = async (settings: Partial<QueueSettings>, given: GivenSubmission = {}) => {
-      const all = await Promise.all(ids("a", 60).map((id) => submit(id, given, { maxWaiting: 7, ...settings })));
-      return all.filter(({ verdict }) => verdict === "new").length;
-    };
-    expect(await waiting({})).to.equal(PARTITIONS * 3);
-    expect(await waiting({ ...keyed, queue: "other" }, { queue: "other", key: null })).to.equal(7);
+  it("may fill a queue up to its limit", async () => {
+    const all = await Promise.all(ids("a", 20).map((id) => submit(id, {}, { maxWaiting: 7 })));
+    expect(all.filter(({ verdict }) => verdict === "new")).to.have.length(7);
   });
 
-  it("of a dry run to a keyed queue leaves no pointer", async () => {
+  it("is stored with those submitted together in their order, whatever the partitions of their ids", async () => {
+    const together = ids("b", 40).map((id) => submissionOf(id, "jobs", "1"));
+    const ends = await t.engine.tasks.submitAll(together, t.settings);
+    const indexes = ends.map((end) => (end.status === "fulfilled" ? end.value.index : end.reason));
+    expect(indexes).to.deep.equal(together.map((_, n) => n));
+    for (const [n, { id }] of together.entries()) expect((await t.look(id)).index).to.equal(n);
+    const home = storedKey(t.keys.tagOfQueue("jobs"), "waiting", "jobs");
+    expect(await t.redis.zcard(home), "in the partition of the queue").to.equal(together.length);
+  });
+
+  it("of a dry run leaves no pointer", async () => {
     const id = idElsewhere();
-    expect((await submit(id, { key: "k", dryRun: true }, keyed)).verdict).to.equal("dry");
+    expect((await submit(id, { dryRun: true })).verdict).to.equal("dry");
     const own = t.keys.tag(t.keys.partitionOf(id));
     expect(await t.redis.zcard(storedKey(own, "pointers"))).to.equal(0);
   });
 
-  it("to a keyed queue is only as durable as its pointer", async () => {
+  it("is only as durable as its pointer", async () => {
     const durable = async (pointer: boolean) => {
       replaced = ({ point }) => ({
         point: async (...given) => (await point(...given)).map((answer) => ({ ...answer, durable: pointer })),
       });
-      return (await submit(idElsewhere(), { key: "k" }, keyed)).durable;
+      return (await submit(idElsewhere())).durable;
     };
     expect(await durable(false)).to.equal(false);
     expect(await durable(true)).to.equal(true);
   });
 
-  it("to a keyed queue fails without its pointer, and is counted as refused", async () => {
+  it("fails without its pointer, and is counted as refused", async () => {
     for (const [code, error] of [
       ["store-unavailable", new ProblemError("store-unavailable")],
       ["store-full", new ProblemError("store-full")],
       ["internal", new TypeError("no pointer")],
     ] as const) {
       replaced = () => ({ point: () => Promise.reject(error) });
-      const seen = await submit(idElsewhere(), { key: "k" }, keyed).catch((reason: unknown) => reason);
+      const seen = await submit(idElsewhere()).catch((reason: unknown) => reason);
       expect(seen).to.equal(error);
       expect(await t.engine.tasks.inspect(idElsewhere(), { result: false })).to.equal(null);
       expect(await counts()).to.have.property(`jobs ${code}`, 1);
@@ -115,10 +121,11 @@ describe("a submission to one of several partitions", () => {
 
   it("is counted by its verdict, or by the error of its call", async () => {
     // In one call.
-    const [a = "", b = "", c = "", d = "", e = ""] = ids("id", 50).filter((id) => t.keys.partitionOf(id) === 0);
-    const others = [c, e];
-    await Promise.all([a, b, c, a, e, d].map((id) => submit(id, { queue: others.includes(id) ? "others" : "jobs" })));
-    expect(await counts()).to.deep.equal({ "jobs new": 3, "jobs replay": 1, "others new": 2 });
+    const home = t.keys.partitionOfQueue("jobs");
+    const [a = "", b = "", c = "", d = "", e = ""] = ids("id", 50).filter((id) => t.keys.partitionOf(id) === home);
+    const other = ids("other", 50).find((queue) => t.keys.partitionOfQueue(queue) === home) ?? "";
+    await Promise.all([a, b, c, a, e, d].map((id) => submit(id, { queue: [c, e].includes(id) ? other : "jobs" })));
+    expect(await counts()).to.deep.equal({ "jobs new": 3, "jobs replay": 1, [`${other} new`]: 2 });
     for (const code of ["store-full", "unknown"] as const) {
       replaced = () => ({ submit: () => Promise.reject(new ProblemError(code)) });
       await Promise.allSettled(ids("lost", 4).map((id) => submit(id)));

@@ -12,7 +12,7 @@ describe("those who watch a task", () => {
     t = await openEngine({ settings: { attempts: 1 } });
     await t.submit({ id: "a" });
     heard = [];
-    const listening = t.engine.notices.listen("a", (notice) => heard.push(notice));
+    const listening = t.engine.notices.listen({ id: "a", queue: "jobs" }, (notice) => heard.push(notice));
     stop = () => listening.stop();
     await listening.ready;
     await t.engine.tasks.inspect("a", { result: false, listen: true });

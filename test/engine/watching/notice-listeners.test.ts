@@ -6,9 +6,14 @@ import type { MessageListener, PubSub } from "../../../src/store/pubsub.ts";
 import { deferred } from "../../helpers/deferred.ts";
 
 const keys = new Keys("notices:", 3);
-const idsIn = (partition: number) =>
-  Array.from({ length: 60 }, (_, n) => `t${n}`).filter((id) => keys.partitionOf(id) === partition);
-const [ID = "", OTHER = ""] = idsIn(1);
+const queueIn = (partition: number) =>
+  Array.from({ length: 60 }, (_, n) => `q${n}`).find((queue) => keys.partitionOfQueue(queue) === partition) ?? "";
+const [ID, OTHER] = ["a", "b"];
+/** Tasks of the same queue. */
+const [TASK, NEXT] = [
+  { id: ID, queue: queueIn(1) },
+  { id: OTHER, queue: queueIn(1) },
+];
 
 describe("the listeners of a process", () => {
   let channels: Map<string, MessageListener>;
@@ -19,7 +24,7 @@ describe("the listeners of a process", () => {
     subscribed = deferred();
     heard = [];
   });
-  const open = (keyed: readonly number[] = []) => {
+  const open = () => {
     const pubsub = {
       listen: async (channel: string, listener: MessageListener) => {
         channels.set(channel, listener);
@@ -27,40 +32,31 @@ describe("the listeners of a process", () => {
         return () => undefined;
       },
     };
-    return new Notices(pubsub as unknown as PubSub, keys, new Set(keyed));
+    return new Notices(pubsub as unknown as PubSub, keys);
   };
   const ear = (name: string) => (notice: unknown) => void heard.push(notice === null ? `${name} missed` : name);
   /** What arrives on the channel of a process, or of all, in a partition. */
   const arrives = (notices: Notices, partition: number, message: Buffer | null, name = notices.process) =>
     (channels.get(keys.noticeChannel(partition, name)) ?? expect.fail("no such channel"))(message);
 
-  it("share two channels in the partition of their task, which are opened once", async () => {
+  it("share two channels in the partition of their queue, which are opened once", async () => {
     const notices = open();
-    const first = notices.listen(ID, ear("first"));
-    const second = notices.listen(OTHER, ear("second"));
+    const first = notices.listen(TASK, ear("first"));
+    const second = notices.listen(NEXT, ear("second"));
     expect(first.ready).to.not.equal(null);
     expect(second.ready).to.equal(first.ready);
     const names = [notices.process, SHARED.everyone].map((name) => keys.noticeChannel(1, name));
     expect([...channels.keys()]).to.have.members(names);
     subscribed.resolve();
     await first.ready;
-    expect(notices.listen(ID, ear("third")).ready).to.equal(null);
+    expect(notices.listen(TASK, ear("third")).ready).to.equal(null);
     expect(channels.size).to.equal(2);
-  });
-
-  it("also listen where the tasks of keyed queues are, and wait until they hear those", async () => {
-    const notices = open([0, 1]);
-    const { ready } = notices.listen(ID, ear("first"));
-    expect(channels.size).to.equal(4);
-    subscribed.resolve();
-    expect(await ready).to.equal(undefined);
-    expect(notices.listen(ID, ear("second")).ready).to.equal(null);
   });
 
   it("hear what is said of their task, until they leave", () => {
     const notices = open();
-    const stops = ["first", "second", "third"].map((name) => notices.listen(ID, ear(name)).stop);
-    notices.listen(OTHER, ear("other"));
+    const stops = ["first", "second", "third"].map((name) => notices.listen(TASK, ear(name)).stop);
+    notices.listen(NEXT, ear("other"));
     notices.tell(ID, null);
     expect(heard.splice(0)).to.deep.equal(["first missed", "second missed", "third missed"]);
     stops[1]?.();
@@ -77,23 +73,17 @@ describe("the listeners of a process", () => {
 
   it("all hear a notice although one of them leaves because of it", () => {
     const notices = open();
-    const first = notices.listen(ID, () => first.stop());
-    notices.listen(ID, ear("second"));
+    const first = notices.listen(TASK, () => first.stop());
+    notices.listen(TASK, ear("second"));
     notices.tell(ID, null);
     expect(heard).to.deep.equal(["second missed"]);
   });
 
-  it("hear when notices may have been missed: those of the partition, or all where a keyed queue is", () => {
-    const [elsewhere = ""] = idsIn(2);
-    for (const [keyed, told] of [
-      [[], ["first missed"]],
-      [[1], ["first missed", "elsewhere missed"]],
-    ] as const) {
-      const notices = open(keyed);
-      notices.listen(ID, ear("first"));
-      notices.listen(elsewhere, ear("elsewhere"));
-      arrives(notices, 1, null);
-      expect(heard.splice(0)).to.deep.equal(told);
-    }
+  it("hear when notices may have been missed", () => {
+    const notices = open();
+    notices.listen(TASK, ear("first"));
+    notices.listen({ id: "c", queue: queueIn(2) }, ear("elsewhere"));
+    arrives(notices, 1, null);
+    expect(heard).to.deep.equal(["first missed", "elsewhere missed"]);
   });
 });

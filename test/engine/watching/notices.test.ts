@@ -87,7 +87,7 @@ describe("notices", () => {
 
   it("report to whoever watches a task that it has started, and that its attempt has failed", async () => {
     let heard = 0;
-    await api.engine.notices.listen("a", () => {
+    await api.engine.notices.listen({ id: "a", queue: "jobs" }, () => {
       heard += 1;
     }).ready;
     await api.submit({ id: "a" });
@@ -168,7 +168,7 @@ describe("notices", () => {
 
   it("report each change to a listener, with one message for a call; a caller who waits for the end gets only that", async () => {
     const heard: (Notice | null)[] = [];
-    const listening = api.engine.notices.listen("a", (notice) => heard.push(notice));
+    const listening = api.engine.notices.listen({ id: "a", queue: "jobs" }, (notice) => heard.push(notice));
     await listening.ready;
     await api.submit({ id: "a" });
     await api.engine.tasks.inspect("a", { result: false, listen: true });
@@ -188,7 +188,7 @@ describe("notices", () => {
     await api.submit({ id: "a" });
     await worker.engine.leases.complete(await leased(), resultOf("done"), worker.settings);
     const heard: (Notice | null)[] = [];
-    const listening = api.engine.notices.listen("a", (notice) => heard.push(notice));
+    const listening = api.engine.notices.listen({ id: "a", queue: "jobs" }, (notice) => heard.push(notice));
     await listening.ready;
     await api.engine.tasks.inspect("a", { result: false, listen: true });
     expect(await worker.engine.tasks.cancel("a", "jobs")).to.equal("deleted");

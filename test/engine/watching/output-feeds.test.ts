@@ -26,7 +26,7 @@ function outputs() {
       },
     },
     notices: {
-      listen: (id: string, listener: NoticeListener) => {
+      listen: ({ id }: { id: string }, listener: NoticeListener) => {
         listeners.set(id, listener);
         return { ready: null, stop: () => listeners.delete(id) };
       },
@@ -45,7 +45,7 @@ describe("the feeds of outputs", () => {
     const { engine, store, reads, listeners } = outputs();
     store("a", ...Array.from({ length: 500 }, (_, n) => String(n)));
     const feeds = new OutputFeeds(engine, QUIET);
-    const followers = Array.from({ length: 10_000 }, () => feeds.follow("a", () => undefined));
+    const followers = Array.from({ length: 10_000 }, () => feeds.follow({ id: "a", queue: "jobs" }, () => undefined));
     expect(feeds.size).to.equal(1);
     const texts = await Promise.all(
       followers.map(async ({ feed }) => {
@@ -70,7 +70,7 @@ describe("the feeds of outputs", () => {
     const feeds = new OutputFeeds(engine, QUIET);
     const woken = [0, 0];
     const following = woken.map((_, n) =>
-      feeds.follow("a", () => {
+      feeds.follow({ id: "a", queue: "jobs" }, () => {
         woken[n] = (woken[n] ?? 0) + 1;
       }),
     );
@@ -95,7 +95,7 @@ describe("the feeds of outputs", () => {
     const feeds = new OutputFeeds(engine, { passMs: 5 });
     const ids = ["a", "b", "c", "d", "e", "f"];
     const woken = new Set<string>();
-    const following = ids.map((id) => feeds.follow(id, () => woken.add(id)));
+    const following = ids.map((id) => feeds.follow({ id, queue: "jobs" }, () => woken.add(id)));
     for (const id of ids) store(id, "1");
     await eventually(() => woken.size === ids.length);
     for (const { stop } of following) stop();
@@ -103,7 +103,7 @@ describe("the feeds of outputs", () => {
     // All of them were read as often, but perhaps for the passes of the last round.
     expect(Math.max(...ids.map(count)) - Math.min(...ids.map(count))).to.be.at.most(1);
     const before = reads.length;
-    const again = feeds.follow("g", () => undefined);
+    const again = feeds.follow({ id: "g", queue: "jobs" }, () => undefined);
     await eventually(() => reads.some((read) => read.startsWith("g")));
     again.stop();
     expect(reads.slice(before).every((read) => read.startsWith("g"))).to.equal(true);
@@ -117,7 +117,7 @@ describe("the feeds of outputs", () => {
     const errors: unknown[] = [];
     const feeds = new OutputFeeds(engine, { passMs: 5, onError: (error) => errors.push(error) });
     let woken = 0;
-    const { feed, stop } = feeds.follow("a", () => {
+    const { feed, stop } = feeds.follow({ id: "a", queue: "jobs" }, () => {
       woken += 1;
     });
     store("a", "1");
@@ -131,7 +131,7 @@ describe("the feeds of outputs", () => {
 
   it("keep the page that was read last, for followers who are at its beginning or within it", async () => {
     const { engine, store, reads } = outputs();
-    const { feed, stop } = new OutputFeeds(engine, QUIET).follow("a", () => undefined);
+    const { feed, stop } = new OutputFeeds(engine, QUIET).follow({ id: "a", queue: "jobs" }, () => undefined);
     store("a", '"zero"', '"one"', '"two"');
     const whole = await valuesOf(feed, 0);
     expect(whole.map((json) => JSON.parse(json))).to.deep.equal(
@@ -155,7 +155,7 @@ describe("the feeds of outputs", () => {
     const feeds = new OutputFeeds(engine, QUIET);
     const ids = ["a", "b", "c"];
     for (const id of ids) store(id, `"${"x".repeat(7 * MIB)}"`);
-    const following = ids.map((id) => feeds.follow(id, () => undefined));
+    const following = ids.map((id) => feeds.follow({ id, queue: "jobs" }, () => undefined));
     const [a, b, c] = following.map(({ feed }) => feed);
     const read = async (...of: readonly (OutputFeed | undefined)[]) => {
       reads.length = 0;
@@ -174,7 +174,7 @@ describe("the feeds of outputs", () => {
 
   it("make a text of a page once for all followers who want the same", async () => {
     const { engine, store } = outputs();
-    const { feed, stop } = new OutputFeeds(engine, QUIET).follow("a", () => undefined);
+    const { feed, stop } = new OutputFeeds(engine, QUIET).follow({ id: "a", queue: "jobs" }, () => undefined);
     store("a", "1", "2");
     const page = await feed.page(0);
     let made = 0;
@@ -190,7 +190,7 @@ describe("the feeds of outputs", () => {
 
   it("begin anew if there are fewer values than before, since another task has the id now", async () => {
     const { engine, store, stored } = outputs();
-    const { feed, stop } = new OutputFeeds(engine, QUIET).follow("a", () => undefined);
+    const { feed, stop } = new OutputFeeds(engine, QUIET).follow({ id: "a", queue: "jobs" }, () => undefined);
     store("a", "1", "2", "3");
     await feed.refresh();
     expect(feed.total).to.equal(3);
@@ -212,7 +212,10 @@ describe("the feeds of outputs", () => {
       await new Promise<void>((resolve) => pending.push(resolve));
       return part;
     };
-    const { feed, stop } = new OutputFeeds(engine, { passMs: 60_000 }).follow("b", () => undefined);
+    const { feed, stop } = new OutputFeeds(engine, { passMs: 60_000 }).follow(
+      { id: "b", queue: "jobs" },
+      () => undefined,
+    );
     const early = feed.refresh();
     await eventually(() => pending.length > 0);
     store("b", "1");

@@ -48,7 +48,7 @@ describe("watching tasks", () => {
   });
 
   const watch = async (watchers: Watchers, id: string, listener: (seen: Inspection | null) => void) => {
-    const watched = await watchers.watch(id, listener);
+    const watched = await watchers.watch({ id, queue: "jobs" }, listener);
     stops.push(watched.stop);
     return watched;
   };
@@ -114,7 +114,7 @@ describe("watching tasks", () => {
     const watchers = new Watchers(engine, QUICK);
     await t.submit({ id: "a" });
     await t.submit({ id: "b" });
-    const first = await watchers.watch("b", () => undefined);
+    const first = await watchers.watch({ id: "b", queue: "jobs" }, () => undefined);
     first.stop();
     first.stop();
     expect(watchers.size).to.equal(0);
@@ -186,7 +186,9 @@ describe("watching tasks", () => {
       ...engine,
       tasks: { ...engine.tasks, inspect: () => Promise.reject(new Error("away")) },
     });
-    const failed = await broken.watch("a", () => undefined).catch((error: Error) => error.message);
+    const failed = await broken
+      .watch({ id: "a", queue: "jobs" }, () => undefined)
+      .catch((error: Error) => error.message);
     expect(failed).to.equal("away");
     expect(broken.size).to.equal(0);
   });

@@ -1,13 +1,15 @@
 import { expect } from "chai";
 import { ProblemError } from "../../../src/errors.ts";
 import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";
+import { Keys } from "../../../src/store/keys.ts";
 import { matched } from "../../helpers/http/matched.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const POST = "/v1/requests";
+const ONE = new Keys("ids:", 1);
 const SECRET = { value: "of this deployment" };
 const idOf = (headers: Record<string, string>, path = POST, method = "POST", caller: string | null = null) =>
-  requestIdOf({ ...matched(method, path), headers }, caller, SECRET);
+  requestIdOf({ ...matched(method, path), headers }, caller, SECRET, ONE);
 
 describe("the id of a request", () => {
   it("is a valid X-Request-Id", () => {
@@ -52,10 +54,28 @@ describe("the id of a request", () => {
     expect(idOf({ "idempotency-key": "order-18" })).to.not.equal(idOf(key));
   });
 
+  it("leads to the partition of the queue, unless the caller chose it; that of a key is the same each time", () => {
+    const keys = new Keys("ids:", 7);
+    const idFor = (path: string, headers: Record<string, string> = {}) =>
+      requestIdOf({ ...matched("POST", path), headers }, null, SECRET, keys);
+    for (const queue of ["default", "a", "b", "c", "paihao.webhooks.99"]) {
+      const path = `/v1/queues/${queue}/requests`;
+      const home = keys.partitionOfQueue(queue);
+      for (let n = 0; n < 5; n += 1) {
+        const key = { "idempotency-key": `order-${n}` };
+        expect(idFor(path, key)).to.equal(idFor(path, key));
+        for (const id of [idFor(path), idFor(path, key)]) expect(keys.partitionOf(id)).to.equal(home);
+      }
+      expect(idFor(path, { "x-request-id": "mine" })).to.equal("mine");
+    }
+    // The queue of a task that is submitted again is known only by its id.
+    expect(keys.partitionOf(idFor("/v1/requests/some-task/again"))).to.equal(keys.partitionOf("some-task"));
+  });
+
   it("cannot be computed without the deployment's secret", () => {
     const request = { ...matched("POST", POST), headers: { "idempotency-key": "order-17" } };
-    expect(requestIdOf(request, null, { value: "of another" })).to.not.equal(idOf(request.headers));
-    expect(requestIdOf(request, null, { value: SECRET.value })).to.equal(idOf(request.headers));
+    expect(requestIdOf(request, null, { value: "of another" }, ONE)).to.not.equal(idOf(request.headers));
+    expect(requestIdOf(request, null, { value: SECRET.value }, ONE)).to.equal(idOf(request.headers));
   });
 
   it("is the same for a quoted key and a bare one (RFC 9651 §3.3.3)", () => {

@@ -16,7 +16,7 @@ describe("what a process holds of output for slow readers", () => {
   /** A reader that takes nothing until it is told to. */
   const slowReader = (held: ByteBudget, output: OutputFeeds) => {
     const reader = { sent: 0, ended: false };
-    const pump = new OutputPump({ feeds: output, held }, "a", 0, {
+    const pump = new OutputPump({ feeds: output, held }, { id: "a", queue: "jobs", caller: null, createdMs: 0 }, 0, {
       write: () => {
         reader.sent += 1;
         return false;

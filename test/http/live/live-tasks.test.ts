@@ -34,7 +34,7 @@ describe("the live answers", () => {
     });
     const handOver = () => res;
     const ctx = { state: { response: { handOver } }, res } as unknown as Context;
-    const task = { id: "gone", caller: null, createdMs: 1 };
+    const task = { id: "gone", queue: "jobs", caller: null, createdMs: 1 };
     await live.followEvents(ctx, task, "");
     await live.followOutput(ctx, task, 0);
     live.beginEvents(ctx, task);

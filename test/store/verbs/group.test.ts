@@ -41,7 +41,7 @@ describe("a group", () => {
     const group = await open();
     await t.submit({ id: "a", member: { group, line: 0 } });
     const heard: (Notice | null)[] = [];
-    const listening = t.engine.notices.listen("a", (notice) => heard.push(notice));
+    const listening = t.engine.notices.listen({ id: "a", queue: "jobs" }, (notice) => heard.push(notice));
     await listening.ready;
     await t.engine.tasks.inspect("a", { result: false, listen: true });
     expect(await t.scripts.cancelGroup(t.keys.tag(0), group, 10)).to.equal("canceled");

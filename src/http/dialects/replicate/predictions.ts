@@ -109,13 +109,21 @@ async function readPrediction(
   }
   const input = JSON.stringify(value);
   const checked = { input, mediaType: "application/json", value: await checkJson(input, handler) };
-  const id = predictionId(currentId(), isKeyed(ctx.headers) ? queue : undefined);
+  const id = idOf(ctx, api, queue);
   // There is only an event for the end: a caller who asks for others only gets none.
   const told = given.webhook_events_filter?.includes("completed") ?? true;
   const webhook = told ? given.webhook : undefined;
   const search = new URLSearchParams(webhook === undefined ? {} : { webhook });
   const options = await withWebhook(api, readSubmitOptions(search, ctx.headers), id);
   return assembleSubmission(ctx, api, { id, handler, options, checked });
+}
+
+/** The id of a new prediction: it leads to the partition of the queue, which only the body names, unless the caller has chosen it. */
+function idOf(ctx: Context, { engine: { keys } }: Api, queue: string): string {
+  const id = currentId();
+  if (isKeyed(ctx.headers)) return keys.idIn(keys.partitionOfQueue(queue), (n) => predictionId(id, `${queue} ${n}`));
+  if (ctx.get("X-Request-Id") === id) return predictionId(id);
+  return keys.idIn(keys.partitionOfQueue(queue), (n) => predictionId(n === 0 ? id : `${id}-${n}`));
 }
 
 /** The queue that a version names: `thumbnails`, `owner/thumbnails` and `owner/thumbnails:1` name the same. */

@@ -265,7 +265,8 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
   }
   if (!isUtf8(line.bytes)) throw new ProblemError("malformed-json", "The line is not UTF-8.");
   const text = line.bytes.toString("utf8");
-  const made = group?.nextId(text) ?? randomUUID();
+  const { keys } = api.engine;
+  const made = group?.nextId(text) ?? keys.idIn(keys.partitionOfQueue(handler.queue), () => randomUUID());
   const own: Envelope = envelopes ? readEnvelope(text, request.options) : { input: text, options: request.options };
   const { input, id = made, options } = own;
   if (group && options.presenceMs !== null)

@@ -137,7 +137,7 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
 
 /** How a long poll watches a task. */
 function watchOf(ctx: Context, watchers: Watchers, task: Inspection) {
-  return (listener: WatchListener) => watchers.watch(task.id, listener, keepsPresent(accessOf(ctx), task));
+  return (listener: WatchListener) => watchers.watch(task, listener, keepsPresent(accessOf(ctx), task));
 }
 
 /** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { INTERNAL_QUEUES } from "../../../handler/internal-queues.ts";
+import { INTERNAL_QUEUES, isUndoQueue } from "../../../handler/internal-queues.ts";
 import { DETAILS_LIMITS, type TaskDetails } from "../../../store/verbs/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Timeline } from "../../../wire/timeline.ts";
@@ -48,8 +48,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, detail
   ]);
   const { input, mediaType, query, steps, stepCount } = details;
   // An undo task shows the steps of the task that it undoes.
-  const ended =
-    seen.queue === INTERNAL_QUEUES.undo ? { state: seen.state, finishedAt: timestamp(seen.finishedMs) } : undo;
+  const ended = isUndoQueue(seen.queue) ? { state: seen.state, finishedAt: timestamp(seen.finishedMs) } : undo;
   const undoneAt = ended?.state === "succeeded" ? ended.finishedAt : null;
   const short = input instanceof Buffer ? input : null;
   const length = typeof input === "number" ? input : null;
