@@ -1,5 +1,4 @@
-import type Koa from "koa";
-import type { Middleware } from "koa";
+import Koa, { type Middleware } from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
 import type { IdSecret } from "./headers/request-id.ts";
@@ -19,8 +18,7 @@ import { routerOf } from "./router.ts";
 import { probeRoutes } from "./routes/service/probes.ts";
 import { routesOf } from "./routes.ts";
 import type { Security } from "./security/security.ts";
-import { Application } from "./server/application.ts";
-import { respond, responseOf } from "./server/response.ts";
+import { respond } from "./server/response.ts";
 
 /** How an application is reached. */
 export interface AppOptions {
@@ -54,7 +52,7 @@ function assemble(
   { trustProxy, servedHosts, security, idSecret, around }: AppOptions,
 ): Koa {
   // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
-  const app = new Application({ proxy: trustProxy, maxIpsCount: 1 });
+  const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
   const { corsOrigins, rateLimit: limit } = security;
   const own = servedHosts ? [hosts(servedHosts)] : [];
   const before = [
@@ -80,6 +78,6 @@ function assemble(
 
 /** The response depends on Prefer, which caches must know (RFC 7240 §2). */
 const varyByPrefer: Check = (ctx) => {
-  if (ctx.path.startsWith("/v1/")) responseOf(ctx).varyBy("Prefer");
+  if (ctx.path.startsWith("/v1/")) ctx.vary("Prefer");
   return false;
 };

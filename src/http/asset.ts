@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
 import { replyIfNotModified } from "./headers/not-modified.ts";
-import { responseOf } from "./server/response.ts";
 
 /** A file, or a document that does not change while the server runs. */
 export interface Asset {
@@ -17,7 +16,7 @@ export function makeAsset(type: string, body: Buffer): Asset {
 
 /** Answers with an asset. Clients must revalidate it each time, since a page and its script must have the same version. */
 export function replyAsset(ctx: Context, asset: Asset): void {
-  responseOf(ctx).cacheControl = "no-cache";
+  ctx.set("Cache-Control", "no-cache");
   ctx.set("ETag", asset.etag);
   ctx.status = 200;
   ctx.type = asset.type;

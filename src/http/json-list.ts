@@ -1,7 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { Context } from "koa";
-import { responseOf } from "./server/response.ts";
 
 /** A shorter list is sent at once and uncompressed. */
 const MIN_ITEMS = 50;
@@ -19,7 +18,7 @@ export function replyList(
   name: string,
   items: readonly object[],
 ): void {
-  responseOf(ctx).varyBy("Accept-Encoding");
+  ctx.vary("Accept-Encoding");
   if (items.length < MIN_ITEMS || ctx.method === "HEAD") {
     ctx.body = { ...others, [name]: items };
     return;

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { GroupWatchers } from "../../engine/watching/group-watchers.ts";
 import { type EventStreams, eventText } from "../live/event-streams.ts";
-import { responseOf } from "../server/response.ts";
+import { handOver } from "../server/response.ts";
 import { accessOf, keepsPresent } from "../task/access.ts";
 import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
 
@@ -36,6 +36,6 @@ export async function followGroup(
     stream.end(eventText({ name: "status", data }) + eventText({ name: "done", id: current, data }));
   };
   const { first, stop } = await watchers.watch(id, tell, keepsPresent(accessOf(ctx), group));
-  stream = streams.open(responseOf(ctx).handOver(ctx), { close: stop });
+  stream = streams.open(handOver(ctx), { close: stop });
   tell(early === undefined ? first : early);
 }

@@ -7,7 +7,6 @@ import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
 import { readMediaType } from "../headers/media-type.ts";
-import { takeBody } from "../server/request.ts";
 import { invalidInput } from "./field-errors.ts";
 import { parseJson } from "./json.ts";
 
@@ -22,17 +21,12 @@ export interface CheckedInput {
 }
 
 /**
- * Reads the body of a submission and checks it against the media types and schema of the handler. Returns a promise only if the body
- * is still to come, or the schema is async.
+ * Reads the body of a submission and checks it against the media types and schema of the handler.
  * @throws ProblemError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
  */
-export function readInput(
-  req: IncomingMessage,
-  handler: Handler,
-  maxBytes: number,
-): CheckedInput | Promise<CheckedInput> {
+export function readInput(req: IncomingMessage, handler: Handler, maxBytes: number): Promise<CheckedInput> {
   const mediaType = acceptedType(req, handler);
-  return readBody(req, maxBytes, (bytes) => checkInput(bytes, mediaType, handler));
+  return readBytes(req, maxBytes).then((bytes) => checkInput(bytes, mediaType, handler));
 }
 
 /** Checks an input of a media type that the handler takes. @throws ProblemError malformed-json, invalid-input */
@@ -60,9 +54,8 @@ export async function readJson<T>(
   maxBytes: number,
 ): Promise<T> {
   refuseCoding(req);
-  return await readBody(req, maxBytes, (bytes) =>
-    checked(schema, bytes.length === 0 ? {} : parseJson(jsonText(bytes))),
-  );
+  const bytes = await readBytes(req, maxBytes);
+  return await checked(schema, bytes.length === 0 ? {} : parseJson(jsonText(bytes)));
 }
 
 /**
@@ -89,22 +82,9 @@ function outputOf<T>(verdict: StandardSchemaV1.Result<T>): T {
 }
 
 /** The whole body. @throws ProblemError payload-too-large, or invalid-parameter if it did not arrive completely */
-export async function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  return await readBody(req, maxBytes, (bytes) => bytes);
-}
-
-/**
- * Reads the whole body and returns the result of `make`, as a promise only if it has to wait. Not a library: most bodies arrive
- * in one piece, and a copy and another promise would be a fifth of the cost of accepting a task.
- */
-function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): T | Promise<T> {
-  if (Number(req.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
-  const whole = takeBody(req);
-  return whole === undefined ? readStream(req, maxBytes, make) : make(whole);
-}
-
-function readStream<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): Promise<T> {
+export function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    if (Number(req.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
     const body = new GrowingBuffer();
     let fits = true;
     let ended = false;
@@ -118,13 +98,8 @@ function readStream<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buf
     });
     req.on("end", () => {
       ended = true;
-      // The promise has already been rejected.
-      if (!fits) return;
-      try {
-        resolve(make(body.take()));
-      } catch (error) {
-        reject(error);
-      }
+      // Else the promise has already been rejected.
+      if (fits) resolve(body.take());
     });
     const broken = (cause?: unknown) => {
       if (!ended) reject(new ProblemError("invalid-parameter", "The body did not arrive completely.", { cause }));

@@ -4,7 +4,7 @@ import type { Inspection } from "../../engine/reading/inspect.ts";
 import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
 import type { Watch, Watchers, WatchListener } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
-import { responseOf } from "../server/response.ts";
+import { handOver } from "../server/response.ts";
 import { accessOf, keepsPresent } from "../task/access.ts";
 import { EventStreams } from "./event-streams.ts";
 import type { FollowedTask, OutputSource } from "./output-pump.ts";
@@ -44,7 +44,7 @@ export class LiveTasks {
       events.stop();
       throw error;
     });
-    events.open(this.#streams, responseOf(ctx).handOver(ctx), () => watched.stop());
+    events.open(this.#streams, handOver(ctx), () => watched.stop());
     events.begin(watched.first);
   }
 
@@ -53,7 +53,7 @@ export class LiveTasks {
     const events = this.#eventsOf(ctx, task, "");
     let stop: (() => void) | undefined;
     let closed = false;
-    events.open(this.#streams, responseOf(ctx).handOver(ctx), () => {
+    events.open(this.#streams, handOver(ctx), () => {
       closed = true;
       stop?.();
     });
@@ -81,7 +81,7 @@ export class LiveTasks {
       if (reader) reader.tell(seen);
       else early = seen;
     });
-    reader = this.#readers.open(responseOf(ctx).handOver(ctx), {
+    reader = this.#readers.open(handOver(ctx), {
       task,
       from,
       source: this.#source,

@@ -2,7 +2,6 @@ import type { Middleware } from "koa";
 import { scope, withRequestId } from "../../log.ts";
 import type { Keys } from "../../store/keys.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
-import { responseOf } from "../server/response.ts";
 import { callerOf } from "../task/access.ts";
 import { stoppedBy } from "./checks.ts";
 
@@ -17,7 +16,7 @@ export function correlate(secret: IdSecret, keys: Keys): Middleware {
     const caller = stoppedBy(ctx) === undefined ? callerOf(ctx) : null;
     // Validated, since it is written to logs and headers.
     const id = requestIdOf(ctx, caller, secret, keys);
-    responseOf(ctx).addHeader("X-Request-Id", id);
+    ctx.set("X-Request-Id", id);
     return withRequestId(id, next);
   };
 }

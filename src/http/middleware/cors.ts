@@ -1,5 +1,4 @@
 import { METHODS } from "../route.ts";
-import { responseOf } from "../server/response.ts";
 import type { Check } from "./checks.ts";
 
 /** Headers that pages may read in addition to those they always may; `*` is for those that handlers set. */
@@ -41,7 +40,7 @@ export function cors(origins: readonly string[]): Check {
   const allowed = new Set(origins);
   return (ctx) => {
     const origin = ctx.get("Origin");
-    responseOf(ctx).varyBy("Origin");
+    ctx.vary("Origin");
     if (origin !== "" && (all || allowed.has(origin))) {
       ctx.set("Access-Control-Allow-Origin", all ? "*" : origin);
       if (ctx.method === "OPTIONS" && ctx.get("Access-Control-Request-Method") !== "") {

@@ -1,4 +1,5 @@
-import type { Server, ServerResponse } from "node:http";
+import { AsyncResource } from "node:async_hooks";
+import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 /**
@@ -7,63 +8,37 @@ import type { Duplex } from "node:stream";
  */
 const HANDLED_AT_ONCE = 8;
 
-const LATEST = Symbol("latest");
-const PIPELINE = Symbol("pipeline");
+/** The requests of one connection, whose client need not wait for answers: a few are handled at once, the others wait. */
+export class Pipeline {
+  /** Responses that are not completely sent, in their order. */
+  readonly #unsent = new Set<ServerResponse>();
+  /** Start the requests of the last of them. */
+  readonly #waiting: (() => void)[] = [];
 
-/** The requests of a client that does not wait for answers. */
-interface Pipeline {
-  /** How many are being handled, or answered but not yet sent. */
-  handled: number;
-  /** Start the remaining requests, in order; dropped if the connection ends first. */
-  readonly waiting: (() => void)[];
-  /** Responses behind the one that is being sent. */
-  readonly behind: Set<ServerResponse>;
-}
+  readonly #socket: Duplex;
 
-/** A connection, with the response to its last request until it is sent: kept longer, it would survive minor collections. */
-type AnsweredSocket = Duplex & { [LATEST]?: ServerResponse | undefined; [PIPELINE]?: Pipeline | undefined };
-
-/** The response to the last request of a connection; undefined if it has been sent. */
-export function latestOn(socket: Duplex): ServerResponse | undefined {
-  return (socket as AnsweredSocket)[LATEST];
-}
-
-/**
- * Makes it the latest response of its connection. Returns where its request must wait for those before it; undefined if it may
- * be handled now.
- */
-export function follow(response: ServerResponse): Pipeline["waiting"] | undefined {
-  const socket: AnsweredSocket = response.req.socket;
-  const isAlone = socket[LATEST] === undefined;
-  socket[LATEST] = response;
-  response.on("close", leave);
-  if (isAlone) return undefined;
-  socket[PIPELINE] ??= { handled: 1, waiting: [], behind: new Set() };
-  const pipeline = socket[PIPELINE];
-  pipeline.behind.add(response);
-  if (pipeline.handled >= HANDLED_AT_ONCE) return pipeline.waiting;
-  pipeline.handled += 1;
-  return undefined;
-}
-
-/** Closes the responses of connections that have gone: Node closes only the one that was being sent. */
-export function closeBehind(server: Server): void {
-  server.on("connection", (socket: AnsweredSocket) => {
+  constructor(socket: Duplex) {
+    this.#socket = socket;
     socket.once("close", () => {
-      for (const response of socket[PIPELINE]?.behind ?? []) response.destroy().emit("close");
+      // Node tells only the response that it was sending.
+      for (const response of this.#unsent) if (response.socket === null) response.destroy().emit("close");
     });
-  });
-}
+  }
 
-/** When a response has been sent, or its connection has gone. One function for all, since a closure for each request would cost more. */
-function leave(this: ServerResponse): void {
-  const socket: AnsweredSocket = this.req.socket;
-  const pipeline = socket[PIPELINE];
-  pipeline?.behind.delete(this);
-  if (socket[LATEST] === this) socket[LATEST] = socket[PIPELINE] = undefined;
-  else if (pipeline && !socket.destroyed) {
-    const next = pipeline.waiting.shift();
-    if (next) next();
-    else pipeline.handled -= 1;
+  /** The response to the latest request; undefined if all are sent. */
+  get latest(): ServerResponse | undefined {
+    return [...this.#unsent].at(-1);
+  }
+
+  /** Calls `handle` when its turn has come; never if the connection ends first. */
+  add(response: ServerResponse, handle: () => void): void {
+    this.#unsent.add(response);
+    response.on("close", () => {
+      this.#unsent.delete(response);
+      if (!this.#socket.destroyed) this.#waiting.shift()?.();
+    });
+    if (this.#unsent.size <= HANDLED_AT_ONCE) handle();
+    // Not in the context of the request whose answer lets it begin.
+    else this.#waiting.push(AsyncResource.bind(handle));
   }
 }

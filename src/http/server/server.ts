@@ -1,14 +1,14 @@
-import { AsyncResource } from "node:async_hooks";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, Server as NetServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Role } from "../../loop.ts";
 import { HEAD_BYTES, refuse } from "../problems/client-error.ts";
-import { closeBehind, follow, latestOn } from "./pipeline.ts";
-import { continueWhenRead, isShort } from "./request.ts";
-import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";
+import { Pipeline } from "./pipeline.ts";
+import { continueWhenRead } from "./request.ts";
+import { limitUnread, UNREAD_DEFAULTS } from "./unread.ts";
 
 /** Time limits of connections and requests, ms. */
 export const HTTP_DEFAULTS = {
@@ -21,17 +21,19 @@ export const HTTP_DEFAULTS = {
   checkEveryMs: 1000,
   /** Shortest time between two log lines about too many connections. */
   logEveryMs: 60_000,
-  /** How long idle connections stay open after the stop begins, since a request may already be on its way. */
+  /** How long new and idle connections are still served after the stop begins, since a request may already be on its way. */
   idleMs: 500,
   /** How often idle connections are closed after that. */
   closeEveryMs: 50,
-  ...STALLED_DEFAULTS,
+  /** How long a client may read nothing of what is sent to it. */
+  unreadMs: 50_000,
+  ...UNREAD_DEFAULTS,
   /** How long responses to callers that are still waiting may take at the end. */
   lastAnswersMs: 5000,
 } as const;
 
 type Limits = Record<
-  "requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs" | keyof typeof STALLED_DEFAULTS,
+  "requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs" | "unreadMs" | keyof typeof UNREAD_DEFAULTS,
   number
 >;
 
@@ -64,12 +66,11 @@ export class HttpServer implements Role {
     this.#closing = closing;
     const handle = app.callback();
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
+    const pipelines = new WeakMap<Duplex, Pipeline>();
     const onRequest = (req: IncomingMessage, res: ServerResponse) => {
-      const waiting = follow(res);
-      // Run outside the context of the request whose answer lets it begin.
-      if (waiting) waiting.push(AsyncResource.bind(() => void handle(req, res)));
-      else if (isShort(req)) process.nextTick(handle, req, res);
-      else void handle(req, res);
+      const pipeline = pipelines.get(req.socket) ?? new Pipeline(req.socket);
+      pipelines.set(req.socket, pipeline);
+      pipeline.add(res, () => void handle(req, res));
     };
     this.#server = createServer(
       {
@@ -84,14 +85,17 @@ export class HttpServer implements Role {
       onRequest,
     );
     this.#server.maxHeadersCount = 0;
-    cutStalledReaders(this.#server, limits);
-    closeBehind(this.#server);
+    limitUnread(this.#server, limits);
+    // Not a client that waits for its answer.
+    this.#server.setTimeout(limits.unreadMs, (socket) => {
+      if (socket.writableLength > 0 || pipelines.get(socket)?.latest === undefined) socket.destroy();
+    });
     if (options.maxConnections !== undefined) this.#bound(options.maxConnections, options.log);
     this.#server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
       continueWhenRead(req, res);
       onRequest(req, res);
     });
-    this.#server.on("clientError", (error, socket) => refuse(error, socket, latestOn(socket)));
+    this.#server.on("clientError", (error, socket) => refuse(error, socket, pipelines.get(socket)?.latest));
     this.#host = options.host;
     this.#port = options.port;
   }
@@ -125,7 +129,7 @@ export class HttpServer implements Role {
   }
 
   /**
-   * Accepts no new connections, and resolves when the last response is sent.
+   * Answers with `Connection: close` from now on, accepts no connections soon after, and resolves when the last response is sent.
    * @param withinMs how long responses may take; then `closing` is aborted, and connections still open soon after are cut
    */
   stop(withinMs = 0): Promise<void> {
@@ -135,18 +139,15 @@ export class HttpServer implements Role {
 
   async #drain(withinMs: number): Promise<void> {
     if (!this.#server.listening) return;
-    // Closes only the listener: `close` of an HTTP server also cuts connections that are briefly idle between two requests.
-    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
-    // From now on answers say `Connection: close`.
     this.#stopping.abort();
-    let idle = setTimeout(
-      () => {
-        const closeIdle = () => this.#server.closeIdleConnections();
-        idle = setInterval(closeIdle, HTTP_DEFAULTS.closeEveryMs);
-        closeIdle();
-      },
-      Math.min(HTTP_DEFAULTS.idleMs, withinMs),
-    );
+    let idle: NodeJS.Timeout | undefined;
+    const closed = new Promise<void>((resolve) => {
+      const close = () => {
+        this.#server.close(() => resolve());
+        idle = setInterval(() => this.#server.closeIdleConnections(), HTTP_DEFAULTS.closeEveryMs);
+      };
+      setTimeout(close, Math.min(HTTP_DEFAULTS.idleMs, withinMs));
+    });
     let timer = setTimeout(() => {
       this.#closing.abort();
       timer = setTimeout(() => this.#server.closeAllConnections(), HTTP_DEFAULTS.lastAnswersMs);
@@ -154,8 +155,6 @@ export class HttpServer implements Role {
     await closed;
     clearInterval(idle);
     clearTimeout(timer);
-    // Stops checking the time limits of requests.
-    this.#server.close();
   }
 
   #startError(error: NodeJS.ErrnoException): StartError {

@@ -5,15 +5,11 @@ import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts
 import type { Result } from "../../task.ts";
 import { replyIfNotModified } from "../headers/not-modified.ts";
 import { routeOf } from "../route.ts";
-import { responseOf } from "../server/response.ts";
+import { handOver } from "../server/response.ts";
 import { bodyLength, setBody } from "./result-body.ts";
-
-/** A body of up to this length is copied into one piece with the head, since two writes take longer. */
-const SHORT_BYTES = 16_384;
 
 /** Answers with the result of a task that has succeeded, or 304 if the caller has it. */
 export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
-  if (isPlain(ctx, result)) return replyAtOnce(ctx, seen, result);
   ctx.status = result.status;
   const own = setOwn(ctx, result);
   setLifetime(ctx, seen, result, own);
@@ -35,61 +31,28 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
   if (isHeadOf && ctx.status !== 304) replyHead(ctx, result);
 }
 
-/** Whether the answer is a short result without conditions or headers of its own, as for nearly every synchronous request. */
-function isPlain({ method }: Context, result: Result): boolean {
-  const { status, contentType, headers } = result;
-  if (method === "GET" || method === "HEAD" || BODILESS.has(status) || bodyLength(result) > SHORT_BYTES) return false;
-  for (const _ in headers) return false;
-  return !isActive(contentType);
-}
-
-/** Answers like {@link replyResult}, in one piece. */
-function replyAtOnce(ctx: Context, seen: TaskEnd, result: Result): void {
-  const { status, contentType, body } = result;
-  const response = responseOf(ctx);
-  const { expires, cacheControl } = lifetimeOf(seen);
-  response.addHeader("Expires", expires);
-  response.cacheControl = cacheControl;
-  response.addHeader("ETag", madeTag(seen, result));
-  if (contentType !== null) response.addHeader("Content-Type", fitType(contentType));
-  response.answer(ctx, status, Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1"));
-}
-
 /** Sets the headers of the result. */
 function setOwn(ctx: Context, result: Result): Readonly<Record<string, string>> {
   const own = keptHeaders(Object.entries(result.headers));
-  const response = responseOf(ctx);
-  response.cacheControl = own["cache-control"] ?? null;
+  // Only the handler knows what caches may do with what it sets.
+  ctx.remove("Cache-Control");
   for (const [name, value] of Object.entries(own)) {
-    if (name === "vary") response.varyBy(value);
-    else if (name !== "cache-control") ctx.set(name, value);
+    // Not ctx.vary(), which throws if it contains what is not a name.
+    if (name === "vary") ctx.append("Vary", value);
+    else ctx.set(name, value);
   }
   return own;
 }
 
 /** Sets how long the result may be cached, and its version, unless the handler has. */
 function setLifetime(ctx: Context, seen: TaskEnd, result: Result, own: Readonly<Record<string, string>>): void {
+  const { nowMs, expiresMs } = seen;
   if (own["cache-control"] === undefined && own.expires === undefined) {
-    const { expires, cacheControl } = lifetimeOf(seen);
-    ctx.set("Expires", expires);
-    responseOf(ctx).cacheControl = cacheControl;
+    const leftMs = Math.max(0, (expiresMs ?? nowMs) - nowMs);
+    ctx.set("Expires", new Date(nowMs + leftMs).toUTCString());
+    ctx.set("Cache-Control", `private, max-age=${Math.floor(leftMs / 1000)}`);
   }
   if (own.etag === undefined) ctx.set("ETag", madeTag(seen, result));
-}
-
-function lifetimeOf({ nowMs, expiresMs }: TaskEnd): { readonly expires: string; readonly cacheControl: string } {
-  const leftMs = Math.max(0, (expiresMs ?? nowMs) - nowMs);
-  const expires = httpDate(nowMs + leftMs);
-  return { expires, cacheControl: `private, max-age=${Math.floor(leftMs / 1000)}` };
-}
-
-/** The last formatted date: answers of the same second share it. */
-let lastDate = { second: Number.NaN, text: "" };
-
-function httpDate(ms: number): string {
-  const second = Math.floor(ms / 1000);
-  if (second !== lastDate.second) lastDate = { second, text: new Date(ms).toUTCString() };
-  return lastDate.text;
 }
 
 /** The ETag of a result: that of the handler, else ours. */
@@ -119,5 +82,5 @@ function replyHead(ctx: Context, result: Result): void {
   const length = result.headers["content-length"];
   ctx.remove("Content-Length");
   if (length !== undefined && /^\d+$/.test(length)) ctx.set("Content-Length", length);
-  responseOf(ctx).handOver(ctx).end();
+  handOver(ctx).end();
 }

@@ -11,7 +11,6 @@ import { timestamp } from "../../timestamp.ts";
 import type { Eta } from "../../wire/task.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { problemDocument } from "../problems/problem.ts";
-import { responseOf } from "../server/response.ts";
 import { signatureOf } from "./access.ts";
 import { problemMembers } from "./documents/monitor-document.ts";
 import { absolute, pendingLinksJson, type TaskPaths, taskPaths } from "./links.ts";
@@ -74,18 +73,14 @@ function addPendingHeaders(
   { state, index, eta, retryAfterS, presenceMs }: PendingTask,
   at: TaskPaths,
 ): void {
-  const response = responseOf(ctx);
-  response.addHeader("Location", at.result);
-  response.addHeader("Operation-Location", absolute(ctx, at.monitor));
-  response.addHeader(
-    "Link",
-    `<${at.monitor}>; rel="monitor", <${at.events}>; rel="alternate"; type="text/event-stream"`,
-  );
-  response.addHeader("Retry-After", String(retryAfterS));
-  response.addHeader("X-Task-State", state);
-  if (index !== null) response.addHeader("X-Queue-Index", String(index));
-  if (eta !== null) response.addHeader("X-Queue-ETA", String(eta.seconds));
-  if (presenceMs !== null) response.addHeader("Presence", String(presenceMs / 1000));
+  ctx.set("Location", at.result);
+  ctx.set("Operation-Location", absolute(ctx, at.monitor));
+  ctx.append("Link", `<${at.monitor}>; rel="monitor", <${at.events}>; rel="alternate"; type="text/event-stream"`);
+  ctx.set("Retry-After", String(retryAfterS));
+  ctx.set("X-Task-State", state);
+  if (index !== null) ctx.set("X-Queue-Index", String(index));
+  if (eta !== null) ctx.set("X-Queue-ETA", String(eta.seconds));
+  if (presenceMs !== null) ctx.set("Presence", String(presenceMs / 1000));
 }
 
 /** Adds the headers about a pending task to the response. */
@@ -95,7 +90,7 @@ export function pendingHeaders(ctx: Context, task: PendingTask): void {
 
 /** Answers 202: the task is accepted, and its result comes later. */
 export function replyAccepted(ctx: Context, task: PendingTask): void {
-  replyAtOnce(ctx, task, { status: 202, type: "application/json; charset=utf-8", members: "" });
+  replyPendingTask(ctx, task, { status: 202, type: "application/json; charset=utf-8", members: "" });
 }
 
 /** The members of the problem `pending`, as JSON without its braces. */
@@ -104,16 +99,20 @@ const PENDING_PROBLEM = `${JSON.stringify(problemDocument("pending")).slice(1, -
 /** Answers 404 `pending`, or 202 for clients that treat a 404 as final. */
 export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
   if (status === 202) replyAccepted(ctx, task);
-  else replyAtOnce(ctx, task, { status, type: PROBLEM_TYPE, members: PENDING_PROBLEM });
+  else replyPendingTask(ctx, task, { status, type: PROBLEM_TYPE, members: PENDING_PROBLEM });
 }
 
 /** @param how.members members of the body, before those of the task */
-function replyAtOnce(ctx: Context, task: PendingTask, how: { status: number; type: string; members: string }): void {
+function replyPendingTask(
+  ctx: Context,
+  task: PendingTask,
+  how: { status: number; type: string; members: string },
+): void {
   const at = taskPaths(task.id, signatureOf(ctx, task));
-  const response = responseOf(ctx);
   addPendingHeaders(ctx, task, at);
-  response.addHeader("Content-Type", how.type);
-  response.answer(ctx, how.status, `{${how.members}${pendingMembers(task, at)}}`);
+  ctx.set("Content-Type", how.type);
+  ctx.status = how.status;
+  ctx.body = `{${how.members}${pendingMembers(task, at)}}`;
 }
 
 /** Answers with a problem document of the catalogue (RFC 9457). */
@@ -170,7 +169,7 @@ function catalogueProblem(
 export function replyOutcome(ctx: Context, seen: TaskEnd): void {
   const problem = outcomeProblem(seen);
   const isFailed = seen.state === "failed" && !seen.deleted && !seen.expired && seen.result !== null;
-  if (problem === null || isFailed) responseOf(ctx).addHeader("X-Task-State", seen.state);
+  if (problem === null || isFailed) ctx.set("X-Task-State", seen.state);
   if (problem === null) {
     if (seen.result) replyResult(ctx, seen, seen.result);
     return;

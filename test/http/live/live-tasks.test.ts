@@ -32,8 +32,7 @@ describe("the live answers", () => {
       end: () => undefined,
       destroy: () => undefined,
     });
-    const handOver = () => res;
-    const ctx = { state: { response: { handOver } }, res } as unknown as Context;
+    const ctx = { state: {}, res } as unknown as Context;
     const task = { id: "gone", queue: "jobs", caller: null, createdMs: 1 };
     await live.followEvents(ctx, task, "");
     await live.followOutput(ctx, task, 0);

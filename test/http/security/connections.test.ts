@@ -4,7 +4,7 @@ import net from "node:net";
 import { expect } from "chai";
 import Koa from "koa";
 import { HttpServer } from "../../../src/http/server/server.ts";
-import { cutStalledReaders, STALLED_DEFAULTS } from "../../../src/http/server/stalled-readers.ts";
+import { limitUnread } from "../../../src/http/server/unread.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
@@ -161,19 +161,22 @@ describe("what else holds a request (MAX_STREAMS)", () => {
   }
 });
 
-/** A connection with so much to be read. */
+/** A connection with so much to be read, of which its client reads so much at each look. */
 class Connection extends EventEmitter {
-  readonly #left: () => number;
   readonly writableLength: number;
-  bytesWritten = 1000;
+  readonly #reads: number;
+  #written = 1000;
+  looks = 0;
   cut = false;
-  constructor(writableLength: number, left: () => number) {
+  constructor(writableLength: number, reads: number) {
     super();
     this.writableLength = writableLength;
-    this.#left = left;
+    this.#reads = reads;
   }
-  get _handle() {
-    return { writeQueueSize: this.#left() };
+  get bytesWritten() {
+    this.looks += 1;
+    this.#written += this.#reads;
+    return this.#written;
   }
   destroy() {
     this.cut = true;
@@ -182,20 +185,31 @@ class Connection extends EventEmitter {
 }
 
 describe("clients that do not read", () => {
-  it("are disconnected, and their buffered data is freed", async () => {
+  it("are disconnected, and their buffered data is freed; not those that read slowly or wait", async () => {
     const app = new Koa();
     let closed: Promise<unknown> | undefined;
-    app.use((ctx) => {
+    let answer: ((body: string) => void) | undefined;
+    app.use(async (ctx) => {
       if (ctx.path === "/large") closed = once(ctx.res, "close");
-      ctx.body = ctx.path === "/large" ? Buffer.alloc(64 * 1024 ** 2) : "small";
+      if (ctx.path === "/late") {
+        ctx.body = await new Promise<string>((resolve) => {
+          answer = resolve;
+        });
+      } else ctx.body = ctx.path === "/small" ? "small" : Buffer.alloc(64 * 1024 ** 2);
     });
     app.on("error", () => undefined);
-    const limits = { unreadMs: 200, lookEveryMs: 20, keepAliveMs: 60_000 };
+    const limits = { unreadMs: 200, keepAliveMs: 60_000 };
     const server = new HttpServer(app, { host: "127.0.0.1", port: 0, limits });
     await server.start();
     const url = `http://127.0.0.1:${server.port}`;
     const idle = await ask(url, "/small");
     await once(idle, "data");
+    const waiting = await ask(url, "/late");
+    const slow = await ask(url, "/slow");
+    slow.on("data", () => {
+      slow.pause();
+      setTimeout(() => slow.resume(), 5);
+    });
     const deaf = await ask(url, "/large");
     deaf.pause();
     await eventually(() => closed !== undefined);
@@ -203,44 +217,24 @@ describe("clients that do not read", () => {
     // Nothing is pending for this one, so it stays connected.
     idle.write("GET /small HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     expect(String((await once(idle, "data"))[0])).to.contain("small");
-    for (const socket of [idle, deaf]) socket.destroy();
+    answer?.("late");
+    expect(String((await once(waiting, "data"))[0])).to.contain("late");
+    const { bytesRead } = slow;
+    expect(bytesRead).to.be.below(64 * 1024 ** 2);
+    await eventually(() => slow.bytesRead > bytesRead);
+    for (const socket of [idle, waiting, slow, deaf]) socket.destroy();
     await server.stop();
-  });
-
-  it("are distinguished from clients that read slowly, even in one long write, and from those that wait", async () => {
-    const server = new EventEmitter();
-    cutStalledReaders(server as Server, { ...STALLED_DEFAULTS, unreadMs: 30, lookEveryMs: 2 });
-    let left = 1e9;
-    const [deaf, slow, idle] = [
-      new Connection(1000, () => 1000),
-      new Connection(1000, () => left--),
-      new Connection(0, () => 0),
-    ];
-    for (const socket of [deaf, slow, idle]) server.emit("connection", socket);
-    server.emit("listening");
-    await once(deaf, "close");
-    const before = left;
-    await eventually(() => left < before - 20);
-    expect([deaf.cut, slow.cut, idle.cut]).to.deep.equal([true, false, false]);
-    server.emit("close");
   });
 
   it("are disconnected sooner while too much is buffered for all together, those with the most first", async () => {
     const server = new EventEmitter();
-    const limits = { unreadMs: 60_000, lookEveryMs: 5, unreadBytes: 10_000, readBytes: 100 };
-    cutStalledReaders(server as Server, limits);
-    let left = 1e9;
-    const steady = new Connection(8000, () => {
-      left -= 100;
-      return left;
-    });
-    let drops = 1e9;
-    const trickling = new Connection(6000, () => drops--);
-    const [large, small] = [new Connection(7000, () => 7000), new Connection(1500, () => 1500)];
+    const limits = { lookEveryMs: 5, unreadBytes: 10_000, readBytes: 100 };
+    limitUnread(server as Server, limits);
+    const [steady, trickling] = [new Connection(8000, 100), new Connection(6000, 1)];
+    const [large, small] = [new Connection(7000, 0), new Connection(1500, 0)];
     for (const socket of [steady, trickling, small, large]) server.emit("connection", socket);
     server.emit("listening");
-    const before = left;
-    await eventually(() => left < before - 2000);
+    await eventually(() => steady.looks > 20);
     // 22,500 in all: with the two largest of those who read too little gone it fits.
     expect([steady.cut, large.cut, trickling.cut, small.cut]).to.deep.equal([false, true, true, false]);
     server.emit("close");

@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import { errorEntry, type ProblemError } from "../../../errors.ts";
 import type { Task } from "../../../wire/task.ts";
-import { responseOf } from "../../server/response.ts";
 import { paths } from "../../task/links.ts";
 import {
   aheadOf,
@@ -62,7 +61,7 @@ export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly str
 export function replyMissingPage(ctx: Context, error: ProblemError, frames: readonly string[]): true {
   const { status, title } = problemOf(ctx, error);
   ctx.status = status;
-  responseOf(ctx).varyBy("Accept");
+  ctx.vary("Accept");
   // The page reloads itself when the server can serve it.
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
   const isEmbedded = /[?&]embed=true(?:&|$)/i.test(ctx.search);

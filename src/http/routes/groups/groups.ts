@@ -28,7 +28,7 @@ import { empty, json, schemaRef, WITH_PAGES } from "../../openapi/responses.ts";
 import { replyGroupPage } from "../../pages/group/group-page.ts";
 import { replyMissingPage } from "../../pages/task/task-page.ts";
 import { type Route, SUBMIT, WATCH } from "../../route.ts";
-import { responseOf } from "../../server/response.ts";
+import { handOver } from "../../server/response.ts";
 import { accessOf, keepsPresent, mayEnd, signatureOf } from "../../task/access.ts";
 import { unknownTask } from "../../task/reply.ts";
 
@@ -126,7 +126,7 @@ export function groupRoutes(api: Api): readonly Route[] {
 }
 
 async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: EventStreams): Promise<void> {
-  responseOf(ctx).varyBy("Accept");
+  ctx.vary("Accept");
   const { id } = ctx.params;
   const first = await findGroup(ctx, api, id);
   if (prefersHtml(ctx.get("Accept"))) {
@@ -189,7 +189,7 @@ async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise
   const group = await findGroup(ctx, api, ctx.params.id);
   ctx.status = 200;
   ctx.type = "application/x-ndjson";
-  responseOf(ctx).cacheControl = "no-store, no-transform";
+  ctx.set("Cache-Control", "no-store, no-transform");
   ctx.set("X-Accel-Buffering", "no");
   if (ctx.method === "HEAD") return;
   api.streams.add(ctx);
@@ -209,7 +209,7 @@ async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise
     watchers: follows ? watchers : undefined,
     gone: gone.signal,
   });
-  const answer = responseOf(ctx).handOver(ctx);
+  const answer = handOver(ctx);
   answer.flushHeaders();
   sendTexts(answer, lines, ANSWER_BYTES).catch((error: unknown) => {
     api.log.debug(

@@ -4,7 +4,6 @@ import { type Asset, makeAsset, replyAsset } from "../../asset.ts";
 import { headerRefs } from "../../openapi/headers.ts";
 import { empty } from "../../openapi/responses.ts";
 import type { Route } from "../../route.ts";
-import { responseOf } from "../../server/response.ts";
 import { accessOf } from "../../task/access.ts";
 
 /**
@@ -36,7 +35,7 @@ export function openApiRoutes({ handlers }: Pick<Api, "handlers">, routes: reado
         // Loaded when it is asked for, which most servers never are.
         const { openApiDocument } = await import("../../openapi/document.ts");
         const { key } = accessOf(ctx);
-        if (key !== "off") responseOf(ctx).varyBy("Authorization");
+        if (key !== "off") ctx.vary("Authorization");
         if (key === "off" || key === "valid") {
           whole ??= openApiDocument(routes, [...handlers.values()], packageVersion()).then(assetOf);
           return replyAsset(ctx, await whole);

@@ -5,7 +5,6 @@ import { schemaRef } from "../../openapi/responses.ts";
 import { replyPage } from "../../pages/render.ts";
 import { explain } from "../../problems/texts.ts";
 import type { Route } from "../../route.ts";
-import { responseOf } from "../../server/response.ts";
 
 /** The targets of the `type` of problem documents: the explanation of a code, as JSON or as a page. */
 export const problemRoutes: readonly Route[] = [
@@ -31,7 +30,7 @@ function explainProblem(ctx: Context): void {
   const entry = errorEntries.find(({ code }) => code === ctx.params.code);
   if (!entry) throw new ProblemError("not-found");
   const { example, ...explanation } = explain(entry.code);
-  responseOf(ctx).varyBy("Accept");
+  ctx.vary("Accept");
   if (prefersHtml(ctx.get("Accept"))) {
     const { code, title, status } = explanation;
     return replyPage(ctx, "docs/problem.html", {

@@ -14,7 +14,6 @@ import { submitParameters } from "../../openapi/parameters.ts";
 import { SUBMITTED } from "../../openapi/responses.ts";
 import { ANY_INPUT } from "../../openapi/schemas/inputs.ts";
 import { type Route, SUBMIT } from "../../route.ts";
-import { responseOf } from "../../server/response.ts";
 import { conflict } from "../../submission/refusal.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
@@ -55,7 +54,7 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
     ? await repeated(api, task, handler, given)
     : { checked: await readInput(ctx.req, handler, api.maxBodyBytes), options: given };
   const parts = { id, handler, options: await withWebhook(api, options, id), checked, original: task };
-  responseOf(ctx).addHeader("Link", `<${paths.result(original, signatureOf(ctx, task))}>; rel="original"`);
+  ctx.append("Link", `<${paths.result(original, signatureOf(ctx, task))}>; rel="original"`);
   await postAndAnswer(ctx, api, live, assembleSubmission(ctx, api, parts));
 }
 

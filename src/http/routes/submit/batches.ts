@@ -26,7 +26,7 @@ import { laterParameters, parameterRefs } from "../../openapi/parameters.ts";
 import { schemaRef } from "../../openapi/responses.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import { type Route, SUBMIT } from "../../route.ts";
-import { responseOf } from "../../server/response.ts";
+import { handOver } from "../../server/response.ts";
 import { whenClosed } from "../../server/when-closed.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
 import { signatureOf } from "../../task/access.ts";
@@ -156,7 +156,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const answer = group ? await answerOf(ctx, group, { tally, verdicts, maxBytes }) : verdicts;
   ctx.status = 202;
   ctx.type = NDJSON;
-  void sendTexts(responseOf(ctx).handOver(ctx), answer, maxBytes);
+  void sendTexts(handOver(ctx), answer, maxBytes);
 }
 
 /** @throws ProblemError unsupported-media-type */

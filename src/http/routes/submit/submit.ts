@@ -20,7 +20,7 @@ import {
 } from "../../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../../headers/prefer.ts";
 import { checkIdempotencyKey, isKeyed } from "../../headers/request-id.ts";
-import { type CheckedInput, readInput } from "../../input/body.ts";
+import { readInput } from "../../input/body.ts";
 import { searchOf } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import { countRepeated, whenGone } from "../../live/long-poll.ts";
@@ -30,7 +30,6 @@ import { parameterRefs, submitParameters } from "../../openapi/parameters.ts";
 import { SUBMITTED } from "../../openapi/responses.ts";
 import { ANY_INPUT, inputOf } from "../../openapi/schemas/inputs.ts";
 import { DEFAULT_QUEUE, type Route, SUBMIT } from "../../route.ts";
-import { responseOf } from "../../server/response.ts";
 import { checkAccepted, conflict, tooMany } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { assembleSubmission, withWebhook } from "../../submission/submission.ts";
@@ -105,24 +104,17 @@ export function submitRoutes(api: Api, live: LiveTasks): readonly Route[] {
   ];
 }
 
-function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
+async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
   if (pathId !== undefined) checkedId(pathId);
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
   const given = optionsOf(ctx);
   const id = pathId ?? currentId();
-  const read = readInput(ctx.req, handler, api.maxBodyBytes);
-  const submitRead = (checked: CheckedInput, options: SubmitOptions) => {
-    const submission = assembleSubmission(ctx, api, { id, handler, options, checked });
-    if (pathId !== undefined) return putAndAnswer(ctx, api, submission, eventsFor(ctx, submission, live));
-    return postAndAnswer(ctx, api, live, submission);
-  };
-  const submitLater = async () => {
-    const checked = await read;
-    await submitRead(checked, await withWebhook(api, given, id));
-  };
-  // Usually there is nothing to wait for.
-  return read instanceof Promise || given.webhook !== null ? submitLater() : submitRead(read, given);
+  const checked = await readInput(ctx.req, handler, api.maxBodyBytes);
+  const options = await withWebhook(api, given, id);
+  const submission = assembleSubmission(ctx, api, { id, handler, options, checked });
+  if (pathId === undefined) await postAndAnswer(ctx, api, live, submission);
+  else await putAndAnswer(ctx, api, submission, eventsFor(ctx, submission, live));
 }
 
 /** The options of a request. @throws ProblemError invalid-parameter */
@@ -179,7 +171,7 @@ interface SubmitMode {
 }
 
 /** Submits a request that has been read and checked, and answers as Prefer asks. */
-export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
+export async function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
   const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
   const waitMs = how.events ? 0 : waitOf(prefer, api.syncLimitMs);
   // Counted before anything is stored, since too many streams refuse the submission.
@@ -187,18 +179,12 @@ export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, 
   // Both at once: if the store is unavailable, the caller would otherwise wait for two timeouts.
   const wait = waitMs > 0 && !submission.options.dryRun ? api.engine.tasks.wait(submission) : undefined;
   const deadline = Date.now() + waitMs;
-  const answered = send(ctx, api, submission, wait !== undefined).then((verdict) =>
-    answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict),
-  );
-  if (!wait) return answered;
-  // Not finally(), which makes four promises.
-  return answered.then(
-    () => wait.stop(),
-    (error: unknown) => {
-      wait.stop();
-      throw error;
-    },
-  );
+  try {
+    const verdict = await send(ctx, api, submission, wait !== undefined);
+    await answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict);
+  } finally {
+    wait?.stop();
+  }
 }
 
 /** How long the caller waits, ms: 0 is an immediate 202. */
@@ -223,7 +209,7 @@ interface SubmitRequest {
   readonly how: SubmitMode;
 }
 
-function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> | void {
+async function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> {
   const { submission, wait } = asked;
   const { id } = submission;
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
@@ -233,22 +219,17 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   }
   if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, asked, verdict);
   checkAccepted(ctx, submission, verdict, { byKey: !put && isKeyed(ctx.headers) });
-  if (verdict.verdict === "replay") responseOf(ctx).addHeader("Idempotent-Replayed", "true");
+  if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
   if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
-  if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
-  if (wait === undefined) {
-    const seen = api.engine.tasks.inspect(id, { result: true, inPieces: true, attends: () => true });
-    return seen.then((task) =>
-      task && isOutcome(task.state) ? replyEnd(ctx, asked, task) : replyPendingTask(ctx, asked, verdict, task),
-    );
+  if (wait) {
+    countRepeated(ctx, api, verdict);
+    whenGone(ctx, api, () => wait.leave());
+    const waited = await wait.outcome(asked.deadline, verdict.verdict === "new");
+    return waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen);
   }
-  countRepeated(ctx, api, verdict);
-  whenGone(ctx, api, () => wait.leave());
-  return wait
-    .outcome(asked.deadline, verdict.verdict === "new")
-    .then((waited) =>
-      waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen),
-    );
+  if (verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
+  const seen = await api.engine.tasks.inspect(id, { result: true, inPieces: true, attends: () => true });
+  return seen && isOutcome(seen.state) ? replyEnd(ctx, asked, seen) : replyPendingTask(ctx, asked, verdict, seen);
 }
 
 /** Answers with the events of the task: at once, with the headers of a 202. @throws ProblemError deleted */
@@ -260,7 +241,7 @@ async function replyEvents(
   verdict: SubmissionVerdict,
 ): Promise<void> {
   const { id } = submission;
-  responseOf(ctx).varyBy("Accept");
+  ctx.vary("Accept");
   const seen = verdict.verdict === "new" ? null : await observe(ctx, api, id);
   const task = seen ? pendingTask(seen) : storedTask(submission, verdict);
   pendingHeaders(ctx, task);
@@ -269,7 +250,7 @@ async function replyEvents(
 
 /** Answers once the task has ended or the wait is over. */
 function replyEnd(ctx: Context, { prefer, waitMs }: SubmitRequest, end: TaskEnd): void {
-  if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).addHeader("Preference-Applied", prefer.waitAsSent);
+  if (prefer.waitAsSent !== undefined && waitMs > 0) ctx.set("Preference-Applied", prefer.waitAsSent);
   replyOutcome(ctx, end);
 }
 
@@ -283,7 +264,7 @@ function replyPendingTask(
   const { submission, prefer } = asked;
   const { id, queue, caller } = submission;
   if (prefer.respondAsync || prefer.wait !== undefined) {
-    responseOf(ctx).addHeader("Preference-Applied", appliedOf(prefer));
+    ctx.set("Preference-Applied", appliedOf(prefer));
     return replyAccepted(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict));
   }
   throw new ProblemError("sync-timeout", "The task continues: collect its result at Location.", {

@@ -16,7 +16,6 @@ import { parameterRefs } from "../../openapi/parameters.ts";
 import { empty, PENDING_HEADERS, RESULTS, schemaRef } from "../../openapi/responses.ts";
 import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "../../pages/task/task-page.ts";
 import { type Route, WATCH } from "../../route.ts";
-import { responseOf } from "../../server/response.ts";
 import { accessOf, keepsPresent, signatureOf } from "../../task/access.ts";
 import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask, observe } from "../../task/find.ts";
@@ -60,7 +59,7 @@ export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
 }
 
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
-  responseOf(ctx).varyBy("Accept");
+  ctx.vary("Accept");
   const options = readOptions(searchOf(ctx));
   if (prefersHtml(ctx.get("Accept"))) return showPage(ctx, api, id, options);
   if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);

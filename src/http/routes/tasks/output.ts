@@ -9,7 +9,6 @@ import { headerRefs } from "../../openapi/headers.ts";
 import { parameterRefs } from "../../openapi/parameters.ts";
 import { schemaRef } from "../../openapi/responses.ts";
 import { type Route, WATCH } from "../../route.ts";
-import { responseOf } from "../../server/response.ts";
 import { findTask } from "../../task/find.ts";
 import { TASK_PATHS } from "../../task/links.ts";
 import { replyOutcome } from "../../task/reply.ts";
@@ -52,7 +51,7 @@ async function output(ctx: Context, api: Api, live: LiveTasks): Promise<void> {
     return;
   }
   api.streams.add(ctx);
-  if (waitAsSent !== undefined) responseOf(ctx).addHeader("Preference-Applied", waitAsSent);
+  if (waitAsSent !== undefined) ctx.set("Preference-Applied", waitAsSent);
   const reader = await live.followOutput(ctx, seen, after === null ? 0 : after + 1);
   if (wait !== undefined) reader.endAfter(wait * 1000, untilGone(ctx, api));
 }

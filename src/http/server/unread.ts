@@ -1,0 +1,45 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+/** What all clients together may leave unread, and how often that is checked, ms. */
+export const UNREAD_DEFAULTS = {
+  lookEveryMs: 5000,
+  /** Above it, the slowest are disconnected. */
+  unreadBytes: 128 * 1024 ** 2,
+  /** What a client must then have read since the last check, unless it has read all its data. */
+  readBytes: 64 * 1024,
+} as const;
+
+type Limits = Record<keyof typeof UNREAD_DEFAULTS, number>;
+
+/** While too much is buffered for clients that have not read it, disconnects the slow ones, those with the most unread first. */
+export function limitUnread(server: Server, limits: Limits): void {
+  /** How much each had read at the last check; undefined if nothing was left. */
+  const open = new Map<Socket, number | undefined>();
+  server.on("connection", (socket: Socket) => {
+    open.set(socket, undefined);
+    socket.once("close", () => open.delete(socket));
+  });
+  const look = () => {
+    const slow: Socket[] = [];
+    let unread = 0;
+    for (const [socket, before] of open) {
+      const left = socket.writableLength;
+      const read = socket.bytesWritten - left;
+      unread += left;
+      if (left > 0 && before !== undefined && read - before < limits.readBytes) slow.push(socket);
+      open.set(socket, left > 0 ? read : undefined);
+    }
+    slow.sort((one, other) => other.writableLength - one.writableLength);
+    for (const socket of slow) {
+      if (unread <= limits.unreadBytes) return;
+      unread -= socket.writableLength;
+      socket.destroy();
+    }
+  };
+  let timer: NodeJS.Timeout | undefined;
+  server.on("listening", () => {
+    timer = setInterval(look, limits.lookEveryMs).unref();
+  });
+  server.on("close", () => clearInterval(timer));
+}
