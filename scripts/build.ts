@@ -1,7 +1,8 @@
 /**
  * `npm run build`: compiles src to dist, joins the Lua files to one library, and copies the
  * pages' assets. `npm start` calls it every time, so it does nothing if dist was made from exactly the current sources. A
- * failed build leaves the last good dist unchanged.
+ * failed build leaves the last good dist unchanged. Types are checked by `npm run check`, since that takes several times as long;
+ * the package and the tests also have declarations (`--declarations`).
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -60,13 +61,24 @@ const STAMP = ".built-from";
 /** A build that cannot be finished; the message is for a person. */
 class BuildError extends Error {}
 
+/** What a build may do besides. */
+interface BuildOptions {
+  /** Also makes the declarations (`.d.ts`). */
+  readonly declarations?: boolean;
+  /** Told what takes a while, before it begins. */
+  readonly say?: (line: string) => void;
+}
+
 /** Brings `root`/dist up to date; returns the line that says what happened. */
-export function build(root: string): string {
+export function build(root: string, { declarations = false, say = () => {} }: BuildOptions = {}): string {
   const began = performance.now();
   const dist = join(root, "dist");
   const sources = filesIn(join(root, "src"));
   const stamp = fingerprint(root, sources);
-  if (readIfThere(join(dist, STAMP)) === stamp) return "build: dist is up to date";
+  const whole = `${stamp} with declarations`;
+  const made = readIfThere(join(dist, STAMP));
+  if (made === whole || (made === stamp && !declarations)) return "build: dist is up to date";
+  say("build: compiling src to dist");
 
   if (!sources.includes(`${COMMAND}.ts`)) throw new BuildError(`src/${COMMAND}.ts is missing, the package's command`);
   const assets = sources.filter((path) => extname(path) !== ".ts" && basename(path) !== basename(SETTINGS));
@@ -82,14 +94,14 @@ export function build(root: string): string {
   // Beside dist, not within, so that a failed build does not change dist.
   const fresh = join(root, `dist.${process.pid}`);
   try {
-    compile(root, fresh);
+    compile(root, fresh, declarations);
     if (copied.length < assets.length) writeLibrary(join(root, "src/store"), join(fresh, "store/library", BUILT));
     for (const path of copied) copy(join(root, "src", path), join(fresh, path));
     for (const { from, to } of shipped) {
       ship(installed(from), join(fresh, to));
     }
     fs.chmodSync(join(fresh, `${COMMAND}.js`), 0o755);
-    fs.writeFileSync(join(fresh, STAMP), stamp);
+    fs.writeFileSync(join(fresh, STAMP), declarations ? whole : stamp);
     replace(dist, fresh);
   } finally {
     fs.rmSync(fresh, { recursive: true, force: true });
@@ -129,18 +141,20 @@ function fingerprint(root: string, sources: readonly string[]): string {
   return hash.digest("hex");
 }
 
-function compile(root: string, outDir: string): void {
+function compile(root: string, outDir: string, declarations: boolean): void {
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   if (!fs.existsSync(tsc)) {
     throw new BuildError("dist is not up to date and TypeScript is not installed; run `npm ci` without --omit=dev");
   }
-  const run = spawnSync(process.execPath, [tsc, "-p", SETTINGS, "--outDir", outDir], {
+  const options = ["--noCheck", "--declaration", String(declarations), "--outDir", outDir];
+  const run = spawnSync(process.execPath, [tsc, "-p", SETTINGS, ...options], {
     cwd: root,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
   });
   if (run.error) throw run.error;
-  if (run.status !== 0) throw new BuildError(`the types are wrong; dist is left as it was\n${run.stdout}${run.stderr}`);
+  if (run.status !== 0)
+    throw new BuildError(`src cannot be compiled; dist is left as it was\n${run.stdout}${run.stderr}`);
 }
 
 /** Replaces `dist` by `fresh`; of two builds that end at once, the later one wins. */
@@ -165,7 +179,8 @@ function readIfThere(path: string): string | undefined {
 
 if (process.argv[1] === import.meta.filename) {
   try {
-    console.error(build(resolve(import.meta.dirname, "..")));
+    const declarations = process.argv.includes("--declarations");
+    console.error(build(resolve(import.meta.dirname, ".."), { declarations, say: console.error }));
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;
     console.error(`build failed: ${error.message}`);

@@ -208,7 +208,7 @@ describe("the loader of handler files", () => {
         await copyFile(path.join(root, "package.json"), path.join(installed, "package.json"));
         await symlink(path.join(root, "node_modules"), path.join(installed, "node_modules"));
         const tsc = path.join(root, "node_modules/typescript/bin/tsc");
-        const args = [tsc, "-p", "src/tsconfig.json", "--outDir", path.join(installed, "dist")];
+        const args = [tsc, "-p", "src/tsconfig.json", "--noCheck", "--outDir", path.join(installed, "dist")];
         await run(process.execPath, args, { cwd: root });
       });
       after(() => rm(installed, { recursive: true, force: true }));

@@ -6,7 +6,7 @@ let isBuilt = false;
 
 /** Builds the package if its sources have changed. */
 function ensureBuilt(): void {
-  if (!isBuilt) build(ROOT);
+  if (!isBuilt) build(ROOT, { declarations: true });
   isBuilt = true;
 }
 

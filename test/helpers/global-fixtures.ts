@@ -20,7 +20,7 @@ let stop = async (): Promise<void> => {};
 /** Builds once, since tests use the build, and starts the stores of the run: each test has its own key prefix in one. */
 export async function mochaGlobalSetup(): Promise<void> {
   try {
-    say(build(ROOT));
+    say(build(ROOT, { declarations: true }));
   } catch (error) {
     // The tests that need it fail with the same message.
     say(messageOf(error));

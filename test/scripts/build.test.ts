@@ -42,7 +42,15 @@ describe("the build", () => {
     expect(build(root)).to.match(/^build: 2 TypeScript files compiled, 1 asset copied to dist in [\d.]+ s$/);
     expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("first");
     expect(readFileSync(join(root, "dist/http/dashboard/app.js"), "utf8")).to.equal("// as it is\n");
-    expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(true);
+    expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(false);
+  });
+
+  it("makes declarations as well where they are asked for, and keeps them", () => {
+    build(root);
+    build(root, { declarations: true });
+    expect(readFileSync(join(root, "dist/name.d.ts"), "utf8")).to.equal("export declare const name: string;\n");
+    expect(build(root)).to.equal("build: dist is up to date");
+    expect(build(root, { declarations: true })).to.equal("build: dist is up to date");
   });
 
   it("joins the Lua files to the library that is loaded", () => {
@@ -61,11 +69,15 @@ describe("the build", () => {
     expect(css.slice(-100), "its map is not there").to.not.contain("sourceMappingURL");
   });
 
-  it("does nothing if nothing has changed, else builds everything", () => {
-    build(root);
-    expect(build(root)).to.equal("build: dist is up to date");
+  it("does nothing if nothing has changed, else builds everything and says so before it begins", () => {
+    const said: string[] = [];
+    const say = (line: string) => said.push(line);
+    build(root, { say });
+    expect(build(root, { say })).to.equal("build: dist is up to date");
+    expect(said.splice(0)).to.deep.equal(["build: compiling src to dist"]);
     put("src/name.ts", 'export const name = "second";\n');
-    build(root);
+    build(root, { say });
+    expect(said).to.deep.equal(["build: compiling src to dist"]);
     expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("second");
   });
 
@@ -78,12 +90,12 @@ describe("the build", () => {
     expect(readdirSync(root).filter((name) => name.startsWith("dist"))).to.deep.equal(["dist"]);
   });
 
-  it("fails on wrong types and leaves the last good dist", () => {
+  it("fails on what is no TypeScript and leaves the last good dist", () => {
     build(root);
-    put("src/name.ts", "export const name: string = 1;\n");
-    expect(() => build(root)).to.throw("the types are wrong");
+    put("src/name.ts", "export const name: = 1;\n");
+    expect(() => build(root)).to.throw("src cannot be compiled");
     expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("first");
-    expect(() => build(root)).to.throw("the types are wrong");
+    expect(() => build(root)).to.throw("src cannot be compiled");
     expect(readdirSync(root).filter((name) => name.startsWith("dist"))).to.deep.equal(["dist"]);
   });
 
