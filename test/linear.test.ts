@@ -16,7 +16,7 @@ import { readMediaType } from "../src/http/headers/media-type.ts";
 import { parsePrefer } from "../src/http/headers/prefer.ts";
 import { checkIdempotencyKey, requestIdOf } from "../src/http/headers/request-id.ts";
 import { parseJson } from "../src/http/input/json.ts";
-import { filterOf } from "../src/http/input/list-filter.ts";
+import { filterOf } from "../src/http/queues/list-filter.ts";
 import { retryAfterMs } from "../src/net/retry-after.ts";
 import { redaction } from "../src/redact.ts";
 import { Keys } from "../src/store/keys.ts";

@@ -7,7 +7,7 @@ import type { SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import { groupPaths } from "../groups/group-document.ts";
 import { derivedId } from "../headers/request-id.ts";
-import { groupRefusal } from "../submission/refusal.ts";
+import { groupRefusal } from "../submit/refusal.ts";
 import { callerOf, signatureOf } from "../task/access.ts";
 import type { Tally } from "./tally.ts";
 

@@ -6,7 +6,7 @@ import type { Logger } from "../../log.ts";
 import type { AcceptedLine } from "../../wire/batch.ts";
 import type { Api } from "../api.ts";
 import { type ProblemDocument, problemOf } from "../problems/problem.ts";
-import { refusalOf } from "../submission/refusal.ts";
+import { refusalOf } from "../submit/refusal.ts";
 import type { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 

@@ -10,12 +10,12 @@ import { hostOf, schemeOf, withoutPort } from "../headers/forwarded.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
-import { GATEWAY_PATH, gatewayPath, handlerOf } from "../named-queue.ts";
 import { submitParameters } from "../openapi/parameters.ts";
 import { RESULTS, responseRef } from "../openapi/responses.ts";
+import { GATEWAY_PATH, gatewayPath, handlerOf } from "../queues/named-queue.ts";
 import { type Route, SUBMIT } from "../route.ts";
-import { submitAndAnswer } from "../routes/submit/submit.ts";
-import { assembleSubmission } from "../submission/submission.ts";
+import { assembleSubmission } from "../submit/submission.ts";
+import { submitAndAnswer } from "../submit/submit.ts";
 
 /** Existing HTTP APIs behind a queue. */
 export function gatewayRoutes(api: Api): readonly Route[] {

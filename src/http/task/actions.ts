@@ -1,7 +1,7 @@
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { TaskAction } from "../../task.ts";
 import type { Api } from "../api.ts";
-import { takesInputs } from "../named-queue.ts";
+import { takesInputs } from "../queues/named-queue.ts";
 import { ADMIN, SUBMIT } from "../route.ts";
 import { type Access, hasScope, mayEnd } from "./access.ts";
 

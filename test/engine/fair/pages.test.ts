@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { PageEnd } from "../../../src/engine/reading/page.ts";
-import { cursorOf, readCursor } from "../../../src/http/input/cursor.ts";
+import { cursorOf, readCursor } from "../../../src/http/queues/cursor.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the list of those who wait in a fair line", () => {

@@ -15,7 +15,7 @@ import { deadTask, eta, link, listedTask, output, pending, quote, state, task, t
 import { attempt, shown, timeline } from "../../../wire/timeline.ts";
 import { flag } from "../../../wire/values.ts";
 import { worker } from "../../../wire/worker.ts";
-import { bulkBody } from "../../input/bulk-body.ts";
+import { bulkBody } from "../../queues/bulk-body.ts";
 import type { Schema } from "../types.ts";
 
 const ANSWERS = {

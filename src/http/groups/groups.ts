@@ -1,0 +1,239 @@
+import type { Context } from "koa";
+import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
+import { longestPauseS } from "../../engine/reading/presence.ts";
+import { GroupWatchers } from "../../engine/watching/group-watchers.ts";
+import { messageOf } from "../../errors.ts";
+import { readParameter } from "../../wire/parameter.ts";
+import type { Api } from "../api.ts";
+import { logAction } from "../audit-log.ts";
+import { sendTexts } from "../batches/send-texts.ts";
+import { prefersEvents, prefersHtml } from "../headers/accept.ts";
+import { isAny, namesVersion } from "../headers/etag.ts";
+import { replyIfNotModified } from "../headers/not-modified.ts";
+import { checkTag, readPreconditions } from "../headers/preconditions.ts";
+import { parsePrefer } from "../headers/prefer.ts";
+import { groupRetryAfterS, setRetryAfter } from "../headers/retry-after.ts";
+import { PARAMETERS, searchOf } from "../input/parameters.ts";
+import { EventStreams } from "../live/event-streams.ts";
+import { isAnsweredWithoutEvents, lastEventId } from "../live/last-event.ts";
+import { longPoll, whenGone } from "../live/long-poll.ts";
+import { forbidden } from "../middleware/authorize.ts";
+import { headerRefs } from "../openapi/headers.ts";
+import { parameterRefs } from "../openapi/parameters.ts";
+import { empty, json, schemaRef, WITH_PAGES } from "../openapi/responses.ts";
+import { replyGroupPage } from "../pages/group/group-page.ts";
+import { replyMissingPage } from "../pages/task/task-page.ts";
+import { type Route, SUBMIT, WATCH } from "../route.ts";
+import { handOver } from "../server/response.ts";
+import { accessOf, keepsPresent, mayEnd, signatureOf } from "../task/access.ts";
+import { unknownTask } from "../task/reply.ts";
+import { findGroup } from "./find-group.ts";
+import { GROUP_PATHS, groupDocumentOf, groupPaths, groupVersion, hasEnded } from "./group-document.ts";
+import { followGroup } from "./group-events.ts";
+import { groupResults } from "./group-results.ts";
+
+/** Maximum bytes of results that wait for a slow caller. */
+const ANSWER_BYTES = 64 * 1024;
+
+const PENDING_HEADERS = ["ETag", "Preference-Applied", "Retry-After", "Location"] as const;
+
+/** Groups of tasks: one number for many. A batch with the parameter `group` makes one. */
+export function groupRoutes(api: Api): readonly Route[] {
+  const watchers = new GroupWatchers(api.engine, (error) =>
+    api.log.debug({ err: error }, "groups: could not read the watched groups; trying again later"),
+  );
+  const streams = new EventStreams(api.stopping);
+  return [
+    {
+      name: "group",
+      method: "GET",
+      path: GROUP_PATHS.group,
+      scopes: WATCH,
+      signedLink: "group",
+      tag: "Groups",
+      summary: "How many tasks of a group are where, the place of the last, and when all will have ended",
+      description: "Its events if `Accept` prefers text/event-stream, an HTML page if it prefers text/html.",
+      parameters: parameterRefs("If-None-Match", "Prefer-wait"),
+      answers: {
+        ...WITH_PAGES,
+        "200": {
+          description: "The group is done or canceled. Or its events.",
+          headers: headerRefs("ETag", "Preference-Applied"),
+          content: { "application/json": { schema: schemaRef("Group") }, "text/html": {}, "text/event-stream": {} },
+        },
+        "202": {
+          description: "Some of its tasks have not ended, or it is open.",
+          headers: headerRefs(...PENDING_HEADERS),
+          content: { "application/json": { schema: schemaRef("Group") }, "text/html": {} },
+        },
+        "304": empty("The caller has the current version of the document.", ...PENDING_HEADERS),
+      },
+      run: (ctx) => show(ctx, api, watchers, streams),
+      showProblem: (ctx, error) => replyMissingPage(ctx, error, api.embedOrigins),
+    },
+    {
+      name: "groupEvents",
+      method: "GET",
+      path: GROUP_PATHS.events,
+      scopes: WATCH,
+      signedLink: "group",
+      tag: "Groups",
+      summary: "A group as Server-Sent Events",
+      description:
+        "`event: status` at once and on every change, at most twice a second, finally `event: done`. The data is the document of the group.",
+      parameters: parameterRefs("Last-Event-ID", "lastEventId"),
+      answers: {
+        "200": { description: "Events until the group has ended.", content: { "text/event-stream": {} } },
+        "204": empty("The caller has already received the last event."),
+      },
+      run: async (ctx) => follow(ctx, api, watchers, streams, await findGroup(ctx, api, ctx.params.id)),
+    },
+    {
+      name: "groupResults",
+      method: "GET",
+      path: GROUP_PATHS.results,
+      scopes: WATCH,
+      signedLink: "group",
+      tag: "Groups",
+      summary: "The results of a group",
+      description:
+        "A line for each task that has ended, in the order of submission; with `follow=true` then each as it ends, until all have. A response that broke off goes on with `after`.",
+      parameters: parameterRefs("follow", "afterLine"),
+      answers: {
+        "200": {
+          description: "The results.",
+          content: { "application/x-ndjson": { schema: schemaRef("GroupResult") } },
+        },
+      },
+      run: (ctx) => results(ctx, api, watchers),
+    },
+    {
+      name: "cancelGroup",
+      method: "DELETE",
+      path: GROUP_PATHS.group,
+      scopes: SUBMIT,
+      tag: "Groups",
+      summary: "Cancel all tasks of a group that have not ended",
+      description: "It takes no more tasks. Results of tasks that have ended are kept.",
+      parameters: parameterRefs("If-Match"),
+      answers: {
+        "202": json("Its tasks are being canceled, or asked to stop where they run.", "Group"),
+        "204": empty("It had ended."),
+      },
+      run: (ctx) => cancel(ctx, api, ctx.params.id),
+    },
+  ];
+}
+
+async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: EventStreams): Promise<void> {
+  ctx.vary("Accept");
+  const { id } = ctx.params;
+  const first = await findGroup(ctx, api, id);
+  if (prefersHtml(ctx.get("Accept"))) {
+    const canCancel = mayEnd(accessOf(ctx), first);
+    return replyGroupPage(ctx, groupDocumentOf(ctx, first), canCancel ? groupPaths.group(first.id) : "");
+  }
+  if (prefersEvents(ctx.get("Accept"))) return await follow(ctx, api, watchers, streams, first);
+  replyGroup(ctx, (await untilChanged(ctx, api, watchers, first)) ? await findGroup(ctx, api, id) : first);
+}
+
+/** Answers with the document, or with 304 if the caller has it. */
+function replyGroup(ctx: Context, seen: GroupInspection): void {
+  ctx.set("ETag", tagOf(seen));
+  if (!hasEnded(seen)) {
+    setRetryAfter(ctx, Math.min(groupRetryAfterS(seen.eta), longestPauseS(seen.presenceMs)));
+    ctx.set("Location", groupPaths.group(seen.id, signatureOf(ctx, seen, "group")));
+  }
+  ctx.status = hasEnded(seen) ? 200 : 202;
+  ctx.body = groupDocumentOf(ctx, seen);
+  replyIfNotModified(ctx);
+}
+
+/** The ETag is weak, since the estimate may change while it stays the same. */
+const tagOf = (seen: GroupInspection): string => `W/"${groupVersion(seen)}"`;
+
+/**
+ * A conditional long poll: with If-None-Match and `Prefer: wait=N`, waits at most N seconds while the group still has a version that the caller
+ * has. Returns whether it has waited.
+ */
+async function untilChanged(ctx: Context, api: Api, watchers: GroupWatchers, first: GroupInspection): Promise<boolean> {
+  const condition = ctx.get("If-None-Match");
+  const { wait = 0, waitAsSent } = parsePrefer(ctx.get("Prefer"));
+  const ms = Math.min(wait * 1000, api.syncLimitMs);
+  if (condition === "" || isAny(condition) || waitAsSent === undefined || ms <= 0) return false;
+  const ready = (seen: GroupInspection | null) => seen === null || !namesVersion(condition, tagOf(seen));
+  if (ready(first)) return false;
+  const keeps = keepsPresent(accessOf(ctx), first);
+  await longPoll(ctx, api, { watch: (listener) => watchers.watch(first.id, listener, keeps), ms, ready });
+  ctx.set("Preference-Applied", waitAsSent);
+  return true;
+}
+
+async function follow(
+  ctx: Context,
+  api: Api,
+  watchers: GroupWatchers,
+  streams: EventStreams,
+  seen: GroupInspection,
+): Promise<void> {
+  const known = lastEventId(ctx);
+  if (isAnsweredWithoutEvents(ctx, hasEnded(seen) && known === groupVersion(seen))) return;
+  api.streams.add(ctx);
+  await followGroup(ctx, watchers, streams, seen);
+}
+
+async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise<void> {
+  const search = searchOf(ctx);
+  const follows = readParameter(search, PARAMETERS.follow);
+  const after = readParameter(search, PARAMETERS.afterLine) ?? 0;
+  const group = await findGroup(ctx, api, ctx.params.id);
+  ctx.status = 200;
+  ctx.type = "application/x-ndjson";
+  ctx.set("Cache-Control", "no-store, no-transform");
+  ctx.set("X-Accel-Buffering", "no");
+  if (ctx.method === "HEAD") return;
+  api.streams.add(ctx);
+  const gone = new AbortController();
+  const { res } = ctx;
+  // A response that is broken off tells the client that it is incomplete.
+  whenGone(ctx, { closing: follows ? api.stopping : api.closing }, () => {
+    gone.abort();
+    res.destroy();
+  });
+  const reader = { state: ctx.state };
+  const lines = groupResults({
+    ctx: reader,
+    api,
+    group,
+    after,
+    watchers: follows ? watchers : undefined,
+    gone: gone.signal,
+  });
+  const answer = handOver(ctx);
+  answer.flushHeaders();
+  sendTexts(answer, lines, ANSWER_BYTES).catch((error: unknown) => {
+    api.log.debug(
+      { group: group.id, reason: messageOf(error) },
+      "groups: could not read results; breaking the response off",
+    );
+    res.destroy();
+  });
+}
+
+async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
+  const conditions = readPreconditions(ctx);
+  const before = await findGroup(ctx, api, id);
+  const access = accessOf(ctx);
+  if (!mayEnd(access, before)) throw forbidden(["admin"]);
+  if (conditions) checkTag(id, conditions, tagOf(before));
+  const verdict = hasEnded(before) ? "ended" : await api.engine.groups.cancel(id);
+  if (verdict === "unknown") throw unknownTask(id);
+  if (verdict === "ended") {
+    ctx.status = 204;
+    return;
+  }
+  if (access.key === "off" || access.caller !== before.caller)
+    logAction(ctx, api, "cancel-group", { queue: before.queue, id });
+  ctx.status = 202;
+  ctx.body = groupDocumentOf(ctx, await findGroup(ctx, api, id));
+}

@@ -1,0 +1,54 @@
+import { packageVersion } from "../../version.ts";
+import type { Api } from "../api.ts";
+import { type Asset, makeAsset, replyAsset } from "../asset.ts";
+import { headerRefs } from "../openapi/headers.ts";
+import { empty } from "../openapi/responses.ts";
+import type { Route } from "../route.ts";
+import { accessOf } from "../task/access.ts";
+
+/**
+ * The API's description. If the server has keys, callers without one do not see its queues and their inputs; the rest is
+ * public, for generators and for the page at /docs before a key is entered.
+ * @param routes those that it describes
+ */
+export function openApiRoutes({ handlers }: Pick<Api, "handlers">, routes: readonly Route[]): readonly Route[] {
+  // Each is generated once: handlers do not change while the server runs.
+  let whole: Promise<Asset> | undefined;
+  let common: Promise<Asset> | undefined;
+  return [
+    {
+      name: "openapi",
+      method: "GET",
+      path: "/openapi.json",
+      scopes: "none",
+      tag: "Operations",
+      summary: "This document",
+      answers: {
+        "200": {
+          description: "The document.",
+          headers: headerRefs("ETag"),
+          content: { "application/json": { schema: { type: "object" } } },
+        },
+        "304": empty("The caller has the current version.", "ETag"),
+      },
+      run: async (ctx) => {
+        // Loaded when it is asked for, which most servers never are.
+        const { openApiDocument } = await import("../openapi/document.ts");
+        const { key } = accessOf(ctx);
+        if (key !== "off") ctx.vary("Authorization");
+        if (key === "off" || key === "valid") {
+          whole ??= openApiDocument(routes, [...handlers.values()], packageVersion()).then(assetOf);
+          return replyAsset(ctx, await whole);
+        }
+        common ??= openApiDocument(routes, [], packageVersion(), KEY_NEEDED).then(assetOf);
+        replyAsset(ctx, await common);
+      },
+    },
+  ];
+}
+
+const KEY_NEEDED = "With an API key, this document also describes the queues of this server and their inputs.";
+
+function assetOf(document: object): Asset {
+  return makeAsset("application/json", Buffer.from(JSON.stringify(document)));
+}

@@ -1,0 +1,55 @@
+import { Registry } from "prom-client";
+import type { Api } from "../api.ts";
+import { json } from "../openapi/responses.ts";
+import { ADMIN, type Route } from "../route.ts";
+
+/** Liveness, readiness, and metrics for Prometheus: all that a worker serves. */
+export function probeRoutes(api: Pick<Api, "readiness" | "exposition">): readonly Route[] {
+  return [
+    {
+      name: "health",
+      method: "GET",
+      path: "/healthz",
+      scopes: "none",
+      polledBy: "orchestrator",
+      tag: "Operations",
+      summary: "Whether the process is alive",
+      answers: { "200": json("The process is alive.", "Alive") },
+      run: (ctx) => {
+        ctx.body = { status: "ok" };
+      },
+    },
+    {
+      name: "readiness",
+      method: "GET",
+      path: "/readyz",
+      scopes: "none",
+      polledBy: "orchestrator",
+      tag: "Operations",
+      summary: "Whether the server can serve requests",
+      answers: {
+        "200": json("It can.", "Ready"),
+        "503": json("It cannot, for these reasons.", "NotReady"),
+      },
+      run: async (ctx) => {
+        const reasons = await api.readiness();
+        ctx.status = reasons.length === 0 ? 200 : 503;
+        ctx.body = { status: reasons.length === 0 ? "ready" : "not ready", reasons };
+      },
+    },
+    {
+      name: "metrics",
+      method: "GET",
+      path: "/metrics",
+      scopes: ADMIN,
+      polledBy: "Prometheus",
+      tag: "Operations",
+      summary: "Metrics for Prometheus",
+      answers: { "200": { description: "The metrics.", content: { "text/plain": {} } } },
+      run: async (ctx) => {
+        ctx.body = await api.exposition();
+        ctx.set("Content-Type", Registry.PROMETHEUS_CONTENT_TYPE);
+      },
+    },
+  ];
+}

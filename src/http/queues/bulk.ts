@@ -1,0 +1,58 @@
+import type { Context } from "koa";
+import { type BulkPlace, bulkStep } from "../../engine/maintenance/bulk.ts";
+import type { BulkStep } from "../../wire/bulk.ts";
+import { wrongParameter } from "../../wire/parameter.ts";
+import type { Api } from "../api.ts";
+import { logAction } from "../audit-log.ts";
+import { readJson } from "../input/body.ts";
+import { json, jsonBody } from "../openapi/responses.ts";
+import { ADMIN, type Route } from "../route.ts";
+import { bulkBody } from "./bulk-body.ts";
+import { cursorOf, readCursor } from "./cursor.ts";
+import { pageOfList } from "./line.ts";
+import { filterOf } from "./list-filter.ts";
+import { shownQueue } from "./named-queue.ts";
+
+/** Cancels, retries and deletes all tasks that match, in bounded steps. */
+export function bulkRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "bulk",
+      method: "POST",
+      path: "/v1/queues/:queue/bulk",
+      scopes: ADMIN,
+      tag: "Queues",
+      summary: "Cancel, retry or delete all tasks that match",
+      description:
+        "One step, of at most 100 tasks: repeat it with `cursor` set to `next` until that is null. Tasks that arrive after the first step are left " +
+        "alone, so that the steps end while tasks arrive. `cancel` goes with the lists `waiting`, `scheduled` and `running`, `retry` with " +
+        "`dead`, `delete` with `dead` and `finished`.",
+      body: jsonBody("bulk"),
+      answers: { "200": json("The step is done.", "BulkStep") },
+      run: (ctx) => bulk(ctx, api),
+    },
+  ];
+}
+
+async function bulk(ctx: Context, api: Api): Promise<void> {
+  const queue = shownQueue(api, ctx.params.queue);
+  const { action, list, cursor, dryRun, ...filter } = await readJson(ctx.req, bulkBody, api.maxBodyBytes);
+  const { matched, done, looked, next } = await bulkStep(api.engine, {
+    action,
+    queue,
+    dryRun,
+    filter: filterOf(filter) ?? {},
+    after: cursor ? readBulkCursor(cursor) : null,
+    byTime: list === "dead" || list === "finished",
+    page: (request) => pageOfList(api, list, request),
+  });
+  if (!dryRun) logAction(ctx, api, action, { queue, list, ...filter, matched, done });
+  ctx.body = { matched, done, scanned: looked, next: next && `${cursorOf(next)}.${next.asOfMs}` } satisfies BulkStep;
+}
+
+/** @throws ProblemError invalid-parameter */
+function readBulkCursor(cursor: string): BulkPlace {
+  const [, place = "", asOf] = /^([\w-]+)\.(\d{1,15})$/.exec(cursor) ?? [];
+  if (asOf === undefined) throw wrongParameter("cursor", "expected the `next` of another step");
+  return { ...readCursor(place), asOfMs: Number(asOf) };
+}

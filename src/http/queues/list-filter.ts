@@ -1,0 +1,102 @@
+import type { Context } from "koa";
+import { parseDuration } from "../../config/duration.ts";
+import { nameOf } from "../../engine/submission/submission.ts";
+import type { Filter } from "../../store/verbs/scripts.ts";
+import { STATES, type State } from "../../task.ts";
+import { choice, type Parameter, readParameter, text } from "../../wire/parameter.ts";
+import { searchOf } from "../input/parameters.ts";
+
+/** The lists of a queue, with the states of their tasks. */
+export const LISTS = {
+  waiting: ["waiting"],
+  running: ["running"],
+  scheduled: ["scheduled", "retrying"],
+  dead: ["failed"],
+  finished: ["succeeded", "failed", "canceled"],
+} as const satisfies Readonly<Record<string, readonly State[]>>;
+
+export type ListName = keyof typeof LISTS;
+
+/** The schemas of the members of a filter. */
+export const FILTER_FORMS = {
+  idPrefix: /^[A-Za-z0-9._~:-]{1,300}$/,
+  /** The names of API keys. */
+  caller: /^[\x21-\x7e]{1,128}$/,
+  key: /^[^\0]{0,256}$/u,
+} as const;
+
+/** What a caller may filter by; a member left out matches everything. */
+export interface AskedFilter {
+  readonly idPrefix?: string | undefined;
+  readonly caller?: string | undefined;
+  readonly key?: string | undefined;
+  readonly state?: string | undefined;
+  /** The minimum time since submission, s. */
+  readonly olderThan?: number | undefined;
+}
+
+/** The digest of a long line key, as lists show it: only the digest is stored. */
+const DIGEST = /^#[0-9a-f]{32}$/;
+
+/** The same filter for the engine; undefined if it matches everything. */
+export function filterOf({ idPrefix, caller, key, state, olderThan }: AskedFilter): Filter | undefined {
+  const filter: Filter = {
+    prefix: idPrefix,
+    caller,
+    key: key === undefined || DIGEST.test(key) ? key : nameOf(key),
+    states: state === undefined ? undefined : STATES.filter((known) => known === state),
+    ageMs: olderThan === undefined ? undefined : Math.round(olderThan * 1000),
+  };
+  return Object.values(filter).every((value) => value === undefined) ? undefined : filter;
+}
+
+const inState = (states: readonly State[]) => choice("state", "Only tasks in this state.", states);
+
+/** The query parameters of a filter. */
+export const FILTER_PARAMETERS = {
+  idPrefix: text("idPrefix", "Only tasks whose ids begin with this.", {
+    pattern: FILTER_FORMS.idPrefix.source,
+    form: FILTER_FORMS.idPrefix,
+    expected: "1–300 characters A–Z a–z 0–9 . _ ~ : -",
+  }),
+  ofCaller: text("caller", "Only tasks of this caller: the name of an API key.", {
+    form: FILTER_FORMS.caller,
+    expected: "the name of an API key: 1–128 visible ASCII characters",
+  }),
+  ofKey: text("key", "Only tasks with this line key, in a fair or keyed queue.", {
+    form: FILTER_FORMS.key,
+    expected: "at most 256 characters without NUL",
+  }),
+  inState: inState([...new Set(Object.values(LISTS).flat())]),
+  olderThan: {
+    ...text(
+      "olderThan",
+      "Only tasks submitted at least this long ago: in seconds, or a time such as `90s`, `5m`, `2h` or `3d`.",
+    ),
+    expected: "seconds, or a time such as 90s, 5m, 2h or 3d",
+    read(age: string): number | undefined {
+      const ms = parseDuration(age, "s");
+      return ms === undefined ? undefined : ms / 1000;
+    },
+  },
+} as const;
+
+/** Reads the filter of a request for a list. @throws ProblemError invalid-parameter */
+export function readFilter(ctx: Context, list: ListName): Filter | undefined {
+  const search = searchOf(ctx);
+  const read = <T>(parameter: Parameter<T>): T | undefined => readParameter(search, parameter) ?? undefined;
+  const { idPrefix, ofCaller, ofKey, olderThan } = FILTER_PARAMETERS;
+  return filterOf({
+    idPrefix: read(idPrefix),
+    caller: read(ofCaller),
+    key: read(ofKey),
+    state: read(inState(LISTS[list])),
+    olderThan: read(olderThan),
+  });
+}
+
+/** A stored line key as lists show it: the key, or "#" and its digest if it is long; null if there is none. */
+export function shownKey(name: string): string | null {
+  if (name === "") return null;
+  return name.startsWith("=") ? name.slice(1) : name;
+}

@@ -1,0 +1,56 @@
+import { ProblemError } from "../../errors.ts";
+import type { Handler } from "../../handler/define.ts";
+import { isGateway } from "../../handler/gateway/gateway.ts";
+import { hint } from "../../nearest.ts";
+import { isQueueName } from "../../task.ts";
+import type { Api } from "../api.ts";
+import { pathTo } from "../route.ts";
+
+/** The route of a gateway, as the router writes it. */
+export const GATEWAY_PATH = "/v1/gateway/:queue";
+
+/** The path of a gateway. */
+export const gatewayPath = pathTo(GATEWAY_PATH);
+
+/** The handler of a queue. @throws ProblemError unknown-queue */
+export function handlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
+  const handler = isQueueName(queue) ? api.handlers.get(queue) : undefined;
+  if (!handler)
+    throw new ProblemError("unknown-queue", thereAre(api, queue), { extensions: { queue: queue.slice(0, 64) } });
+  return handler;
+}
+
+/** Maximum number of queues that an error names. */
+const NAMED = 8;
+
+/** The queues that there are, which every caller may list, and the one that was probably meant. */
+function thereAre({ handlers }: Pick<Api, "handlers">, queue: string): string {
+  const names = [...handlers.keys()].sort();
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  return `There are ${names.slice(0, NAMED).join(", ")}${more}${hint(queue, names) || "."}`;
+}
+
+/**
+ * Whether inputs may be submitted to this handler. A gateway's takes requests only by its own route, which decides what is
+ * forwarded to the API behind it.
+ */
+export function takesInputs(handler: Handler | undefined): handler is Handler {
+  return handler !== undefined && !isGateway(handler);
+}
+
+/** The handler of a queue that takes inputs. @throws ProblemError unknown-queue */
+export function inputHandlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
+  const handler = handlerOf(api, queue);
+  if (takesInputs(handler)) return handler;
+  throw new ProblemError("unknown-queue", `The queue is a gateway: it takes requests only at ${gatewayPath(queue)}/.`, {
+    extensions: { queue },
+  });
+}
+
+/**
+ * The name of a queue to inspect or manage: also one of the server's own, one of other processes, or one without a handler.
+ * @throws ProblemError unknown-queue
+ */
+export function shownQueue(api: Pick<Api, "handlers" | "engine">, queue: string): string {
+  return api.engine.queues.has(queue) ? queue : handlerOf(api, queue).queue;
+}

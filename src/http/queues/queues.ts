@@ -1,0 +1,130 @@
+import type { Context } from "koa";
+import { estimate, rateLimitOf } from "../../engine/estimates/estimate.ts";
+import { slotsWanted } from "../../engine/estimates/slots-wanted.ts";
+import type { Handler } from "../../handler/define.ts";
+import { inputJsonSchema } from "../../handler/input.ts";
+import { isInternalQueue } from "../../handler/internal-queues.ts";
+import { Portions } from "../../portions.ts";
+import type { QueueRow } from "../../store/verbs/scripts.ts";
+import { QUEUE_ACTIONS } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
+import type { Queue, QueueAction } from "../../wire/queue.ts";
+import type { Api } from "../api.ts";
+import { json } from "../openapi/responses.ts";
+import { ADMIN, READ, type Route, SUBMIT } from "../route.ts";
+import { type Access, accessOf, hasScope } from "../task/access.ts";
+import { replyList } from "./json-list.ts";
+import { shownQueue, takesInputs } from "./named-queue.ts";
+
+/** Queues and their figures. */
+export function queueRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "queues",
+      method: "GET",
+      path: "/v1/queues",
+      scopes: "any",
+      tag: "Queues",
+      summary: "All queues",
+      answers: { "200": json("The queues.", "Queues") },
+      run: (ctx) => replyAll(ctx, api),
+    },
+    {
+      name: "queue",
+      method: "GET",
+      path: "/v1/queues/:queue",
+      scopes: "any",
+      tag: "Queues",
+      summary: "One queue: depth, rates, service times, workers, input",
+      answers: { "200": json("Done.", "Queue") },
+      run: async (ctx) => {
+        ctx.body = await queueDocument(ctx, api, shownQueue(api, ctx.params.queue));
+      },
+    },
+  ];
+}
+
+async function replyAll(ctx: Context, api: Api): Promise<void> {
+  const figures = await api.engine.queues.allFigures();
+  const items: Queue[] = [];
+  const portions = new Portions();
+  for (const row of figures) {
+    items.push(documentOf(ctx, api, row));
+    await portions.pause();
+  }
+  replyList(ctx, {}, "items", items);
+}
+
+/** The present state of a queue for the sender of a request. */
+export async function queueDocument(ctx: Context, api: Api, queue: string): Promise<Queue | undefined> {
+  const [row] = await api.engine.queues.figures([queue]);
+  return row && documentOf(ctx, api, row);
+}
+
+/** What a caller can do with a queue. */
+function actionsOf(access: Access, handler: Handler | undefined, paused: boolean): QueueAction[] {
+  const can: Readonly<Record<QueueAction, boolean>> = {
+    submit: hasScope(access, SUBMIT) && takesInputs(handler),
+    list: hasScope(access, READ),
+    pause: hasScope(access, ADMIN) && !paused,
+    resume: hasScope(access, ADMIN) && paused,
+    cancel: hasScope(access, ADMIN),
+    retry: hasScope(access, ADMIN),
+    delete: hasScope(access, ADMIN),
+  };
+  return QUEUE_ACTIONS.filter((action) => can[action]);
+}
+
+/** Nothing can be changed while it runs: what holds is what is declared. */
+function settingsOf(concurrency: number | null, { rate }: QueueRow["snapshot"]): Queue["settings"] {
+  const limit = rate ? rateLimitOf(rate) : null;
+  return {
+    concurrency: { declared: concurrency, now: concurrency },
+    rate: { declared: limit, now: limit },
+  };
+}
+
+const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
+
+function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
+  const { snapshot } = row;
+  const { queue } = snapshot;
+  // The handler of another process has its own settings, and an orphaned queue has none.
+  const handler = api.handlers.get(queue) ?? api.ownHandlers.get(queue);
+  return {
+    name: queue,
+    own: isInternalQueue(queue),
+    orphaned: api.engine.queues.isOrphaned(row),
+    paused: snapshot.paused,
+    waiting: snapshot.waiting,
+    scheduled: snapshot.scheduled,
+    held: snapshot.startable === undefined ? null : Math.max(0, snapshot.waiting - snapshot.startable),
+    running: snapshot.running,
+    dead: row.dead,
+    workers: snapshot.workers,
+    slots: snapshot.slots,
+    oldestWaitingSeconds: row.oldestWaitingMs === null ? null : thousandth(row.oldestWaitingMs / 1000),
+    serviceTime: {
+      mean: snapshot.meanMs === null ? null : thousandth(snapshot.meanMs / 1000),
+      samples: snapshot.samples,
+    },
+    rate: {
+      accepted: thousandth(row.acceptedLastMinute / 60),
+      finished: thousandth(row.finishedLastMinute / 60),
+      failed: thousandth(row.failedLastMinute / 60),
+    },
+    eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
+    order: handler?.fair ? "fair" : "arrival",
+    limit: handler?.limit ? { waiting: handler.limit.waiting ?? null, running: handler.limit.running ?? null } : null,
+    resting: row.breaker && {
+      since: timestamp(row.breaker.sinceMs),
+      reason: row.breaker.reason,
+      nextProbe: timestamp(row.breaker.nextProbeMs),
+    },
+    slotsWanted: slotsWanted(row, handler?.targetWaitMs),
+    settings: settingsOf(api.engine.queues.own.get(queue)?.concurrency ?? null, snapshot),
+    consumes: handler?.consumes ?? [],
+    input: handler ? inputJsonSchema(handler) : null,
+    actions: actionsOf(accessOf(ctx), api.handlers.get(queue), snapshot.paused),
+  };
+}

@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import type { Inspection } from "../../engine/reading/inspect.ts";
+import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
+import type { Result, State } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
+import type { Prediction } from "../../wire/prediction.ts";
+import { pathTo } from "../route.ts";
+import { errorOf } from "../task/documents/monitor-document.ts";
+import { paths } from "../task/links.ts";
+
+/** The ids of predictions begin with this, so that the webhook of their end has the form that the caller expects. */
+const PREFIX = "prediction-";
+/** As long as an id may be. */
+const LONGEST_ID = 128;
+
+/** The statuses of the dialect. */
+const STATUSES: Readonly<Record<State, Prediction["status"]>> = {
+  waiting: "starting",
+  scheduled: "starting",
+  retrying: "starting",
+  running: "processing",
+  succeeded: "succeeded",
+  failed: "failed",
+  canceled: "canceled",
+};
+
+/** The route of a prediction, as the router writes it. */
+export const PREDICTION_PATH = "/replicate/v1/predictions/:id";
+
+const path = pathTo(PREDICTION_PATH);
+
+/**
+ * The id of the prediction that a request submits, one for each request id.
+ * @param keyed the queue, if the request id comes from an Idempotency-Key: that id does not depend on the queue, which the body
+ * may name
+ */
+export function predictionId(requestId: string, keyed?: string): string {
+  const id = PREFIX + requestId;
+  if (keyed === undefined && id.length <= LONGEST_ID) return id;
+  const text = keyed === undefined ? requestId : `${requestId} ${keyed}`;
+  return PREFIX + createHash("sha256").update(text).digest("base64url");
+}
+
+/** Whether a task was submitted as a prediction. */
+export function isPrediction(id: string): boolean {
+  return id.startsWith(PREFIX);
+}
+
+/** What a prediction is shown with. */
+export interface PredictionView {
+  /** Makes paths absolute; without it they stay relative to the server. */
+  readonly absolute?: (path: string) => string;
+  /** The query of links that read. */
+  readonly signature?: string | undefined;
+  /** What the caller has just submitted, so that it need not be read again. */
+  readonly input?: unknown;
+  /** The status of a pending task. The answer to a submission always says `starting`, which makes clients poll. */
+  readonly pendingAs?: "starting";
+}
+
+/** A task as a prediction without its output, and the link that replaces an output that is not JSON. */
+export function predictionOf(
+  seen: Inspection,
+  view: PredictionView = {},
+): { readonly document: Omit<Prediction, "output">; readonly href: string } {
+  const { id, queue, state, createdMs, startedMs, finishedMs } = seen;
+  const { absolute = (at: string) => at, signature = "", input = {}, pendingAs } = view;
+  const pending = state !== "succeeded" && state !== "failed" && state !== "canceled";
+  const document = {
+    id,
+    model: queue,
+    version: queue,
+    input,
+    status: (pending && pendingAs) || STATUSES[state],
+    error: errorOf(seen)?.message ?? null,
+    logs: "",
+    data_removed: seen.deleted || seen.expired,
+    created_at: timestamp(createdMs),
+    started_at: timestamp(startedMs),
+    completed_at: timestamp(finishedMs),
+    metrics:
+      finishedMs !== null && startedMs !== null ? { predict_time: Math.max(0, finishedMs - startedMs) / 1000 } : {},
+    urls: { get: absolute(path(id)), cancel: absolute(`${path(id)}/cancel`) },
+  };
+  return { document, href: absolute(paths.result(id, signature)) };
+}
+
+/** The result of a task, which is the output of its prediction; null if there is none. */
+export function outputOf({ state, result, deleted, expired }: Inspection): Result | null {
+  return state === "succeeded" && !deleted && !expired ? result : null;
+}
+
+/**
+ * A prediction as JSON. Its output is the result if that is JSON, otherwise, or if the result is too long to be read, a link to
+ * it.
+ */
+export function predictionJson(seen: Inspection, view: PredictionView = {}): string {
+  const { document, href } = predictionOf(seen, view);
+  const isThere = seen.state === "succeeded" && !seen.deleted && !seen.expired;
+  const output = !isThere || seen.result?.body.length === 0 ? "null" : JSON.stringify(href);
+  const json = isThere && seen.result ? resultJson(seen.result, Number.POSITIVE_INFINITY) : undefined;
+  return `${beforeMember(JSON.stringify(document), "output")}${json ?? output}}`;
+}

@@ -1,0 +1,56 @@
+import { extname } from "node:path";
+import type { Context } from "koa";
+import { ProblemError } from "../../errors.ts";
+import type { Api } from "../api.ts";
+import { headerRefs } from "../openapi/headers.ts";
+import { type Route, WATCH } from "../route.ts";
+import { observe } from "./find.ts";
+import { fitType } from "./reply-result.ts";
+import { setBody } from "./result-body.ts";
+import { storedInput } from "./stored-input.ts";
+
+/** The input of a task. */
+export function inputRoutes(api: Api): readonly Route[] {
+  return [
+    {
+      name: "input",
+      method: "GET",
+      path: "/v1/requests/:id/input",
+      scopes: WATCH,
+      tag: "Watch",
+      summary: "The input of a task, as it was submitted",
+      description:
+        "As a file to be saved. It is kept as long as the result, unless the handler says otherwise; after that: 410 `expired`.",
+      answers: {
+        "200": {
+          description: "The input.",
+          headers: headerRefs("Content-Disposition"),
+          content: { "*/*": { schema: { type: "string", contentEncoding: "binary" } } },
+        },
+      },
+      run: (ctx) => replyInput(ctx, api, ctx.params.id ?? ""),
+    },
+  ];
+}
+
+/** Answers with the stored bytes of the input, as a file to be saved. @throws ProblemError unknown, deleted, expired */
+async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
+  const { expired } = await observe(ctx, api, id);
+  const stored = expired ? null : await storedInput(api, id);
+  const value = stored && (await api.engine.tasks.inputInPieces(stored));
+  if (!stored || !value) throw new ProblemError("expired", "The input of the task is gone.", { extensions: { id } });
+  const { mediaType } = stored;
+  ctx.attachment(fileNameOf(id, mediaType));
+  // The input may come from strangers: if a browser shows it anyway, it must not run scripts.
+  ctx.set("Content-Security-Policy", "sandbox");
+  setBody(ctx, value);
+  ctx.set("Content-Type", fitType(mediaType));
+}
+
+/** Ids of the server's own tasks have colons, which some systems do not allow in file names. */
+function fileNameOf(id: string, mediaType: string): string {
+  const name = id.replaceAll(":", "_");
+  const [, kind = ""] = /^[a-z]+\/(?:[\w.-]+\+)?([a-z0-9]+)\b/i.exec(mediaType) ?? [];
+  const extension = kind.toLowerCase() === "plain" ? "txt" : kind.toLowerCase();
+  return extension === "" || extname(name) === `.${extension}` ? name : `${name}.${extension}`;
+}

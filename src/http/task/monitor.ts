@@ -1,0 +1,150 @@
+import type { Context } from "koa";
+import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts";
+import { isOutcome } from "../../task.ts";
+import { type Parameter, readParameter } from "../../wire/parameter.ts";
+import type { Api } from "../api.ts";
+import { prefersHtml } from "../headers/accept.ts";
+import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
+import { replyIfNotModified } from "../headers/not-modified.ts";
+import { parsePrefer } from "../headers/prefer.ts";
+import { setRetryAfter } from "../headers/retry-after.ts";
+import { PARAMETERS, searchOf } from "../input/parameters.ts";
+import { longPoll } from "../live/long-poll.ts";
+import { headerRefs } from "../openapi/headers.ts";
+import { parameterRefs } from "../openapi/parameters.ts";
+import { empty, PENDING_HEADERS, RESULTS, schemaRef } from "../openapi/responses.ts";
+import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "../pages/task/task-page.ts";
+import { type Route, WATCH } from "../route.ts";
+import { accessOf, keepsPresent, signatureOf } from "./access.ts";
+import { documentOf } from "./documents/monitor-document.ts";
+import { findTask, observe } from "./find.ts";
+import { paths, TASK_PATHS } from "./links.ts";
+import { pendingTask, replyOutcome, replyPending } from "./reply.ts";
+
+/** The monitor: state, place in line, progress and estimate of a task. */
+export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
+  const route = (name: string, path: string, summary: string): Route => ({
+    ...{ name, method: "GET", path, scopes: WATCH, signedLink: "task" },
+    ...{ tag: "Watch", summary, description: "An HTML page if `Accept` prefers text/html." },
+    parameters: parameterRefs("onComplete", "onPending", "embed", "If-None-Match", "Prefer-wait"),
+    answers: {
+      ...RESULTS,
+      "200": {
+        description: "The task has ended. With `onComplete=stream`: its result.",
+        headers: headerRefs("ETag", "Preference-Applied", "Expires", "X-Task-State"),
+        content: { "application/json": { schema: {} }, "text/html": {}, "*/*": {} },
+      },
+      "202": {
+        description: "The task is pending.",
+        headers: headerRefs("ETag", "Preference-Applied", ...PENDING_HEADERS),
+        content: {
+          "application/json": { schema: { anyOf: [schemaRef("Task"), schemaRef("Pending")] } },
+          "text/html": {},
+        },
+      },
+      "303": empty("The task has ended: its result is at Location.", "Location"),
+      "304": empty(
+        "The caller has the current version of the document.",
+        ...(["ETag", "Preference-Applied", "Retry-After", "Location"] as const),
+      ),
+    },
+    run: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
+    showProblem: (ctx, error) => replyMissingPage(ctx, error, api.embedOrigins),
+  });
+  return [
+    route("watch", TASK_PATHS.monitor, "State, place in line, progress and estimate"),
+    route("watchQueue", "/v1/queue/requests/:id", "The same monitor at another path"),
+  ];
+}
+
+async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  ctx.vary("Accept");
+  const options = readOptions(searchOf(ctx));
+  if (prefersHtml(ctx.get("Accept"))) return showPage(ctx, api, id, options);
+  if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);
+  else await untilChanged(ctx, api, watchers, id);
+  const seen = await observe(ctx, api, id);
+  if (isOutcome(seen.state) && options.onComplete !== null) return complete(ctx, api, seen, options);
+  if (!isOutcome(seen.state) && options.onPending === "synchronous") {
+    return replyPending(ctx, pendingTask(seen), api.pendingStatus);
+  }
+  replyDocument(ctx, api, seen);
+}
+
+/** The options in the query; names and values are case-insensitive. @throws ProblemError invalid-parameter that names the parameter */
+function readOptions(search: URLSearchParams) {
+  const read = <T, Absent>(parameter: Parameter<T, Absent>): T | Absent => {
+    const { name } = parameter;
+    const own = new URLSearchParams();
+    for (const [key, value] of search)
+      if (key.toLowerCase() === name.toLowerCase()) own.append(name, value.toLowerCase());
+    return readParameter(own, parameter);
+  };
+  const { onComplete, onPending, embed } = PARAMETERS;
+  return { onComplete: read(onComplete), onPending: read(onPending), embed: read(embed) };
+}
+
+type MonitorOptions = ReturnType<typeof readOptions>;
+
+/** Answers with the document, or with 304 if the caller has it. */
+function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
+  ctx.set("ETag", versionTag(seen));
+  if (!isOutcome(seen.state)) {
+    setRetryAfter(ctx, pendingTask(seen).retryAfterS);
+    ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen)));
+  }
+  ctx.status = isOutcome(seen.state) ? 200 : 202;
+  ctx.body = documentOf(ctx, api, seen);
+  replyIfNotModified(ctx);
+}
+
+/** Answers for a terminal task as `onComplete` asks. */
+async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }: MonitorOptions): Promise<void> {
+  if (onComplete === "redirect") {
+    ctx.set("Location", paths.result(seen.id, signatureOf(ctx, seen)));
+    ctx.status = 303;
+    ctx.body = "";
+    return;
+  }
+  replyOutcome(ctx, await findTask(ctx, api, seen.id, { result: true, inPieces: true }));
+}
+
+/** Waits until the task has ended, at most for as long as a synchronous request may. */
+async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  const isDone = (seen: Inspection | null) => seen === null || isOutcome(seen.state);
+  const task = await observe(ctx, api, id);
+  if (isDone(task)) return;
+  await longPoll(ctx, api, { watch: watchOf(ctx, watchers, task), ms: api.syncLimitMs, ready: isDone });
+}
+
+/**
+ * A conditional long poll: with If-None-Match and `Prefer: wait=N`, waits at most N seconds while the task still has a version
+ * that the caller has. `*` matches every version, so there is no change to wait for.
+ */
+async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  const condition = ctx.get("If-None-Match");
+  const { wait = 0, waitAsSent } = parsePrefer(ctx.get("Prefer"));
+  const ms = Math.min(wait * 1000, api.syncLimitMs);
+  if (condition === "" || isAny(condition) || waitAsSent === undefined || ms <= 0) return;
+  const isNew = (seen: Inspection | null) => seen === null || !namesVersion(condition, versionTag(seen));
+  const task = await observe(ctx, api, id);
+  if (isNew(task)) return;
+  await longPoll(ctx, api, { watch: watchOf(ctx, watchers, task), ms, ready: isNew });
+  ctx.set("Preference-Applied", waitAsSent);
+}
+
+/** How a long poll watches a task. */
+function watchOf(ctx: Context, watchers: Watchers, task: Inspection) {
+  return (listener: WatchListener) => watchers.watch(task, listener, keepsPresent(accessOf(ctx), task));
+}
+
+/** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */
+async function showPage(ctx: Context, api: Api, id: string, options: MonitorOptions): Promise<void> {
+  const seen = await observe(ctx, api, id);
+  if (isOutcome(seen.state) && options.onComplete !== null) return await complete(ctx, api, seen, options);
+  const task = documentOf(ctx, api, seen);
+  if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
+  if (options.embed) replyEmbeddedPage(ctx, task, api.embedOrigins);
+  else replyTaskPage(ctx, task, signatureOf(ctx, seen));
+}

@@ -1,0 +1,155 @@
+import { expect } from "chai";
+import { closedGate } from "../../helpers/gates.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
+
+const ASYNC = { Prefer: "respond-async" };
+
+describe("the lists of a queue over HTTP, for an operator", () => {
+  const keys = testKeys({ ann: ["submit"], bob: ["submit"], watch: ["read"], root: ["admin"] });
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ ...keys.env, REPLICATE: "true" });
+  });
+  after(() => server.stop());
+
+  type Name = "ann" | "bob" | "watch" | "root";
+  const submit = async (name: Name, queue: string, input: unknown, id: string, search = "") => {
+    const headers = { ...ASYNC, ...keys.as(name), "X-Request-Id": id };
+    await server.send(`/v1/queues/${queue}/requests${search}`, { method: "POST", headers, body: input });
+  };
+  const list = async (path: string) => (await server.send(`/v1/queues/${path}`, { headers: keys.as("watch") })).json;
+  const ids = async (path: string) => (await list(path)).items.map(({ id }: { id: string }) => id);
+  const bulk = (queue: string, body: unknown, name: Name = "root") =>
+    server.send(`/v1/queues/${queue}/bulk`, { method: "POST", headers: keys.as(name), body });
+  const audits = () => server.log.filter(({ audit }) => audit !== undefined);
+
+  it("show who submitted a task, its line key, its worker, and when it is due", async () => {
+    const gate = closedGate();
+    await submit("ann", "gated", gate.input, "l-run");
+    await gate.entered;
+    await submit("bob", "gated", gate.input, "l-wait");
+    await submit("ann", "gated", gate.input, "l-later", "?delay=600");
+    const [running] = (await list("gated/running")).items;
+    expect(running).to.include({ id: "l-run", caller: "ann", key: null, dueAt: null, lost: 0 });
+    expect(running.worker).to.match(new RegExp(`:${process.pid}:[0-9a-f]{8}$`));
+    const [later] = (await list("gated/scheduled")).items;
+    expect(later).to.include({ id: "l-later", state: "scheduled", caller: "ann", worker: null });
+    expect(Date.parse(later.dueAt) - Date.now()).to.be.within(500_000, 600_000);
+    expect(await ids("gated/waiting?caller=bob&idPrefix=l-w")).to.deep.equal(["l-wait"]);
+    expect(await ids("gated/waiting?caller=ann")).to.deep.equal([]);
+    expect(await ids("gated/waiting?olderThan=1h")).to.deep.equal([]);
+    expect(await ids("gated/scheduled?state=retrying")).to.deep.equal([]);
+    gate.open();
+  });
+
+  it("show the keys of fair lines", async () => {
+    await server.send("/v1/queues/fair-callers/pause", { method: "POST", headers: keys.as("root") });
+    await submit("ann", "fair-callers", closedGate().input, "f-1");
+    const [{ key }] = (await list("fair-callers/waiting")).items;
+    expect(key).to.equal("key ann");
+    expect(await ids("fair-callers/waiting?key=key%20ann")).to.deep.equal(["f-1"]);
+    expect(await ids("fair-callers/waiting?key=key%20bob")).to.deep.equal([]);
+  });
+
+  it("refuse wrong filters, and name them", async () => {
+    for (const wrong of ["idPrefix=a%20b", "caller=", "state=running", "olderThan=soon", "olderThan=-1", "key=%00"]) {
+      const answer = await server.send(`/v1/queues/gated/waiting?${wrong}`, { headers: keys.as("watch") });
+      expect([answer.status, answer.json.parameter], wrong).to.deep.equal([400, wrong.split("=")[0]]);
+    }
+  });
+
+  it("are canceled, retried and deleted by a filter, in steps, each with a line in the log", async () => {
+    for (let n = 0; n < 120; n += 1)
+      await submit(n % 2 ? "ann" : "bob", "checked", { width: 1 }, `b-${n}`, "?delay=600");
+    const asked = { action: "cancel", list: "scheduled", idPrefix: "b-", caller: "ann" };
+    const counted = (await bulk("checked", { ...asked, dryRun: true })).json;
+    expect(counted).to.include({ matched: 60, done: 0, next: null });
+    const before = audits().length;
+    const { status, json } = await bulk("checked", asked);
+    expect(status).to.equal(200);
+    expect(json).to.include({ matched: 60, done: 60, next: null });
+    expect(
+      audits()
+        .slice(before)
+        .map(({ audit, by, queue, caller, done }) => ({ audit, by, queue, caller, done })),
+    ).to.deep.equal([{ audit: "cancel", by: "root", queue: "checked", caller: "ann", done: 60 }]);
+    expect(await ids("checked/finished?state=canceled&caller=ann&limit=200")).to.have.length(60);
+    expect(await ids("checked/scheduled?limit=200")).to.have.length(60);
+
+    for (const n of [1, 2, 3]) await submit("ann", "failing", n, `d-${n}`);
+    await eventually(async () => (await ids("failing/dead")).length === 3);
+    expect((await bulk("failing", { action: "delete", list: "dead", idPrefix: "d-1" })).json).to.include({ done: 1 });
+    expect((await bulk("failing", { action: "retry", list: "dead", olderThan: 0 })).json).to.include({ done: 2 });
+  });
+
+  it("continue where a step ended", async () => {
+    for (let n = 0; n < 130; n += 1) await submit("bob", "checked", { width: 2 }, `s-${n}`, "?delay=600");
+    const asked = { action: "cancel", list: "scheduled", idPrefix: "s-" };
+    const first = (await bulk("checked", asked)).json;
+    expect(first).to.include({ matched: 100, done: 100 });
+    const second = (await bulk("checked", { ...asked, cursor: first.next })).json;
+    expect(second).to.include({ matched: 30, done: 30, next: null });
+    expect((await bulk("checked", { ...asked, cursor: "x.1" })).status).to.equal(400);
+    expect((await bulk("checked", { ...asked, cursor: "x" })).json.parameter).to.equal("cursor");
+  });
+
+  it("are searched for a filter much further than one page", async () => {
+    // Those of one millisecond are listed by their ids.
+    const ids = Array.from({ length: 1100 }, (_, n) => `p-${String(n).padStart(4, "0")}`);
+    const body = ids.map((id) => JSON.stringify({ id, input: { width: 1 } }));
+    const headers = { ...keys.as("ann"), "Content-Type": "application/x-ndjson" };
+    const path = "/v1/queues/checked/batches?envelope=true&delay=600";
+    await server.send(path, { method: "POST", headers, body: body.join("\n") });
+    const { items, next, scanned } = await list("checked/scheduled?idPrefix=p-1099&limit=1");
+    expect(items.map(({ id }: { id: string }) => id)).to.deep.equal(["p-1099"]);
+    expect(next).to.equal(null);
+    expect(scanned).to.be.at.least(1100);
+  });
+
+  it("refuse actions that do not apply to a list, and keys without admin", async () => {
+    for (const body of [
+      { action: "retry", list: "waiting" },
+      { action: "cancel", list: "dead" },
+      { action: "delete", list: "running" },
+      { action: "cancel", list: "waiting", state: "failed" },
+      { action: "explode", list: "waiting" },
+      { list: "waiting" },
+      { action: "cancel", list: "waiting", more: 1 },
+    ]) {
+      const answer = await bulk("checked", body);
+      expect([answer.status, answer.json.type], JSON.stringify(body)).to.deep.equal([400, "/problems/invalid-input"]);
+    }
+    expect((await bulk("checked", { action: "cancel", list: "waiting" }, "watch")).status).to.equal(403);
+    expect((await bulk("nowhere", { action: "cancel", list: "waiting" })).status).to.equal(404);
+  });
+
+  it("have a line in the log for every single action, but not for callers who cancel their own", async () => {
+    await submit("ann", "checked", { width: 3 }, "a-own", "?delay=600");
+    await submit("ann", "checked", { width: 3 }, "a-other", "?delay=600");
+    await submit("ann", "checked", { width: 3 }, "a-predicted", "?delay=600");
+    const { id } = (await server.send("/api/v1/task?queue=checked", { headers: keys.as("ann") })).json;
+    const allocated = `/api/v1/task/${id}`;
+    await server.send(`${allocated}?delay=600`, { method: "POST", headers: keys.as("ann"), body: { width: 3 } });
+    const before = audits().length;
+    await server.send("/v1/requests/a-own", { method: "DELETE", headers: keys.as("ann") });
+    await server.send("/v1/requests/a-other", { method: "DELETE", headers: keys.as("root") });
+    const cancel = "/replicate/v1/predictions/a-predicted/cancel";
+    for (const _ of [1, 2]) await server.send(cancel, { method: "POST", headers: keys.as("root") });
+    expect((await server.send(allocated, { method: "DELETE", headers: keys.as("root") })).status).to.equal(204);
+    await server.send("/v1/queues/checked/pause", { method: "POST", headers: keys.as("root") });
+    await server.send("/v1/queues/checked/resume", { method: "POST", headers: keys.as("root") });
+    expect(
+      audits()
+        .slice(before)
+        .map(({ audit, by, id }) => [audit, by, id]),
+    ).to.deep.equal([
+      ["cancel", "root", "a-other"],
+      ["cancel", "root", "a-predicted"],
+      ["cancel", "root", id],
+      ["pause", "root", undefined],
+      ["resume", "root", undefined],
+    ]);
+  });
+});

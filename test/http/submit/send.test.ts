@@ -1,0 +1,70 @@
+import { expect } from "chai";
+import type { Context } from "koa";
+import type { Submission } from "../../../src/engine/submission/submission.ts";
+import type { Api } from "../../../src/http/api.ts";
+import { send } from "../../../src/http/submit/send.ts";
+import { recordingLog } from "../../helpers/recording-log.ts";
+
+const PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+/** A request with this header, traced or not. */
+const request = (current?: string) =>
+  ({
+    headers: { traceparent: PARENT },
+    state: {
+      tracing:
+        current === undefined
+          ? undefined
+          : { send: (_of: unknown, submit: (trace: string) => Promise<unknown>) => submit(current) },
+    },
+  }) as unknown as Context;
+
+const ORIGINAL = { id: "o", createdMs: 1 };
+
+describe("a submission that is sent", () => {
+  /** Sends one; returns what comes of it. */
+  const sent = async (
+    ctx: Context,
+    { original, dryRun = false, verdict = "new", fails = false }: Partial<Record<string, unknown>> = {},
+  ) => {
+    const submitted: unknown[] = [];
+    const noted: unknown[] = [];
+    const { log, messages } = recordingLog();
+    const engine = {
+      queues: { settings: (queue: string) => `settings of ${queue}` },
+      tasks: {
+        submit: async (of: Submission, ...more: unknown[]) => {
+          submitted.push([of.id, ...more]);
+          return { verdict };
+        },
+        noteAgain: async (...of: unknown[]) => {
+          noted.push(of);
+          if (fails) throw new Error("refused");
+        },
+      },
+    };
+    const submission = { id: "a", queue: "jobs", original, options: { dryRun } } as unknown as Submission;
+    const answer: unknown = await send(ctx, { engine, log } as unknown as Api, submission, true);
+    return { answer, submitted, noted, messages };
+  };
+
+  it("goes to its queue with the trace of its span, or that of its sender where none is traced or it is only tried", async () => {
+    const { answer, submitted, noted } = await sent(request());
+    expect(submitted).to.deep.equal([["a", "settings of jobs", true, PARENT]]);
+    expect([answer, noted]).to.deep.equal([{ verdict: "new" }, []]);
+    const traced = async (of: Partial<Record<string, unknown>>) => (await sent(request("own"), of)).submitted;
+    expect(await traced({})).to.deep.equal([["a", "settings of jobs", true, "own"]]);
+    expect(await traced({ dryRun: true })).to.deep.equal([["a", "settings of jobs", true, PARENT]]);
+  });
+
+  it("is noted in the task that it repeats, if it is new", async () => {
+    expect((await sent(request(), { original: ORIGINAL })).noted).to.deep.equal([[ORIGINAL, "a"]]);
+    expect((await sent(request(), { original: ORIGINAL, verdict: "replay" })).noted).to.deep.equal([]);
+  });
+
+  it("is stored although that cannot be noted, which is logged", async () => {
+    const { answer, messages } = await sent(request(), { original: ORIGINAL, fails: true });
+    expect(answer).to.deep.equal({ verdict: "new" });
+    expect(messages).to.have.length(1);
+  });
+});

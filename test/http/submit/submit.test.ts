@@ -1,0 +1,283 @@
+import { expect } from "chai";
+import { LONGEST_DELAY_S } from "../../../src/task.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+
+const HOUR_MS = 3_600_000;
+const YEAR_MS = LONGEST_DELAY_S * 1000;
+const realNow = Date.now;
+const ASYNC = { Prefer: "respond-async" };
+
+describe("submitting over HTTP", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  it("answers with the result without Prefer: synchronous, through the queue", async () => {
+    const answer = await server.send("/v1/requests", { method: "POST", body: { n: 1 } });
+    expect(answer.status).to.equal(200);
+    expect(answer.json).to.deep.include({ input: { n: 1 }, attempt: 1 });
+    expect(answer.headers["x-request-id"]).to.equal(answer.json.id);
+    expect(answer.headers).to.not.have.property("preference-applied");
+    const { headers, body } = await server.send(`/v1/requests/${answer.json.id}`);
+    expect(body.equals(answer.body)).to.equal(true);
+    for (const name of ["content-type", "etag", "expires", "x-task-state", "vary"]) {
+      expect(headers[name], name).to.equal(answer.headers[name]);
+    }
+  });
+
+  it("accepts submissions to the default queue by name", async () => {
+    expect((await server.post("default", [1, "zwei", null])).json.input).to.deep.equal([1, "zwei", null]);
+  });
+
+  it("answers 202 to respond-async as soon as the task is stored, with every header and member (RFC 7240 §4.1)", async () => {
+    const gate = closedGate();
+    const first = await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const answer = await server.post("gated", gate.input, { ...ASYNC, "X-Request-Id": "second-in-line" });
+    expect(answer.status).to.equal(202);
+    const base = "/v1/requests/second-in-line";
+    expect(answer.headers).to.include({
+      "x-request-id": "second-in-line",
+      location: base,
+      "operation-location": `${server.url}${base}/status`,
+      "preference-applied": "respond-async",
+      "x-task-state": "waiting",
+      "x-queue-index": "0",
+      "cache-control": "no-store",
+      "content-type": "application/json; charset=utf-8",
+    });
+    expect(answer.headers.link).to.contain(`<${base}/status>; rel="monitor"`);
+    expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+    expect(answer.json).to.have.all.keys(...["rel", "href", "method", "index", "id", "queue", "state", "eta", "links"]);
+    expect(answer.json).to.include({ rel: "self", href: base, method: "GET", index: 0 });
+    expect(answer.json).to.include({ id: "second-in-line", queue: "gated", state: "waiting" });
+    expect(answer.json.links).to.deep.include({ rel: "self", href: base, method: "GET" });
+    expect(answer.json.links).to.deep.include({ rel: "monitor", href: `${base}/status`, method: "GET" });
+    expect(answer.json.links).to.deep.include({ rel: "cancel", href: base, method: "DELETE" });
+    // The ancestor's whole body comes first and in its order.
+    expect(Object.keys(answer.json).slice(0, 4)).to.deep.equal(["rel", "href", "method", "index"]);
+    gate.open("done");
+    await server.until(first, "succeeded");
+    await server.until("second-in-line", "succeeded");
+  });
+
+  it("has an ETA once there is history, in the body and as a header", async () => {
+    const gates = [closedGate(), closedGate(), closedGate()];
+    const [first, second] = gates;
+    await server.enqueue("gated", first?.input);
+    await first?.entered;
+    await server.enqueue("gated", second?.input);
+    const answer = await server.post("gated", gates[2]?.input, ASYNC);
+    expect(answer.json.eta).to.have.all.keys("seconds", "low", "high", "basis", "samples");
+    expect(answer.json.eta.basis).to.equal("history");
+    expect(answer.headers["x-queue-eta"]).to.equal(String(answer.json.eta.seconds));
+    for (const gate of gates) gate.open();
+    await server.until(answer.json.id, "succeeded");
+  });
+
+  it("is synchronous for wait=N and names what it applied (RFC 7240 §4.3, §3)", async () => {
+    const answer = await server.post("default", 1, { Prefer: "Wait = 10 ; x=y, return=minimal" });
+    expect(answer.status).to.equal(200);
+    expect(answer.headers["preference-applied"]).to.equal("wait=10");
+  });
+
+  it("answers 202 when wait=N is over, and names wait, and respond-async if it was sent", async () => {
+    const gate = closedGate();
+    for (const [prefer, applied] of [
+      ["wait=1", "wait=1"],
+      ["wait=1, respond-async", "respond-async, wait=1"],
+    ] as const) {
+      const answer = await server.post("gated", gate.input, { Prefer: prefer });
+      expect(answer.status).to.equal(202);
+      expect(answer.headers["preference-applied"]).to.equal(applied);
+      expect(answer.json.state).to.be.oneOf(["running", "waiting"]);
+    }
+    gate.open();
+  });
+
+  it("answers 202 at once to wait=0", async () => {
+    const gate = closedGate();
+    const answer = await server.post("gated-too", gate.input, { Prefer: "wait=0" });
+    expect(answer.status).to.equal(202);
+    expect(answer.headers["preference-applied"]).to.equal("wait=0");
+    gate.open();
+  });
+
+  it("joins several Prefer headers, of which the first wait wins (RFC 7240 §2)", async () => {
+    const gate = closedGate();
+    const answer = await server.post("gated-too", gate.input, { Prefer: ["handling=lenient", "wait=0", "wait=20"] });
+    expect(answer.status).to.equal(202);
+    expect(answer.headers["preference-applied"]).to.equal("wait=0");
+    gate.open();
+  });
+
+  it("never refuses a preference: unknown, malformed and unsatisfiable ones are ignored (RFC 7240 §2)", async () => {
+    for (const prefer of ["wait=abc", "respond-async=1", 'x="', ";;,=", "wait=-1", "wait=99999999999999999999"]) {
+      const answer = await server.post("default", 1, { Prefer: prefer });
+      expect(answer.status, prefer).to.equal(200);
+      expect(answer.headers["preference-applied"], prefer).to.equal(prefer.endsWith("9") ? prefer : undefined);
+    }
+  });
+
+  it("answers 202 without a place in line for a scheduled task", async () => {
+    const sent = { method: "POST", headers: ASYNC, body: 1 };
+    const answer = await server.send("/v1/requests?delay=3600", sent);
+    expect(answer.status).to.equal(202);
+    expect(answer.json).to.include({ state: "scheduled", index: null });
+    expect(answer.json.eta).to.include({ basis: "schedule", seconds: 3600 });
+    expect(answer.headers["x-task-state"]).to.equal("scheduled");
+    expect(answer.headers).to.not.have.property("x-queue-index");
+    expect(answer.headers["retry-after"]).to.equal("300");
+    const at = new Date(Date.now() + 7_200_000).toISOString();
+    const later = await server.send(`/v1/requests?notBefore=${at}`, sent);
+    expect(later.json.eta.seconds).to.be.within(7190, 7200);
+  });
+
+  for (const wrongMs of [-HOUR_MS, HOUR_MS]) {
+    it(`compares times with the clock of Redis, not with its own, which is wrong by ${wrongMs / 60_000} min`, async () => {
+      const at = (ms: number) => new Date(realNow() + ms).toISOString();
+      const submit = (query: string) =>
+        server.send(`/v1/requests?${query}`, { method: "POST", headers: ASYNC, body: 1 });
+      Date.now = () => realNow() + wrongMs;
+      try {
+        const later = at(HOUR_MS / 2);
+        const answer = await submit(`notBefore=${later}&deadline=${HOUR_MS / 1000}`);
+        expect(answer.json).to.include({ state: "scheduled" });
+        expect(answer.json.eta.seconds).to.be.within(HOUR_MS / 2000 - 10, HOUR_MS / 2000);
+        const monitor = (await server.send(`/v1/requests/${answer.json.id}/status`)).json;
+        expect(monitor.eta.seconds).to.be.within(HOUR_MS / 2000 - 10, HOUR_MS / 2000);
+        const dry = await submit(`notBefore=${later}&dryRun=true`);
+        expect(dry.json.index).to.equal(null);
+        expect(dry.json.eta.seconds).to.be.within(HOUR_MS / 2000 - 10, HOUR_MS / 2000);
+        const moved = await server.send(`/v1/requests/${answer.json.id}`, {
+          ...{ method: "PATCH", body: { notBefore: at(HOUR_MS / 4) } },
+        });
+        expect(moved.json.eta.seconds).to.be.within(HOUR_MS / 4000 - 10, HOUR_MS / 4000);
+        const refused = await submit(`notBefore=${later}&deadline=${HOUR_MS / 2000 - 60}`);
+        expect([refused.status, refused.json.parameter]).to.deep.equal([400, "deadline"]);
+        expect((await submit(`notBefore=${at(-1000)}`)).json.state).to.equal("waiting");
+        expect((await submit(`notBefore=${at(YEAR_MS - 60_000)}`)).json.state).to.equal("scheduled");
+        const far = await submit(`notBefore=${at(YEAR_MS + 60_000)}`);
+        expect([far.status, far.json.parameter]).to.deep.equal([400, "notBefore"]);
+      } finally {
+        Date.now = realNow;
+      }
+    });
+  }
+
+  it("refuses a deadline that passes before the task is due", async () => {
+    for (const query of ["deadline=5&delay=5", "delay=9&deadline=8.5"]) {
+      const { status, json } = await server.send(`/v1/requests?${query}`, { method: "POST", headers: ASYNC, body: 1 });
+      expect([status, json.type, json.parameter]).to.deep.equal([400, "/problems/invalid-parameter", "deadline"]);
+    }
+  });
+
+  it("reports with dryRun what place a task would get, and stores nothing", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated", gate.input);
+    await gate.entered;
+    await server.enqueue("gated", gate.input);
+    const answer = await server.send("/v1/queues/gated/requests?dryRun=true", {
+      method: "POST",
+      headers: { "X-Request-Id": "only-asking" },
+      body: gate.input,
+    });
+    expect(answer.status).to.equal(200);
+    expect(answer.json).to.have.all.keys("queue", "index", "eta");
+    expect(answer.json).to.include({ queue: "gated", index: 1 });
+    expect((await server.send("/v1/requests/only-asking")).status).to.equal(404);
+    gate.open();
+  });
+
+  it("refuses to join a line that is longer than maxIndex, with Retry-After", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated-too", gate.input);
+    await gate.entered;
+    const submit = (maxIndex: number) =>
+      server.send(`/v1/queues/gated-too/requests?maxIndex=${maxIndex}`, {
+        method: "POST",
+        headers: ASYNC,
+        body: gate.input,
+      });
+    expect((await submit(0)).json).to.include({ index: 0 });
+    const refused = await submit(0);
+    expect(refused.status).to.equal(503);
+    expect(refused.json).to.include({ type: "/problems/line-too-long", status: 503, index: 1, queue: "gated-too" });
+    expect(refused.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+    const id = String(refused.headers["x-request-id"]);
+    expect((await server.send(`/v1/requests/${id}`)).json.type).to.equal("/problems/unknown");
+    expect((await submit(1)).json).to.include({ index: 1 });
+    gate.open();
+  });
+
+  it("runs urgent tasks first (RFC 9218 §4.1: u=0 before u=3 before u=7)", async () => {
+    const gate = closedGate();
+    const first = await server.enqueue("gated-too", gate.input);
+    await gate.entered;
+    const submit = async (priority: string) =>
+      (await server.post("gated-too", gate.input, { ...ASYNC, Priority: priority })).json;
+    const least = await submit("u=7");
+    const usual = await submit("u=9");
+    const most = await submit("u=0, i");
+    expect([least.index, usual.index, most.index]).to.deep.equal([0, 0, 0]);
+    const index = async (id: string) => (await server.send(`/v1/requests/${id}`)).json.index;
+    expect(await Promise.all([index(most.id), index(usual.id), index(least.id)])).to.deep.equal([0, 1, 2]);
+    gate.open("done");
+    await server.until(least.id, "succeeded");
+    expect((await server.send(`/v1/requests/${first}`)).status).to.equal(200);
+  });
+});
+
+describe("limits of submitting", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ SYNC_LIMIT: "150ms", MAX_WAITING: "2", TRUST_PROXY: "true" });
+  });
+  after(() => server.stop());
+
+  it("answers 504 with Location and id when the time of a synchronous request is over; the task continues", async () => {
+    const gate = closedGate();
+    const answer = await server.post("gated", gate.input, { "X-Request-Id": "slow" });
+    expect(answer.status).to.equal(504);
+    expect(answer.json).to.include({ type: "/problems/sync-timeout", status: 504, id: "slow", state: "running" });
+    expect(answer.headers).to.include({ location: "/v1/requests/slow", "x-request-id": "slow" });
+    expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+    gate.open("late but here");
+    await server.until("slow", "succeeded");
+    expect((await server.send("/v1/requests/slow")).json).to.equal("late but here");
+  });
+
+  it("clamps wait=N and a bare wait to the server's limit, then answers 202", async () => {
+    const gate = closedGate();
+    for (const prefer of ["wait=3600", "wait"]) {
+      const answer = await server.post("gated", gate.input, { Prefer: prefer });
+      expect(answer.status).to.equal(202);
+      expect(answer.headers["preference-applied"]).to.equal(prefer);
+    }
+    gate.open();
+  });
+
+  it("refuses submissions beyond MAX_WAITING with Retry-After, and accepts them when there is room", async () => {
+    const gate = closedGate();
+    const running = await server.enqueue("gated-too", gate.input);
+    await gate.entered;
+    const ids = [await server.enqueue("gated-too", gate.input), await server.enqueue("gated-too", gate.input)];
+    const full = await server.post("gated-too", gate.input, ASYNC);
+    expect(full.status).to.equal(503);
+    expect(full.json).to.include({ type: "/problems/queue-full", queue: "gated-too", waiting: 2 });
+    expect(full.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+    gate.open();
+    for (const id of [running, ...ids]) await server.until(id, "succeeded");
+    await server.enqueue("gated-too", gate.input);
+  });
+
+  it("builds Operation-Location from the headers of a trusted proxy", async () => {
+    const headers = { ...ASYNC, "X-Forwarded-Proto": "https", "X-Forwarded-Host": "tasks.example" };
+    const answer = await server.post("default", 1, headers);
+    expect(answer.headers["operation-location"]).to.match(/^https:\/\/tasks\.example\/v1\/requests\/.+\/status$/);
+    expect(answer.headers.location).to.match(/^\/v1\/requests\//);
+  });
+});

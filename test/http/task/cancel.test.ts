@@ -1,0 +1,137 @@
+import { expect } from "chai";
+import type { Context } from "koa";
+import type { Api } from "../../../src/http/api.ts";
+import { openAccess } from "../../../src/http/task/access.ts";
+import { collectRoutes } from "../../../src/http/task/collect.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+
+describe("canceling: DELETE /v1/requests/{id}", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  const cancel = (id: string) => server.send(`/v1/requests/${id}`, { method: "DELETE" });
+  const get = (id: string) => server.send(`/v1/requests/${id}`);
+
+  it("takes a waiting task out of the line: 200 and the monitor document; those behind move up", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const [first, second] = [await server.enqueue("gated", gate.input), await server.enqueue("gated", gate.input)];
+    expect((await get(second)).json.index).to.equal(1);
+    const answer = await cancel(first);
+    expect(answer.status).to.equal(200);
+    expect(answer.json).to.include({ id: first, state: "canceled", status: "canceled", index: null });
+    expect(answer.json.error).to.include({ code: "canceled" }).and.to.have.property("message").that.is.not.empty;
+    expect(answer.headers["cache-control"]).to.equal("no-store");
+    expect((await get(second)).json.index).to.equal(0);
+    gate.open("done");
+    await server.until(second, "succeeded");
+    expect((await get(first)).status, "it never ran").to.equal(410);
+  });
+
+  it("cancels a scheduled and a retrying task at once", async () => {
+    const scheduled = await server.enqueue("default", 1, "?delay=3600");
+    const retrying = await server.enqueue("later", 1);
+    await server.until(retrying, "retrying");
+    for (const id of [scheduled, retrying]) {
+      const answer = await cancel(id);
+      expect(answer.status).to.equal(200);
+      expect(answer.json.state).to.equal("canceled");
+      expect((await get(id)).json).to.include({ type: "/problems/canceled", status: 410 });
+    }
+  });
+
+  it("asks a running task to stop: 202 while its handler runs, canceled when it has ended", async () => {
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    const { signal } = await gate.entered;
+    const answer = await cancel(id);
+    expect(answer.status).to.equal(202);
+    expect(answer.json).to.include({ id, state: "running", cancelRequested: true });
+    await server.until(id, "canceled");
+    expect(signal.aborted).to.equal(true);
+    expect((await get(id)).json.type).to.equal("/problems/canceled");
+  });
+
+  it("answers from the verdict: 202 for a cancel that was requested, though the task has ended since, or is gone", async () => {
+    const running = {
+      id: "raced",
+      queue: "jobs",
+      caller: null,
+      state: "running",
+      createdMs: 1,
+      snapshot: {},
+      allowed: [],
+    };
+    const ended = { ...running, state: "canceled", finishedMs: 2, expiresMs: 3, index: null, ahead: null };
+    for (const later of [ended, null]) {
+      const looks = [running, later];
+      const engine = {
+        tasks: { inspect: async () => looks.shift() ?? null, cancel: async () => "requested" },
+        queues: { settings: () => ({ attempts: 3 }) },
+      };
+      const api = { engine, handlers: new Map(), log: { info: () => undefined } } as unknown as Api;
+      const ctx = {
+        state: { access: openAccess() },
+        req: { headers: {} },
+        params: { id: "raced" },
+        set: () => undefined,
+      };
+      await collectRoutes(api)
+        .find(({ name }) => name === "cancel")
+        ?.run(ctx as unknown as Context);
+      expect(ctx).to.include({ status: 202 });
+      expect((ctx as unknown as Context).body).to.include({
+        state: "running",
+        index: 0,
+        cancelRequested: true,
+        finishedAt: null,
+      });
+    }
+  });
+
+  it("answers a caller who waits for the task at once", async () => {
+    const gate = closedGate();
+    const waiting = server.post("gated-too", gate.input, { "X-Request-Id": "awaited" });
+    await gate.entered;
+    await cancel("awaited");
+    expect((await waiting).json).to.include({ type: "/problems/canceled", status: 410 });
+  });
+
+  it("deletes the result of a finished task: 204, then 410 deleted for result and monitor", async () => {
+    const done = (await server.post("default", 1)).json.id;
+    const failed = String((await server.post("failing", 1)).headers["x-request-id"]);
+    for (const id of [done, failed]) {
+      const answer = await cancel(id);
+      expect([answer.status, answer.text]).to.deep.equal([204, ""]);
+      expect((await get(id)).json).to.include({ type: "/problems/deleted", status: 410 });
+      const monitor = await server.send(`/v1/requests/${id}/status`);
+      expect(monitor.status).to.equal(410);
+      expect(monitor.json).to.include({ type: "/problems/deleted", id });
+    }
+  });
+
+  it("answers 204 if it is already canceled, expired or deleted, since DELETE is idempotent (RFC 9110 §9.2.2)", async () => {
+    const canceled = await server.enqueue("default", 1, "?delay=3600");
+    const deleted = (await server.post("default", 1)).json.id;
+    const expired = await server.enqueue("brief", 1);
+    await server.until(expired, "succeeded");
+    const gone = async (): Promise<unknown> => (await get(expired)).status === 410 || gone();
+    await gone();
+    await cancel(canceled);
+    await cancel(deleted);
+    for (const id of [canceled, deleted, expired]) expect((await cancel(id)).status).to.equal(204);
+    expect((await get(expired)).json.type, "it stays what it was").to.equal("/problems/expired");
+  });
+
+  it("answers 404 for an unknown id", async () => {
+    for (const id of ["nobody", "-odd"]) {
+      const answer = await cancel(id);
+      expect(answer.status).to.equal(404);
+      expect(answer.json).to.include({ type: "/problems/unknown", index: null });
+    }
+  });
+});

@@ -1,0 +1,123 @@
+import { expect } from "chai";
+import type { Inspection } from "../../../../src/engine/reading/inspect.ts";
+import { attemptsOf, shown, stepDocument } from "../../../../src/http/task/documents/timeline.ts";
+import { SHARED } from "../../../../src/store/constants.ts";
+import {
+  DETAILS_LIMITS,
+  type PastAttempt,
+  type StepRecord,
+  type TaskDetails,
+} from "../../../../src/store/verbs/scripts.ts";
+import { timestamp } from "../../../../src/timestamp.ts";
+
+describe("the attempts in a timeline", () => {
+  const BEGAN_MS = SHARED.epochMs + 1_000_000;
+  const attempt = (number: number, over: Partial<PastAttempt> = {}): PastAttempt => ({
+    ...{ number, beganMs: BEGAN_MS, endedMs: BEGAN_MS + 5, fate: "retrying", worker: "w:1", error: "no luck" },
+    ...over,
+  });
+  /** A task whose latest run is its n-th attempt. */
+  const of = (seen: Partial<Inspection>, { past = [] as PastAttempt[], n = 1, all = true } = {}) =>
+    attemptsOf(
+      { state: "running", finishedMs: null, errors: [], ...seen } as unknown as Inspection,
+      { past, run: n === 0 ? "" : `${1_000_000 * 10 ** SHARED.fenceDigits} 0 ${n} 0 w:2` } as unknown as TaskDetails,
+      all,
+    );
+
+  it("are none before the first has begun", () => {
+    expect(of({ state: "waiting" }, { n: 0 }).attempts).to.deep.equal([]);
+    expect(of({ state: "waiting" }).attempts, "one whose end is not known").to.deep.equal([]);
+  });
+
+  it("end with the one that runs, or that ended the task", () => {
+    const running = { number: 1, startedAt: timestamp(BEGAN_MS), endedAt: null, outcome: "running", worker: "w:2" };
+    expect(of({}).attempts).to.deep.equal([{ ...running, error: null }]);
+    const [ended] = of({ state: "succeeded", finishedMs: BEGAN_MS + 9 }).attempts;
+    expect(ended).to.include({ outcome: "succeeded", endedAt: timestamp(BEGAN_MS + 9), error: null });
+  });
+
+  it("have each attempt once: while a task waits for the next, its last run is among the past ones", () => {
+    const past = [attempt(1)];
+    for (const state of ["retrying", "waiting", "canceled"] as const) {
+      expect(of({ state }, { past }).attempts, state).to.have.length(1);
+    }
+    const [first, second] = of({}, { past: [attempt(1, { beganMs: BEGAN_MS - 100 })], n: 2 }).attempts;
+    expect([first?.number, second?.number]).to.deep.equal([1, 2]);
+    // A retry of a dead task has another number than the attempt that begins with it.
+    expect(of({}, { past: [attempt(0, { fate: "retried" })] }).attempts).to.have.length(2);
+    // An attempt may be handed back without counting, and the next then has the same number.
+    expect(of({}, { past: [attempt(1, { beganMs: BEGAN_MS - 1 })] }).attempts).to.have.length(2);
+  });
+
+  it("have workers and errors for operators only", () => {
+    const failed = { state: "failed", errors: ["latest", "earlier"] } as const;
+    const past = [
+      attempt(1, { beganMs: BEGAN_MS - 100 }),
+      attempt(2, { beganMs: BEGAN_MS - 9, worker: "", error: "" }),
+    ];
+    const facts = (all: boolean) =>
+      of(failed, { past, n: 3, all }).attempts.map(({ worker, error }) => [worker, error]);
+    expect(facts(true)).to.deep.equal([
+      ["w:1", "no luck"],
+      [null, null],
+      ["w:2", "latest"],
+    ]);
+    expect(facts(false)).to.deep.equal([
+      [null, null],
+      [null, null],
+      [null, null],
+    ]);
+    // The errors of a task that has succeeded in the end are those of its past attempts.
+    expect(of({ ...failed, state: "succeeded" }).attempts[0]?.error).to.equal(null);
+  });
+
+  it("say that earlier ones may be missing once as many are stored as are kept", () => {
+    const past = Array.from({ length: 10 }, (_, n) => attempt(n + 1));
+    expect(of({}, { past: past.slice(1) }).omitted).to.equal(false);
+    expect(of({}, { past }).omitted).to.equal(true);
+  });
+});
+
+describe("a step in a timeline", () => {
+  const UNDONE_AT = "2030-01-31T12:00:00.000Z";
+  const record: StepRecord = { name: "pay", number: 0, state: "done", undoable: true, bytes: 7, value: '{"a":1}' };
+
+  it("has its value, or says that this is too long", () => {
+    const { value, ...rest } = record;
+    expect(stepDocument(record, null)).to.deep.equal({ ...rest, value: { a: 1 }, undoneAt: null, truncated: false });
+    expect(stepDocument({ ...record, bytes: 9999, value: null }, null)).to.include({ value: null, truncated: true });
+    const begun: StepRecord = { ...record, state: "begun", bytes: 0, value: null };
+    expect(stepDocument(begun, null)).to.include({ value: null, truncated: false });
+  });
+
+  it("has the time at which it had been undone, if it has been", () => {
+    expect(stepDocument({ ...record, state: "undone" }, UNDONE_AT).undoneAt).to.equal(UNDONE_AT);
+    expect(stepDocument(record, UNDONE_AT).undoneAt).to.equal(null);
+  });
+});
+
+describe("a value in a timeline", () => {
+  const of = (type: string, text: string) => shown(type, Buffer.from(text), null);
+
+  it("is JSON or text by its media type, otherwise only its length", () => {
+    expect(of("application/json", '{"a":"ü"}')).to.deep.include({ bytes: 10, truncated: false, json: { a: "ü" } });
+    for (const type of ["text/csv", "Text/Plain; charset=utf-8", "application/x-ndjson"]) {
+      expect(of(type, "1,2")).to.deep.equal({ mediaType: type, bytes: 3, truncated: false, text: "1,2" });
+    }
+    for (const type of ["image/png", "application/x-text/", "image/text"]) {
+      expect(of(type, "1,2")).to.deep.equal({ mediaType: type, bytes: 3, truncated: false });
+    }
+  });
+
+  it("stays text if it is not the JSON that it is said to be", () => {
+    expect(of("application/json", "{oops").json).to.equal("{oops");
+  });
+
+  it("is left out if it is long", () => {
+    expect(of("text/plain", "x".repeat(DETAILS_LIMITS.bytes)).text).to.have.length(DETAILS_LIMITS.bytes);
+    const bytes = DETAILS_LIMITS.bytes + 1;
+    const long = { mediaType: "text/plain", bytes, truncated: true };
+    expect(of("text/plain", "x".repeat(bytes))).to.deep.equal(long);
+    expect(shown("text/plain", null, bytes)).to.deep.equal(long);
+  });
+});

@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import { closedGate } from "../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
+
+/** PayPal's asynchronous operations: a client says what it wants of the monitor once the work is done, and until then. */
+describe("the options of the monitor", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ SYNC_LIMIT: "300ms" });
+  });
+  after(() => server.stop());
+  const look = (id: string, search = "", headers: Record<string, string> = {}) =>
+    server.send(`/v1/requests/${id}/status${search}`, { headers });
+  const done = async (queue: string, input: unknown) => {
+    const id = await server.enqueue(queue, input);
+    await eventually(async () => (await look(id)).status === 200);
+    return id;
+  };
+
+  it("redirect to the result once there is one, also if the task failed", async () => {
+    for (const [queue, input] of [
+      ["default", 1],
+      ["failing", 1],
+    ] as const) {
+      const id = await done(queue, input);
+      const answer = await look(id, "?onComplete=redirect");
+      expect(answer.status).to.equal(303);
+      expect(answer.headers.location).to.equal(`/v1/requests/${id}`);
+      expect(answer.text).to.equal("");
+    }
+  });
+
+  it("stream: exactly the response of the result resource", async () => {
+    const gone = await done("default", 1);
+    const canceled = await server.enqueue("default", 1, "?delay=3600");
+    await server.send(`/v1/requests/${canceled}`, { method: "DELETE" });
+    const ids = [
+      await done("answers", { kind: "created" }),
+      await done("answers", { kind: "nothing" }),
+      await done("giving-up", { status: 422, title: "No" }),
+      ...[canceled, gone],
+    ];
+    for (const id of ids) {
+      const [streamed, result] = [await look(id, "?onComplete=stream"), await server.send(`/v1/requests/${id}`)];
+      expect(streamed.status).to.equal(result.status);
+      expect(streamed.body.equals(result.body)).to.equal(true);
+      for (const name of ["content-type", "etag", "x-made-by", "x-task-state", "expires"]) {
+        expect(streamed.headers[name], name).to.equal(result.headers[name]);
+      }
+    }
+    const etag = String((await look(gone, "?onComplete=stream")).headers.etag);
+    expect((await look(gone, "?onComplete=stream", { "If-None-Match": etag })).status).to.equal(304);
+    await server.send(`/v1/requests/${gone}`, { method: "DELETE" });
+    expect((await look(gone, "?onComplete=stream")).json.type).to.equal("/problems/deleted");
+  });
+
+  it("change nothing while a task is pending, except synchronous", async () => {
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    for (const search of ["?onComplete=redirect", "?onComplete=stream", "?onPending=accepted"]) {
+      const answer = await look(id, search);
+      expect(answer.status).to.equal(202);
+      expect(answer.json).to.include({ id, state: "scheduled" });
+    }
+  });
+
+  it("synchronous: waits until the task has ended, then the document, redirect or result", async () => {
+    for (const [search, status] of [
+      ["?onPending=synchronous", 200],
+      ["?onPending=synchronous&onComplete=redirect", 303],
+      ["?onPending=synchronous&onComplete=stream", 200],
+    ] as const) {
+      const gate = closedGate();
+      const id = await server.enqueue("gated", gate.input);
+      await gate.entered;
+      const held = look(id, search);
+      gate.open({ the: "result" });
+      const answer = await held;
+      expect(answer.status, search).to.equal(status);
+      if (search.endsWith("stream")) expect(answer.json).to.deep.equal({ the: "result" });
+      if (search.endsWith("synchronous")) expect(answer.json).to.include({ id, state: "succeeded" });
+    }
+  });
+
+  it("synchronous: 404 pending after the server's limit", async () => {
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    const answer = await look(id, "?onPending=synchronous");
+    expect(answer.status).to.equal(404);
+    expect(answer.json).to.include({ type: "/problems/pending", id, index: 0 });
+    expect(answer.headers.vary).to.contain("Prefer").and.to.contain("Accept");
+    gate.open();
+  });
+
+  it("have case-insensitive names and values", async () => {
+    const id = await done("default", 1);
+    expect((await look(id, "?ONCOMPLETE=Redirect")).status).to.equal(303);
+    expect((await look(id, "?oncomplete=STREAM&onpending=Accepted")).json.input).to.equal(1);
+  });
+
+  it("are 400 if a value is unknown or repeated, naming the parameter, even for an unknown task", async () => {
+    const id = await done("default", 1);
+    for (const [search, parameter] of [
+      ["?onComplete=later", "onComplete"],
+      ["?onComplete=", "onComplete"],
+      ["?onPending=wait", "onPending"],
+      ["?onComplete=stream&oncomplete=redirect", "onComplete"],
+    ] as const) {
+      for (const task of [id, "nobody"]) {
+        const answer = await look(task, search);
+        expect(answer.status, search).to.equal(400);
+        expect(answer.json).to.include({ type: "/problems/invalid-parameter", parameter });
+      }
+    }
+  });
+});
