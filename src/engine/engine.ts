@@ -23,7 +23,6 @@ import { OtherPartitions } from "./partitions/other-partitions.ts";
 import { Queues } from "./queues.ts";
 import { Inspector } from "./reading/inspect.ts";
 import { CircuitBreakers } from "./reservation/circuit-breakers.ts";
-import { Reservations } from "./reservation/reserve.ts";
 import type { QueueSettings } from "./settings.ts";
 import { Allocations } from "./submission/allocations.ts";
 import { Submitter } from "./submission/submit.ts";
@@ -122,19 +121,19 @@ export class Engine {
 
     this.groups = new Groups({ ...stored, others, attend: batched.attend });
 
-    const ending = { ...stored, large, metrics, notices };
+    const ending = { scripts, keys, large, metrics, notices };
     const completions = new Completions(ending);
     const failures = new Failures(ending);
     const breakers = new CircuitBreakers(scripts, keys);
     this.breakers = breakers;
-    const reservations = new Reservations({ ...stored, process: notices.process, breakers, completions, settings });
+    const { process } = notices;
     this.leases = new Leases({
-      ...{ keys, homes, reservations, breakers, completions, failures, batched, openStandby, settings, noteDue },
+      ...{ scripts, keys, process, breakers, completions, failures, batched, openStandby, settings, noteDue },
     });
 
     this.workers = new Workers(stored);
     this.allocations = new Allocations(scripts, keys);
-    this.steps = new StepRecords(scripts, keys, homes);
+    this.steps = new StepRecords(scripts, keys);
     this.outputs = new Outputs(scripts, keys, homes);
     this.deadLetters = new DeadLetters(scripts, keys, (id, partition) => {
       homes.note(id, partition);

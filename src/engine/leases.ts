@@ -10,25 +10,26 @@ import type {
   LoseVerdict,
   ReleaseVerdict,
   RenewalAnswer,
-  RequestCopy,
   Reservation,
-  ReservedPart,
+  ReserveAnswer,
+  Retention,
+  ReturnedReservation,
+  Scripts,
 } from "../store/verbs/scripts.ts";
 import type { Answer } from "../task.ts";
 import type { Completions } from "./attempt/complete.ts";
 import type { Failure, Failures } from "./attempt/fail.ts";
 import type { BatchedVerbs } from "./calls/batched-verbs.ts";
 import { lossOf } from "./maintenance/tick.ts";
-import type { Homes } from "./partitions/homes.ts";
 import type { CircuitBreakers } from "./reservation/circuit-breakers.ts";
-import type { Reservations } from "./reservation/reserve.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
 
 /** The dependencies of {@link Leases}. */
 export interface LeasesParts {
+  readonly scripts: Scripts;
   readonly keys: Keys;
-  readonly homes: Homes;
-  readonly reservations: Reservations;
+  /** The name of this process in records, as a listener. */
+  readonly process: string;
   readonly breakers: CircuitBreakers;
   readonly completions: Completions;
   readonly failures: Failures;
@@ -49,26 +50,37 @@ export class Leases {
   }
 
   /**
-   * Reserves up to `count` tasks of a queue in one partition, and sends the pending completions with the same call. A rate
-   * applies to all partitions together.
+   * Reserves up to `count` tasks of a queue, and sends the pending completions with the same call. Takes none while the queue's circuit
+   * breaker is open.
    * @throws ProblemError store-unavailable
    */
-  reserve(partition: number, request: Reservation): Promise<ReservedPart> {
-    return this.#parts.reservations.reserve(partition, request);
+  reserve(request: Reservation): Promise<ReserveAnswer> {
+    const { breakers, settings } = this.#parts;
+    if (!settings(request.queue).hasBreaker) return this.#take(request);
+    return breakers.reserve(request, (count) => this.#take({ ...request, count }));
   }
 
-  /** Hands back the tasks that a request has reserved in one partition. @throws ProblemError store-unavailable */
-  unreserve(partition: number, request: Reservation, by: Pick<RequestCopy, "holder" | "generation">): Promise<void> {
-    return this.#parts.reservations.unreserve(partition, request, by);
+  #take(request: Reservation): Promise<ReserveAnswer> {
+    const { scripts, keys, process, completions } = this.#parts;
+    const partition = keys.partitionOfQueue(request.queue);
+    return completions.escort(partition, (items) => scripts.reserve(keys.tag(partition), request, items, process));
+  }
+
+  /** Hands back what a request over HTTP has reserved. @throws ProblemError store-unavailable */
+  async unreserve(request: Omit<ReturnedReservation, keyof Retention>): Promise<void> {
+    const { scripts, keys, settings } = this.#parts;
+    const { queue } = request;
+    const tag = keys.tagOfQueue(queue);
+    await scripts.unreserve(tag, { ...request, ...retentionOf(settings(queue)) });
   }
 
   /**
-   * Opens a connection on which reservations of a queue wait for work; undefined if they cannot wait, since not only the line decides:
-   * there are other partitions, or the target of a gateway may be down.
+   * Opens a connection on which reservations of a queue wait for work; undefined if they cannot wait, since not only the line decides: the
+   * target of a gateway may be down.
    */
   async openStandby(queue: string): Promise<Standby | undefined> {
-    const { keys, settings, openStandby } = this.#parts;
-    if (keys.partitions > 1 || settings(queue).hasBreaker || isInternalQueue(queue)) return undefined;
+    const { settings, openStandby } = this.#parts;
+    if (settings(queue).hasBreaker || isInternalQueue(queue)) return undefined;
     return await openStandby?.(queue);
   }
 
@@ -116,9 +128,9 @@ export class Leases {
 
   /** Ends an attempt that did not succeed. Idempotent. @throws ProblemError store-unavailable */
   async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
-    const { failures, homes, noteDue } = this.#parts;
+    const { failures, keys, noteDue } = this.#parts;
     const verdict = await failures.add(lease, failure, settings);
-    if (verdict === "retrying") noteDue(homes.of(lease.id), failure.delayMs);
+    if (verdict === "retrying") noteDue(keys.partitionOfQueue(lease.queue), failure.delayMs);
     return verdict;
   }
 

@@ -47,19 +47,14 @@ export const KEYS = {
   about: [
     "ab:<worker>",
     "string",
-    "what a worker reports about itself: its time to live (ms), JSON; in partition 0 only; PX",
+    "what a worker reports about itself, in the partitions of its queues: its time to live (ms), JSON; PX",
   ],
   request: [
     "m:<queue> …",
     "string",
-    "the tasks given to a request for leases over HTTP (worker, reservation), see lua/reservation.lua; PX = lease, at most a minute for none",
+    "the tasks given to a request for leases over HTTP (worker, reservation), see lua/reservation.lua; PX = lease",
   ],
   starts: ["y:<queue>", "list", "times of the last starts, ms, as many as the queue's rate allows in its span"],
-  permits: [
-    "g:<queue>",
-    "zset",
-    "permits to start, if the queue has a rate and there are several partitions; in one of them: score = ms",
-  ],
   sender: [
     "a:<subject>",
     "string",

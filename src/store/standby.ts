@@ -5,7 +5,7 @@ import type { Logger } from "../log.ts";
 import { type Connection, isCluster } from "./connection.ts";
 import type { Keys } from "./keys.ts";
 import { readInfo } from "./servers/check-server.ts";
-import type { Reservation, ReservedPart, Scripts } from "./verbs/scripts.ts";
+import type { Reservation, ReserveAnswer, Scripts } from "./verbs/scripts.ts";
 
 /** Pause between two attempts to end a wait, ms: an attempt may arrive before the request that it ends. */
 const AGAIN_MS = 20;
@@ -27,7 +27,7 @@ interface StandbyParts {
 }
 
 /**
- * Opens a {@link Standby} for a queue in partition 0; undefined if the store is a cluster, cannot be reached, or does not allow the
+ * Opens a {@link Standby} for a queue; undefined if the store is a cluster, cannot be reached, or does not allow the
  * commands. Workers then learn of work by messages, as they also do while requests do not wait.
  */
 export async function openStandby(queue: string, parts: StandbyParts): Promise<Standby | undefined> {
@@ -109,7 +109,7 @@ export class Standby {
   constructor(queue: string, parts: StandbyParts & { readonly commands: Redis }, own: OwnConnection) {
     this.#queue = queue;
     this.#parts = parts;
-    this.#tag = parts.keys.tag(0);
+    this.#tag = parts.keys.tagOfQueue(queue);
     this.#wake = parts.keys.start(this.#tag, "wake") + queue;
     this.#own = own.redis;
     this.#lastClient = own.client;
@@ -183,7 +183,7 @@ export class Standby {
    * Waits for work, at most for `waitMs`; then reserves whatever is there.
    * @throws ProblemError store-unavailable
    */
-  reserve(request: Reservation, waitMs: number): Promise<ReservedPart> {
+  reserve(request: Reservation, waitMs: number): Promise<ReserveAnswer> {
     if (waitMs > 0) {
       this.#waiting = true;
       this.#waitsUntil = performance.now() + waitMs;

@@ -45,10 +45,8 @@ export class Pool implements Role {
   /** The lease of a suspect until its handler begins, ms; undefined if the begin is not reported. */
   readonly #suspectLeaseMs: number | undefined;
   readonly #takers: readonly Taker[];
-  /** How many tasks each partition had left after its last reply. */
-  readonly #left: number[] = [];
-  /** Which partitions have sent a notice since they were last asked. */
-  readonly #news: boolean[] = [];
+  /** How many tasks were left after the last reply. */
+  readonly #line = { waiting: 0 };
   #started = false;
   #stopped = false;
   #unlisten: (() => void)[] = [];
@@ -73,7 +71,7 @@ export class Pool implements Role {
     const lanes = this.slots < MANY_SLOTS || settings.batch ? 1 : LANES;
     const all = settings.batch ? Math.min(this.#slots.capacity, MOST_OF_A_BATCH) : this.slots;
     const max = lanes === 1 ? all : Math.floor(this.slots / (lanes + 1));
-    const common = { worker, engine, settings, slots: this.#slots, left: this.#left, news: this.#news, log };
+    const common = { worker, engine, settings, slots: this.#slots, line: this.#line, log };
     const acts = {
       run: (task: ReservedTask, takenAt: number) => this.#run(task, takenAt),
       handBack: (task: ReservedTask) => this.#returns.handBack(task),
@@ -90,11 +88,10 @@ export class Pool implements Role {
     this.#started = true;
     const { engine } = this.#parts;
     const { keys, pubsub } = engine;
-    const listening = keys.tags.map((_, partition) =>
-      pubsub.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(partition, message)),
-    );
-    [this.#standby, ...this.#unlisten] = await Promise.all([engine.leases.openStandby(this.queue), ...listening]);
-    this.#unlisten.push(engine.maintenance.onWork(this.queue, (partition) => this.#found(partition)));
+    const channel = keys.workChannel(keys.partitionOfQueue(this.queue), this.queue);
+    const listening = pubsub.listen(channel, (message) => this.#notice(message));
+    [this.#standby, ...this.#unlisten] = await Promise.all([engine.leases.openStandby(this.queue), listening]);
+    this.#unlisten.push(engine.maintenance.onWork(this.queue, () => this.#found()));
     // It may have been stopped meanwhile.
     if (this.#stopped) this.#close();
     else for (const [lane, taker] of this.#takers.entries()) taker.start(lane === 0 ? this.#standby : undefined);
@@ -118,21 +115,16 @@ export class Pool implements Role {
     for (const unlisten of this.#unlisten.splice(0)) unlisten();
   }
 
-  #notice(partition: number, bytes: Buffer | null): void {
+  #notice(bytes: Buffer | null): void {
     const [word, id] = bytes?.toString().split(" ") ?? [];
     if (word === "cancel") this.#parts.renewer.abort("canceled", id);
     else if (word === "deadline" || word === "abandoned") this.#parts.renewer.abort(word, id);
-    else {
-      this.#news[partition] = true;
-      for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
-    }
+    else for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
   }
 
-  /** Tasks wait in a partition: if it seemed empty, a message was lost. */
-  #found(partition: number): void {
-    if ((this.#left[partition] ?? 0) > 0) return;
-    this.#news[partition] = true;
-    this.#wake();
+  /** Tasks wait: if the line seemed empty, a message was lost. */
+  #found(): void {
+    if (this.#line.waiting === 0) this.#wake();
   }
 
   #wake(): void {

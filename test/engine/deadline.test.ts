@@ -29,7 +29,7 @@ describe("a deadline", () => {
   /** The first in line, which is this task. */
   const take = async (id: string) => {
     const request = { queue: "jobs", worker: "w", reservation: `r-${id}`, count: 1, leaseMs: 60_000, rate: undefined };
-    const { tasks } = await t.engine.leases.reserve(0, request);
+    const { tasks } = await t.engine.leases.reserve(request);
     expect(tasks.map((task) => task.id)).to.deep.equal([id]);
     return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
   };
@@ -127,7 +127,7 @@ describe("a deadline", () => {
     const work = async (worker: string) => {
       for (let n = 0; ; n += 1) {
         const asked = { queue: "jobs", worker, reservation: `r${n}`, count: 3, leaseMs: 60_000 };
-        const { tasks } = await t.engine.leases.reserve(0, { ...asked, rate: undefined });
+        const { tasks } = await t.engine.leases.reserve({ ...asked, rate: undefined });
         if (tasks.length === 0) return;
         await Promise.all(
           tasks.map(async ({ id, fence }) => {

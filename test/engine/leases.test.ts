@@ -15,13 +15,10 @@ describe("the leases of a process", () => {
   beforeEach(() => {
     noted = [];
   });
-  const leases = (
-    given: { partitions?: number; hasBreaker?: boolean; isProbe?: boolean; verdict?: FailVerdict } = {},
-  ) => {
-    const { partitions = 1, hasBreaker = false, isProbe = false, verdict = "retrying" } = given;
+  const leases = (given: { hasBreaker?: boolean; isProbe?: boolean; verdict?: FailVerdict } = {}) => {
+    const { hasBreaker = false, isProbe = false, verdict = "retrying" } = given;
     const parts = {
-      keys: new Keys("leases:", partitions),
-      homes: { of: () => 2 },
+      keys: new Keys("leases:", 4),
       breakers: {
         isProbe: () => isProbe,
         renewed: async (_: unknown, leaseMs: number) => noted.push(`probe ${leaseMs}`),
@@ -37,7 +34,6 @@ describe("the leases of a process", () => {
 
   it("let requests for work wait in the store where only the line decides", async () => {
     expect(await leases().openStandby("jobs")).to.equal(STANDBY);
-    expect(await leases({ partitions: 2 }).openStandby("jobs"), "other partitions").to.equal(undefined);
     expect(await leases({ hasBreaker: true }).openStandby("jobs"), "a target that may be down").to.equal(undefined);
     expect(await leases().openStandby(INTERNAL_QUEUES.webhooks), "the server's own").to.equal(undefined);
   });
@@ -55,7 +51,7 @@ describe("the leases of a process", () => {
     >[1];
     const settings = {} as QueueSettings;
     expect(await leases().fail(LEASE, failure, settings)).to.equal("retrying");
-    expect(noted).to.deep.equal([[2, 500]]);
+    expect(noted).to.deep.equal([[new Keys("leases:", 4).partitionOfQueue(LEASE.queue), 500]]);
     for (const verdict of ["dead", "stale", "canceled"] as const) {
       expect(await leases({ verdict: verdict as FailVerdict }).fail(LEASE, failure, settings)).to.equal(verdict);
     }

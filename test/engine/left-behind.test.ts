@@ -114,7 +114,7 @@ describe("what is left behind in the indexes of a queue", () => {
     await t.submit({ id: "a", input: LONG });
     await t.redis.del(t.key("input", "a"));
     const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
-    const { tasks } = await t.engine.leases.reserve(0, request);
+    const { tasks } = await t.engine.leases.reserve(request);
     expect(await Promise.all(tasks.map((task) => t.engine.tasks.inputOf(task)))).to.deep.equal([null]);
   });
 
@@ -159,37 +159,6 @@ describe("what is left behind in the indexes of a queue", () => {
     await t.submit({ id: "trial", dryRun: true });
     await t.submit({ id: "refused", maxIndex: -1 });
     expect(await t.redis.exists(t.key("queue"), t.key("task", "trial"), t.key("task", "refused"))).to.equal(0);
-  });
-});
-
-describe("a queue that is paused", () => {
-  it("decides once that a request over HTTP gets nothing", async () => {
-    const t = await openEngine();
-    try {
-      await t.submit({ id: "waits" });
-      await t.engine.queues.pause("jobs", true);
-      const copy = { holder: "h", generation: 0, after: 0 };
-      const request = { ...{ queue: "jobs", worker: "w", reservation: "r", count: 1, leaseMs: 60_000 }, copy };
-      const { part } = await t.scripts.reserve(t.keys.tag(0), { ...request, rate: undefined });
-      expect(part).to.deep.include({ given: 0, replayed: false });
-      await t.engine.queues.pause("jobs", false);
-      const again = await t.scripts.reserve(t.keys.tag(0), { ...request, rate: undefined });
-      expect(again).to.deep.include({ tasks: [], part: { ...part, replayed: true } });
-    } finally {
-      await t.close();
-    }
-  });
-
-  it("has no task that may start, although some wait", async () => {
-    const t = await openEngine();
-    try {
-      await t.submit({ id: "waits" });
-      expect(await t.scripts.startable(t.keys.tag(0), "jobs")).to.equal(1);
-      await t.engine.queues.pause("jobs", true);
-      expect(await t.scripts.startable(t.keys.tag(0), "jobs")).to.equal(0);
-    } finally {
-      await t.close();
-    }
   });
 });
 

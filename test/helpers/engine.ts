@@ -122,7 +122,7 @@ export async function openEngine(
         rate: settings.rate,
         reservation: reservation ?? fresh("r"),
       };
-      const { tasks } = await engine.leases.reserve(keys.partitionOfQueue("jobs"), request);
+      const { tasks } = await engine.leases.reserve(request);
       return await Promise.all(
         tasks.map(async (task) => ({ ...task, input: (await engine.tasks.inputOf(task)) ?? Buffer.alloc(0) })),
       );

@@ -64,7 +64,7 @@ describe("an event that is retried", () => {
     for (const queue of queues.keys()) {
       const take = async (reservation: string, count: number) => {
         const request = { queue, worker: "w", lane: 0, reservation, count, leaseMs: 15_000, rate: undefined };
-        return (await engine.leases.reserve(0, request)).tasks;
+        return (await engine.leases.reserve(request)).tasks;
       };
       for (const id of ["first", "second"]) await t.submit({ id: `${queue}-${id}`, queue, priority: 2 });
       const [task] = await take("a", 1);

@@ -72,7 +72,7 @@ describe("the calls of a handler with batch", () => {
     shop = await openWorkshop([handler]);
     const ids = await submitAll([1, 2, 3, 4]);
     const settings = shop.engine.queues.settings("many");
-    const { tasks } = await shop.engine.leases.reserve(0, {
+    const { tasks } = await shop.engine.leases.reserve({
       ...{ queue: "many", worker: "gone", reservation: "1", count: 1, leaseMs: 1000, rate: undefined },
     });
     await shop.engine.leases.lose({ queue: "many", id: ids[0] ?? "", fence: tasks[0]?.fence ?? "" }, settings);
@@ -201,8 +201,8 @@ describe("the calls of a handler with batch", () => {
     shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
     const reserve = shop.engine.leases.reserve.bind(shop.engine.leases);
     let replies = 0;
-    shop.engine.leases.reserve = async (partition, request) => {
-      const reply = await reserve(partition, request);
+    shop.engine.leases.reserve = async (request) => {
+      const reply = await reserve(request);
       replies += reply.tasks.length > 0 ? 1 : 0;
       if (reply.tasks.length > 0 && replies % 2 === 1) throw new Error("the reply was lost");
       return reply;

@@ -239,7 +239,7 @@ describe("a handler with batch", () => {
     shop = await openWorkshop([handler]);
     const [lost = ""] = await submitAll([1]);
     const settings = shop.engine.queues.settings("many");
-    const { tasks } = await shop.engine.leases.reserve(0, {
+    const { tasks } = await shop.engine.leases.reserve({
       ...{ queue: "many", worker: "gone", reservation: "1", count: 1, leaseMs: 1000, rate: undefined },
     });
     const fence = tasks[0]?.fence ?? "";

@@ -39,11 +39,11 @@ describe("a worker that stops", () => {
     const reserve = shop.engine.leases.reserve.bind(shop.engine.leases);
     const [asked, answer] = [deferred(), deferred()];
     let requests = 0;
-    shop.engine.leases.reserve = async (partition, request) => {
+    shop.engine.leases.reserve = async (request) => {
       if (request.queue === "jobs") requests += 1;
       asked.resolve();
       await answer.promise;
-      return reserve(partition, request);
+      return reserve(request);
     };
     const worker = await shop.worker({ drainTimeoutMs: 10_000 });
     await asked.promise;

@@ -22,16 +22,16 @@ describe("the pool of a queue in a worker", () => {
   });
 
   interface Given {
-    /** The tasks that wait in each partition. */
-    readonly lines?: Partial<ReservedTask>[][];
+    /** The tasks that wait. */
+    readonly line?: Partial<ReservedTask>[];
     readonly settings?: Partial<QueueSettings>;
     /** Whether suspects run in child processes, and whether one more is admitted. */
     readonly suspects?: { readonly admits: boolean };
   }
-  const open = ({ lines = [[]], settings, suspects }: Given = {}) => {
+  const open = ({ line = [], settings, suspects }: Given = {}) => {
     const listeners = new Map<string, (message: Buffer | null) => void>();
     const seen = {
-      requests: [] as (Reservation & { readonly partition: number })[],
+      requests: [] as Reservation[],
       runs: [] as ({ readonly id: string } & Run)[],
       returned: [] as string[],
       aborted: [] as (readonly unknown[])[],
@@ -39,12 +39,12 @@ describe("the pool of a queue in a worker", () => {
       closed: 0,
       listeners,
     };
-    const found: ((partition: number) => void)[] = [];
+    const found: (() => void)[] = [];
     const returns = (how: string) => async (lease: { readonly id: string }) => seen.returned.push(`${how} ${lease.id}`);
     const engine = {
       queues: { settings: () => attemptOf({ settings: { concurrency: 2, ...settings } }).settings },
       keys: {
-        ...{ partitions: lines.length, tags: lines.map((_, n) => `{${n}}`), partitionOf: () => 0 },
+        partitionOfQueue: () => 3,
         workChannel: (partition: number, queue: string) => `work ${partition} ${queue}`,
       },
       pubsub: {
@@ -60,16 +60,15 @@ describe("the pool of a queue in a worker", () => {
           cut: async () => {},
           close: () => (seen.closed += 1),
         }),
-        reserve: async (partition: number, request: Reservation) => {
-          seen.requests.push({ ...request, partition });
-          const line = lines[partition] ?? [];
+        reserve: async (request: Reservation) => {
+          seen.requests.push(request);
           const tasks = line.splice(0, request.count).map((task) => ({ lost: 0, ...task }));
-          return { tasks, waiting: line.length, pauseMs: 0, part: null };
+          return { tasks, waiting: line.length, pauseMs: 0 };
         },
         ...{ release: returns("handed back"), fail: returns("put off") },
       },
       maintenance: {
-        onWork: (_: string, listener: (partition: number) => void) => {
+        onWork: (_: string, listener: () => void) => {
           found.push(listener);
           return () => found.pop();
         },
@@ -90,9 +89,8 @@ describe("the pool of a queue in a worker", () => {
       ...{ engine: engine as unknown as Engine, runner, executors, log: createLog("silent") },
       renewer: { abort: (...how: unknown[]) => seen.aborted.push(how) },
     } as unknown as PoolParts);
-    const notice = (partition: number, text: string | null) =>
-      listeners.get(`work ${partition} jobs`)?.(text === null ? null : Buffer.from(text));
-    return { ...seen, seen, lines, found, notice };
+    const notice = (text: string | null) => listeners.get("work 3 jobs")?.(text === null ? null : Buffer.from(text));
+    return { ...seen, seen, line, found, notice };
   };
   const idsOf = (runs: readonly { readonly id: string }[]) => runs.map(({ id }) => id);
 
@@ -101,7 +99,7 @@ describe("the pool of a queue in a worker", () => {
     await pool.start();
     await time.pass(50);
     requests.length = 0;
-    for (const word of ["cancel", "deadline", "abandoned"]) notice(0, `${word} task-1`);
+    for (const word of ["cancel", "deadline", "abandoned"]) notice(`${word} task-1`);
     expect(aborted).to.deep.equal([
       ["canceled", "task-1"],
       ["deadline", "task-1"],
@@ -111,15 +109,15 @@ describe("the pool of a queue in a worker", () => {
     expect(requests, "such a message is no work").to.deep.equal([]);
   });
 
-  it("asks a partition for work that sends a message, or whose messages may be lost", async () => {
-    const { notice, requests, found } = open({ lines: [[], []] });
+  it("asks for work after a message, or if messages may be lost", async () => {
+    const { notice, requests, found } = open();
     await pool.start();
     await time.pass(50);
-    for (const tell of [() => notice(1, "new"), () => notice(1, null), () => found[0]?.(1)]) {
+    for (const tell of [() => notice("new"), () => notice(null), () => found[0]?.()]) {
       requests.length = 0;
       tell();
       await time.pass(50);
-      expect(requests.map(({ partition }) => partition)).to.deep.equal([1]);
+      expect(requests).to.have.length(1);
     }
   });
 
@@ -130,7 +128,7 @@ describe("the pool of a queue in a worker", () => {
       [{ concurrency: 16, batch: { max: 2, waitMs: 0 } }, 1, 32],
     ] as const) {
       const line = Array.from({ length: 100 }, (_, n) => ({ id: String(n) }));
-      const { requests, runs } = open({ lines: [line], settings });
+      const { requests, runs } = open({ line, settings });
       await pool.start();
       await time.pass(50);
       for (const { place } of runs.splice(0)) {
@@ -145,27 +143,27 @@ describe("the pool of a queue in a worker", () => {
   });
 
   it("runs tasks that have slots; others get theirs when a handler has ended", async () => {
-    const { runs, lines } = open({ lines: [[{ id: "a" }, { id: "b" }, { id: "c" }]] });
+    const { runs, line } = open({ line: [{ id: "a" }, { id: "b" }, { id: "c" }] });
     await pool.start();
     await time.pass(50);
-    expect([idsOf(runs), lines[0]?.length]).to.deep.equal([["a", "b"], 1]);
+    expect([idsOf(runs), line.length]).to.deep.equal([["a", "b"], 1]);
     runs[0]?.place.settled();
     await time.pass(50);
     expect(idsOf(runs)).to.deep.equal(["a", "b", "c"]);
   });
 
   it("takes no work once it is stopped, and listens no longer, even if it was stopped while it started", async () => {
-    const { lines, requests, seen, listeners, found } = open();
+    const { line, requests, seen, listeners, found } = open();
     await Promise.all([pool.start(), pool.start()]);
     expect([listeners.size, found.length]).to.deep.equal([1, 1]);
     await pool.stop();
     expect([listeners.size, found.length, seen.closed]).to.deep.equal([0, 0, 1]);
-    lines[0]?.push({ id: "a" });
+    line.push({ id: "a" });
     requests.length = 0;
     await time.pass(5000);
     expect(requests).to.deep.equal([]);
 
-    const other = open({ lines: [[{ id: "a" }]] });
+    const other = open({ line: [{ id: "a" }] });
     const starting = pool.start();
     await pool.stop();
     await starting;
@@ -177,7 +175,7 @@ describe("the pool of a queue in a worker", () => {
   it("lets tasks share a call, and gives a suspect one of its own", async () => {
     const line = [{ id: "a" }, { id: "b" }, { id: "c", lost: 1 }];
     const { runs, batches } = open({
-      lines: [line],
+      line,
       settings: { concurrency: 2, batch: { max: 2, waitMs: 0 } },
     });
     await pool.start();
@@ -197,7 +195,7 @@ describe("the pool of a queue in a worker", () => {
       [[{ id: "s", lost: 1 }, { id: "a" }], "s", "handed back a"],
     ] as const) {
       const settings = { concurrency: 1, batch: { max: 2, waitMs: 0 } };
-      const { runs, returned } = open({ lines: [[...line]], settings });
+      const { runs, returned } = open({ line: [...line], settings });
       await pool.start();
       await time.pass(50);
       expect([idsOf(runs), returned]).to.deep.equal([[ran], [back]]);
@@ -209,7 +207,7 @@ describe("the pool of a queue in a worker", () => {
     const SUSPECT = [{ id: "s", lost: 1 }];
 
     it("runs it in a slot of its own, with a short lease until its handler begins", async () => {
-      const { runs, seen } = open({ lines: [[{ id: "a" }, ...SUSPECT, { id: "b" }]], suspects: { admits: true } });
+      const { runs, seen } = open({ line: [{ id: "a" }, ...SUSPECT, { id: "b" }], suspects: { admits: true } });
       await pool.start();
       await time.pass(50);
       expect(runs.map(({ id, leaseMs }) => [id, leaseMs !== undefined])).to.deep.equal([
@@ -224,14 +222,14 @@ describe("the pool of a queue in a worker", () => {
     });
 
     it("puts it off if there are enough of them", async () => {
-      const { runs, returned } = open({ lines: [[...SUSPECT]], suspects: { admits: false } });
+      const { runs, returned } = open({ line: [...SUSPECT], suspects: { admits: false } });
       await pool.start();
       await time.pass(50);
       expect([idsOf(runs), returned]).to.deep.equal([[], ["put off s"]]);
     });
 
     it("runs it as any other if there are no child processes", async () => {
-      const { runs, seen } = open({ lines: [[...SUSPECT]] });
+      const { runs, seen } = open({ line: [...SUSPECT] });
       await pool.start();
       await time.pass(50);
       expect(runs.map(({ id, leaseMs }) => [id, leaseMs])).to.deep.equal([["s", undefined]]);

@@ -24,9 +24,9 @@ describe("a worker of a queue with a rate", () => {
     const { engine } = shop;
     const reserve = engine.leases.reserve.bind(engine.leases);
     let asked = 0;
-    engine.leases.reserve = (partition, request) => {
+    engine.leases.reserve = (request) => {
       if (request.queue === "jobs") asked += 1;
-      return reserve(partition, request);
+      return reserve(request);
     };
     const redis = await shop.redis();
     const began = performance.now();

@@ -15,7 +15,7 @@ for (let lost = 0; lost === 0; lost = (await engine.maintenance.tick(0)).lost.le
   await new Promise((resolve) => setTimeout(resolve, 20));
 }
 const request = { queue: "jobs", worker: "rival", reservation: "only", count: 1, leaseMs: 60_000, rate: undefined };
-const [task] = (await engine.leases.reserve(0, request)).tasks;
+const [task] = (await engine.leases.reserve(request)).tasks;
 if (task) {
   const body = Buffer.from('"the rival was first"');
   const result = { status: 200, contentType: "application/json", headers: {}, body };

@@ -32,8 +32,8 @@ describe("a worker's slots", () => {
   const loseEveryOtherAnswer = ({ engine }: Workshop) => {
     const reserve = engine.leases.reserve.bind(engine.leases);
     let taken = 0;
-    engine.leases.reserve = async (partition, request) => {
-      const reply = await reserve(partition, request);
+    engine.leases.reserve = async (request) => {
+      const reply = await reserve(request);
       if (reply.tasks.length === 0) return reply;
       taken += 1;
       if (taken % 2 === 1) throw new ProblemError("store-unavailable");
@@ -68,19 +68,6 @@ describe("a worker's slots", () => {
     expect(left.seen.runs).to.deep.equal([]);
   });
 
-  it("are filled from all partitions, without exceeding the total", async () => {
-    const gate = deferred();
-    const { seen, handler } = counting(gate.promise, 2);
-    shop = await openWorkshop([handler], { env: { PARTITIONS: "5" } });
-    await shop.worker();
-    const ids = await Promise.all(Array.from({ length: 30 }, (_, n) => shop.submit(n)));
-    await eventually(() => seen.running === 2);
-    gate.resolve();
-    await Promise.all(ids.map((id) => shop.ended(id)));
-    expect(seen.max).to.equal(2);
-    expect(new Set(seen.runs).size).to.equal(30);
-  });
-
   it("are counted in the queue's figures until the worker stops", async () => {
     const { handler } = counting(Promise.resolve(), 3);
     shop = await openWorkshop([handler]);
@@ -100,11 +87,11 @@ describe("a worker's slots", () => {
     const reserve = engine.leases.reserve.bind(engine.leases);
     const underway = new Set<number | undefined>();
     let max = 0;
-    engine.leases.reserve = async (partition, request) => {
+    engine.leases.reserve = async (request) => {
       expect(underway).to.not.include(request.lane);
       underway.add(request.lane);
       max = Math.max(max, underway.size);
-      const reply = await reserve(partition, request);
+      const reply = await reserve(request);
       underway.delete(request.lane);
       return reply;
     };
@@ -121,7 +108,7 @@ describe("a worker's slots", () => {
     it(`stay correct if replies to requests for work are lost: ${slots} slots`, async () => {
       const gate = deferred();
       const { seen, handler } = counting(gate.promise, slots);
-      shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
+      shop = await openWorkshop([handler]);
       loseEveryOtherAnswer(shop);
       const ids = await Promise.all(Array.from({ length: 3 * slots }, (_, n) => shop.submit(n)));
       await shop.worker();
@@ -139,9 +126,9 @@ describe("a worker's slots", () => {
     shop = await openWorkshop([handler]);
     const reserve = shop.engine.leases.reserve.bind(shop.engine.leases);
     const brought: number[] = [];
-    shop.engine.leases.reserve = async (partition, request) => {
+    shop.engine.leases.reserve = async (request) => {
       // As if the request had been sent when both slots were free.
-      const reply = await reserve(partition, { ...request, count: 2 });
+      const reply = await reserve({ ...request, count: 2 });
       if (reply.tasks.length > 0) brought.push(reply.tasks.length);
       return reply;
     };

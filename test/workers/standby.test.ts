@@ -30,8 +30,8 @@ describe("an idle worker, whose request waits in the store", () => {
   const askedFor = ({ engine }: Workshop) => {
     const ids: string[] = [];
     const reserve = engine.leases.reserve.bind(engine.leases);
-    engine.leases.reserve = async (partition, request) => {
-      const reply = await reserve(partition, request);
+    engine.leases.reserve = async (request) => {
+      const reply = await reserve(request);
       ids.push(...reply.tasks.map(({ id }) => id));
       return reply;
     };

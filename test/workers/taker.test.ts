@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import type { Standby } from "../../src/store/standby.ts";
-import type { Reservation, ReservedPart, ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { Reservation, ReserveAnswer, ReservedTask } from "../../src/store/verbs/scripts.ts";
 import type { Place } from "../../src/workers/place.ts";
 import { Slots } from "../../src/workers/slots.ts";
 import { Taker, type TakerParts } from "../../src/workers/taker.ts";
@@ -25,61 +25,57 @@ describe("the requests of a worker for work", () => {
   });
 
   interface Request extends Reservation {
-    readonly partition: number;
     /** How long it may wait in the store, ms. */
     readonly waitMs?: number;
   }
   interface Given extends Partial<Pick<TakerParts, "lane" | "min" | "max" | "suspectLeaseMs">> {
-    /** The tasks that wait in each partition. */
-    readonly lines: string[][];
+    /** The tasks that wait. */
+    readonly line: string[];
     readonly slots?: number;
     readonly settings?: Partial<QueueSettings>;
     /** For how long the rate allows no start, ms. */
-    readonly pauseMs?: (partition: number) => number;
+    readonly pauseMs?: () => number;
     /** Whether handlers end while they are called. */
     readonly endsAtOnce?: boolean;
     readonly isPaused?: () => boolean;
   }
 
-  /** A taker of these lines, which has not started. */
-  const open = ({ lines, slots: count = 4, settings, lane = 0, ...given }: Given) => {
+  /** A taker of this line, which has not started. */
+  const open = ({ line, slots: count = 4, settings, lane = 0, ...given }: Given) => {
     const requests: Request[] = [];
     const taken: string[] = [];
     const handedBack: string[] = [];
     const places: Place[] = [];
-    const answers = new Map<string, ReservedPart>();
+    const answers = new Map<string, ReserveAnswer>();
     /** Which requests fail: before or after they are carried out. */
     const failing = { before: false, after: false };
     const underway: { until: Promise<void> | undefined } = { until: undefined };
-    const carryOut = ({ partition, reservation, count: wanted }: Request): ReservedPart => {
-      const line = lines[partition] ?? [];
-      const pauseMs = given.pauseMs?.(partition) ?? 0;
+    const carryOut = ({ reservation, count: wanted }: Request): ReserveAnswer => {
+      const pauseMs = given.pauseMs?.() ?? 0;
       const ids = pauseMs > 0 || given.isPaused?.() ? [] : line.splice(0, wanted);
       const tasks = ids.map((id) => ({ id }) as ReservedTask);
       const answer = {
-        ...{ tasks, waiting: given.isPaused?.() ? null : line.length, pauseMs, part: null },
-      } as unknown as ReservedPart;
-      answers.set(`${partition} ${reservation}`, answer);
+        ...{ tasks, waiting: given.isPaused?.() ? null : line.length, pauseMs },
+      } as unknown as ReserveAnswer;
+      answers.set(reservation, answer);
       return answer;
     };
-    const reserve = async (partition: number, reservation: Reservation, waitMs?: number) => {
-      const request = { ...reservation, partition, ...(waitMs !== undefined && { waitMs }) };
+    const reserve = async (reservation: Reservation, waitMs?: number) => {
+      const request = { ...reservation, ...(waitMs !== undefined && { waitMs }) };
       requests.push(request);
       await underway.until;
       if (failing.before) throw new Error("refused");
-      const answer = answers.get(`${partition} ${reservation.reservation}`) ?? carryOut(request);
+      const answer = answers.get(reservation.reservation) ?? carryOut(request);
       if (failing.after) throw new Error("cut off");
       return answer;
     };
     const { log, messages } = recordingLog();
     const wake = () => taker.wake();
     const slots = new Slots({ count, perSlot: 1, log, onFreed: wake, onRoom: wake });
-    const left: number[] = [];
-    const news: boolean[] = [];
-    const keys = { partitions: lines.length, partitionOf: () => 1 };
+    const known = { waiting: 0 };
     taker = new Taker({
-      ...{ worker: "w", slots, left, news, log, lane, min: given.min ?? 1, max: given.max ?? count },
-      engine: { keys, leases: { reserve } } as unknown as Engine,
+      ...{ worker: "w", slots, line: known, log, lane, min: given.min ?? 1, max: given.max ?? count },
+      engine: { leases: { reserve } } as unknown as Engine,
       settings: attemptOf({ settings: { leaseMs: LEASE_MS, ...settings } }).settings,
       suspectLeaseMs: given.suspectLeaseMs,
       run: ({ id }) => {
@@ -96,12 +92,12 @@ describe("the requests of a worker for work", () => {
         place.over();
       }
     };
-    return { requests, taken, handedBack, slots, left, news, lines, failing, underway, messages, end };
+    return { requests, taken, handedBack, slots, known, line, failing, underway, messages, end };
   };
   const countsOf = (requests: readonly Request[]) => requests.map(({ count }) => count);
 
   it("ask for as many tasks as there are free slots, again when one is free", async () => {
-    const { requests, taken, end } = open({ lines: [["a", "b", "c", "d", "e", "f"]] });
+    const { requests, taken, end } = open({ line: ["a", "b", "c", "d", "e", "f"] });
     taker.start();
     await time.pass(3000);
     expect([countsOf(requests), taken.join("")]).to.deep.equal([[4], "abcd"]);
@@ -115,14 +111,14 @@ describe("the requests of a worker for work", () => {
   });
 
   it("tell for how long a suspect may take to begin, if that is reported", async () => {
-    const { requests } = open({ lines: [[]], suspectLeaseMs: 700 });
+    const { requests } = open({ line: [], suspectLeaseMs: 700 });
     taker.start();
     await time.pass(100);
     expect(requests[0]).to.include({ suspectLeaseMs: 700 });
   });
 
   it("ask for at most so many tasks at once, one request after the other while tasks wait", async () => {
-    const { requests, taken } = open({ lines: [["a", "b", "c", "d"]], max: 2, slots: 8 });
+    const { requests, taken } = open({ line: ["a", "b", "c", "d"], max: 2, slots: 8 });
     taker.start();
     await time.pass(100);
     expect([countsOf(requests), taken.join("")]).to.deep.equal([[2, 2], "abcd"]);
@@ -130,7 +126,7 @@ describe("the requests of a worker for work", () => {
 
   it("follow each other as long as tasks end at once, and no longer", async () => {
     const line = Array.from({ length: 9 }, (_, n) => String(n));
-    const { requests, taken } = open({ lines: [line], slots: 2, endsAtOnce: true });
+    const { requests, taken } = open({ line, slots: 2, endsAtOnce: true });
     taker.start();
     await time.pass(100);
     expect(taken.join("")).to.equal("012345678");
@@ -138,7 +134,7 @@ describe("the requests of a worker for work", () => {
   });
 
   it("end with the one that is underway when it stops, whose tasks still run", async () => {
-    const { requests, taken, underway } = open({ lines: [["a", "b", "c"]], max: 1 });
+    const { requests, taken, underway } = open({ line: ["a", "b", "c"], max: 1 });
     const answered = deferred();
     underway.until = answered.promise;
     taker.start();
@@ -150,23 +146,23 @@ describe("the requests of a worker for work", () => {
   });
 
   it("are sent again after a while if there was work without a slot", async () => {
-    const { requests, slots, left } = open({ lines: [["a"], []] });
+    const { requests, slots, known } = open({ line: ["a"] });
     slots.claim(4);
-    left.push(1, 0);
+    known.waiting = 1;
     taker.start();
     await time.pass(1000);
     slots.release(4);
     expect(requests).to.deep.equal([]);
     await time.pass(1500);
-    expect(requests[0]).to.include({ partition: 0 });
+    expect(requests).to.have.length(1);
   });
 
   it("are not sent for an empty line until something happens; of another lane only for enough tasks", async () => {
-    const { requests, lines } = open({ lines: [[]] });
+    const { requests, line } = open({ line: [] });
     taker.start();
     await time.pass(60_000);
     expect(requests).to.have.length(1);
-    lines[0]?.push("a");
+    line.push("a");
     taker.notice(false);
     await time.pass(25);
     expect(requests).to.have.length(2);
@@ -175,21 +171,21 @@ describe("the requests of a worker for work", () => {
     await time.pass(60_000);
     expect(requests).to.have.length(2);
 
-    const other = open({ lines: [["a", "b", "c"]], lane: 1, min: 3, max: 3, slots: 9 });
+    const other = open({ line: ["a", "b", "c"], lane: 1, min: 3, max: 3, slots: 9 });
     taker.start();
     await time.pass(100);
-    other.left[0] = 2;
+    other.known.waiting = 2;
     taker.wake();
     await time.pass(100);
     expect(other.requests).to.deep.equal([]);
-    other.left[0] = 3;
+    other.known.waiting = 3;
     taker.wake();
     await time.pass(100);
     expect(other.requests.map(({ count, lane }) => [count, lane])).to.deep.equal([[3, 1]]);
   });
 
   it("are repeated until they are answered, with the same tasks, which is logged once", async () => {
-    const { requests, taken, failing, messages, slots } = open({ lines: [["a"]] });
+    const { requests, taken, failing, messages, slots } = open({ line: ["a"] });
     failing.after = true;
     taker.start();
     await time.pass(1700);
@@ -206,7 +202,7 @@ describe("the requests of a worker for work", () => {
   });
 
   it("are repeated even without a free slot, and tasks that have none are handed back", async () => {
-    const { taken, handedBack, failing, slots } = open({ lines: [["a", "b", "c"]] });
+    const { taken, handedBack, failing, slots } = open({ line: ["a", "b", "c"] });
     failing.after = true;
     taker.start();
     await time.pass(100);
@@ -219,7 +215,7 @@ describe("the requests of a worker for work", () => {
 
   it("pause as long as the rate says, and do not ask again while the queue is paused", async () => {
     let pauseMs = 300;
-    const { requests, taken } = open({ lines: [["a"]], pauseMs: () => pauseMs });
+    const { requests, taken } = open({ line: ["a"], pauseMs: () => pauseMs });
     taker.start();
     await time.pass(250);
     expect(requests).to.have.length(1);
@@ -227,83 +223,10 @@ describe("the requests of a worker for work", () => {
     await time.pass(100);
     expect([requests.length, taken]).to.deep.equal([2, ["a"]]);
     await taker.stop();
-    const paused = open({ lines: [["a"]], isPaused: () => true });
+    const paused = open({ line: ["a"], isPaused: () => true });
     taker.start();
     await time.pass(10_000);
     expect(paused.requests).to.have.length(1);
-  });
-
-  describe("to several partitions", () => {
-    const partitionsOf = (requests: readonly Request[]) => requests.map(({ partition }) => partition);
-
-    it("go to each of them in turn, however much waits in one, and one that does not answer delays no other", async () => {
-      const lines = [Array.from({ length: 9 }, (_, n) => `a${n}`), ["b0", "b1"], ["c0"]];
-      const { taken, failing, requests, end } = open({ lines, slots: 2, max: 1 });
-      failing.before = true;
-      taker.start();
-      await time.pass(25);
-      expect(partitionsOf(requests).toSorted()).to.deep.equal([0, 1, 2]);
-      failing.before = false;
-      await time.pass(600);
-      for (let n = 0; n < 8; n += 1) {
-        end();
-        await time.pass(25);
-      }
-      expect(taken).to.have.length(12);
-      const firsts = ["a0", "b0", "c0"].map((id) => taken.indexOf(id));
-      expect(Math.max(...firsts)).to.be.below(9);
-    });
-
-    it("go to the next one after as many tasks as there are slots, even if these end at once", async () => {
-      const lines = [Array.from({ length: 9 }, (_, n) => `a${n}`), ["b0"]];
-      const { taken } = open({ lines, slots: 2, endsAtOnce: true });
-      taker.start();
-      await time.pass(100);
-      expect(taken).to.have.length(10);
-      expect(taken.indexOf("b0")).to.be.below(5);
-    });
-
-    it("come as soon as the rate of one of them allows a start", async () => {
-      const { requests } = open({ lines: [["a"], ["b"]], pauseMs: (partition) => (partition === 0 ? 300 : 900) });
-      taker.start();
-      await time.pass(100);
-      requests.length = 0;
-      await time.pass(275);
-      expect(partitionsOf(requests)).to.include(0);
-    });
-
-    it("go only to those that may have work, and to the others at most once a second", async () => {
-      const { requests, news, left } = open({ lines: [[], [], []] });
-      taker.start();
-      await time.pass(100);
-      expect(partitionsOf(requests).toSorted()).to.deep.equal([0, 1, 2]);
-      requests.length = 0;
-      taker.wake();
-      await time.pass(100);
-      expect(requests).to.deep.equal([]);
-      news[2] = true;
-      taker.wake();
-      await time.pass(100);
-      expect([partitionsOf(requests.splice(0)), news[2]]).to.deep.equal([[2], false]);
-      left[1] = 1;
-      taker.wake();
-      await time.pass(100);
-      expect(partitionsOf(requests.splice(0))).to.deep.equal([1]);
-      await time.pass(725);
-      taker.wake();
-      await time.pass(25);
-      expect(partitionsOf(requests)).to.deep.equal([0]);
-    });
-
-    it("always go to that of a keyed line, where each end may let a task start", async () => {
-      const { requests } = open({ lines: [[], []], settings: { keyedConcurrency: 1 } });
-      taker.start();
-      await time.pass(100);
-      requests.length = 0;
-      taker.wake();
-      await time.pass(100);
-      expect(partitionsOf(requests)).to.deep.equal([1]);
-    });
   });
 
   describe("that wait in the store", () => {
@@ -321,15 +244,14 @@ describe("the requests of a worker for work", () => {
         passOn: () => calls.push("passed on"),
         abandon: async () => calls.push("abandoned"),
         reserve: (request: Reservation, waitMs: number) =>
-          new Promise<ReservedPart>((resolve, reject) => {
+          new Promise<ReserveAnswer>((resolve, reject) => {
             standby.waiting = true;
             const answer = (fails = false) => {
               standby.waiting = false;
-              const [line = []] = given.lines;
-              const ids = line.splice(0, request.count);
+              const ids = given.line.splice(0, request.count);
               const tasks = ids.map((id) => ({ id }) as ReservedTask);
               if (fails) reject(new Error("cut off"));
-              else resolve({ tasks, waiting: line.length, pauseMs: 0, part: null } as unknown as ReservedPart);
+              else resolve({ tasks, waiting: given.line.length, pauseMs: 0 } as unknown as ReserveAnswer);
             };
             waits.push({ request, waitMs, answer });
           }),
@@ -343,7 +265,7 @@ describe("the requests of a worker for work", () => {
         [LEASE_MS, 2000],
         [4000, 1000],
       ] as const) {
-        const given = open({ lines: [["a"]], settings: { leaseMs } });
+        const given = open({ line: ["a"], settings: { leaseMs } });
         const { waits } = standbyOf(given);
         await time.pass(100);
         expect([given.requests.length, given.taken]).to.deep.equal([1, ["a"]]);
@@ -352,14 +274,14 @@ describe("the requests of a worker for work", () => {
         expect(given.slots.free).to.equal(3);
         await taker.stop();
       }
-      const given = open({ lines: [["a"]], slots: 1 });
+      const given = open({ line: ["a"], slots: 1 });
       const { waits } = standbyOf(given);
       await time.pass(100);
       expect(waits).to.deep.equal([]);
     });
 
     it("follow each other while nothing comes, and are not disturbed by work that they get", async () => {
-      const given = open({ lines: [[]] });
+      const given = open({ line: [] });
       const { waits, calls } = standbyOf(given);
       await time.pass(100);
       expect(waits).to.have.length(1);
@@ -370,17 +292,17 @@ describe("the requests of a worker for work", () => {
       waits[0]?.answer();
       await time.pass(100);
       expect([waits.length, given.requests.length]).to.deep.equal([2, 1]);
-      given.lines[0]?.push("a", "b");
+      given.line.push("a", "b");
       waits[1]?.answer();
       await time.pass(100);
       expect([given.taken, calls, waits.length]).to.deep.equal([["a", "b"], [], 3]);
     });
 
     it("pass on work that is left, and end for other work and at the stop", async () => {
-      const given = open({ lines: [[]], slots: 1 });
+      const given = open({ line: [], slots: 1 });
       const { waits, calls } = standbyOf(given);
       await time.pass(100);
-      given.lines[0]?.push("a", "b");
+      given.line.push("a", "b");
       waits[0]?.answer();
       await time.pass(100);
       expect([given.taken, calls.splice(0)]).to.deep.equal([["a"], ["passed on"]]);
@@ -396,7 +318,7 @@ describe("the requests of a worker for work", () => {
     });
 
     it("come after those for tasks that wait already, and for a slot that has become free", async () => {
-      const given = open({ lines: [["a", "b", "c"]], max: 1 });
+      const given = open({ line: ["a", "b", "c"], max: 1 });
       const { waits, calls } = standbyOf(given);
       await time.pass(25);
       expect([given.requests.length, given.taken, calls]).to.deep.equal([3, ["a", "b", "c"], []]);
@@ -404,7 +326,7 @@ describe("the requests of a worker for work", () => {
       expect(waits).to.have.length(1);
       await taker.stop();
 
-      const other = open({ lines: [["a"]], slots: 1 });
+      const other = open({ line: ["a"], slots: 1 });
       const more = standbyOf(other);
       await time.pass(100);
       expect([other.requests.length, more.waits.length]).to.deep.equal([1, 0]);
@@ -415,7 +337,7 @@ describe("the requests of a worker for work", () => {
 
     it("are not sent while the rate holds tasks back", async () => {
       let pauseMs = 300;
-      const given = open({ lines: [["a"]], pauseMs: () => pauseMs });
+      const given = open({ line: ["a"], pauseMs: () => pauseMs });
       const { waits } = standbyOf(given);
       await time.pass(250);
       pauseMs = 0;
@@ -426,14 +348,14 @@ describe("the requests of a worker for work", () => {
     });
 
     it("are replaced by a look every other second while that cannot be", async () => {
-      const given = open({ lines: [[]] });
+      const given = open({ line: [] });
       standbyOf(given, false);
       await time.pass(10_000);
       expect(given.requests.length).to.be.within(5, 7);
     });
 
     it("are repeated without waiting where they were sent, or elsewhere once none of them can run there", async () => {
-      const given = open({ lines: [[]] });
+      const given = open({ line: [] });
       const { standby, waits, calls } = standbyOf(given);
       await time.pass(100);
       given.requests.length = 0;

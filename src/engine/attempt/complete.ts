@@ -6,7 +6,6 @@ import type { CompleteVerdict, Completion, CompletionAnswer, Lease, Scripts } fr
 import type { Answer } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge, LARGE_DEFAULTS } from "../large-values/large-values.ts";
-import type { Homes } from "../partitions/homes.ts";
 import type { QueueSettings } from "../settings.ts";
 import type { Notices } from "../watching/notices.ts";
 
@@ -16,12 +15,9 @@ export interface EndingParts {
   /** On the connection of large values. */
   readonly large: Scripts;
   readonly keys: Keys;
-  readonly homes: Homes;
   readonly metrics: Metrics;
   readonly notices: Notices;
 }
-
-const isUnknown = (verdict: CompleteVerdict): boolean => verdict === "unknown";
 
 /** Completes tasks. Completions of one turn of the event loop are sent together. */
 export class Completions {
@@ -82,7 +78,7 @@ export class Completions {
     const [keepMs, tombstoneMs] = [resultTtlMs, tombstoneTtlMs];
     const item = { queue, id, fence, result: encodeResult(result), keepMs, tombstoneMs, untimed, announced };
     const batch = isLarge(item.result) ? this.#large : this.#batch;
-    return this.#parts.homes.at(id, (partition) => batch.add(partition, item), isUnknown);
+    return batch.add(this.#parts.keys.partitionOfQueue(queue), item);
   }
 
   /** Lets a call to a partition carry the completions that have not been sent, see {@link Batch.escort}. */

@@ -65,10 +65,6 @@ export class Failures {
       // A dead task is kept longer than a result, so that it can be inspected and retried.
       deadMs: settings.deadTtlMs,
     };
-    return this.#parts.homes.at(
-      item.id,
-      (partition) => batch.add(partition, item),
-      (verdict) => verdict === "unknown",
-    );
+    return batch.add(this.#parts.keys.partitionOfQueue(lease.queue), item);
   }
 }

@@ -19,12 +19,14 @@ const READ_PATIENCE_MS = 10_000;
 
 /** What handlers write while they run: kept in order until the result expires. */
 export class Outputs {
+  readonly #keys: Keys;
   readonly #homes: Homes;
   readonly #budget = new ByteBudget(READ_BYTES);
   readonly #writes: Batch<OutputItem, WriteAnswer>;
   readonly #reads: Batch<OutputPlace, OutputPart>;
 
   constructor(scripts: Scripts, keys: Keys, homes: Homes) {
+    this.#keys = keys;
     this.#homes = homes;
     this.#writes = new Batch({
       send: (partition, items) => scripts.write(keys.tag(partition), items),
@@ -45,17 +47,13 @@ export class Outputs {
    * @throws ProblemError store-unavailable, store-full
    */
   write(
-    { id, fence }: Lease,
+    { queue, id, fence }: Lease,
     values: readonly string[],
     options: { readonly maxBytes: number; readonly all?: boolean; readonly call?: string },
   ): Promise<WriteAnswer> {
     const { maxBytes, all = false, call = newCall() } = options;
     const item = { id, fence, call, maxBytes, all, values };
-    return this.#homes.at(
-      id,
-      (partition) => this.#writes.add(partition, item),
-      (written) => written === "stale",
-    );
+    return this.#writes.add(this.#keys.partitionOfQueue(queue), item);
   }
 
   /** A page of the output of a task, from a value on; the reads of one turn travel together. @throws ProblemError store-unavailable */

@@ -6,8 +6,8 @@ import type { Tick, TickReport } from "./tick.ts";
 /** Called when something in a partition will be due in `delayMs`: a task, its deadline, a lease. */
 type DueListener = (partition: number, delayMs: number) => void;
 
-/** Called when a tick has found waiting tasks in a partition. */
-type WorkListener = (partition: number) => void;
+/** Called when a tick has found waiting tasks. */
+type WorkListener = () => void;
 
 /** The dependencies of {@link Maintenance}. */
 export interface MaintenanceParts {
@@ -55,8 +55,7 @@ export class Maintenance {
   async tick(partition: number, pausedMs?: number): Promise<TickReport> {
     const { tick, metrics } = this.#parts;
     const ticked = await tick.run(partition, pausedMs);
-    for (const queue of ticked.waiting)
-      for (const listener of this.#workListeners.get(queue) ?? []) listener(partition);
+    for (const queue of ticked.waiting) for (const listener of this.#workListeners.get(queue) ?? []) listener();
     for (const { queue, fate } of ticked.lost) metrics.lost.count(queue, fate);
     return ticked;
   }

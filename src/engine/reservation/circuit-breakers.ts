@@ -1,10 +1,10 @@
 import type { TargetState } from "../../handler/gateway/target-state.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { BreakerVerdict, Lease, Reservation, ReservedPart, Scripts } from "../../store/verbs/scripts.ts";
+import type { BreakerVerdict, Lease, Reservation, ReserveAnswer, Scripts } from "../../store/verbs/scripts.ts";
 
 /** A task that this process has taken as a probe. */
 interface Probe {
-  readonly reference: string;
+  readonly fence: string;
   readonly request: string;
 }
 
@@ -12,8 +12,7 @@ interface Probe {
 const REASON_LENGTH = 40;
 
 /**
- * The circuit breakers of the queues of gateways: open while the target is down, over all workers and partitions. The state is in one
- * partition, chosen by the queue's name. While that partition is unavailable, no task of such a queue starts.
+ * The circuit breakers of the queues of gateways: open while the target is down, over all workers.
  */
 export class CircuitBreakers {
   readonly #scripts: Scripts;
@@ -33,16 +32,12 @@ export class CircuitBreakers {
    * @param reserve reserves up to the given number; idempotent for the same reservation
    * @throws ProblemError store-unavailable
    */
-  async reserve(
-    partition: number,
-    request: Reservation,
-    reserve: (count: number) => Promise<ReservedPart>,
-  ): Promise<ReservedPart> {
-    const { queue, worker, lane = 0, reservation, leaseMs, copy } = request;
+  async reserve(request: Reservation, reserve: (count: number) => Promise<ReserveAnswer>): Promise<ReserveAnswer> {
+    const { queue, worker, lane = 0, reservation, leaseMs, sender } = request;
     // The outcome of a task leased over HTTP does not say whether the target is up, so it cannot be a probe.
-    const name = copy ? "" : `${partition} ${worker} ${lane} ${reservation}`;
+    const name = sender === undefined ? `${worker} ${lane} ${reservation}` : "";
     const question = { queue, request: name, leaseMs } as const;
-    const breaker = await this.#scripts.breaker(this.#home(queue), { ...question, verb: "ask" });
+    const breaker = await this.#scripts.breaker(this.#tagOf(queue), { ...question, verb: "ask" });
     if (breaker.failures > 0) this.#failing.add(queue);
     else this.#failing.delete(queue);
     if (breaker.state === "closed") return await reserve(request.count);
@@ -50,8 +45,8 @@ export class CircuitBreakers {
     const reserved = await reserve(breaker.state === "half-open" ? Math.min(1, request.count) : 0);
     if (breaker.state === "open") return { ...reserved, pauseMs: Math.max(reserved.pauseMs, breaker.waitMs) };
     const [first] = reserved.tasks;
-    if (first) this.#probes.set(queue, { reference: referenceOf(first), request: name });
-    else await this.#scripts.breaker(this.#home(queue), { ...question, verb: "return" });
+    if (first) this.#probes.set(queue, { fence: first.fence, request: name });
+    else await this.#scripts.breaker(this.#tagOf(queue), { ...question, verb: "return" });
     return reserved;
   }
 
@@ -64,12 +59,12 @@ export class CircuitBreakers {
   async renewed(lease: Lease, leaseMs: number): Promise<void> {
     const question = { queue: lease.queue, request: this.#requestOf(lease), leaseMs, verb: "ask" } as const;
     // If this fails, there may be a second probe.
-    await this.#scripts.breaker(this.#home(lease.queue), question).catch(() => undefined);
+    await this.#scripts.breaker(this.#tagOf(lease.queue), question).catch(() => undefined);
   }
 
   #requestOf(lease: Lease): string {
     const probe = this.#probes.get(lease.queue);
-    return probe?.reference === referenceOf(lease) ? probe.request : "";
+    return probe?.fence === lease.fence ? probe.request : "";
   }
 
   /**
@@ -77,20 +72,19 @@ export class CircuitBreakers {
    * @throws ProblemError store-unavailable
    */
   async note(lease: Lease, seen: TargetState | undefined): Promise<BreakerVerdict> {
-    const { queue } = lease;
-    const reference = referenceOf(lease);
+    const { queue, fence } = lease;
     const request = this.#requestOf(lease);
     if (seen === undefined) {
       if (request !== "")
-        await this.#scripts.breaker(this.#home(queue), { queue, request, leaseMs: 1, verb: "return" });
+        await this.#scripts.breaker(this.#tagOf(queue), { queue, request, leaseMs: 1, verb: "return" });
       this.#remove(queue, request);
       return "closed";
     }
     if (seen.state === "up" && request === "" && !this.#failing.has(queue)) return "closed";
     if (seen.state === "down") this.#failing.add(queue);
     const reason = seen.reason.slice(0, REASON_LENGTH);
-    const verdict = await this.#scripts.breakerReport(this.#home(queue), {
-      ...{ queue, reference, state: seen.state, reason, request },
+    const verdict = await this.#scripts.breakerReport(this.#tagOf(queue), {
+      ...{ queue, reference: fence, state: seen.state, reason, request },
     });
     this.#remove(queue, request);
     if (seen.state === "up" && verdict !== "open") this.#failing.delete(queue);
@@ -102,12 +96,7 @@ export class CircuitBreakers {
     if (this.#probes.get(queue)?.request === request) this.#probes.delete(queue);
   }
 
-  #home(queue: string): string {
-    return this.#keys.tag(this.#keys.partitionOfQueue(queue));
+  #tagOf(queue: string): string {
+    return this.#keys.tagOfQueue(queue);
   }
-}
-
-/** Fences of different partitions may be equal; ids have no spaces. */
-function referenceOf({ id, fence }: Pick<Lease, "id" | "fence">): string {
-  return `${id}@${fence}`;
 }

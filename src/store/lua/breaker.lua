@@ -1,4 +1,4 @@
--- The circuit breaker of a queue whose target is down, in the partition that keeps it: while it is open no work is taken. Its fields in
+-- The circuit breaker of a queue whose target is down: while it is open no work is taken. Its fields in
 -- the queue's hash:
 --   failures  references of the latest consecutive failures, with a space between
 --   breaker   "since next probes reason": when it opened, when a probe may start, how many have failed

@@ -1,4 +1,4 @@
--- The circuit breaker of a queue whose target is down, in the partition that keeps it: see breaker.lua. After a number of consecutive
+-- The circuit breaker of a queue whose target is down: see breaker.lua. After a number of consecutive
 -- failures it opens, until a probe succeeds.
 
 local whole = Number.whole

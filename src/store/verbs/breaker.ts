@@ -4,7 +4,7 @@ import { number, text } from "./reply.ts";
 /** Asks whether work may be taken from a queue with a circuit breaker. */
 interface BreakerQuestion {
   readonly queue: string;
-  /** Unique to a request for tasks of one partition; "" for a request that must not probe. */
+  /** Unique to a request for tasks; "" for a request that must not probe. */
   readonly request: string;
   /** How long a probe counts without a renewal. */
   readonly leaseMs: number;

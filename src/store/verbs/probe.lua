@@ -51,7 +51,6 @@ register('probe', { 'allow-oom' }, function(keys, args)
     { 'ZSCAN', key, 0 },
     { 'ZSCORE', key, 'member' },
     { 'ZREM', key, 'member' },
-    { 'ZREMRANGEBYSCORE', key, 0, 0 },
     { 'ZPOPMIN', key },
     { 'TIME' },
     -- No queue has this name.

@@ -41,15 +41,6 @@ register('queue', { 'no-writes' }, function(keys, args)
   return Call.each(Call.new(keys), args, Layout.queue, figures)
 end)
 
--- Returns how many tasks may start now, regardless of the rate: all that wait, or in a keyed queue those that wait for no other task; 0
--- while the queue is paused.
-register('startable', { 'no-writes' }, function(keys, args)
-  local call, queue = Call.untimed(keys), args[Layout.startable.args.queue]
-  local paused, keyed = unpack(redis.call('HMGET', K.queue(call, queue), Q.paused, Q.keyed))
-  if paused == '1' then return 0 end
-  return redis.call('ZCARD', keyed and K.startable(call, queue) or K.waiting(call, queue))
-end)
-
 -- Pauses or resumes a queue. Running tasks go on. Returns nothing.
 register('pause', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.new(keys), Layout.pause.args

@@ -26,8 +26,6 @@ interface OpenBreaker {
   readonly reason: string;
 }
 
-/** Short, since a worker can use other partitions while a cluster is changing. */
-const PATIENCE_MS = 300;
 const MINUTE = ["accepted", "finished", "failed"] as const;
 const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "breaker", "newcomer"] as const;
 
@@ -37,14 +35,6 @@ export const queue = verb(
   (script) =>
     async (tag: string, queues: readonly string[]): Promise<QueueRow[]> =>
       list(await script.text(tag, [queues.length, ...queues])).map(queueRow),
-);
-
-/** How many tasks of a queue may start now, apart from its rate. */
-export const startable = verb(
-  { args: ["queue"] },
-  (script) =>
-    async (tag: string, of: string): Promise<number> =>
-      number(await script.text(tag, [of], PATIENCE_MS)),
 );
 
 /** Pauses or resumes a queue. */

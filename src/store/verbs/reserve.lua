@@ -13,10 +13,10 @@ local WAITING, RUNNING = S.waiting, S.running
 local task_key, new_run = K.task, Run.new
 
 -- A request with its outcome: `tasks` and `told`, the list of tasks in the answer and its length; `writes`, fields and values for the
--- queue's hash, which is read and written once; `part`, for a request that is remembered separately.
+-- queue's hash, which is read and written once. One over HTTP has a sender instead of a lane.
 local function read_request(args)
   local worker, lane, rate, suspect_lease = args[REQUEST.worker], args[REQUEST.lane], args[REQUEST.max], args[REQUEST.suspectLeaseMs]
-  local request = {
+  return {
     queue = args[REQUEST.queue],
     worker = worker,
     reservation = args[REQUEST.reservation],
@@ -26,18 +26,12 @@ local function read_request(args)
     span = tonumber(args[REQUEST.perMs]),
     suspect_lease = suspect_lease ~= '0' and suspect_lease,
     lane = Reservation.lane_field(worker, lane),
+    sender = lane,
     -- Preallocated for one task, since a table that grows costs more.
     tasks = { nil, nil },
     told = 0,
     writes = nil,
-    part = '',
   }
-  -- It either has a lane, or is remembered separately.
-  if not request.lane then
-    local holder, generation, after = string.match(lane, '^(%S+) (%d+) (%d+)$')
-    request.holder, request.generation, request.after = holder, tonumber(generation), tonumber(after)
-  end
-  return request
 end
 
 local function write(request, field, value)
@@ -68,24 +62,19 @@ local function answer(call, request, waiting, pause, verdicts)
   if #request.writes > 0 then redis.call('HSET', K.queue(call, request.queue), unpack(request.writes)) end
   -- The caller needs no notice of tasks that it has taken, or that the answer mentions.
   Settle.close(call, waiting == 0 and request.queue)
-  local reply = { nil, nil, nil, nil, nil }
+  local reply = { nil, nil, nil, nil }
   reply[ANSWER.tasks], reply[ANSWER.waiting], reply[ANSWER.pauseMs] = request.tasks, waiting, pause == 0 and 0 or whole(pause)
-  reply[ANSWER.verdicts], reply[ANSWER.part] = verdicts, request.part
+  reply[ANSWER.verdicts] = verdicts
   return reply
 end
 
 -- The tasks that this reservation got before: their first fence, and their ids; nothing if it is new.
 local function recall(call, request, last)
-  if request.holder then
-    local generation, given, first, ids = Reservation.recall_part(
-      call, request.queue, request.worker, request.reservation, request.holder, request.generation, request.after, request.lease
-    )
-    request.generation = generation
-    if given then request.part = whole(generation) .. ' ' .. given .. ' 1' end
-    return first, ids
+  if not request.lane then
+    return Reservation.recall(call, request.queue, request.worker, request.reservation, request.sender)
   end
   if last and string.find(last, request.reservation .. ' ', 1, true) == 1 then
-    return string.match(last, '^(%d+)(.*)$', #request.reservation + 2)
+    return string.match(last, '^(%d+) (.*)$', #request.reservation + 2)
   end
 end
 
@@ -108,15 +97,13 @@ local function hand_again(call, request, first, ids)
   end
 end
 
--- Remembers its tasks: the first fence and the ids; nil and none for nothing.
+-- Remembers its tasks: the first fence and the ids.
 local function remember(call, request, first, ids)
-  if request.holder then
-    request.part = whole(request.generation) .. ' ' .. #ids .. ' 0'
-    Reservation.keep_part(
-      call, request.queue, request.worker, request.reservation, request.holder, request.generation, first or 0, ids, request.lease
-    )
-  elseif #ids > 0 then
-    write(request, request.lane, request.reservation .. ' ' .. whole(first) .. ' ' .. table.concat(ids, ' '))
+  local got = whole(first) .. ' ' .. table.concat(ids, ' ')
+  if request.lane then
+    write(request, request.lane, request.reservation .. ' ' .. got)
+  else
+    Reservation.keep(call, request.queue, request.worker, request.reservation, request.sender, got, request.lease)
   end
 end
 
@@ -194,7 +181,7 @@ local function start(call, request, entries, last_fence, keyed)
   local queue, suspect_lease = request.queue, request.suspect_lease
   local fence, first_fence, count = last_fence, nil, 0
   local ids, leases = { nil }, { nil, nil }
-  local expiry, worker_end, holder = whole(call.now + request.lease), Run.end_of_worker(request.worker), request.holder
+  local expiry, worker_end, lane = whole(call.now + request.lease), Run.end_of_worker(request.worker), request.lane
   for n = 1, #entries, 2 do
     local id, score = entries[n], entries[n + 1]
     local key = task_key(call, id)
@@ -220,7 +207,7 @@ local function start(call, request, entries, last_fence, keyed)
       end
       redis.call('HSET', key, STATE, RUNNING, RUN, new_run(call, fence, fence_text, attempts, score, worker_end))
       -- A worker over HTTP can renew without repeating the length.
-      if holder then redis.call('HSET', key, F.lease, request.lease) end
+      if not lane then redis.call('HSET', key, F.lease, request.lease) end
       if lost and suspect_lease then
         redis.call('HSET', key, F.unbegun, fence_text)
         until_when = whole(call.now + suspect_lease)
@@ -240,14 +227,13 @@ local function start(call, request, entries, last_fence, keyed)
     redis.call('ZADD', K.leases(call, queue), unpack(leases))
     write(request, Q.fence, whole(fence))
     if request.rate then note_starts(call, request, count) end
+    remember(call, request, first_fence, ids)
   end
-  remember(call, request, first_fence, ids)
   return count
 end
 
 -- Returns, besides the tasks, how many still wait (in a keyed queue, how many that may start), -1 while the queue is paused; for how many
--- ms the rate allows no more; the verdicts on the completions that travelled with it, see complete.lua; and for a request that is
--- remembered separately "generation given replayed".
+-- ms the rate allows no more; and the verdicts on the completions that travelled with it, see complete.lua.
 register('reserve', { 'allow-oom' }, function(keys, args)
   local call, request = Call.new(keys), read_request(args)
   local queue, counters = request.queue, K.queue(call, request.queue)
@@ -265,10 +251,7 @@ register('reserve', { 'allow-oom' }, function(keys, args)
     hand_again(call, request, first_again, ids_again)
     return answer(call, request, redis.call('ZCARD', K.waiting(call, queue)), 0, verdicts)
   end
-  if paused == '1' then
-    remember(call, request, nil, {})
-    return answer(call, request, -1, 0, verdicts)
-  end
+  if paused == '1' then return answer(call, request, -1, 0, verdicts) end
 
   local keyed = limit and Keyed.limit(call, queue, limit)
   local startable = keyed and K.startable(call, queue) or K.waiting(call, queue)
@@ -286,24 +269,20 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   return answer(call, request, undecided and math.max(1, left) or left, pause, verdicts)
 end)
 
--- Hands back the tasks of a request that is remembered separately, if no other sender may have got them. If the request is sent again, it
--- gets nothing here, except for a later generation (see reservation.lua); the holder knows the latest. Returns "handed-back", also if there
--- was nothing, or "shared" if another sender of the request may have got the tasks.
+-- Hands back the tasks of a request over HTTP, unless another sender of it may have got them. Returns "handed-back", also if there was
+-- nothing, or "shared".
 register('unreserve', { 'allow-oom' }, function(keys, args)
-  local call, queue, worker, reservation = Call.new(keys), args[RETURNED.queue], args[RETURNED.worker], args[RETURNED.reservation]
-  local holder, generation, lease = args[RETURNED.holder], tonumber(args[RETURNED.generation]), tonumber(args[RETURNED.leaseMs])
+  local call, queue = Call.new(keys), args[RETURNED.queue]
   local stay = Result.stay(call, args[RETURNED.keepMs], args[RETURNED.tombstoneMs])
-  local of, stored, _, nth, ids = Reservation.part(call, queue, worker, reservation)
-  if of and of ~= holder then return 'shared' end
-  nth = tonumber(nth or 0)
+  local first, ids = Reservation.forget(call, queue, args[RETURNED.worker], args[RETURNED.reservation], args[RETURNED.sender])
+  if first == false then return 'shared' end
+  local nth = tonumber(first or 0)
   for id in string.gmatch(ids or '', '%S+') do
     local state, run = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run))
     local fence = Run.parts(run)
     if state == S.running and fence == whole(nth) then Lease.release(call, queue, id, stay) end
     nth = nth + 1
   end
-  local latest = math.max(generation, tonumber(stored or 0))
-  Reservation.keep_part(call, queue, worker, reservation, holder, latest, 0, {}, lease)
   Settle.close(call)
   return 'handed-back'
 end)

@@ -4,25 +4,15 @@ import { list, number, text } from "./reply.ts";
 import { BATCH_LIMIT, type BytesReply } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
-/** One copy of a request that may be sent again while the first is underway: see lua/reservation.lua. */
-export interface RequestCopy {
-  /** Distinguishes the copies of a request. */
-  readonly holder: string;
-  /** The generation returned by the first partition; 0 requests the next one. */
-  readonly generation: number;
-  /** The last generation that is known to be empty. */
-  readonly after: number;
-}
-
 /** A worker's request for tasks. */
 export interface Reservation {
   readonly queue: string;
   readonly worker: string;
   /** A worker has at most one request for a queue underway in each lane: 0 by default, or 1. */
   readonly lane?: number;
-  /** Instead of a lane: the request is remembered separately, however many are underway. */
-  readonly copy?: RequestCopy;
-  /** Unique to this request; if it is sent again before another one in its lane, the reply has the same tasks. */
+  /** Instead of a lane: who sends a request over HTTP, of which any number are underway, perhaps the same one twice. */
+  readonly sender?: string;
+  /** Unique to this request; if it is sent again, over HTTP or before another one in its lane, the reply has the same tasks. */
   readonly reservation: string;
   readonly count: number;
   readonly leaseMs: number;
@@ -57,33 +47,21 @@ export interface ReservedTask {
   readonly trace: string;
 }
 
-/** The decision of a partition for such a request. */
-export interface Part {
-  readonly generation: number;
-  /** How many tasks it gave, even if they are no longer held. */
-  readonly given: number;
-  /** Whether it was decided for an earlier copy. */
-  readonly replayed: boolean;
-}
-
 /** The reply of reserve.lua, with the results of the completions sent with it. */
-export interface ReservedPart extends CompletionAnswer {
+export interface ReserveAnswer extends CompletionAnswer {
   readonly tasks: readonly ReservedTask[];
   /** Null while the queue is paused. */
   readonly waiting: number | null;
   /** How long the rate allows no more starts. */
   readonly pauseMs: number;
-
-  /** Null unless the request is remembered separately. */
-  readonly part: Part | null;
 }
 
-/** Short, since a worker can use other partitions while a cluster is changing. */
+/** Short: a request is repeated, and gets the same tasks. */
 const PATIENCE_MS = 500;
 
 /** A request as it is sent. */
 interface SentRequest extends Pick<Reservation, "queue" | "worker" | "reservation" | "count" | "leaseMs"> {
-  /** The lane, "0" or "1"; or, for a request that is remembered separately, "holder generation after". */
+  /** The lane, "0" or "1", or the sender. */
   readonly lane: string;
   /** 0 for any number. */
   readonly max: number;
@@ -91,20 +69,18 @@ interface SentRequest extends Pick<Reservation, "queue" | "worker" | "reservatio
   /** 0 if the worker does not report that handlers begin. */
   readonly suspectLeaseMs: number;
 }
-type ReturnedReservation = Pick<Reservation, "queue" | "worker" | "reservation" | "leaseMs"> &
-  Pick<RequestCopy, "holder" | "generation"> &
-  Retention;
+/** A request over HTTP whose tasks are handed back. */
+export type ReturnedReservation = Pick<Reservation, "queue" | "worker" | "reservation"> &
+  Retention & { readonly sender: string };
 
 const REQUEST = names<SentRequest>(
   ...(["queue", "worker", "lane", "reservation", "count", "leaseMs"] as const),
   ...(["max", "perMs", "suspectLeaseMs"] as const),
 );
-const ANSWER = ["tasks", "waiting", "pauseMs", "verdicts", "part"] as const;
+const ANSWER = ["tasks", "waiting", "pauseMs", "verdicts"] as const;
 /** Members that follow a task that has any of them. */
 const RARE = ["mediaType", "query", "caller", "trace"] as const;
-const RETURNED = names<ReturnedReservation>(
-  ...(["queue", "worker", "reservation", "holder", "generation", "leaseMs", "keepMs", "tombstoneMs"] as const),
-);
+const RETURNED = names<ReturnedReservation>("queue", "worker", "reservation", "sender", "keepMs", "tombstoneMs");
 
 /**
  * Reserves tasks, and completes others in the same call.
@@ -118,16 +94,15 @@ export const reserve = verb(
       request: Reservation,
       completions: readonly Completion[] = [],
       process = "",
-    ): Promise<ReservedPart> => {
-      const { queue, worker, copy, reservation, leaseMs, rate, suspectLeaseMs = 0 } = request;
-      const lane = copy ? `${copy.holder} ${copy.generation} ${copy.after}` : String(request.lane ?? 0);
+    ): Promise<ReserveAnswer> => {
+      const { queue, worker, reservation, leaseMs, rate, suspectLeaseMs = 0 } = request;
+      const lane = request.sender ?? String(request.lane ?? 0);
       const count = Math.min(request.count, BATCH_LIMIT);
       const { max, perMs } = rate ?? { max: 0, perMs: 0 };
       const sent = { queue, worker, lane, reservation, count, leaseMs, max, perMs, suspectLeaseMs };
       const args = [...written(REQUEST, sent), ...completeArguments(process, completions)];
-      const { tasks, waiting, pauseMs, verdicts, part } = named(ANSWER, await script.bytes(tag, args, PATIENCE_MS));
+      const { tasks, waiting, pauseMs, verdicts } = named(ANSWER, await script.bytes(tag, args, PATIENCE_MS));
       return {
-        part: copy ? partOf(text(part)) : null,
         tasks: reservedTasks(list(tasks)),
         waiting: number(waiting) < 0 ? null : number(waiting),
         pauseMs: number(pauseMs),
@@ -136,16 +111,12 @@ export const reserve = verb(
     },
 );
 
-/** Hands back the tasks of a request that is remembered separately; "shared" if another copy of it may have got them. */
+/** Hands back the tasks of a request over HTTP; "shared" if another sender of it may have got them. */
 export const unreserve = verb(
   { args: RETURNED },
   (script) =>
-    async (
-      tag: string,
-      request: Reservation & Retention,
-      { holder, generation }: Pick<RequestCopy, "holder" | "generation">,
-    ): Promise<"handed-back" | "shared"> =>
-      text(await script.text(tag, written(RETURNED, { ...request, holder, generation }))) as "handed-back" | "shared",
+    async (tag: string, request: ReturnedReservation): Promise<"handed-back" | "shared"> =>
+      text(await script.text(tag, written(RETURNED, request))) as "handed-back" | "shared",
 );
 
 /** Reads the tasks in the answer of reserve.lua: for each its facts and its input, and four more members if the facts say so. */
@@ -176,10 +147,4 @@ function reservedTasks(reply: readonly BytesReply[]): ReservedTask[] {
     });
   }
   return tasks;
-}
-
-/** Reads the part of a request that is remembered separately. */
-function partOf(reply: string): Part {
-  const [generation, given, replayed] = reply.split(" ");
-  return { generation: Number(generation), given: Number(given), replayed: replayed === "1" };
 }

@@ -89,7 +89,7 @@ describe("the output of a task", () => {
     const lease = await start();
     await t.engine.leases.lose(lease, t.settings);
     const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 1000, rate: undefined };
-    const { tasks } = await t.engine.leases.reserve(0, { ...request, suspectLeaseMs: 1000 });
+    const { tasks } = await t.engine.leases.reserve({ ...request, suspectLeaseMs: 1000 });
     // It was reserved, but its handler did not begin.
     await t.engine.leases.lose({ ...lease, fence: tasks[0]?.fence ?? "" }, t.settings);
     await write(await take(), ["second start"]);
@@ -153,7 +153,7 @@ describe("the output of a task", () => {
   it("is read in pages, with no more values than needed", async () => {
     t = await openEngine({ partitions: 3 });
     await t.submit({ id: "a" });
-    const { tasks } = await t.engine.leases.reserve(t.keys.partitionOf("a"), {
+    const { tasks } = await t.engine.leases.reserve({
       ...{ queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined },
     });
     const lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };

@@ -91,10 +91,10 @@ describe("a keyed line that changes", () => {
     await Promise.all(Array.from({ length: 250 }, (_, n) => join(`a${n}`, "a")));
     await join("last", "a", withLimit(2));
     const request = { queue: "jobs", worker: "w1", count: 2, leaseMs: 60_000, rate: undefined };
-    const first = await t.engine.leases.reserve(0, { ...request, reservation: "r1" });
+    const first = await t.engine.leases.reserve({ ...request, reservation: "r1" });
     expect(first).to.deep.include({ waiting: 1 });
     expect(first.tasks.map(({ id }) => id)).to.deep.equal(["a0", "a1"]);
-    const second = await t.engine.leases.reserve(0, { ...request, reservation: "r2" });
+    const second = await t.engine.leases.reserve({ ...request, reservation: "r2" });
     expect(second).to.deep.include({ tasks: [], waiting: 0 });
     expect(await wrong(false)).to.deep.equal([]);
   });

@@ -69,7 +69,8 @@ describe("those who hold a key", () => {
     for (const key of keys) await join(key, [`${key}-1`, `${key}-2`]);
     const first = await start(20);
     await Promise.all(first.map(complete));
-    expect(await t.scripts.startable(t.keys.tag(0), "jobs")).to.equal(keys.length);
+    const [figures] = await t.engine.queues.figures(["jobs"]);
+    expect(figures?.snapshot.startable).to.equal(keys.length);
     expect(await start(200)).to.have.members([
       ...first.map((id) => id.replace("-1", "-2")),
       ...keys.slice(20).map((key) => `${key}-1`),

@@ -36,10 +36,7 @@ describe("a keyed queue over several partitions", () => {
   const start = async (count = 100, engine = t.engine) => {
     serial += 1;
     const request = { queue: "jobs", worker: "w", reservation: `r${serial}`, count, leaseMs: 15_000, rate: undefined };
-    const parts = [];
-    for (let partition = 0; partition < PARTITIONS; partition += 1)
-      parts.push(await engine.leases.reserve(partition, request));
-    const tasks = parts.flatMap((part) => part.tasks);
+    const { tasks } = await engine.leases.reserve(request);
     for (const { id, fence } of tasks) taken.set(id, { queue: "jobs", id, fence });
     return tasks.map(({ id }) => id);
   };

@@ -53,7 +53,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
     let done = 0;
     for (;;) {
       const request = { queue: "jobs", worker: "w", reservation: `r${done}`, leaseMs: 60_000, rate: undefined };
-      const { tasks } = await t.engine.leases.reserve(home(), { ...request, count: 100 });
+      const { tasks } = await t.engine.leases.reserve({ ...request, count: 100 });
       if (tasks.length === 0) return;
       done += tasks.length;
       await Promise.all(

@@ -13,11 +13,11 @@ describe("a keyed queue with a rate", () => {
     const request = { queue: "jobs", worker: "w", count: 1, leaseMs: 15_000, rate };
     await t.submit({ id: "a1", key: "a" });
     await t.submit({ id: "a2", key: "a" });
-    const [first] = (await t.engine.leases.reserve(0, { ...request, reservation: "1" })).tasks;
+    const [first] = (await t.engine.leases.reserve({ ...request, reservation: "1" })).tasks;
     expect(first?.id).to.equal("a1");
     const lease = { queue: "jobs", id: "a1", fence: first?.fence ?? "" };
     const completed = t.engine.leases.complete(lease, resultOf("1"), t.settings);
-    const { tasks, waiting, pauseMs } = await t.engine.leases.reserve(0, { ...request, reservation: "2" });
+    const { tasks, waiting, pauseMs } = await t.engine.leases.reserve({ ...request, reservation: "2" });
     expect(await completed).to.equal("done");
     expect({ tasks, waiting }).to.deep.equal({ tasks: [], waiting: 1 });
     expect(pauseMs).to.be.within(1, rate.perMs);

@@ -284,7 +284,7 @@ describe("a large value", () => {
       await jobs.submit({ id: "short", input: '"short"' });
       await jobs.submit({ id: "medium", input: JSON.stringify("m".repeat(10_000)) });
       await jobs.submit({ id: "long", input });
-      const { tasks } = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
+      const { tasks } = await jobs.engine.leases.reserve({ ...request, reservation: "r1" });
       expect(tasks.map((task) => [task.id, task.input?.length, task.inputBytes])).to.deep.equal([
         ["short", 7, 0],
         ["medium", 10_002, 0],
@@ -298,8 +298,8 @@ describe("a large value", () => {
 
     it("is included again in a resent reservation", async () => {
       await jobs.submit({ id: "long", input });
-      const first = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
-      const again = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
+      const first = await jobs.engine.leases.reserve({ ...request, reservation: "r1" });
+      const again = await jobs.engine.leases.reserve({ ...request, reservation: "r1" });
       // What a repetition cannot know, it assumes: that the task has just come, and that somebody hears of its end.
       expect(again.tasks).to.deep.equal(first.tasks.map((task) => ({ ...task, stoodMs: 0, announced: true })));
     });
@@ -307,7 +307,7 @@ describe("a large value", () => {
     it("is reported as gone if the store no longer has it", async () => {
       await jobs.submit({ id: "long", input });
       await jobs.redis.del(jobs.keys.value("input", 0, "long"));
-      const { tasks } = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
+      const { tasks } = await jobs.engine.leases.reserve({ ...request, reservation: "r1" });
       expect(tasks.map((task) => [task.input, task.inputBytes])).to.deep.equal([[null, 0]]);
       expect(await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task)))).to.deep.equal([null]);
     });

@@ -49,9 +49,9 @@ for (const partitions of [1, 3]) {
       await Promise.all(sent);
       return accepted;
     };
-    const take = async ({ engine, keys }: TestEngine, name: string) => {
+    const take = async ({ engine }: TestEngine, name: string) => {
       const request = { queue: "jobs", worker: name, count: 3, leaseMs: 60_000, rate: undefined, reservation: name };
-      return (await engine.leases.reserve(keys.partitionOf("jobs"), request)).tasks;
+      return (await engine.leases.reserve(request)).tasks;
     };
 
     it("accept exactly as many as may wait, at once and again when all have ended", async () => {

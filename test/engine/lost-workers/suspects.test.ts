@@ -20,7 +20,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
   const take = async (limit: typeof rate | undefined = undefined) => {
     reservations += 1;
     const request = { queue: "jobs", worker: "w1", reservation: `r${reservations}`, count: 1, leaseMs: HOUR_MS };
-    const reply = await t.engine.leases.reserve(0, { ...request, rate: limit, suspectLeaseMs: SUSPECT_LEASE_MS });
+    const reply = await t.engine.leases.reserve({ ...request, rate: limit, suspectLeaseMs: SUSPECT_LEASE_MS });
     return { task: reply.tasks[0] ?? { id: "", fence: "", lost: 0 }, pauseMs: reply.pauseMs };
   };
   const suspect = async () => {

@@ -334,7 +334,7 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   const verdicts = ends.map((end) =>
     engine.leases.complete(end.lease, text(end.word), engine.queues.settings(end.lease.queue)),
   );
-  const reply = await engine.leases.reserve(0, request);
+  const reply = await engine.leases.reserve(request);
   expect(await Promise.all(verdicts)).to.deep.equal(ends.map(({ lease, word }) => model.complete(lease, word)));
   const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
   const expected = model.reserve(of, worker, lane, reservation, call.count, call.reports);

@@ -74,7 +74,7 @@ describe("an engine that a process opens", () => {
     const settings = engine.queues.settings("jobs");
     await engine.tasks.submit(submissionOf("a", "jobs", "1"), settings);
     const request = { queue: "jobs", worker: "w", reservation: "r", count: 1, leaseMs: 15_000, rate: undefined };
-    const { tasks } = await engine.leases.reserve(0, request);
+    const { tasks } = await engine.leases.reserve(request);
     await engine.leases.complete({ queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" }, resultOf("done"), settings);
     expect(await redis.pttl(storedKey(engine.keys.tag(0), "result", "a"))).to.be.above(0);
   });

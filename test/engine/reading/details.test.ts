@@ -74,7 +74,7 @@ describe("the details of a task", () => {
     await t.submit({ id: "a", priority: 5, query: { page: "2" }, webhook: "https://example.com/" });
     const partition = t.keys.partitionOf("a");
     const request = { queue: "jobs", worker: "w", reservation: "r", count: 1, leaseMs: 60_000 };
-    const { tasks } = await t.engine.leases.reserve(partition, { ...request, rate: undefined });
+    const { tasks } = await t.engine.leases.reserve({ ...request, rate: undefined });
     const lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };
     const step = (name: string, value: string, undo = false) =>
       t.scripts.step.keep(t.keys.tag(partition), { ...lease, name, value, undo }, { max: 10, bytes: 1e6 });

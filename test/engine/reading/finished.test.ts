@@ -39,7 +39,7 @@ describe("the latest outcomes of a queue", () => {
       leaseMs: 60_000,
       rate: undefined,
     };
-    const { tasks } = await t.engine.leases.reserve(0, request);
+    const { tasks } = await t.engine.leases.reserve(request);
     return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
   };
   /** Page by page. */

@@ -11,7 +11,7 @@ import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
 import { submitItemOf } from "../../shared/submission.ts";
 import { GROUP_CASES } from "./group-cases.ts";
 import { KEYED_CASES } from "./keyed-cases.ts";
-import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./scene.ts";
+import { answer, CAP, KEEP, LONG, REQUEST, ROOM, Scene } from "./scene.ts";
 import { SERVICE_CASES } from "./service-cases.ts";
 import { type Resent, sentTwice } from "./twice.ts";
 
@@ -76,11 +76,10 @@ const CASES: readonly Case[] = [
     replies: [["a 1"], ["a 1"]],
   },
   {
-    ...{ script: "reserve", when: "for a request that is remembered by itself" },
+    ...{ script: "reserve", when: "for a request over HTTP" },
     given: (scene) => scene.waiting(),
     call: async ({ scripts, tag }) => {
-      const copy = { holder: "h", generation: 0, after: 0 };
-      const { tasks } = await scripts.reserve(tag, { ...REQUEST, copy });
+      const { tasks } = await scripts.reserve(tag, { ...REQUEST, sender: "s" });
       return tasks.map((task) => `${task.id} ${task.attempt}`);
     },
     replies: [["a 1"], ["a 1"]],
@@ -107,27 +106,12 @@ const CASES: readonly Case[] = [
     replies: ["recovered", "recovered"],
   },
   {
-    ...{ script: "permit", when: "that is asked for" },
-    given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.permit(tag, { ...PERMIT, count: 2 }),
-    replies: [
-      { permits: 2, pauseMs: 0 },
-      { permits: 2, pauseMs: 0 },
-    ],
-  },
-  {
-    ...{ script: "permit", when: "of which some are used" },
-    given: ({ scripts, tag }) => scripts.permit(tag, { ...PERMIT, count: 4 }),
-    call: async ({ scripts, tag }) => (await scripts.permit(tag, { ...PERMIT, count: 4, used: 3 })).permits,
-    replies: [3, 3],
-  },
-  {
     ...{ script: "unreserve", when: "of what a request took" },
     given: async (scene) => {
       await scene.waiting();
-      await scene.scripts.reserve(scene.tag, { ...REQUEST, copy: { holder: "h", generation: 7, after: 0 } });
+      await scene.scripts.reserve(scene.tag, { ...REQUEST, sender: "s" });
     },
-    call: ({ scripts, tag }) => scripts.unreserve(tag, { ...REQUEST, ...KEEP }, { holder: "h", generation: 7 }),
+    call: ({ scripts, tag }) => scripts.unreserve(tag, { ...REQUEST, ...KEEP, sender: "s" }),
     replies: ["handed-back", "handed-back"],
   },
   {
@@ -310,7 +294,6 @@ const READERS = [
   "lifetimes",
   "details",
   "members",
-  "startable",
   "workers",
 ];
 

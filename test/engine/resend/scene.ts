@@ -6,7 +6,6 @@ export const KEEP = { keepMs: 60_000, tombstoneMs: 60_000 };
 export const CAP = 10;
 export const answer = encodeResult({ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") });
 export const REQUEST = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
-export const PERMIT = { queue: "jobs", request: "r", rate: { max: 5, perMs: 60_000 } };
 export const LONG = `"${"x".repeat(500)}"`;
 
 export const ROOM = { max: 10, bytes: 1000 };

@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { CircuitBreakers } from "../../../src/engine/reservation/circuit-breakers.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import type { Reservation, ReservedPart, Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { Reservation, ReserveAnswer, Scripts } from "../../../src/store/verbs/scripts.ts";
 
 const REQUEST: Reservation = {
   ...{ queue: "jobs", worker: "w1", reservation: "r1", count: 5, leaseMs: 15_000 },
   rate: undefined,
 };
 const seen = (state: "up" | "down" | "unclear", reason = "") => ({ state, reason, repeatable: true });
-const lease = (id: string) => ({ queue: "jobs", id, fence: "7" });
+const lease = (id: string) => ({ queue: "jobs", id, fence: `7${id.slice(1)}` });
 
 type Breaker = Awaited<ReturnType<Scripts["breaker"]>>;
 type Verdict = Awaited<ReturnType<Scripts["breakerReport"]>>;
@@ -46,10 +46,10 @@ describe("what a process asks of a circuit breaker", () => {
   /** Reserves from a line of this many tasks; returns how many were asked for, and the answer. */
   const reserve = async (waiting: number, given: Partial<Reservation> = {}, pauseMs = 0) => {
     const counts: number[] = [];
-    const answer = await breakers.reserve(2, { ...REQUEST, ...given }, async (count) => {
+    const answer = await breakers.reserve({ ...REQUEST, ...given }, async (count) => {
       counts.push(count);
-      const tasks = Array.from({ length: Math.min(count, waiting) }, (_, n) => ({ id: `t${n}`, fence: "7" }));
-      return { tasks, pauseMs } as unknown as ReservedPart;
+      const tasks = Array.from({ length: Math.min(count, waiting) }, (_, n) => ({ id: `t${n}`, fence: `7${n}` }));
+      return { tasks, pauseMs } as unknown as ReserveAnswer;
     });
     return { counts, answer };
   };
@@ -61,9 +61,9 @@ describe("what a process asks of a circuit breaker", () => {
 
   it("is nothing more while it is closed: all tasks are reserved", async () => {
     expect((await reserve(9)).counts).to.deep.equal([5]);
-    const name = "2 w1 0 r1";
+    const name = "w1 0 r1";
     expect(calls).to.deep.equal([{ queue: "jobs", request: name, leaseMs: 15_000, verb: "ask" }]);
-    await reserve(9, { lane: 1, copy: { holder: "h", generation: 0, after: 0 } });
+    await reserve(9, { sender: "s" });
     expect(calls[1]).to.include({ request: "" });
   });
 
@@ -90,7 +90,7 @@ describe("what a process asks of a circuit breaker", () => {
   it("is to keep the probe while its lease is renewed, which no failure disturbs", async () => {
     await probe();
     await breakers.renewed(lease("t0"), 9000);
-    expect(calls).to.deep.equal([{ queue: "jobs", request: "2 w1 0 r1", leaseMs: 9000, verb: "ask" }]);
+    expect(calls).to.deep.equal([{ queue: "jobs", request: "w1 0 r1", leaseMs: 9000, verb: "ask" }]);
     isAway = true;
     await breakers.renewed(lease("t0"), 9000);
   });
@@ -99,7 +99,7 @@ describe("what a process asks of a circuit breaker", () => {
     await probe();
     verdict = "recovered";
     expect(await breakers.note(lease("t0"), seen("up"))).to.equal("recovered");
-    expect(calls).to.deep.equal([{ queue: "jobs", reference: "t0@7", state: "up", reason: "", request: "2 w1 0 r1" }]);
+    expect(calls).to.deep.equal([{ queue: "jobs", reference: "70", state: "up", reason: "", request: "w1 0 r1" }]);
     expect(breakers.isProbe(lease("t0"))).to.equal(false);
   });
 
@@ -109,7 +109,7 @@ describe("what a process asks of a circuit breaker", () => {
     expect(calls).to.deep.equal([]);
     expect(breakers.isProbe(lease("t0"))).to.equal(true);
     expect(await breakers.note(lease("t0"), undefined)).to.equal("closed");
-    expect(calls).to.deep.equal([{ queue: "jobs", request: "2 w1 0 r1", leaseMs: 1, verb: "return" }]);
+    expect(calls).to.deep.equal([{ queue: "jobs", request: "w1 0 r1", leaseMs: 1, verb: "return" }]);
     expect(breakers.isProbe(lease("t0"))).to.equal(false);
   });
 

@@ -21,23 +21,21 @@ describe("a request for work that waits to be filled", () => {
     return [row?.snapshot.waiting, row?.snapshot.running];
   };
 
-  for (const partitions of [1, 3]) {
-    it(`is answered as soon as it has all, with ${partitions} partitions; a repetition gets the same tasks`, async () => {
-      t = await openEngine({ partitions });
-      await t.submit({ id: "first" });
-      const asked = ask();
-      await eventually(async () => (await counts())[1] === 1);
-      await t.submit({ id: "second" });
-      await t.submit({ id: "third" });
-      const { tasks } = await asked;
-      expect(tasks.map(({ id }) => id)).to.have.members(["first", "second", "third"]);
-      await t.submit({ id: "fourth" });
-      const again = await ask();
-      const fences = (of: typeof tasks) => of.map(({ id, fence }) => `${id} ${fence}`);
-      expect(fences(again.tasks)).to.deep.equal(fences(tasks));
-      expect(await counts()).to.deep.equal([1, 3]);
-    });
-  }
+  it("is answered as soon as it has all; a repetition gets the same tasks", async () => {
+    t = await openEngine();
+    await t.submit({ id: "first" });
+    const asked = ask();
+    await eventually(async () => (await counts())[1] === 1);
+    await t.submit({ id: "second" });
+    await t.submit({ id: "third" });
+    const { tasks } = await asked;
+    expect(tasks.map(({ id }) => id)).to.have.members(["first", "second", "third"]);
+    await t.submit({ id: "fourth" });
+    const again = await ask();
+    const fences = (of: typeof tasks) => of.map(({ id, fence }) => `${id} ${fence}`);
+    expect(fences(again.tasks)).to.deep.equal(fences(tasks));
+    expect(await counts()).to.deep.equal([1, 3]);
+  });
 
   it("is answered with what it has when the time is over, at the latest when half of its lease is", async () => {
     t = await openEngine();

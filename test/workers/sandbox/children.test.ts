@@ -67,11 +67,9 @@ describe("a task that has lost its worker", function () {
   /** Tasks of a queue that have lost a worker each. */
   const losers = async (queue: string, count: number, order: Omit<fixtures.Order, "journal"> = { ms: 20 }) => {
     const ids = await Promise.all(Array.from({ length: count }, () => shop.submit({ journal, ...order }, { queue })));
-    for (const partition of shop.engine.keys.tags.keys()) {
-      const request = { queue, worker: "gone", reservation: "only", count, leaseMs: 60_000, rate: undefined };
-      for (const { id, fence } of (await shop.engine.leases.reserve(partition, request)).tasks)
-        await shop.engine.leases.lose({ queue, id, fence }, shop.engine.queues.settings(queue));
-    }
+    const request = { queue, worker: "gone", reservation: "only", count, leaseMs: 60_000, rate: undefined };
+    for (const { id, fence } of (await shop.engine.leases.reserve(request)).tasks)
+      await shop.engine.leases.lose({ queue, id, fence }, shop.engine.queues.settings(queue));
     return ids;
   };
 

@@ -153,7 +153,7 @@ describe("a failing undo", () => {
     await shop.engine.queues.pause("paihao.undo", false);
     for (let losses = 1; losses <= 5; losses += 1) {
       const request = { queue: "paihao.undo", worker: "w", reservation: `r${losses}`, count: 1, leaseMs: 1 };
-      await shop.engine.leases.reserve(0, { ...request, rate: undefined });
+      await shop.engine.leases.reserve({ ...request, rate: undefined });
       await eventually(async () => (await shop.look(`${id}:undo:jobs`)).lost === losses);
     }
     await shop.worker();
