@@ -11,7 +11,7 @@ import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
 import { groupDocument } from "./http/groups/group-document.ts";
 import { OpenStreams } from "./http/live/open-streams.ts";
-import { openSecurity } from "./http/security/security.ts";
+import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server/server.ts";
 import { monitorDocument, WITH_PROBLEM } from "./http/task/documents/monitor-document.ts";
 import type { Logger } from "./log.ts";

@@ -1,3 +1,4 @@
+import Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
@@ -15,9 +16,8 @@ import { sameOrigin } from "./middleware/same-origin.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
 import { probeRoutes } from "./operations/probes.ts";
 import type { Route } from "./route.ts";
-import { routerOf } from "./router.ts";
 import { routesOf } from "./routes.ts";
-import type { Security } from "./security/security.ts";
+import type { Security } from "./security.ts";
 import { respond } from "./server/response.ts";
 
 /** How an application is reached. */
@@ -81,3 +81,20 @@ const varyByPrefer: Check = (ctx) => {
   if (ctx.path.startsWith("/v1/")) ctx.vary("Prefer");
   return false;
 };
+
+/**
+ * Routes requests.
+ * @param before the middleware that every request passes first, once its route is known
+ */
+export function routerOf(routes: readonly Route[], before: readonly Middleware[] = []): Router {
+  const router = new Router({ sensitive: true });
+  for (const route of routes) {
+    const note: Middleware = (ctx, next) => {
+      ctx.state.route = route;
+      return next();
+    };
+    const { name, path, run } = route;
+    router.register(path, [route.method].flat(), [note, ...before, run], { name });
+  }
+  return router;
+}

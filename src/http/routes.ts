@@ -27,6 +27,7 @@ import { inputRoutes } from "./task/input.ts";
 import { monitorRoutes } from "./task/monitor.ts";
 import { moveRoutes } from "./task/move.ts";
 import { outputRoutes } from "./task/output.ts";
+import { retryRoutes } from "./task/retry.ts";
 import { timelineRoutes } from "./task/timeline.ts";
 
 /** All routes of a server that accepts tasks. */
@@ -46,6 +47,7 @@ export function routesOf(api: Api): readonly Route[] {
     ...outputRoutes(api, live),
     ...inputRoutes(api),
     ...timelineRoutes(api),
+    ...retryRoutes(api),
     ...groupRoutes(api),
     ...queueRoutes(api),
     ...historyRoutes(api),

@@ -5,8 +5,8 @@ import path from "node:path";
 import { expect } from "chai";
 import { type ApiKey, findKey, formatApiKey, makeKey, parseApiKey } from "../../src/auth/api-key.ts";
 import { appendKey, parseKeyFile, readKeyFile, revokeKey } from "../../src/auth/key-file.ts";
+import { KeyRing, LOOK_MS } from "../../src/auth/key-ring.ts";
 import { StartError } from "../../src/errors.ts";
-import { KeyRing, LOOK_MS } from "../../src/http/security/key-ring.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 
 const HASH = "0f".repeat(32);

@@ -1,6 +1,6 @@
+import { KeyRing } from "../../auth/key-ring.ts";
 import { type Config, misspeltVariables } from "../../config/config.ts";
 import { messageOf, StartError } from "../../errors.ts";
-import { KeyRing } from "../../http/security/key-ring.ts";
 import { createLog } from "../../log.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 

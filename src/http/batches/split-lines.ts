@@ -1,5 +1,5 @@
-import { withoutMark } from "../../byte-order-mark.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
+import { withoutMark } from "../input/body.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;

@@ -1,12 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { withoutMark } from "../../byte-order-mark.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
-import { readMediaType } from "../headers/media-type.ts";
+import { nameValue, splitField, trimField } from "../../wire/header-fields.ts";
 import { invalidInput } from "./field-errors.ts";
 import { parseJson } from "./json.ts";
 
@@ -158,4 +157,24 @@ function jsonText(body: Buffer): string {
   if (bytes.length === 0) throw new ProblemError("malformed-json", "The body is empty.");
   if (!isUtf8(bytes)) throw new ProblemError("malformed-json", "The body is not UTF-8.");
   return bytes.toString("utf8");
+}
+
+/** A media type in lower case, without its parameters, and its charset. */
+interface MediaType {
+  readonly type: string;
+  readonly charset: string | undefined;
+}
+
+/** Reads a Content-Type (RFC 9110 §8.3.1); malformed parameters are ignored. */
+export function readMediaType(header: string): MediaType {
+  const [type = "", ...parameters] = splitField(header, ";");
+  const charset = parameters.map(nameValue).find((parameter) => parameter?.name === "charset")?.value;
+  return { type: trimField(type).toLowerCase(), charset };
+}
+
+const [FIRST, SECOND, THIRD] = [0xef, 0xbb, 0xbf];
+
+/** UTF-8 without the byte-order mark that some programs put before it: a reader of JSON may skip it (RFC 8259 §8.1). */
+export function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === FIRST && bytes[1] === SECOND && bytes[2] === THIRD ? bytes.subarray(3) : bytes;
 }

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import { senderOf } from "../security/sender.ts";
+import { senderOf } from "../sender.ts";
 import { whenClosed } from "../server/when-closed.ts";
 
 /** The Retry-After for a caller with too many streams, seconds: one of them may have ended by then. */

@@ -1,14 +1,15 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
+import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
 import type { OutputPage } from "../../engine/watching/output-feeds.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { versionId } from "../headers/etag.ts";
-import { doneDocument } from "../task/documents/done-document.ts";
 import { documentOf } from "../task/documents/monitor-document.ts";
 import { observeEnd } from "../task/find.ts";
+import { outcomeProblem } from "../task/reply.ts";
 import { type EventStream, type EventStreams, eventText } from "./event-streams.ts";
 import { type FollowedTask, OutputPump, type OutputSource } from "./output-pump.ts";
 
@@ -161,4 +162,19 @@ function nextOf(id: string): number {
 function eventsOf(version: string): (values: readonly string[], from: OutputPage["from"]) => string {
   return (values, from) =>
     values.map((data, n) => eventText({ name: "output", id: idOf(version, from + n + 1), data })).join("");
+}
+
+/**
+ * The document of the event `done`: the monitor's, with the result if it is short JSON, or the problem that collecting it would
+ * answer.
+ * @param seen the task, with its result
+ * @param document the monitor's document of it, as JSON
+ */
+export function doneDocument(seen: Inspection, document: string): string {
+  // A result that was not read is too long, but exists.
+  const isLong = seen.result === null && !seen.expired && seen.state !== "canceled";
+  const problem = isLong ? null : outcomeProblem(seen);
+  const json = problem ? JSON.stringify(problem.document) : seen.result && resultJson(seen.result);
+  if (!json) return document;
+  return `${beforeMember(document, problem ? "problem" : "result")}${json.replace(/[\r\n]+/g, " ")}}`;
 }

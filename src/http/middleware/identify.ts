@@ -1,7 +1,7 @@
 import type { Context, Middleware } from "koa";
+import type { KeyRing } from "../../auth/key-ring.ts";
 import type { LinkSigner } from "../../auth/link-signer.ts";
 import { hasEffects } from "../route.ts";
-import type { KeyRing } from "../security/key-ring.ts";
 import { type Access, keyAccess, openAccess } from "../task/access.ts";
 
 /** `Bearer` and a token; the scheme in any case (RFC 9110 §11.1, RFC 6750 §2.1). */

@@ -7,7 +7,6 @@ import type { Logger } from "../../log.ts";
 import type { Role } from "../../loop.ts";
 import { HEAD_BYTES, refuse } from "../problems/client-error.ts";
 import { Pipeline } from "./pipeline.ts";
-import { continueWhenRead } from "./request.ts";
 import { limitUnread, UNREAD_DEFAULTS } from "./unread.ts";
 
 /** Time limits of connections and requests, ms. */
@@ -166,4 +165,17 @@ export class HttpServer implements Role {
       return new StartError(`PORT is ${this.#port}, but this user may not listen on ${where}`);
     return new StartError(`cannot listen on ${where}: ${error.message}`, { cause: error });
   }
+}
+
+/**
+ * Sends 100 Continue only when the body is read, so that a client that waits for it (RFC 9110 §10.1.1) gets a 413 or 415 before
+ * it sends the body. It may send the body even after such an answer, so Node then closes the connection.
+ */
+function continueWhenRead(req: IncomingMessage, res: ServerResponse): void {
+  req.on("newListener", function begin(event) {
+    if (event !== "data" && event !== "readable") return;
+    req.off("newListener", begin);
+    // After the response, the rest of the body is read only to discard it.
+    if (!res.headersSent) res.writeContinue();
+  });
 }

@@ -1,7 +1,7 @@
 import type Router from "@koa/router";
 import type { Api } from "../../../src/http/api.ts";
+import { routerOf } from "../../../src/http/app.ts";
 import type { Route } from "../../../src/http/route.ts";
-import { routerOf } from "../../../src/http/router.ts";
 import { routesOf } from "../../../src/http/routes.ts";
 
 /** The routes of a server with all extras. */

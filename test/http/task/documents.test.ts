@@ -3,7 +3,7 @@ import { problemResult } from "../../../src/engine/attempt/problem.ts";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { errorEntry } from "../../../src/errors.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
-import { doneDocument } from "../../../src/http/task/documents/done-document.ts";
+import { doneDocument } from "../../../src/http/live/task-events.ts";
 import { monitorDocument, problemMembers } from "../../../src/http/task/documents/monitor-document.ts";
 import { pendingTask } from "../../../src/http/task/reply.ts";
 import type { Result } from "../../../src/task.ts";

@@ -1,10 +1,10 @@
-import type { LinkSigner } from "../../auth/link-signer.ts";
-import type { Config } from "../../config/config.ts";
-import type { Logger } from "../../log.ts";
-import { connect } from "../../store/connection.ts";
-import type { Keys } from "../../store/keys.ts";
-import { KeyRing } from "./key-ring.ts";
-import { RateLimit } from "./rate-limit.ts";
+import { KeyRing } from "../auth/key-ring.ts";
+import type { LinkSigner } from "../auth/link-signer.ts";
+import type { Config } from "../config/config.ts";
+import type { Logger } from "../log.ts";
+import { connect } from "../store/connection.ts";
+import type { Keys } from "../store/keys.ts";
+import { RateLimit } from "./middleware/rate-limit.ts";
 
 /** Access control and rate limit; absent members are off. */
 export interface Security {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { networkOf } from "../../../src/http/security/sender.ts";
+import { networkOf } from "../../src/http/sender.ts";
 
 describe("the sender of a request", () => {
   it("is an IPv4 address, however it is written", () => {

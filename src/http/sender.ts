@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Context } from "koa";
-import { withoutPort } from "../headers/forwarded.ts";
-import { accessOf } from "../task/access.ts";
+import { withoutPort } from "./headers/forwarded.ts";
+import { accessOf } from "./task/access.ts";
 
 /** The sender of a request for the rate limit: its API key, or its address without one. */
 export function senderOf(ctx: Context): string {

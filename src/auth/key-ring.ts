@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
-import { type ApiKey, checkNamesUnique, findKey } from "../../auth/api-key.ts";
-import { type KeyFile, readKeyFile } from "../../auth/key-file.ts";
-import { messageOf, StartError } from "../../errors.ts";
-import type { Logger } from "../../log.ts";
+import { messageOf, StartError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { type ApiKey, checkNamesUnique, findKey } from "./api-key.ts";
+import { type KeyFile, readKeyFile } from "./key-file.ts";
 
 /** The shortest time between two checks of the key file, ms: a revoked key may work for that long. */
 export const LOOK_MS = 1000;
