@@ -9,7 +9,9 @@ import { monotonicNs, type PeerCalls } from "../harness/peers.ts";
 import { serve, tell } from "../harness/rpc.ts";
 
 const [url = "", prefix = "ph", partitions = "1"] = process.argv.slice(2);
-const QUEUE = "default";
+/** One queue for each partition: names that lead to all of three or six. */
+const QUEUES = partitions === "1" ? ["default"] : Array.from({ length: Number(partitions) }, (_, n) => `queue-${n}`);
+const [QUEUE = ""] = QUEUES;
 /** How many tasks are submitted before the first are awaited: as many as BullMQ takes in one addBulk. */
 const CHUNK = 1000;
 
@@ -19,7 +21,7 @@ async function startWorker(concurrency: number, run: () => unknown) {
   const { engine, handlers, log, close } = await openBuiltEngine(
     url,
     prefix,
-    [{ queue: QUEUE, concurrency, run }],
+    QUEUES.map((queue) => ({ queue, concurrency: Math.ceil(concurrency / QUEUES.length), run })),
     Number(partitions),
   );
   const worker = new Worker({
@@ -43,21 +45,32 @@ async function startWorker(concurrency: number, run: () => unknown) {
 const client = await openBuiltEngine(
   url,
   prefix,
-  [{ queue: QUEUE, concurrency: 1, run: () => undefined }],
+  QUEUES.map((queue) => ({ queue, concurrency: 1, run: () => undefined })),
   Number(partitions),
 );
 
-/** Submits tasks in chunks; ids are UUIDs, or those of {@link benchId} from a number on. */
-async function submitMany(engine: Engine, count: number, bytes: number, idOf: (n: number) => string): Promise<number> {
-  const settings = engine.queues.settings(QUEUE);
+/** Submits tasks in chunks, each to the next queue; ids are UUIDs, or those of {@link benchId} from a number on. */
+async function submitMany(
+  engine: Engine,
+  count: number,
+  bytes: number,
+  idOf: (n: number, queue: string) => string,
+): Promise<number> {
   const input = bodyOf(bytes);
   const began = performance.now();
   for (let n = 0; n < count; n += CHUNK) {
-    const chunk = Array.from({ length: Math.min(CHUNK, count - n) }, (_, k) => submissionOf(idOf(n + k), QUEUE, input));
-    for (const end of await engine.tasks.submitAll(chunk, settings)) if (end.status === "rejected") throw end.reason;
+    const queue = QUEUES[(n / CHUNK) % QUEUES.length] ?? QUEUE;
+    const ids = Array.from({ length: Math.min(CHUNK, count - n) }, (_, k) => idOf(n + k, queue));
+    const chunk = ids.map((id) => submissionOf(id, queue, input));
+    for (const end of await engine.tasks.submitAll(chunk, engine.queues.settings(queue)))
+      if (end.status === "rejected") throw end.reason;
   }
   return performance.now() - began;
 }
+
+/** An id as the server makes it: it leads to the partition of its queue. */
+const idFor = (queue: string) =>
+  client.engine.keys.idIn(client.engine.keys.partitionOfQueue(queue), () => randomUUID());
 
 /** The calls that only this subject answers. */
 export type PaihaoCalls = PeerCalls & {
@@ -68,7 +81,7 @@ export type PaihaoCalls = PeerCalls & {
 };
 
 const calls: PaihaoCalls = {
-  fill: ({ count, bytes }) => submitMany(client.engine, count, bytes, () => randomUUID()),
+  fill: ({ count, bytes }) => submitMany(client.engine, count, bytes, (_, queue) => idFor(queue)),
   fillKnown: ({ count, bytes, from }) => submitMany(client.engine, count, bytes, (n) => benchId(from + n)),
   cpuSeconds: async () => {
     const { user, system } = process.cpuUsage();
@@ -91,7 +104,10 @@ const calls: PaihaoCalls = {
     await all;
     // The last tasks are finished when their leases are gone.
     const { keys } = worker.engine;
-    for (const tag of keys.tags) while ((await client.redis.zcard(keys.index(tag, "leases", QUEUE))) > 0);
+    for (const queue of QUEUES) {
+      const leases = keys.index(keys.tagOfQueue(queue), "leases", queue);
+      while ((await client.redis.zcard(leases)) > 0);
+    }
     const took = performance.now() - began;
     await worker.stop();
     return took;
@@ -105,7 +121,7 @@ const calls: PaihaoCalls = {
   async add() {
     const at = monotonicNs();
     await client.engine.tasks.submit(
-      submissionOf(randomUUID(), QUEUE, bodyOf(56)),
+      submissionOf(idFor(QUEUE), QUEUE, bodyOf(56)),
       client.engine.queues.settings(QUEUE),
     );
     return at;

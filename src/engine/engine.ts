@@ -19,7 +19,6 @@ import { Tick } from "./maintenance/tick.ts";
 import { Histories } from "./monitoring/history.ts";
 import { Workers } from "./monitoring/workers.ts";
 import { Homes } from "./partitions/homes.ts";
-import { OtherPartitions } from "./partitions/other-partitions.ts";
 import { Queues } from "./queues.ts";
 import { Inspector } from "./reading/inspect.ts";
 import { CircuitBreakers } from "./reservation/circuit-breakers.ts";
@@ -48,7 +47,7 @@ export interface EngineParts {
   readonly metrics?: Metrics;
 }
 
-/** Everything that can be done to tasks, over all partitions. Stateless: any number of processes can have an engine on the same store. */
+/** Everything that can be done to tasks. Stateless: any number of processes can have an engine on the same store. */
 export class Engine {
   readonly keys: Keys;
   readonly pubsub: PubSub;
@@ -95,7 +94,6 @@ export class Engine {
     this.queues = new Queues({ ...stored, own, fallback, others: () => tick.others });
     const settings = (queue: string) => this.queues.settings(queue);
 
-    const others = new OtherPartitions(scripts, keys);
     const submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
     const submitter = new Submitter({
       ...submissions,
@@ -113,13 +111,13 @@ export class Engine {
     });
     const values = new LargeValues(large, keys);
     const batched = batchedVerbs(scripts, keys, homes, metrics);
-    const inspector = new Inspector({ ...stored, others, values, batched }, notices.process);
+    const inspector = new Inspector({ ...stored, values, batched }, notices.process);
     const { noteDue } = maintenance;
     this.tasks = new Tasks({
       ...{ ...stored, notices, submitter, inspector, values, batched, submissions, noteDue, settings },
     });
 
-    this.groups = new Groups({ ...stored, others, attend: batched.attend });
+    this.groups = new Groups({ ...stored, attend: batched.attend });
 
     const ending = { scripts, keys, large, metrics, notices };
     const completions = new Completions(ending);

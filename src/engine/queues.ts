@@ -2,8 +2,7 @@ import type { Index, Keys } from "../store/keys.ts";
 import type { QueueRow, Scripts } from "../store/verbs/scripts.ts";
 import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
 import type { Homes } from "./partitions/homes.ts";
-import { finishedOf } from "./reading/finished.ts";
-import { type Page, type PageRequest, pageOf } from "./reading/page.ts";
+import { finishedOf, type Page, type PageRequest, pageOf } from "./reading/page.ts";
 import type { QueueSettings } from "./settings.ts";
 
 /** Processes register the queues of their handlers every thirty seconds; a queue that none has registered for this long is orphaned, ms. */
@@ -53,7 +52,7 @@ export class Queues {
     return workers === 0 && (this.#parts.others().get(queue) ?? 0) > ORPHANED_MS;
   }
 
-  /** The figures of queues, summed over the partitions, in the given order. */
+  /** The figures of queues, in the given order. */
   figures(names: readonly string[]): Promise<QueueRow[]> {
     return figuresOf(this.#parts.scripts, this.#parts.keys, names);
   }
@@ -67,15 +66,15 @@ export class Queues {
   /** Pauses or resumes a queue. */
   async pause(queue: string, paused: boolean): Promise<void> {
     const { scripts, keys } = this.#parts;
-    await Promise.all(keys.tags.map((tag) => scripts.pause(tag, queue, paused)));
+    await scripts.pause(keys.tagOfQueue(queue), queue, paused);
   }
 
-  /** The tasks of an index after a given place, over all partitions, in order. */
+  /** The tasks of an index after a given place, in order. */
   page(index: Index, request: PageRequest): Promise<Page> {
     return pageOf(this.#parts, index, request);
   }
 
-  /** The tasks of a queue that finished last, after a given place, over all partitions, the newest first. */
+  /** The tasks of a queue that finished last, after a given place, the newest first. */
   finished(request: PageRequest): Promise<Page> {
     return finishedOf(this.#parts, request);
   }

@@ -52,14 +52,14 @@ describe("a Redis with sentinels", function () {
     await old.restart(["--replicaof", "127.0.0.1", String(heir.port), "--repl-diskless-sync-delay", "0"]);
     await load.more(300);
     await load.stop();
-    expect(await withoutResult(running, load.accepted)).to.deep.equal([]);
+    expect(await withoutResult(running, load)).to.deep.equal([]);
     expect([...load.refusals.keys()].filter((status) => status !== 503)).to.deep.equal([]);
   });
 
   it("follows READONLY to the new master when the old one is demoted alive", async () => {
     const running = await startServer({ REDIS_URL: sentinels.url, LEASE: "2s" });
     server = running;
-    const load = startLoad(running, 4);
+    const load = startLoad(running, { clients: 4 });
     await load.more(50);
     const old = await sentinels.master();
     await failOver(old);
@@ -91,7 +91,7 @@ describe("a Redis with sentinels", function () {
     }
     await load.more(200);
     await load.stop();
-    expect(await withoutResult(running, load.accepted)).to.deep.equal([]);
+    expect(await withoutResult(running, load)).to.deep.equal([]);
     expect([...load.refusals.keys()].filter((status) => status !== 503)).to.deep.equal([]);
   });
 });

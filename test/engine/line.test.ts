@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storedKey, TASK } from "../helpers/store/stored.ts";
+import { submissionOf } from "../shared/submission.ts";
 
 describe("the line of a queue", () => {
   let t: TestEngine;
@@ -44,6 +45,26 @@ describe("the line of a queue", () => {
     await t.makeDue("later");
     await t.engine.maintenance.tick(0);
     expect((await t.reserve(2)).map(({ id }) => id)).to.deep.equal(["later", "now"]);
+  });
+
+  it("is one line, wherever the ids of its tasks lead, also for tasks that are submitted together", async () => {
+    const p = await openEngine({ partitions: 3 });
+    try {
+      const ids = Array.from({ length: 400 }, (_, n) => `p${n}`);
+      expect(new Set(ids.map((id) => p.keys.partitionOf(id))).size).to.equal(3);
+      const [first = "", ...others] = ids;
+      expect((await p.submit({ id: first })).index).to.equal(0);
+      const submissions = others.map((id) => submissionOf(id, "jobs", "1"));
+      const ends = await p.engine.tasks.submitAll(submissions, p.settings);
+      expect(ends.map((end) => end.status === "fulfilled" && end.value.index)).to.deep.equal(
+        others.map((_, n) => n + 1),
+      );
+      const seen = await Promise.all(ids.map((id) => p.engine.tasks.inspect(id, { result: false })));
+      expect(seen.map((task) => task?.index)).to.deep.equal([...ids.keys()]);
+      expect(seen[0]?.snapshot.waiting).to.equal(ids.length);
+    } finally {
+      await p.close();
+    }
   });
 
   it("has figures although the record of its first task is damaged", async () => {

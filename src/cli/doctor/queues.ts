@@ -19,7 +19,7 @@ export async function checkQueues(
   const scripts = scriptsOf(connection, { strictResultTtl: config.strictResultTtl });
   const registered = new Tick(scripts, keys, new Map());
   const names = await Promise.all(keys.tags.map((_, partition) => registered.queuesOf(partition)));
-  const rows = await figuresOf(scripts, keys, [...new Set(names.flat())].sort());
+  const rows = await figuresOf(scripts, keys, names.flat().sort());
   const findings = rows.flatMap((row) => findingOf(row, handled));
   return findings.length > 0 ? findings : [ok(CHECK, `${rows.length}; every queue with tasks has a worker`)];
 }

@@ -3,16 +3,14 @@ import type { Eta } from "../../wire/task.ts";
 import { estimate } from "../estimates/estimate.ts";
 import { serviceFigures } from "../estimates/reports.ts";
 
-type Members = Pick<GroupRow, "counts" | "turn" | "dueMs" | "begunMs">;
+type Members = Pick<GroupRow, "counts" | "index" | "turn" | "dueMs" | "begunMs">;
 
 /**
  * When the last member of a group will have ended. Compares the last member in line, the scheduled or retrying one that is due last, and the
  * running one that began last, each with its service time. Null if any of them is unknown.
- * @param index place of the last member in line over all partitions
  */
 export function estimateEnd(
-  { counts, turn, dueMs, begunMs }: Members,
-  index: number | null,
+  { counts, index, turn, dueMs, begunMs }: Members,
   snapshot: QueueSnapshot,
   nowMs: number,
 ): Eta | null {

@@ -29,14 +29,9 @@ export interface GroupInspection {
   readonly expired: boolean;
 }
 
-/** What callers see of a row. @param place that of the last member, over all partitions */
-export function viewOf(
-  id: string,
-  row: GroupRow,
-  { index, snapshot }: { readonly index: number | null; readonly snapshot: QueueSnapshot },
-  nowMs: number,
-): GroupInspection {
-  const { counts, finishedMs, closedMs, canceledMs } = row;
+/** What callers see of a row. */
+export function viewOf(id: string, row: GroupRow, snapshot: QueueSnapshot, nowMs: number): GroupInspection {
+  const { counts, index, finishedMs, closedMs, canceledMs } = row;
   const ended = counts.succeeded + counts.failed + counts.canceled;
   const total = ended + counts.waiting + counts.scheduled + counts.retrying + counts.running;
   const cancelRequested = canceledMs !== null;
@@ -45,7 +40,7 @@ export function viewOf(
   const expiresMs = finishedMs === null ? null : row.expiresMs;
   return {
     ...{ id, queue: row.queue, caller: row.caller || null, state, nowMs, total, counts, index, cancelRequested },
-    eta: finishedMs === null && total > ended ? estimateEnd(row, index, snapshot, nowMs) : null,
+    eta: finishedMs === null && total > ended ? estimateEnd(row, snapshot, nowMs) : null,
     percent: finishedMs !== null ? 100 : Math.min(99, Math.floor((ended / Math.max(1, total)) * 100)),
     presenceMs: row.presenceMs,
     presentUntilMs: row.presentUntilMs,

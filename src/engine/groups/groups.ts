@@ -13,7 +13,6 @@ import {
 import { Batch } from "../calls/batch.ts";
 import type { BatchedVerbs } from "../calls/batched-verbs.ts";
 import { groupAddress, type Homes, pointerBatch } from "../partitions/homes.ts";
-import type { OtherPartitions } from "../partitions/other-partitions.ts";
 import { isGroupLookDue } from "../reading/presence.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
 import { type GroupInspection, viewOf } from "./group-inspection.ts";
@@ -26,7 +25,6 @@ interface GroupsParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
   readonly homes: Homes;
-  readonly others: OtherPartitions;
   readonly attend: BatchedVerbs["attend"];
 }
 
@@ -62,23 +60,16 @@ export class Groups {
   readonly #pointers: ReturnType<typeof pointerBatch>;
 
   constructor(parts: GroupsParts) {
-    const { scripts, keys, others } = parts;
+    const { scripts, keys } = parts;
     this.#parts = parts;
     this.#pointers = pointerBatch(scripts, keys);
     this.#looks = new Batch({
       send: async (partition, ids) => {
         const { nowMs, snapshots, groups } = await scripts.group(keys.tag(partition), ids);
-        const seen = groups.map((row, n) => {
+        return groups.map((row, n) => {
           const snapshot = row && snapshots.find(({ queue }) => queue === row.queue);
-          return row && snapshot ? { id: ids[n] ?? "", row, index: row.index, score: row.score, snapshot } : null;
+          return row && snapshot ? viewOf(ids[n] ?? "", row, snapshot, nowMs) : null;
         });
-        const places = (
-          await others.widen(
-            partition,
-            seen.flatMap((one) => one ?? []),
-          )
-        ).values();
-        return seen.map((one) => one && viewOf(one.id, one.row, places.next().value ?? one, nowMs));
       },
     });
   }

@@ -1,12 +1,12 @@
-import { BATCH_LIMIT, type Filter } from "../../store/verbs/scripts.ts";
+import { BATCH_LIMIT, type Filter, type Place } from "../../store/verbs/scripts.ts";
 import type { Engine } from "../engine.ts";
-import type { Page, PageEnd, PageRequest } from "../reading/page.ts";
+import type { Page, PageRequest } from "../reading/page.ts";
 
 /** An action on many tasks. */
 export type BulkAction = "cancel" | "retry" | "delete";
 
 /** Where the next step begins. */
-export interface BulkPlace extends PageEnd {
+export interface BulkPlace extends Place {
   /** When the first step began, ms, by the store's clock: later tasks are left alone, so that the steps end. */
   readonly asOfMs: number;
 }

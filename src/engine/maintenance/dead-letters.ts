@@ -1,10 +1,16 @@
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT, type PagePart, type Place, type RetryVerdict, type Scripts } from "../../store/verbs/scripts.ts";
+import {
+  BATCH_LIMIT,
+  type PageAnswer,
+  type Place,
+  type RetryVerdict,
+  type Scripts,
+} from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 
 /**
- * Verbs on all dead tasks of a queue. Each call counts the dead tasks of each partition at its beginning, and processes that many of the
- * oldest, each once: it ends even if tasks keep dying.
+ * Verbs on all dead tasks of a queue. Each call counts the dead tasks at its beginning, and processes that many of the oldest, each once:
+ * it ends even if tasks keep dying.
  */
 export class DeadLetters {
   readonly #scripts: Pick<Scripts, "page" | "queue" | "deleteDead">;
@@ -24,36 +30,35 @@ export class DeadLetters {
 
   /** Runs them all again; returns how many. Stops when the signal fires. @throws ProblemError store-unavailable */
   async retryAll(queue: string, signal?: AbortSignal): Promise<number> {
+    const partition = this.#keys.partitionOfQueue(queue);
+    const tag = this.#keys.tag(partition);
+    const seen = new Set<string>();
     let retried = 0;
-    for (const [partition, tag] of this.#keys.tags.entries()) {
-      const seen = new Set<string>();
-      let left = await this.#deadIn(tag, queue);
-      for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
-        const limit = Math.min(BATCH_LIMIT, left);
-        const asked = { index: "dead", queue, after, limit, max: limit, filter: {} } as const;
-        const page: PagePart = await this.#scripts.page(tag, asked);
-        after = page.last;
-        if (after === null) break;
-        left -= page.looked;
-        const ids = page.entries.map(({ id }) => id).filter((id) => !seen.has(id));
-        for (const id of ids) seen.add(id);
-        const verdicts = await Promise.all(ids.map((id) => this.#retry(id, partition)));
-        retried += verdicts.filter((verdict) => verdict === "waiting").length;
-      }
+    let left = await this.#deadIn(tag, queue);
+    for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
+      const limit = Math.min(BATCH_LIMIT, left);
+      const asked = { index: "dead", queue, after, limit, max: limit, filter: {} } as const;
+      const page: PageAnswer = await this.#scripts.page(tag, asked);
+      after = page.last;
+      if (after === null) break;
+      left -= page.looked;
+      const ids = page.entries.map(({ id }) => id).filter((id) => !seen.has(id));
+      for (const id of ids) seen.add(id);
+      const verdicts = await Promise.all(ids.map((id) => this.#retry(id, partition)));
+      retried += verdicts.filter((verdict) => verdict === "waiting").length;
     }
     return retried;
   }
 
   /** Deletes them all; returns how many. Stops when the signal fires. @throws ProblemError store-unavailable */
   async deleteAll(queue: string, signal?: AbortSignal): Promise<number> {
+    const tag = this.#keys.tagOfQueue(queue);
     let deleted = 0;
-    for (const tag of this.#keys.tags) {
-      for (let left = await this.#deadIn(tag, queue); left > 0 && !signal?.aborted; ) {
-        const limit = Math.min(BATCH_LIMIT, left);
-        const some = await this.#scripts.deleteDead(tag, { queue, limit, call: newCall() });
-        deleted += some;
-        left = some < limit ? 0 : left - some;
-      }
+    for (let left = await this.#deadIn(tag, queue); left > 0 && !signal?.aborted; ) {
+      const limit = Math.min(BATCH_LIMIT, left);
+      const some = await this.#scripts.deleteDead(tag, { queue, limit, call: newCall() });
+      deleted += some;
+      left = some < limit ? 0 : left - some;
     }
     return deleted;
   }

@@ -24,13 +24,14 @@ export interface TickReport extends TickAnswer {
 type OtherQueue = TickQueue & RegisteredQueue;
 
 /**
- * Does the timed work of all queues. Each process registers the queues of its handlers in every partition. A queue without a
- * handler in any process is still maintained, with the settings it was registered with.
+ * Does the timed work of all queues. Each process registers the queues of its handlers, each in its partition. A queue without a handler in
+ * any process is still maintained, with the settings it was registered with.
  */
 export class Tick {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
-  readonly #own: readonly OwnQueue[];
+  /** By partition: the queues of this process. */
+  readonly #own: readonly (readonly OwnQueue[])[];
   /** By partition, since partitions may be on different servers. */
   readonly #clocks: readonly StoreClock[];
   /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
@@ -50,11 +51,12 @@ export class Tick {
     this.#scripts = scripts;
     this.#keys = keys;
     this.#found = found;
-    this.#own = [...queues.values()].map((settings) => {
+    const all = [...queues.values()].map((settings): OwnQueue => {
       const { leaseMs, warmupMs, concurrency, rate } = settings;
       const warmup = warmupMs === undefined ? "" : `${warmupMs} ${concurrency}`;
       return { ...lossOf(settings), leaseMs, warmup, rate: rate ? `${rate.max} ${rate.perMs}` : "" };
     });
+    this.#own = keys.tags.map((_, partition) => all.filter(({ queue }) => keys.partitionOfQueue(queue) === partition));
     this.#clocks = keys.tags.map(() => new StoreClock());
   }
 
@@ -82,9 +84,10 @@ export class Tick {
   }
 
   async #run(partition: number, pausedMs: number): Promise<TickReport> {
-    const queues = [...this.#own, ...(await this.#othersOf(partition))];
+    const queues = [...this.#ownOf(partition), ...(await this.#othersOf(partition))];
     const ticks: TickAnswer[] = [];
-    for (let i = 0; i < queues.length; i += TICK_QUEUES) {
+    // One without queues as well: its answer says whether the partition takes writes.
+    for (let i = 0; i === 0 || i < queues.length; i += TICK_QUEUES) {
       const some = queues.slice(i, i + TICK_QUEUES);
       ticks.push(await this.#tick(partition, some, pausedMs));
     }
@@ -120,7 +123,11 @@ export class Tick {
 
   /** The names of all queues of a partition. @throws ProblemError store-unavailable */
   async queuesOf(partition: number): Promise<string[]> {
-    return [...this.#own, ...(await this.#othersOf(partition))].map(({ queue }) => queue);
+    return [...this.#ownOf(partition), ...(await this.#othersOf(partition))].map(({ queue }) => queue);
+  }
+
+  #ownOf(partition: number): readonly OwnQueue[] {
+    return this.#own[partition] ?? [];
   }
 
   /**
@@ -132,19 +139,19 @@ export class Tick {
     const nowMs = performance.now();
     if (known && nowMs - known.atMs < REGISTER_MS) return known.queues;
     const tag = this.#keys.tag(partition);
-    const own = new Set(this.#own.map(({ queue }) => queue));
+    const own = this.#ownOf(partition);
+    const names = new Set(own.map(({ queue }) => queue));
     let all: Awaited<ReturnType<Scripts["register"]>> = [];
-    for (let i = 0; i === 0 || i < this.#own.length; i += BATCH_LIMIT) {
-      const last = i + BATCH_LIMIT >= this.#own.length;
-      all = await this.#scripts.register(tag, this.#own.slice(i, i + BATCH_LIMIT), last ? DELETE_AFTER_MS : null);
+    for (let i = 0; i === 0 || i < own.length; i += BATCH_LIMIT) {
+      const last = i + BATCH_LIMIT >= own.length;
+      all = await this.#scripts.register(tag, own.slice(i, i + BATCH_LIMIT), last ? DELETE_AFTER_MS : null);
     }
-    const queues = all.filter(({ queue }) => !own.has(queue)).map((queue) => ({ ...queue, problem: workerLost() }));
+    const queues = all.filter(({ queue }) => !names.has(queue)).map((queue) => ({ ...queue, problem: workerLost() }));
     for (const { queue } of queues) this.#found(queue);
     this.#others[partition] = { queues, atMs: nowMs };
-    const silentMs = new Map<string, number>();
-    for (const { queue, silentMs: ms } of this.#others.flatMap((others) => others?.queues ?? []))
-      silentMs.set(queue, Math.min(ms, silentMs.get(queue) ?? ms));
-    this.#silentMs = silentMs;
+    this.#silentMs = new Map(
+      this.#others.flatMap((others) => others?.queues ?? []).map((other) => [other.queue, other.silentMs]),
+    );
     return queues;
   }
 }

@@ -73,7 +73,7 @@ export async function verify(
   };
   for (const [partition, tag] of keys.tags.entries()) {
     for await (const ids of namesOf(connection, keys.start(tag, "task"))) {
-      tasks += ids.length;
+      tasks += ids.length - (await pointersAmong(connection, keys, tag, ids));
       await check(tag, undefined, ids);
       for (const id of await unpointed(scripts, keys, { partition, ids, heal })) disagreeing.add(id);
     }
@@ -104,7 +104,14 @@ export async function verify(
   return { tasks, entries, disagreeing: [...disagreeing] };
 }
 
-/** The tasks of a partition that cannot be found by their ids, which belong to another partition: see {@link Homes}. */
+/** How many of these records only say that their task is in another partition. */
+async function pointersAmong(connection: Connection, keys: Keys, tag: string, ids: readonly string[]): Promise<number> {
+  if (keys.partitions === 1 || ids.length === 0) return 0;
+  const scores = await connection.zmscore(keys.start(tag, "pointers"), ...ids);
+  return scores.filter((score) => score !== null).length;
+}
+
+/** The tasks of a partition that cannot be found by their ids, which lead to another partition: see {@link Homes}. */
 async function unpointed(
   scripts: Scripts,
   keys: Keys,

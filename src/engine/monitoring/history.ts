@@ -2,6 +2,7 @@ import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Counts, Gauges, Sample, Scripts, Times } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
+import { queueBatches } from "../partitions/queue-batches.ts";
 
 /** Maximum number of queues that are sampled in one call: each may read some of the latest outcomes. */
 const SAMPLED = 4;
@@ -68,30 +69,20 @@ export class Histories {
     return endsMs;
   }
 
-  /** The histories of queues, over all partitions. @throws ProblemError store-unavailable */
+  /** The histories of queues, in the given order. @throws ProblemError store-unavailable */
   async read(queues: readonly string[], { intervals, step, afterS }: Span): Promise<History> {
     let at: readonly number[] = [];
-    const series: Series[] = [];
-    let end: number | undefined;
-    for (let i = 0; i < queues.length || end === undefined; i += READ) {
-      const some = queues.slice(i, i + READ);
+    const series = new Map<string, Series>();
+    for (const { tag, queues: some } of queueBatches(this.#keys, queues, READ)) {
       // A few more than wanted: some belong to the interval that has not settled, and an older one gives the state until the first change.
-      const count = intervals + step + 2;
-      const parts = await Promise.all(this.#keys.tags.map((tag) => this.#scripts.history(tag, some, count)));
-      end ??= Math.floor((Math.min(...parts.map(({ nowMs }) => nowMs)) - SETTLED_MS) / SHARED.bucketMs / step) * step;
-      const first = Math.max(end - intervals, Math.ceil(afterS / INTERVAL_S / step) * step);
-      at = ends(first, end, step);
-      for (const n of some.keys()) {
-        series.push(
-          seriesOf(
-            parts.map(({ samples }) => samples[n] ?? []),
-            at,
-            step,
-          ),
-        );
+      const { nowMs, samples } = await this.#scripts.history(tag, some, intervals + step + 2);
+      if (series.size === 0) {
+        const end = Math.floor((nowMs - SETTLED_MS) / SHARED.bucketMs / step) * step;
+        at = ends(Math.max(end - intervals, Math.ceil(afterS / INTERVAL_S / step) * step), end, step);
       }
+      for (const [n, queue] of some.entries()) series.set(queue, seriesOf(samples[n] ?? [], at, step));
     }
-    return { at, queues: series };
+    return { at, queues: queues.flatMap((queue) => series.get(queue) ?? []) };
   }
 }
 
@@ -101,8 +92,8 @@ function ends(first: number, end: number, step: number): number[] {
   return Array.from({ length: count }, (_, n) => (end - (count - 1 - n) * step) * INTERVAL_S);
 }
 
-/** Combines the samples of all partitions. */
-function seriesOf(parts: readonly (readonly Sample[])[], at: readonly number[], step: number): Series {
+/** The values at the ends of steps, from the samples of a queue, the newest first. */
+function seriesOf(samples: readonly Sample[], at: readonly number[], step: number): Series {
   const series = {
     ...{ waiting: [] as number[], running: [] as number[], scheduled: [] as number[], dead: [] as number[] },
     ...{ accepted: [] as number[], started: [] as number[], finished: [] as number[], failed: [] as number[] },
@@ -110,23 +101,17 @@ function seriesOf(parts: readonly (readonly Sample[])[], at: readonly number[], 
     ...{ waitP50: [] as (number | null)[], waitP95: [] as (number | null)[] },
   };
   // From the oldest on; the samples of an interval come before its beginning.
-  const readers = parts.map((samples) => ({
-    samples: samples.toReversed(),
-    next: 0,
-    last: undefined as Sample | undefined,
-  }));
+  let next = samples.length - 1;
+  let last: Sample | undefined;
   for (const endS of at) {
     const end = endS / INTERVAL_S;
     const within: Sample[] = [];
-    for (const reader of readers) {
-      for (let sample = reader.samples[reader.next]; sample && sample.interval < end; ) {
-        reader.last = sample;
-        if (sample.interval >= end - step) within.push(sample);
-        reader.next += 1;
-        sample = reader.samples[reader.next];
-      }
+    for (let sample = samples[next]; sample && sample.interval < end; sample = samples[next]) {
+      last = sample;
+      if (sample.interval >= end - step) within.push(sample);
+      next -= 1;
     }
-    for (const name of GAUGES) series[name].push(sum(readers, ({ last }) => last?.[name] ?? 0));
+    for (const name of GAUGES) series[name].push(last?.[name] ?? 0);
     for (const name of COUNTS) series[name].push(sum(within, (sample) => sample[name]));
     for (const name of TIMES) series[name].push(percentileOf(within, name));
   }

@@ -1,7 +1,8 @@
 import type { Keys } from "../../store/keys.ts";
 import { runOf, workerEnd } from "../../store/run.ts";
-import type { Scripts, SlotBatch } from "../../store/verbs/scripts.ts";
+import { BATCH_LIMIT, type Scripts, type SlotBatch } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
+import { queueBatches } from "../partitions/queue-batches.ts";
 import { pageOf } from "../reading/page.ts";
 
 /** Maximum number of workers, and of running tasks, that are read for a queue. */
@@ -47,11 +48,11 @@ export class Workers {
   }
 
   /**
-   * Reports to every partition that a worker is alive, with its slots for each queue, since estimates and lost workers are kept in each;
-   * what it reports about itself goes only to the first. Returns the ms since a task of these queues last lost its worker, or infinity.
+   * Reports that a worker is alive, with its slots for each queue and what it says about itself. Returns the ms since a task of these
+   * queues last lost its worker, or infinity.
    * @param ttlMs how long this is valid; 0 removes the worker
    * @param options.batches of queues whose slots have one call with several tasks
-   * @param options.again every partition has received the same before
+   * @param options.again the same was reported before
    */
   async heartbeat(
     worker: string,
@@ -70,9 +71,10 @@ export class Workers {
     const { scripts, keys } = this.#parts;
     const text = about === undefined ? "" : JSON.stringify(about);
     const sinceLossMs = await Promise.all(
-      keys.tags.map((tag, partition) =>
-        scripts.heartbeat(tag, worker, ttlMs, slots, partition === 0 ? text : "", again, batches),
-      ),
+      queueBatches(keys, slots.keys(), BATCH_LIMIT).map(({ tag, queues }) => {
+        const some = new Map(queues.map((queue) => [queue, slots.get(queue) ?? 0]));
+        return scripts.heartbeat(tag, worker, ttlMs, some, text, again, batches);
+      }),
     );
     return Math.min(...sinceLossMs);
   }
@@ -82,8 +84,8 @@ export class Workers {
     const { scripts, keys } = this.#parts;
     const rows = new Map<string, { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number> }>();
     let truncated = false;
-    for (let i = 0; i < queues.length; i += QUEUES) {
-      const { nowMs, slots, abouts } = await scripts.workers(keys.tag(0), queues.slice(i, i + QUEUES), MAX);
+    for (const { tag, queues: some } of queueBatches(keys, queues, QUEUES)) {
+      const { nowMs, slots, abouts } = await scripts.workers(tag, some, MAX);
       truncated ||= abouts.length >= MAX;
       for (const { worker, about, leftMs } of abouts) {
         if (!rows.has(worker)) rows.set(worker, { ...aboutOf(about, nowMs, leftMs), slots: new Map() });

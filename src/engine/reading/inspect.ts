@@ -9,12 +9,10 @@ import type { BatchedVerbs } from "../calls/batched-verbs.ts";
 import { estimate } from "../estimates/estimate.ts";
 import { LARGE_DEFAULTS, type LargeValues } from "../large-values/large-values.ts";
 import type { Homes } from "../partitions/homes.ts";
-import type { OtherPartitions } from "../partitions/other-partitions.ts";
 import { isLookDue, keptUntil } from "./presence.ts";
 
-/** A snapshot of a task and its place in line over all partitions. */
-export interface Inspection
-  extends Omit<TaskRow, "score" | "index" | "turn" | "progress" | "caller" | "result" | "resultBytes"> {
+/** A snapshot of a task and its place in line. */
+export interface Inspection extends Omit<TaskRow, "turn" | "progress" | "caller" | "result" | "resultBytes"> {
   readonly id: string;
   /** When the snapshot was taken, on Redis's clock. */
   readonly nowMs: number;
@@ -50,10 +48,9 @@ export type TaskEnd = Pick<
   | "result"
 >;
 
-/** A task with its place over all partitions; null if it is unknown. */
-interface PlacedTask {
+/** A task as it is read; null if it is unknown. */
+interface FoundTask {
   readonly row: TaskRow | null;
-  readonly index: number | null;
   readonly snapshot: QueueSnapshot | null;
   readonly nowMs: number;
   /** Its partition; null if the partition that was asked does not know it. */
@@ -92,7 +89,6 @@ export interface InspectorParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
   readonly homes: Homes;
-  readonly others: OtherPartitions;
   readonly values: LargeValues;
   readonly batched: Pick<BatchedVerbs, "attend">;
 }
@@ -102,17 +98,17 @@ export class Inspector {
   readonly #homes: Homes;
   readonly #values: LargeValues;
   readonly #attend: BatchedVerbs["attend"];
-  readonly #looks: Batch<InspectItem, PlacedTask>;
+  readonly #looks: Batch<InspectItem, FoundTask>;
   /** Looks that add this process to the listeners of a task. */
-  readonly #watches: Batch<InspectItem, PlacedTask>;
+  readonly #watches: Batch<InspectItem, FoundTask>;
 
   /** @param process the name of this process in records */
-  constructor({ scripts, keys, homes, others, values, batched }: InspectorParts, process: string) {
+  constructor({ scripts, keys, homes, values, batched }: InspectorParts, process: string) {
     this.#homes = homes;
     this.#values = values;
     this.#attend = batched.attend;
-    this.#looks = batchOf(others, (partition, items) => scripts.inspect(keys.tag(partition), items));
-    this.#watches = batchOf(others, (partition, items) => scripts.watch(keys.tag(partition), process, items));
+    this.#looks = batchOf((partition, items) => scripts.inspect(keys.tag(partition), items));
+    this.#watches = batchOf((partition, items) => scripts.watch(keys.tag(partition), process, items));
   }
 
   /**
@@ -122,10 +118,10 @@ export class Inspector {
   async inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     for (let looks = 1; ; looks += 1) {
       const batch = options.listen ? this.#watches : this.#looks;
-      const { row, index, snapshot, nowMs, home } = await this.#look(batch, { id, result: options.result });
+      const { row, snapshot, nowMs, home } = await this.#look(batch, { id, result: options.result });
       if (!row || !snapshot || home === null) return null;
       const { resultBytes } = row;
-      const without = view(id, row, index, snapshot, nowMs);
+      const without = view(id, row, snapshot, nowMs);
       if (isLookDue(without, nowMs) && options.attends?.(without)) {
         // The next look stores it; the task was read anyway.
         const verdict = await this.#attend(without).catch(() => null);
@@ -140,7 +136,7 @@ export class Inspector {
         if (begun) return { ...without, result: begun };
       }
       const result = await this.#values.read("result", id, resultBytes, home);
-      if (result?.length === resultBytes) return view(id, { ...row, result }, index, snapshot, nowMs);
+      if (result?.length === resultBytes) return view(id, { ...row, result }, snapshot, nowMs);
       // The result is gone or was replaced: return the task without it, or read it again.
       if (looks === LOOKS) return without;
     }
@@ -152,7 +148,7 @@ export class Inspector {
     return begun && hasHead(begun.start) ? { ...decodeResult(begun.start), rest: begun.rest } : null;
   }
 
-  async #look(batch: Batch<InspectItem, PlacedTask>, look: InspectItem): Promise<PlacedTask> {
+  async #look(batch: Batch<InspectItem, FoundTask>, look: InspectItem): Promise<FoundTask> {
     const partition = this.#homes.of(look.id);
     const placed = await batch.add(partition, look);
     if (placed.row) return placed;
@@ -165,32 +161,23 @@ export class Inspector {
 }
 
 function batchOf(
-  others: OtherPartitions,
   look: (partition: number, items: readonly InspectItem[]) => Promise<InspectAnswer>,
-): Batch<InspectItem, PlacedTask> {
+): Batch<InspectItem, FoundTask> {
   return new Batch({
     send: async (partition, items) => {
       const { nowMs, snapshots, tasks, homes } = await look(partition, items);
       const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
-      const seen = tasks.map((row, n) => {
+      return tasks.map((row, n) => {
         const snapshot = row ? (byQueue.get(row.queue) ?? null) : null;
         return { row, nowMs, snapshot, home: row ? partition : (homes.get(n) ?? null) };
-      });
-      const known = seen.flatMap(({ row, snapshot }) =>
-        row && snapshot ? [{ index: row.index, score: row.score, snapshot }] : [],
-      );
-      const places = (await others.widen(partition, known)).values();
-      return seen.map((one): PlacedTask => {
-        const place = one.row && one.snapshot ? places.next().value : undefined;
-        return { ...one, index: place?.index ?? null, snapshot: place?.snapshot ?? null };
       });
     },
   });
 }
 
-function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSnapshot, nowMs: number): Inspection {
+function view(id: string, row: TaskRow, snapshot: QueueSnapshot, nowMs: number): Inspection {
   const terminal = isOutcome(row.state);
-  const { state, dueMs } = row;
+  const { state, index, dueMs } = row;
   return {
     id,
     queue: row.queue,

@@ -48,25 +48,6 @@ local function end_score(class, time)
   return string.format('%.5f', class * CLASS + start_of(time) / STEPS)
 end
 
--- Each partition has its own virtual times, so other partitions get a place in a fair line as its distance from the virtual time. Scores of
--- other lines are times, and stay as they are.
-local function shifted(call, queue, score, sign)
-  local class = math.floor(score / CLASS)
-  local time = tonumber(redis.call('HGET', K.queue(call, queue), Q.virtual .. class) or 0)
-  local place = place_of(score) + sign * math.floor(math.max(0, time) / TURNS) * TURNS
-  return fair_score(class, math.min(math.max(0, place), CLASS * 16 - 1))
-end
-
--- A score of this partition for others.
-function Fair.told_score(call, queue, score)
-  return score % 1 == 0 and score or shifted(call, queue, score, -1)
-end
-
--- A score of another partition in this one.
-function Fair.own_score(call, queue, score)
-  return score % 1 == 0 and score or shifted(call, queue, score, 1)
-end
-
 -- How many tasks are before a newcomer whose line key has nothing waiting: it starts at the virtual time, after all that start then.
 function Fair.before_newcomer(call, queue, class)
   local behind = fair_score(class, (start_of(stored_time(call, queue, class)) + 1) * TURNS - 0.5)

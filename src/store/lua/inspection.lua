@@ -9,17 +9,16 @@ local INSIDE = 4096
 local QUEUE, STATE, CREATED, EXTRA, RUN = F.queue, F.state, F.created, F.extra, F.run
 local task_key = K.task
 
--- The index of a task, its score, and when it is due; "" for each that it does not have.
+-- The index of a task, and when it is due; "" for each that it does not have.
 local function place_of(call, queue, state, id)
   if state == S.waiting then
-    local line = K.waiting(call, queue)
-    local rank, score = redis.call('ZRANK', line, id), redis.call('ZSCORE', line, id)
-    return rank and whole(rank) or '', score and Fair.told_score(call, queue, score) or '', ''
+    local rank = redis.call('ZRANK', K.waiting(call, queue), id)
+    return rank and whole(rank) or '', ''
   end
   if state == S.scheduled or state == S.retrying then
-    return '', '', redis.call('ZSCORE', K.scheduled(call, queue), id) or ''
+    return '', redis.call('ZSCORE', K.scheduled(call, queue), id) or ''
   end
-  return state == S.running and '0' or '', '', ''
+  return state == S.running and '0' or '', ''
 end
 
 -- Returns the facts of a task, separated by spaces, "" for each that it does not have: see FACTS in verbs/inspect.ts; for a long result its
@@ -34,9 +33,9 @@ local function inspect(call, args, at, seen)
     seen.queues[queue] = true
     seen.snapshots[#seen.snapshots + 1] = Snapshot.of(call, queue)
   end
-  local index, score, due = place_of(call, queue, state, id)
+  local index, due = place_of(call, queue, state, id)
   local facts
-  local place = ' ' .. index .. ' ' .. score .. ' ' .. due
+  local place = ' ' .. index .. ' ' .. due
   local progress, caller = '', ''
   local cancel, deleted, expires, first
   if extra or state == S.failed then

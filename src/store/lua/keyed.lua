@@ -226,10 +226,10 @@ function Keyed.refusal(call, queue, name, most)
   local first = redis.call('ZRANGE', line, running, running)[1]
   local rank = redis.call('ZRANK', K.waiting(call, queue), first)
   local due = redis.call('ZSCORE', K.scheduled(call, queue), first)
-  local place = S.scheduled .. '   ' .. (due and whole(due - call.now) or '') .. '   '
+  local place = S.scheduled .. '  ' .. (due and whole(due - call.now) or '') .. '   '
   if rank then
     local score = redis.call('ZSCORE', K.waiting(call, queue), first)
-    place = S.waiting .. ' ' .. whole(rank) .. '   ' .. Keyed.turn(call, queue, first, '0 ' .. name, score)
+    place = S.waiting .. ' ' .. whole(rank) .. '  ' .. Keyed.turn(call, queue, first, '0 ' .. name, score)
   end
   return 'too-many ' .. place .. ' ' .. most .. ' ' .. waiting .. ' ' .. running
 end

@@ -69,7 +69,7 @@ register('cancelGroup', { 'allow-oom' }, function(keys, args)
 end)
 
 -- The facts of a group, separated by spaces, "" for each that it does not have; how many members are in each state; and of the last one in
--- line the place, the score for other partitions and the turn in a keyed line.
+-- line the place and the turn in a keyed line.
 local function look_at(call, args, at, seen)
   local id = args[at + ONE.id]
   local queue, caller, created, closed, canceled, finished, expires, presence = unpack(redis.call(
@@ -90,7 +90,7 @@ local function look_at(call, args, at, seen)
   if rank and Keyed.limit(call, queue) then
     turn = ' ' .. Keyed.turn(call, queue, last, redis.call('HGET', K.task(call, last), F.key), score)
   end
-  found[GROUP.last] = rank and whole(rank) .. ' ' .. Fair.told_score(call, queue, score) .. turn or ''
+  found[GROUP.last] = rank and whole(rank) .. turn or ''
   local until_then = presence and redis.call('ZSCORE', K.deadlines(call, queue), Due.entry_of_group(id)) or ''
   found[GROUP.presence] = (presence or '') .. ' ' .. until_then
   local due, begun = Group.latest_due(call, id), Group.latest_begun(call, id)

@@ -49,9 +49,8 @@ export interface GroupRow {
   readonly counts: MemberCounts;
   /** How many of the running members were asked to stop. */
   readonly canceling: number;
-  /** The place of the last member in line, null if none waits; its score for other partitions; and its turn in a keyed line. */
+  /** The place of the last member in line, null if none waits; and its turn in a keyed line. */
   readonly index: number | null;
-  readonly score: string;
   readonly turn: KeyTurn | null;
   /** When the latest scheduled or retrying member is due, and when the latest running one began. */
   readonly dueMs: number | null;
@@ -195,7 +194,7 @@ function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>
     failed = 0,
     canceled = 0,
   ] = text(of.counts).split(" ").map(Number);
-  const [index = "", score = "", ...turn] = text(of.last).split(" ");
+  const [index = "", ...turn] = text(of.last).split(" ");
   const [due = "", begun = ""] = text(of.latest).split(" ");
   const [presence = "", presentUntil = ""] = text(of.presence).split(" ");
   return {
@@ -209,7 +208,6 @@ function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>
     counts: { waiting, scheduled, retrying, running: running + canceling, succeeded, failed, canceled },
     canceling,
     index: optional(index),
-    score,
     turn: keyTurn(turn),
     dueMs: optional(due),
     begunMs: optional(begun),

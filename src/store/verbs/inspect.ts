@@ -30,7 +30,6 @@ export interface TaskRow {
   readonly progress: string | null;
   readonly caller: string;
   readonly index: number | null;
-  readonly score: string;
   readonly dueMs: number | null;
   /** When it is canceled unless it has ended. */
   readonly deadlineMs: number | null;
@@ -80,7 +79,6 @@ const FACTS = [
   ...(["queue", "state", "allowed", "created", "ended", "expires", "lost", "cancel", "deleted", "errorCode"] as const),
   ...([
     "index",
-    "score",
     "due",
     "revision",
     "deadline",
@@ -160,7 +158,6 @@ function taskRow(reply: BytesReply): TaskRow | null {
     progress: text(progress) || null,
     caller: text(caller),
     index: optional(of.index),
-    score: text(of.score),
     dueMs: optional(of.due),
     deadlineMs: optional(of.deadline),
     presenceMs: optional(of.presence),

@@ -25,16 +25,12 @@ local function rank_behind(key, score, id)
 end
 
 -- The tasks of an index that are wanted, in the order of their scores and, where these are equal, of their ids; or in reverse. Returns,
--- besides the page, how many entries it has read, "1" if there are others after them, and the last of them. The order of an entry is
--- its score for comparing with other partitions, see Fair.told_score.
+-- besides the page, how many entries it has read, "1" if there are others after them, and the last of them.
 register('page', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
   local index, queue, score, id = args[PAGE.index], args[PAGE.queue], args[PAGE.score], args[PAGE.id]
   local limit, max, is_newest_first = tonumber(args[PAGE.limit]), tonumber(args[PAGE.max]), args[PAGE.isNewestFirst] == '1'
   local filter, key = Filter.read(call, args, PAGE), call.base .. index .. queue
-  local function order_of(entry_score)
-    return index == P.waiting and Fair.told_score(call, queue, entry_score) or entry_score
-  end
 
   -- The rest comes after the first `rank` entries, or, newest first, before the entry of rank `length`.
   local rank, length = 0, redis.call('ZCOUNT', key, '-inf', args[PAGE.lastScore])
@@ -57,14 +53,10 @@ register('page', { 'no-writes' }, function(keys, args)
       last, looked = { [PLACE.id] = some[n], [PLACE.score] = some[n + 1] }, looked + 1
       if is_newest_first then length = length - 1 else rank = rank + 1 end
       local entry = Filter.entry(call, filter, some[n], some[n + 1])
-      if entry then
-        entry[Filter.ENTRY.order] = order_of(some[n + 1])
-        page[#page + 1] = entry
-      end
+      page[#page + 1] = entry
       if #page == limit then break end
     end
   end
-  if looked > 0 then last[PLACE.order] = order_of(last[PLACE.score]) end
   return {
     [PART.nowMs] = call.now_text, [PART.looked] = looked, [PART.more] = rank < length and '1' or '', [PART.last] = last,
     [PART.entries] = page,
@@ -72,37 +64,31 @@ register('page', { 'no-writes' }, function(keys, args)
 end)
 
 -- The start of the page. The last task of the page before may have left the list in the meantime.
-local function first_of_page(entries, ended, id, same)
+local function first_of_page(entries, ended, id)
   if ended == '' then return 1 end
-  if id ~= '' then
-    for n, entry in ipairs(entries) do
-      if entry == ended .. ' ' .. id then return n + 1 end
-    end
+  for n, entry in ipairs(entries) do
+    if entry == ended .. ' ' .. id then return n + 1 end
   end
   local time = tonumber(ended)
   for n, entry in ipairs(entries) do
-    local of = tonumber(string.match(entry, '^%d+'))
-    if of < time or (same and of == time) then return n end
+    if tonumber(string.match(entry, '^%d+')) < time then return n end
   end
   return #entries + 1
 end
 
--- The tasks that finished last, the newest first. Returns, besides the page, how many entries of this partition come before it, and how
--- many it has read. Tasks that have left the store, lost their result, or run again since are left out.
+-- The tasks that finished last, the newest first. Returns, besides the page, how many entries it has read. Tasks that have left the store,
+-- lost their result, or run again since are left out.
 register('finished', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
   local queue, ended, id, limit = args[FINISHED.queue], args[FINISHED.ended], args[FINISHED.id], tonumber(args[FINISHED.limit])
   local filter = Filter.read(call, args, FINISHED)
   local entries = redis.call('LRANGE', K.finished(call, queue), 0, C.maxFinished - 1)
-  local first, page, looked = first_of_page(entries, ended, id, args[FINISHED.same] == '1'), {}, 0
+  local first, page, looked = first_of_page(entries, ended, id), {}, 0
   for n = first, #entries do
     if #page == limit then break end
     looked = looked + 1
     local at, of = string.match(entries[n], '^(%d+) (.+)$')
     page[#page + 1] = Filter.entry(call, filter, of, at, at)
   end
-  return {
-    [FINISHED_PART.before] = first - 1, [FINISHED_PART.looked] = looked, [FINISHED_PART.entries] = page,
-    [FINISHED_PART.nowMs] = call.now_text,
-  }
+  return { [FINISHED_PART.looked] = looked, [FINISHED_PART.entries] = page, [FINISHED_PART.nowMs] = call.now_text }
 end)

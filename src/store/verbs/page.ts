@@ -11,14 +11,8 @@ export interface Place {
   readonly score: string;
 }
 
-/** The same among those of other partitions. */
-export interface OrderedPlace extends Place {
-  /** The score for comparison: in a fair line each partition has scores of its own. */
-  readonly order: string;
-}
-
 /** The same of a listed task. */
-export interface Entry extends OrderedPlace {
+export interface Entry extends Place {
   /** Its key in a fair or keyed line as it is stored: see engine/submission/submission.ts; "" if it has none. */
   readonly key: string;
   /** Its last run, see {@link runOf}; "" if it was never reserved. */
@@ -53,32 +47,28 @@ interface PageRequest {
   readonly filter: Filter;
 }
 
-/** A page of one partition. */
-export interface PagePart {
+/** A page as it is read. */
+export interface PageAnswer {
   readonly nowMs: number;
   readonly looked: number;
   /** Whether there are entries after the last one that was read. */
   readonly more: boolean;
   /** The last entry that was read; null if none was. */
-  readonly last: OrderedPlace | null;
+  readonly last: Place | null;
   readonly entries: readonly Entry[];
 }
 
-/** A page of the tasks that finished last, in one partition; the score of a place is when its task ended, ms. */
+/** A page of the tasks that finished last; the score of a place is when its task ended, ms. */
 interface FinishedRequest {
   readonly queue: string;
   /** The last place of the page before; null for the first page. */
   readonly after: Place | null;
-  /** Whether tasks here that ended in the same ms come after it, if it is in another partition. */
-  readonly same: boolean;
   readonly limit: number;
   readonly filter: Filter;
 }
 
-/** The answer of page.lua. */
+/** Its answer. */
 interface FinishedPage {
-  /** How many entries come before the page. */
-  readonly before: number;
   readonly looked: number;
   readonly entries: readonly Entry[];
   readonly nowMs: number;
@@ -97,7 +87,7 @@ interface SentPage extends SentFilter, Omit<PageRequest, "index" | "after" | "fi
   readonly id: string | undefined;
   readonly lastScore: number | string;
 }
-interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "same" | "limit"> {
+interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limit"> {
   /** When the last task of the page before ended, ms. */
   readonly ended: string | undefined;
   /** The id of that task. */
@@ -110,25 +100,25 @@ const PAGE = names<SentPage>(
   ...(FILTER as Names<SentPage>),
 );
 const PART = ["nowMs", "looked", "more", "last", "entries"] as const;
-const FINISHED = names<SentFinished>("queue", "ended", "id", "same", "limit", ...(FILTER as Names<SentFinished>));
-const FINISHED_PART = ["before", "looked", "entries", "nowMs"] as const;
-const ENTRY = names<Entry>("id", "score", "key", "run", "order");
-const PLACE = names<OrderedPlace>("id", "score", "order");
+const FINISHED = names<SentFinished>("queue", "ended", "id", "limit", ...(FILTER as Names<SentFinished>));
+const FINISHED_PART = ["looked", "entries", "nowMs"] as const;
+const ENTRY = names<Entry>("id", "score", "key", "run");
+const PLACE = names<Place>("id", "score");
 
 /** The tasks of an index after a place, in order. */
 export const page = verb(
   { args: PAGE, answer: PART, entry: ENTRY, last: PLACE },
   (script) =>
-    async (tag: string, { index, after, filter, lastScore, ...asked }: PageRequest): Promise<PagePart> => {
+    async (tag: string, { index, after, filter, lastScore, ...asked }: PageRequest): Promise<PageAnswer> => {
       const place = { score: after?.score, id: after?.id };
       const sent = { index: START[index], ...place, lastScore: lastScore ?? "+inf", ...asked, ...sentFilter(filter) };
       const { nowMs, looked, more, last, entries } = named(PART, await script.text(tag, written(PAGE, sent)));
-      const { id, score, order } = named(PLACE, last);
+      const { id, score } = named(PLACE, last);
       return {
         nowMs: number(nowMs),
         looked: number(looked),
         more: text(more) === "1",
-        last: text(id) === "" ? null : { id: text(id), score: text(score), order: text(order) },
+        last: text(id) === "" ? null : { id: text(id), score: text(score) },
         entries: list(entries).map(entryOf),
       };
     },
@@ -138,12 +128,11 @@ export const page = verb(
 export const finished = verb(
   { args: FINISHED, answer: FINISHED_PART, entry: ENTRY },
   (script) =>
-    async (tag: string, { queue, after, same, limit, filter }: FinishedRequest): Promise<FinishedPage> => {
-      const place = { ended: after?.score, id: after?.id, same };
+    async (tag: string, { queue, after, limit, filter }: FinishedRequest): Promise<FinishedPage> => {
+      const place = { ended: after?.score, id: after?.id };
       const sent = { queue, ...place, limit, ...sentFilter(filter) };
-      const { before, looked, entries, nowMs } = named(FINISHED_PART, await script.text(tag, written(FINISHED, sent)));
+      const { looked, entries, nowMs } = named(FINISHED_PART, await script.text(tag, written(FINISHED, sent)));
       return {
-        before: number(before),
         looked: number(looked),
         entries: list(entries).map(entryOf),
         nowMs: number(nowMs),
@@ -158,6 +147,6 @@ const sentFilter = ({ states, ...filter }: Filter): SentFilter => ({
 
 /** Parses an entry. */
 function entryOf(reply: Reply): Entry {
-  const { id, score, key, run, order = score } = named(ENTRY, reply);
-  return { id: text(id), score: text(score), key: text(key), run: text(run), order: text(order) };
+  const { id, score, key, run } = named(ENTRY, reply);
+  return { id: text(id), score: text(score), key: text(key), run: text(run) };
 }

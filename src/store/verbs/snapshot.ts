@@ -48,7 +48,7 @@ export interface QueueSnapshot {
   readonly mostFrequent?: number;
   readonly running: number;
   readonly paused: boolean;
-  /** Whether its target is down; only one of several partitions knows. */
+  /** Whether its target is down. */
   readonly breakerOpen: boolean;
   readonly workers: number;
   /** Slots of all live workers. */
@@ -141,19 +141,13 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
 }
 
 /** Reads the words of lua/warmup.lua; null if nothing is known yet. */
-export function workerStartOf(words: string): WorkerStart | null {
+function workerStartOf(words: string): WorkerStart | null {
   const [elapsedMs = 0, declaredMs = 0, declaredSlots = 0, meanMs = 0, variance = 0, samples = 0, lastSlots = 0] = words
     .split(" ")
     .map(Number);
   if (declaredMs === 0 && samples === 0) return null;
   const slots = Math.max(1, lastSlots || declaredSlots);
   return { elapsedMs, declaredMs: declaredMs || null, meanMs, variance, samples, slots };
-}
-
-/** Combines the figures of two partitions about the starts of workers of one queue. */
-export function eitherStart(a: WorkerStart | null = null, b: WorkerStart | null = null): WorkerStart | null {
-  if (!a || !b) return a ?? b;
-  return { ...(b.samples > a.samples ? b : a), elapsedMs: Math.max(a.elapsedMs, b.elapsedMs) };
 }
 
 /** Reads "max per", followed by "nth age" for some starts. */

@@ -227,7 +227,7 @@ function submitted(snapshot: string): SubmitAnswer {
 }
 
 /** Reads the words of Keyed.refusal in lua/keyed.lua. */
-export function limitReached([, state = "", index = "", , dueIn = "", ...words]: readonly string[]): LimitReached {
+export function limitReached([, state = "", index = "", dueIn = "", ...words]: readonly string[]): LimitReached {
   const [limit, waiting, running] = words.slice(3).map(Number);
   const isWaiting = stateOf(state) === "waiting";
   return {

@@ -201,7 +201,7 @@ local function queues_to_pass(call, args, setback)
     keys[at + 1], keys[at + 2], keys[at + 3] = K.waiting(call, queue), K.scheduled(call, queue), K.leases(call, queue)
     keys[at + 4], keys[at + 5] = K.deadlines(call, queue), K.dead(call, queue)
   end
-  if not setback and redis.call('EXISTS', unpack(keys)) == 0 then return places, waiting end
+  if count == 0 or not setback and redis.call('EXISTS', unpack(keys)) == 0 then return places, waiting end
   for n = 0, count - 1 do
     if redis.call('EXISTS', keys[5 * n + 1]) == 1 then waiting[#waiting + 1] = args[first + n * width + QUEUE.queue] end
   end

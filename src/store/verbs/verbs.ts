@@ -5,7 +5,6 @@ export { attend } from "./attend.ts";
 export { breaker, breakerReport } from "./breaker.ts";
 export { cancel } from "./cancel.ts";
 export { complete } from "./complete.ts";
-export { count } from "./count.ts";
 export { deleteDead, retry } from "./dead.ts";
 export { claim, libraries, secret, version } from "./deployment.ts";
 export { details } from "./details.ts";

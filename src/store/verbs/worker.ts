@@ -1,6 +1,5 @@
 import { counted, named, names, verb, written } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
-import { BATCH_LIMIT } from "./script.ts";
 import type { SlotBatch } from "./snapshot.ts";
 
 /** Short, so that the other partitions get the heartbeat in time while a cluster is changing. */
@@ -9,7 +8,7 @@ const PATIENCE_MS = 500;
 interface Heartbeat {
   readonly worker: string;
   readonly ttlMs: number;
-  /** What it reports about itself; "" for nothing in this partition. */
+  /** What it reports about itself; "" for nothing. */
   readonly about: string;
   /** Whether it has reported the same before, which costs less. */
   readonly again: boolean;
@@ -53,19 +52,13 @@ export const heartbeat = verb(
       again: boolean,
       batches: ReadonlyMap<string, SlotBatch> = new Map(),
     ): Promise<number> => {
-      let sinceLossMs = Number.POSITIVE_INFINITY;
       const all = [...slots].map(([queue, some]) => {
         const batch = batches.get(queue);
         return { queue, slots: some, batch: batch ? `${batch.max} ${batch.waitMs}` : "" };
       });
       const args = written(HEARTBEAT, { worker, ttlMs, about, again });
-      // In batches: one script over a thousand queues would block Redis.
-      for (let i = 0; i < all.length; i += BATCH_LIMIT) {
-        const some = all.slice(i, i + BATCH_LIMIT);
-        const since = text(await script.text(tag, [...args, ...counted(QUEUE, some)], PATIENCE_MS));
-        if (since !== "") sinceLossMs = Math.min(sinceLossMs, Number(since));
-      }
-      return sinceLossMs;
+      const since = text(await script.text(tag, [...args, ...counted(QUEUE, all)], PATIENCE_MS));
+      return since === "" ? Number.POSITIVE_INFINITY : Number(since);
     },
 );
 

@@ -269,29 +269,4 @@ describe("how long a worker takes to start", () => {
     expect((await acting(other).eta(id))?.seconds).to.be.within(69, 70);
     await other.close();
   });
-
-  it("is the same in every partition, whichever has seen starts and had work first", async () => {
-    await open({ partitions: 3 });
-    const idsOf = (partition: number) =>
-      Array.from({ length: 50 }, (_, n) => `t${n}`).filter((id) => t.keys.partitionOf(id) === partition);
-    const [first = "", second = ""] = idsOf(0);
-    const [other = ""] = idsOf(2);
-    await t.submit({ id: first });
-    await of.pass(40 * S);
-    await of.begin();
-    await of.finish();
-    await of.leave();
-    await t.submit({ id: second });
-    await of.pass(30 * S);
-    const { snapshot } = await t.submit({ id: other });
-    expect(snapshot.starting).to.include({ samples: 1, slots: 2 });
-    for (const id of [second, other]) {
-      const eta = await of.eta(id);
-      expect(eta, id).to.include({ basis: "starting", samples: 1 });
-      expect(eta?.seconds, id).to.be.below(25);
-    }
-    const [row] = await t.engine.queues.figures(["jobs"]);
-    expect(row?.snapshot.starting).to.include({ samples: 1, slots: 2 });
-    expect(row?.snapshot.starting?.elapsedMs).to.be.within(30 * S, 35 * S);
-  });
 });

@@ -19,8 +19,8 @@ describe("the end of a group", () => {
     over: Partial<MemberCounts>,
     { index = 0, dueMs = null, begunMs = null, snapshot = {} }: Given = {},
   ) => {
-    const members = { counts: counts(over), turn: null, dueMs, begunMs };
-    const end = estimateEnd(members, index, { ...IDLE, ...snapshot }, NOW);
+    const members = { counts: counts(over), index, turn: null, dueMs, begunMs };
+    const end = estimateEnd(members, { ...IDLE, ...snapshot }, NOW);
     return end && [end.low, end.seconds, end.high, end.basis];
   };
   interface Given {
@@ -77,10 +77,10 @@ describe("what callers see of a group", () => {
       expiresMs: 0,
       canceling: 0,
     },
-    ...{ index: null, score: "", turn: null, dueMs: null, begunMs: NOW, counts: counts({ running: 1 }) },
+    ...{ index: 3, turn: null, dueMs: null, begunMs: NOW, counts: counts({ running: 1 }) },
     ...over,
   });
-  const view = (over: Partial<GroupRow> = {}) => viewOf("g", row(over), { index: 3, snapshot: IDLE }, NOW);
+  const view = (over: Partial<GroupRow> = {}) => viewOf("g", row(over), IDLE, NOW);
 
   it("is open until it is closed, then pending, and at last done or canceled", () => {
     const [closedMs, finishedMs, canceledMs] = [5, 6, 7];

@@ -8,7 +8,12 @@ import { Keys } from "../../../src/store/keys.ts";
 import type { RegisteredQueue, Scripts, TickAnswer } from "../../../src/store/verbs/scripts.ts";
 
 const KEYS = new Keys("many", 2);
-const OWN = Array.from({ length: 120 }, (_, n) => `own${n}`);
+const OWN = Array.from({ length: 240 }, (_, n) => `own${n}`);
+const ownIn = (partition: number) => OWN.filter((queue) => KEYS.partitionOfQueue(queue) === partition);
+const HERE = ownIn(0);
+/** How many there are in each call if so many fit. */
+const portions = (count: number, max: number) =>
+  Array.from({ length: Math.ceil(count / max) }, (_, n) => Math.min(max, count - n * max));
 
 const settings = (queue: string, leaseMs: number) => ({
   ...settingsOf(defineHandler({ queue, run: () => undefined }), readConfig({})),
@@ -40,50 +45,53 @@ describe("the tick of a partition with many queues", () => {
       },
       register: async (tag: string, queues: readonly unknown[], deleteAfterMs: number | null) => {
         registrations.push({ queues: queues.length, last: deleteAfterMs !== null });
-        return deleteAfterMs === null ? [] : [...OWN.map((queue) => registered(queue, 0)), ...(others[tag] ?? [])];
+        const own = ownIn(KEYS.tags.indexOf(tag)).map((queue) => registered(queue, 0));
+        return deleteAfterMs === null ? [] : [...own, ...(others[tag] ?? [])];
       },
     };
-    const own = new Map(OWN.map((queue, n) => [queue, settings(queue, 5000 + n)]));
+    const own = new Map(OWN.map((queue) => [queue, settings(queue, 5000 + HERE.indexOf(queue))]));
     tick = new Tick(scripts as unknown as Scripts, KEYS, own, (queue) => found.push(queue));
   });
 
   it("takes several calls, which do all that is due in any of them", async () => {
     others = { [KEYS.tag(0)]: [registered("other", 7)] };
+    const [first = "", later = ""] = [HERE[0], HERE[50]];
     const lost = { queue: "own1", id: "l", worker: "w", losses: 1, fate: "waiting" } as const;
     const late = { queue: "own1", id: "d", verdict: "canceled", reason: "deadline" } as const;
     answer = (queues) => {
-      if (queues.includes("own0")) return { ...NOTHING, promoted: 2, nextMs: 900, waiting: ["own0"] };
-      if (queues.includes("own50")) return { ...NOTHING, promoted: 3, nextMs: 400, lost: [lost], late: [late] };
+      if (queues.includes(first)) return { ...NOTHING, promoted: 2, nextMs: 900, waiting: [first] };
+      if (queues.includes(later)) return { ...NOTHING, promoted: 3, nextMs: 400, lost: [lost], late: [late] };
       return { ...NOTHING, held: true, waiting: ["other"] };
     };
     expect(await tick.run(0)).to.deep.equal({
-      ...{ promoted: 5, nextMs: 400, lost: [lost], late: [late], held: true, waiting: ["own0", "other"] },
+      ...{ promoted: 5, nextMs: 400, lost: [lost], late: [late], held: true, waiting: [first, "other"] },
       shortestLeaseMs: 5000,
     });
-    expect(ticked.map((queues) => queues.length)).to.deep.equal([50, 50, 21]);
-    expect(ticked.flat()).to.deep.equal([...OWN, "other"]);
-    expect(await tick.queuesOf(0)).to.deep.equal([...OWN, "other"]);
+    expect(ticked.map((queues) => queues.length)).to.deep.equal(portions(HERE.length + 1, 50));
+    expect(ticked.flat()).to.deep.equal([...HERE, "other"]);
+    expect(await tick.queuesOf(0)).to.deep.equal([...HERE, "other"]);
   });
 
   it("has nothing to wait for if nothing is due", async () => {
     expect(await tick.run(0)).to.include({ nextMs: null, promoted: 0, held: false });
   });
 
-  it("registers its own queues in batches, once in a while in each partition, and learns of the others", async () => {
+  it("registers its own queues in batches, once in a while, each in its partition, and learns of the others", async () => {
     others = {
-      [KEYS.tag(0)]: [registered("near", 40), registered("both", 10, null)],
-      [KEYS.tag(1)]: [registered("both", 5, null)],
+      [KEYS.tag(0)]: [registered("near", 40), registered("far", 10, null)],
+      [KEYS.tag(1)]: [registered("there", 5, null)],
     };
     for (const partition of [0, 0, 1]) await tick.run(partition);
-    const once = [
-      { queues: 100, last: false },
-      { queues: 20, last: true },
-    ];
-    expect(registrations).to.deep.equal([...once, ...once]);
-    expect(found).to.deep.equal(["near", "both", "both"]);
+    const once = (partition: number) => {
+      const counts = portions(ownIn(partition).length, 100);
+      return counts.map((queues, n) => ({ queues, last: n === counts.length - 1 }));
+    };
+    expect(registrations).to.deep.equal([...once(0), ...once(1)]);
+    expect(found).to.deep.equal(["near", "far", "there"]);
     expect([...tick.others]).to.deep.equal([
       ["near", 40],
-      ["both", 5],
+      ["far", 10],
+      ["there", 5],
     ]);
   });
 

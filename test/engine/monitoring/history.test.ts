@@ -12,8 +12,8 @@ describe("the history of a queue", () => {
   let t: TestEngine;
   afterEach(() => t.close());
 
-  const key = (partition = 0) => storedKey(t.keys.tag(partition), "history");
-  const samples = (partition = 0) => t.redis.lrange(key(partition), 0, -1);
+  const key = (queue = "jobs") => storedKey(t.keys.tagOfQueue(queue), "history", queue);
+  const samples = () => t.redis.lrange(key(), 0, -1);
   const interval = async () => Math.floor(Number((await t.redis.time())[0]) / 10);
   /** What a rate bucket holds. */
   const count = async (kind: keyof typeof RATE_LETTERS, bucket: number, n: number) => {
@@ -200,38 +200,38 @@ describe("the history of a queue", () => {
     expect(lines[0]).to.match(/^\d+ 1 0 0 0 /);
   });
 
-  it("has every interval, and sums over the partitions", async () => {
-    t = await openEngine({ partitions: 2 });
+  it("has every interval, in whichever partitions the queues are", async () => {
+    t = await openEngine({ partitions: 3 });
     const now = await interval();
-    await t.redis.rpush(key(0), `${now - 5} 7 1 0 2 3 2 1 1 100 200 10 20`, `${now - 400} 4 0 0 0 0 0 0 0 - - - -`);
-    await t.redis.rpush(key(1), `${now - 5} 1 1 0 0 3 2 3 0 300 400 30 40`);
-    const { at, queues } = await t.engine.histories.read(["jobs"], HOUR);
-    const [jobs] = queues;
+    await t.redis.rpush(key(), `${now - 5} 7 1 0 2 3 2 4 1 100 200 10 20`, `${now - 400} 4 0 0 0 0 0 0 0 - - - -`);
+    const others = Array.from({ length: 30 }, (_, i) => `q${i}`);
+    for (const [i, queue] of others.entries()) await t.redis.rpush(key(queue), `${now - 5} ${i} 0 0 0 0 0 0 0 - - - -`);
+    const { at, queues } = await t.engine.histories.read([...others, "jobs"], HOUR);
+    expect(queues.map(({ waiting }) => waiting.at(-1))).to.deep.equal([...others.keys(), 7]);
+    const jobs = queues.at(-1);
     expect(at).to.have.length(360);
     expect(at.every((time, n) => n === 0 || time - (at[n - 1] ?? 0) === 10)).to.equal(true);
     const n = at.indexOf((now - 4) * 10);
-    expect(jobs?.waiting.slice(n - 1, n + 2)).to.deep.equal([4, 8, 8]);
+    expect(jobs?.waiting.slice(n - 1, n + 2)).to.deep.equal([4, 7, 7]);
     expect(jobs?.waiting[0]).to.equal(4);
-    expect([jobs?.running[n], jobs?.dead[n], jobs?.accepted[n], jobs?.started[n]]).to.deep.equal([2, 2, 6, 4]);
+    expect([jobs?.running[n], jobs?.dead[n], jobs?.accepted[n], jobs?.started[n]]).to.deep.equal([1, 2, 3, 2]);
     expect([jobs?.finished[n], jobs?.failed[n], jobs?.accepted[n + 1]]).to.deep.equal([4, 1, 0]);
     expect([jobs?.serviceP50[n], jobs?.serviceP95[n], jobs?.waitP50[n], jobs?.waitP95[n]]).to.deep.equal([
-      250, 350, 25, 35,
+      100, 200, 10, 20,
     ]);
     expect(jobs?.serviceP50[n - 1]).to.equal(null);
   });
 
-  it("ends with the last interval of which every partition has its sample, and has no times if nothing finished", async () => {
-    t = await openEngine({ partitions: 2 });
+  it("ends with the last interval that has its sample, and has no times if nothing finished", async () => {
+    t = await openEngine();
     const none = { serviceP50: null, serviceP95: null, waitP50: null, waitP95: null };
     const counts = { accepted: 1, started: 0, finished: 0, failed: 0 };
     const taken = { interval: 99_999, waiting: 1, running: 0, scheduled: 0, dead: 0, ...counts, times: none };
-    // The clock of one partition is behind.
-    const clocks = new Map(t.keys.tags.map((tag, n) => [tag, n === 0 ? 1_000_012_500 : 1_000_029_000]));
-    const history = async (tag: string) => ({ nowMs: clocks.get(tag) ?? 0, samples: [[taken]] });
+    const history = async () => ({ nowMs: 1_000_012_500, samples: [[taken]] });
     const histories = new Histories({ history, sample: t.scripts.sample }, t.keys);
     const { at, queues } = await histories.read(["jobs"], HOUR);
     expect(at.at(-1)).to.equal(1_000_000);
-    expect([queues[0]?.accepted.at(-1), queues[0]?.serviceP50.at(-1)]).to.deep.equal([2, null]);
+    expect([queues[0]?.accepted.at(-1), queues[0]?.serviceP50.at(-1)]).to.deep.equal([1, null]);
   });
 
   it("can be read in longer steps, and from a given time on", async () => {

@@ -9,7 +9,7 @@ const ABOUT: AboutWorker = { kind: "process", host: "h", pid: 7, role: "all", ve
 describe("the list of workers", () => {
   let t: TestEngine;
   beforeEach(async () => {
-    t = await openEngine({ partitions: 2 });
+    t = await openEngine({ partitions: 3 });
   });
   afterEach(() => t.close());
 
@@ -18,24 +18,19 @@ describe("the list of workers", () => {
     expect(truncated).to.equal(false);
     return workers;
   };
-  const take = async (worker: string) => {
-    const request = { queue: "jobs", worker, reservation: "r", count: 10, leaseMs: TTL_MS };
-    await t.engine.leases.reserve({ ...request, rate: undefined });
-  };
+  const take = (worker: string) => t.reserve(10, { worker });
 
   it("has what each says of itself, its slots in all queues, and its tasks", async () => {
     const ids = ["a", "b", "c", "d", "e"];
     for (const id of ids) await t.submit({ id });
-    const slots = new Map([
-      ["jobs", 4],
-      ["others", 2],
-    ]);
+    const many = Array.from({ length: 10 }, (_, n) => `q${n}`);
+    const slots = new Map(["jobs", ...many].map((queue, n) => [queue, n + 1]));
+    expect(new Set([...slots.keys()].map((queue) => t.keys.partitionOfQueue(queue))).size).to.equal(3);
     expect(await t.engine.workers.heartbeat("w1", TTL_MS, slots, { about: ABOUT })).to.equal(Number.POSITIVE_INFINITY);
     await take("w1");
-    const many = Array.from({ length: 10 }, (_, n) => `q${n}`);
     const [worker, ...rest] = await list("jobs", ...many, "others");
     expect(rest).to.deep.equal([]);
-    expect([worker?.id, worker?.about, [...(worker?.slots ?? [])]]).to.deep.equal(["w1", ABOUT, [...slots]]);
+    expect([worker?.id, worker?.about, worker?.slots]).to.deep.equal(["w1", ABOUT, slots]);
     expect(Date.now() - (worker?.seenMs ?? 0)).to.be.within(-1000, 30_000);
     expect(worker?.running.map(({ id }) => id).sort()).to.deep.equal(ids);
     for (const { queue, startedMs, attempt } of worker?.running ?? []) {

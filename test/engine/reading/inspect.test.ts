@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { LARGE_DEFAULTS, LargeValues } from "../../../src/engine/large-values/large-values.ts";
 import { Homes } from "../../../src/engine/partitions/homes.ts";
-import { OtherPartitions } from "../../../src/engine/partitions/other-partitions.ts";
 import { Inspector } from "../../../src/engine/reading/inspect.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { SHARED } from "../../../src/store/constants.ts";
@@ -18,11 +17,11 @@ const SNAPSHOT: QueueSnapshot = {
 const ROW: TaskRow = {
   ...{ queue: "jobs", state: "waiting", createdMs: 1, allowed: [], revision: 0, attempts: 0, startedMs: null, lost: 0 },
   ...{ finishedMs: null, expiresMs: null, cancelRequested: false, deleted: false, errorCode: null, progress: null },
-  ...{ caller: "", index: 4, score: "7", dueMs: null, deadlineMs: null, presenceMs: null, presentUntilMs: null },
+  ...{ caller: "", index: 4, dueMs: null, deadlineMs: null, presenceMs: null, presentUntilMs: null },
   ...{ held: false, original: null, again: null, group: null, turn: null, result: null, resultBytes: 0, errors: [] },
 };
 const ended = (given: Partial<TaskRow> = {}): TaskRow => ({
-  ...{ ...ROW, state: "succeeded", index: null, score: "", finishedMs: NOW - 10, expiresMs: NOW + 10 },
+  ...{ ...ROW, state: "succeeded", index: null, finishedMs: NOW - 10, expiresMs: NOW + 10 },
   ...given,
 });
 /** A stored result with a body of this many bytes. */
@@ -71,24 +70,13 @@ function inspectorOf(given: {
         `home ${keys.tags.indexOf(tag)}`,
         ids.map(() => home ?? null),
       ),
-    count: (_, questions) =>
-      Promise.resolve(
-        questions.map(() => ({
-          waiting: 0,
-          scheduled: 0,
-          running: 0,
-          breakerOpen: false,
-          starting: null,
-          before: [0],
-        })),
-      ),
     value: (_, key) => noted("value", key === keys.value("result", home ?? 0, "a") ? value : null),
     piece: (_, __, { from, bytes }) => noted(`piece ${from} ${bytes}`, value?.subarray(from, from + bytes) ?? null),
   };
   const all = scripts as Scripts;
   const homes = new Homes(all, keys);
   const parts = {
-    ...{ scripts: all, keys, homes, others: new OtherPartitions(all, keys) },
+    ...{ scripts: all, keys, homes },
     values: new LargeValues(all, keys),
     batched: {
       attend: (async () => {
@@ -117,8 +105,6 @@ describe("a look at a task", () => {
       .and.to.have.nested.property("eta.basis", "history");
     expect(await at({ ...ROW, state: "running", index: 0 })).to.include({ index: 0, ahead: 0 });
     expect(await at({ ...ROW, state: "scheduled", index: null })).to.include({ index: null, ahead: null });
-    const uncertain = await at({ ...ROW, index: null });
-    expect(uncertain, "a partition is away").to.include({ index: null, ahead: null, eta: null });
     expect((await at(ROW)).eta).to.deep.equal(estimate(SNAPSHOT, { state: "waiting", index: 4 }, NOW));
     expect(await at(ended())).to.include({ index: null, ahead: null, eta: null });
   });

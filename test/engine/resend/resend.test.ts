@@ -282,7 +282,6 @@ const CASES: readonly Case[] = [
 /** They write nothing, and Redis holds them to that. */
 const READERS = [
   "inspect",
-  "count",
   "queue",
   "page",
   "allocation",

@@ -25,7 +25,7 @@ describe("the line of a queue over HTTP", () => {
     }
   };
 
-  it("shows waiting and running tasks as monitor documents, in line order, over all partitions, page by page", async () => {
+  it("shows waiting and running tasks as monitor documents, in line order, page by page", async () => {
     const gate = closedGate();
     const running = await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -42,7 +42,6 @@ describe("the line of a queue over HTTP", () => {
     expect(list.items[0]).to.include({ state: "running", index: 0, attempt: 1 });
     expect(list.next).to.equal(null);
     gate.open();
-    // Of several partitions the last one in line may end before another.
     await Promise.all(ids.map((id) => server.until(id, "succeeded")));
     expect((await server.send("/v1/queues/gated/waiting")).json).to.deep.equal({
       items: [],
@@ -68,7 +67,7 @@ describe("the line of a queue over HTTP", () => {
     }
   });
 
-  it("shows the latest outcomes, newest first, over all partitions, page by page", async () => {
+  it("shows the latest outcomes, newest first, page by page", async () => {
     const gate = closedGate();
     const canceled = await server.enqueue("gated-too", gate.input, "?delay=3600");
     await server.send(`/v1/requests/${canceled}`, { method: "DELETE" });
