@@ -1,4 +1,4 @@
-import { nearest } from "../nearest.ts";
+import { nearest } from "./nearest.ts";
 
 /** Read by commands, not by the server. */
 const OF_COMMANDS = ["PAIHAO_URL", "PAIHAO_KEY"];

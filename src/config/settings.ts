@@ -1,5 +1,5 @@
 import { StartError } from "../errors.ts";
-import { hint } from "../nearest.ts";
+import { hint } from "./nearest.ts";
 import type { Variable } from "./values.ts";
 import { VARIABLES } from "./variables.ts";
 

@@ -1,5 +1,5 @@
 import { isWebhookQueue } from "../handler/internal-queues.ts";
-import { Metrics } from "../metrics.ts";
+import { Metrics } from "../metrics/metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
 import type { Standby } from "../store/standby.ts";

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { hint } from "../nearest.ts";
+import { hint } from "../config/nearest.ts";
 import { isGiveUp, isRetryLater } from "./intents.ts";
 import { isInternalQueue, RESERVED_PREFIX } from "./internal-queues.ts";
 import {

@@ -1,4 +1,4 @@
-import { ChurnMap } from "../churn-map.ts";
+import { ChurnMap } from "./churn-map.ts";
 import { type Connection, isCluster } from "./connection.ts";
 
 /** Called with each message, or with null if the connection was lost for a while and messages may have been missed. */

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { ChurnMap } from "../churn-map.ts";
 import type { AbortCause } from "../engine/attempt/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
+import { ChurnMap } from "../store/churn-map.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 
 /** How often leases are checked, ms: a third of the shortest possible lease. */

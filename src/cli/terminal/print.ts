@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { escapedControls, withoutControls } from "../../control-characters.ts";
+import { escapedControls, withoutControls } from "../../redact.ts";
 
 type Style = Parameters<typeof styleText>[0];
 

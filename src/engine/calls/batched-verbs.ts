@@ -1,4 +1,4 @@
-import type { Metrics } from "../../metrics.ts";
+import type { Metrics } from "../../metrics/metrics.ts";
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Attendance, Lease, Retention, Scripts, TickQueue } from "../../store/verbs/scripts.ts";

@@ -1,4 +1,4 @@
-import type { Metrics } from "../../metrics.ts";
+import type { Metrics } from "../../metrics/metrics.ts";
 import type { Histories } from "../monitoring/history.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { Tick, TickReport } from "./tick.ts";

@@ -1,4 +1,4 @@
-import type { Gauges, StoreNode } from "../../metrics.ts";
+import type { Gauges, StoreNode } from "../../metrics/metrics.ts";
 import type { Engine } from "../engine.ts";
 import { slotsWanted } from "../estimates/slots-wanted.ts";
 

@@ -3,7 +3,7 @@ import type { Config } from "../../config/config.ts";
 import { messageOf, ProblemError, reasonOf, StartError } from "../../errors.ts";
 import { defineHandler, type Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
-import { Metrics, type StoreNode } from "../../metrics.ts";
+import { Metrics, type StoreNode } from "../../metrics/metrics.ts";
 import { withTimeout } from "../../net/with-timeout.ts";
 import { missingAccess } from "../../store/access.ts";
 import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection.ts";

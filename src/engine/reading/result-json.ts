@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { isJsonType } from "../../json-type.ts";
+import { isJsonType } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
 
 /** A result of this many bytes or more is not included in events and webhooks: it can be collected. */

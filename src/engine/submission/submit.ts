@@ -1,5 +1,5 @@
 import { ProblemError } from "../../errors.ts";
-import type { Metrics } from "../../metrics.ts";
+import type { Metrics } from "../../metrics/metrics.ts";
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import type {

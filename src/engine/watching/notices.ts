@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { ChurnMap } from "../../churn-map.ts";
+import { ChurnMap } from "../../store/churn-map.ts";
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { type Notice, noticesOf } from "../../store/notice.ts";

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
-import { timestamp } from "../../timestamp.ts";
+import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";
 import { accessOf, keepsPresent, maySee } from "../task/access.ts";
 import { unknownTask } from "../task/reply.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
-import { timestamp } from "../../timestamp.ts";
 import type { Group } from "../../wire/group.ts";
+import { timestamp } from "../../wire/timestamp.ts";
 import { pathTo } from "../route.ts";
 import { signatureOf } from "../task/access.ts";
 

@@ -1,5 +1,5 @@
 import type { WorkerRow } from "../../engine/monitoring/workers.ts";
-import { timestamp } from "../../timestamp.ts";
+import { timestamp } from "../../wire/timestamp.ts";
 import type { Worker } from "../../wire/worker.ts";
 import type { Api } from "../api.ts";
 import { json } from "../openapi/responses.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
-import { ChurnMap } from "../../churn-map.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import { ChurnMap } from "../../store/churn-map.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 

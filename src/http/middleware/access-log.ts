@@ -1,6 +1,6 @@
 import type { Middleware } from "koa";
 import type { Logger } from "../../log.ts";
-import type { Metrics } from "../../metrics.ts";
+import type { Metrics } from "../../metrics/metrics.ts";
 import { routeOf } from "../route.ts";
 import { callerOf } from "../task/access.ts";
 

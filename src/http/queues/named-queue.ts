@@ -1,7 +1,7 @@
+import { hint } from "../../config/nearest.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { isGateway } from "../../handler/gateway/gateway.ts";
-import { hint } from "../../nearest.ts";
 import { isQueueName } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { pathTo } from "../route.ts";

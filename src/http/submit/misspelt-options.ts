@@ -1,4 +1,4 @@
-import { nearest } from "../../nearest.ts";
+import { nearest } from "../../config/nearest.ts";
 import { SUBMIT_PARAMETERS } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 

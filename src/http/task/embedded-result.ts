@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
-import { isJsonType } from "../../json-type.ts";
+import { isJsonType } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { setBody } from "./result-body.ts";

@@ -2,8 +2,8 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inheritedFlags } from "../../config/node-flags.ts";
 import { messageOf } from "../../errors.ts";
-import { inheritedFlags } from "../../node-flags.ts";
 import type { FromSandbox, ToSandbox } from "./messages.ts";
 
 const ENTRY = new URL(`./sandbox-main${extname(fileURLToPath(import.meta.url))}`, import.meta.url);

@@ -7,7 +7,7 @@ import { doneDocument } from "../../../src/http/live/task-events.ts";
 import { monitorDocument, problemMembers } from "../../../src/http/task/documents/monitor-document.ts";
 import { pendingTask } from "../../../src/http/task/reply.ts";
 import type { Result } from "../../../src/task.ts";
-import { timestamp } from "../../../src/timestamp.ts";
+import { timestamp } from "../../../src/wire/timestamp.ts";
 
 const ENDED_MS = Date.UTC(2030, 0, 31, 12);
 

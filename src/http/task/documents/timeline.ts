@@ -1,10 +1,10 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { isJsonType } from "../../../json-type.ts";
+import { isJsonType } from "../../../handler/result-headers.ts";
 import { runOf } from "../../../store/run.ts";
 import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/scripts.ts";
 import { isOutcome } from "../../../task.ts";
-import { timestamp } from "../../../timestamp.ts";
 import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
+import { timestamp } from "../../../wire/timestamp.ts";
 
 /** Maximum number of entries of lua/past.lua: if there are this many, earlier ones may have been left out. */
 const MAX_PAST = 10;

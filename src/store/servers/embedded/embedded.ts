@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inheritedFlags } from "../../../config/node-flags.ts";
 import { socketUrl } from "../../../config/redis-url.ts";
 import { messageOf, StartError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
 import { withTimeout } from "../../../net/with-timeout.ts";
-import { inheritedFlags } from "../../../node-flags.ts";
 import { checkServer } from "../check-server.ts";
 import { connectOnce } from "../probe.ts";
 import { type ChildStore, Respawner, type StoreChild } from "../respawner.ts";

@@ -8,7 +8,7 @@ import {
   type StepRecord,
   type TaskDetails,
 } from "../../../../src/store/verbs/scripts.ts";
-import { timestamp } from "../../../../src/timestamp.ts";
+import { timestamp } from "../../../../src/wire/timestamp.ts";
 
 describe("the attempts in a timeline", () => {
   const BEGAN_MS = SHARED.epochMs + 1_000_000;

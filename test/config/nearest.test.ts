@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { hint, nearest } from "../src/nearest.ts";
+import { hint, nearest } from "../../src/config/nearest.ts";
 
 const NAMES = ["timeout", "attempts", "lease", "resultTtl", "rate"];
 

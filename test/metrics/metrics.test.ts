@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
-import { LongestBlock } from "../src/longest-block.ts";
-import { openEngine } from "./helpers/engine.ts";
-import { startServer } from "./helpers/http/server.ts";
-import { eventually } from "./shared/eventually.ts";
-import { ROOT } from "./shared/root.ts";
+import { LongestBlock } from "../../src/metrics/longest-block.ts";
+import { openEngine } from "../helpers/engine.ts";
+import { startServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
 
 /** The words of a label, as the guide lists them: `waiting` (a loss: back in line) … */
 function wordsOf(metric: string): string[] {

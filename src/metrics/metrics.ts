@@ -1,6 +1,7 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { Portions } from "../portions.ts";
+import { Durations, Sizes, WordCounter } from "./kinds.ts";
 import { LongestBlock } from "./longest-block.ts";
-import { Durations, Sizes, WordCounter } from "./metric-kinds.ts";
 import {
   ATTEMPT_ENDINGS,
   ATTEMPT_ENDS,
@@ -10,8 +11,7 @@ import {
   STARTS,
   STATUS_CLASSES,
   SUBMISSION_VERDICTS,
-} from "./metric-words.ts";
-import { Portions } from "./portions.ts";
+} from "./words.ts";
 
 /** How gauges of several processes are combined, if not by the highest value: most are read from the store, and the same in all. */
 const TOGETHER: Readonly<Record<string, "sum" | "min">> = {

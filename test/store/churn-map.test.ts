@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { ChurnMap } from "../src/churn-map.ts";
+import { ChurnMap } from "../../src/store/churn-map.ts";
 
 describe("the map for high churn", () => {
   it("behaves like a Map after any number of changes", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { inheritedFlags } from "../src/node-flags.ts";
+import { inheritedFlags } from "../../src/config/node-flags.ts";
 
 describe("the flags of Node for other processes", () => {
   it("are loaders and limits, not what this process runs or how it is watched", () => {
