@@ -15,27 +15,36 @@
 local Keyed = {}
 
 local whole = Number.whole
-local HELD = -1
+-- The score of a task that holds its key; and what is above every arrival. Redis takes text faster than a number.
+local HELD, DUE_LATER = '-1', C.classSpan
 Keyed.held = HELD
--- Above every arrival.
-local DUE_LATER = C.classSpan
 
--- The state of keyed queues in one call: their limits (false if not keyed); for tasks whether they may start as soon as they wait, to be
--- written to K.startable; and whether no other task could start before, so that free slots wait for them.
-local function state_of(call)
-  if not call.keyed then call.keyed = { limits = {}, decided = {}, freed = {} } end
-  return call.keyed
+-- The state of a queue in one call: its limit (false if it is not keyed); what the lines of its keys begin with; the place of the last task
+-- among the first `limit`; what has been decided of tasks: whether they may start as soon as they wait; and whether no other task could
+-- start before, so that free slots wait for them.
+--   known  the stored limit if it has been read; nil to read it
+local function state_of(call, queue, known)
+  local states = call.keyed
+  if not states then
+    states = {}
+    call.keyed = states
+  end
+  local state = states[queue]
+  if not state then
+    state = { limit = nil, last = nil, line = K.keyLine(call, queue) .. ' ', decided = nil, alone = nil }
+    states[queue] = state
+    if known == nil then known = redis.call('HGET', K.queue(call, queue), Q.keyed) end
+  end
+  if known ~= nil then
+    state.limit = tonumber(known) or false
+    state.last = state.limit and whole(state.limit - 1)
+  end
+  return state
 end
 
 -- The limit of a queue; false if it is not keyed. known: the stored limit if it has been read; nil to read it.
 function Keyed.limit(call, queue, known)
-  local limits = state_of(call).limits
-  if known == nil then
-    if limits[queue] ~= nil then return limits[queue] end
-    known = redis.call('HGET', K.queue(call, queue), Q.keyed)
-  end
-  limits[queue] = tonumber(known) or false
-  return limits[queue]
+  return state_of(call, queue, known).limit
 end
 
 -- Arrival and name of a task's line key ("" for none).
@@ -51,7 +60,7 @@ function Keyed.asked(key)
 end
 
 local function line_of(call, queue, name)
-  return K.keyLine(call, queue) .. ' ' .. name
+  return state_of(call, queue).line .. name
 end
 
 -- The score of a task in the line of its key; nil for a task that is not there.
@@ -68,12 +77,11 @@ function Keyed.is_due_later(place)
   return place >= DUE_LATER
 end
 
-local function decide(call, queue, id, may_start)
-  local all = state_of(call).decided
-  local decided = all[queue]
+local function decide(state, id, may_start)
+  local decided = state.decided
   if not decided then
     decided = {}
-    all[queue] = decided
+    state.decided = decided
   end
   decided[id] = may_start
 end
@@ -82,32 +90,38 @@ end
 local FEW, MANY, LONGEST_LIST = 8, 32, 128
 local LONG_ENTRY = '-----------------------------------------------------------------'
 
+local function write(call, queue, state)
+  local decided, startable, ids, count, entries, length, others = state.decided, K.startable(call, queue), {}, 0, {}, 0, {}
+  for id in pairs(decided) do
+    count = count + 1
+    ids[count] = id
+  end
+  local scores, before = redis.call('ZMSCORE', K.waiting(call, queue), unpack(ids)), redis.call('ZCARD', startable)
+  for n = 1, count do
+    local id, score = ids[n], scores[n]
+    if score and decided[id] then
+      entries[length + 1], entries[length + 2] = score, id
+      length = length + 2
+    else
+      others[#others + 1] = id
+    end
+  end
+  if #others > 0 and before > 0 then redis.call('ZREM', startable, unpack(others)) end
+  if length >= 2 * FEW and before >= MANY and before <= LONGEST_LIST then
+    redis.call('ZADD', startable, 0, LONG_ENTRY)
+    redis.call('ZREM', startable, LONG_ENTRY)
+  end
+  if length > 0 then
+    if state.alone == nil then state.alone = before == 0 end
+    redis.call('ZADD', startable, unpack(entries))
+  end
+  state.decided = nil
+end
+
 -- Writes what has been decided; call it before any other use of K.startable.
 function Keyed.write(call)
-  local state = call.keyed
-  if not state then return end
-  for queue, decided in pairs(state.decided) do
-    local ids, entries, others = {}, {}, {}
-    for id in pairs(decided) do ids[#ids + 1] = id end
-    local startable = K.startable(call, queue)
-    local before = redis.call('ZCARD', startable)
-    for n, score in ipairs(redis.call('ZMSCORE', K.waiting(call, queue), unpack(ids))) do
-      if score and decided[ids[n]] then
-        entries[#entries + 1], entries[#entries + 2] = score, ids[n]
-      else
-        others[#others + 1] = ids[n]
-      end
-    end
-    if #others > 0 and before > 0 then redis.call('ZREM', startable, unpack(others)) end
-    if #entries > 0 then
-      if state.freed[queue] == nil then state.freed[queue] = before == 0 end
-      if #entries >= 2 * FEW and before >= MANY and before <= LONGEST_LIST then
-        redis.call('ZADD', startable, 0, LONG_ENTRY)
-        redis.call('ZREM', startable, LONG_ENTRY)
-      end
-      redis.call('ZADD', startable, unpack(entries))
-    end
-    state.decided[queue] = nil
+  for queue, state in pairs(call.keyed or {}) do
+    if state.decided then write(call, queue, state) end
   end
 end
 
@@ -116,8 +130,8 @@ end
 function Keyed.close(call, but)
   if not call.keyed then return end
   Keyed.write(call)
-  for queue, alone in pairs(call.keyed.freed) do
-    if alone and queue ~= but then Notices.work(call, queue) end
+  for queue, state in pairs(call.keyed) do
+    if state.alone and queue ~= but then Notices.work(call, queue) end
   end
 end
 
@@ -131,7 +145,7 @@ end
 function Keyed.decide(call, queue, id, key)
   if not Keyed.limit(call, queue) then return end
   local _, name = Keyed.parts(key)
-  decide(call, queue, id, Keyed.is_among_first(call, queue, id, name))
+  decide(state_of(call, queue), id, Keyed.is_among_first(call, queue, id, name))
 end
 
 -- A new task comes into the line of its key at a score. Returns how many others are before it; it waits for all but `limit` - 1 of them.
@@ -144,16 +158,16 @@ end
 
 -- A task comes to another score in the line of its key: Keyed.held, Keyed.due_later or, if left out, that of its arrival.
 function Keyed.put(call, queue, id, key, place)
-  local limit = Keyed.limit(call, queue)
-  if not limit then return end
+  local state = state_of(call, queue)
+  if not state.limit then return end
   local arrival, name = Keyed.parts(key)
   if name ~= '' then
-    local line = line_of(call, queue, name)
+    local line = state.line .. name
     redis.call('ZADD', line, place or arrival, id)
     -- One may have come among the first `limit`, and one may have left them.
-    local last, next_one = unpack(redis.call('ZRANGE', line, limit - 1, limit))
-    if last then decide(call, queue, last, true) end
-    if next_one then decide(call, queue, next_one, false) end
+    local last, next_one = unpack(redis.call('ZRANGE', line, state.last, state.limit))
+    if last then decide(state, last, true) end
+    if next_one then decide(state, next_one, false) end
   end
   Keyed.decide(call, queue, id, key)
 end
@@ -174,22 +188,22 @@ end
 -- A task that may start does so: it holds its key. It was among the first, so nothing changes for others.
 function Keyed.start(call, queue, id, key)
   local space = string.find(key, ' ', 1, true)
-  if space then redis.call('ZADD', K.keyLine(call, queue) .. string.sub(key, space), HELD, id) end
+  if space then redis.call('ZADD', state_of(call, queue).line .. string.sub(key, space + 1), HELD, id) end
 end
 
 -- A running task has ended, or any other has left the line of its key: the next one may start.
 function Keyed.free(call, queue, id, key)
-  local space = string.find(key, ' ', 1, true)
+  local space, state = string.find(key, ' ', 1, true), state_of(call, queue)
   if not space then return end
-  local line, limit = K.keyLine(call, queue) .. string.sub(key, space), Keyed.limit(call, queue)
-  if redis.call('ZREM', line, id) == 0 or not limit then return end
-  local last = redis.call('ZRANGE', line, limit - 1, limit - 1)[1]
-  if last then decide(call, queue, last, true) end
+  local line = state.line .. string.sub(key, space + 1)
+  redis.call('ZREM', line, id)
+  local last = state.limit and redis.call('ZRANGE', line, state.last, state.last)[1]
+  if last then decide(state, last, true) end
 end
 
 -- A task leaves the line of its key, whether it may start or not.
 function Keyed.leave(call, queue, id, key)
-  decide(call, queue, id, false)
+  decide(state_of(call, queue), id, false)
   Keyed.free(call, queue, id, key)
 end
 
@@ -239,7 +253,7 @@ function Keyed.is_full(call, queue, id, state, key)
   local limit = Keyed.limit(call, queue)
   local _, name = Keyed.parts(key)
   if not limit or name == '' or not (state == S.waiting or state == S.scheduled or state == S.retrying) then return false end
-  return Keyed.place(call, queue, id, name) ~= HELD and holders_in(line_of(call, queue, name)) >= limit
+  return Keyed.place(call, queue, id, name) ~= tonumber(HELD) and holders_in(line_of(call, queue, name)) >= limit
 end
 
 -- What the start of a waiting task depends on: how many tasks that may start come before it, how many of its line key must end first, and
