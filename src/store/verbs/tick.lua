@@ -176,7 +176,7 @@ local function pass_groups(call, pass)
 end
 
 -- Everything except deadlines.
-local function pass_time(call, pass, args, at, cap, has_deadlines)
+local function pass_time(call, pass, args, at, cap)
   local queue, ends = args[at + QUEUE.queue], Lease.ends(args, at, QUEUE, cap)
   if pass.setback then
     local seen, all = Setback.pass(call, pass.setback, queue, pass.to_forward)
@@ -188,7 +188,6 @@ local function pass_time(call, pass, args, at, cap, has_deadlines)
   -- The data of a dead letter has expired with its TTL; this removes its entry.
   local old = due_in(pass, K.dead(call, queue), whole(call.now - ends.dead), 1)
   if #old > 0 then redis.call('ZREM', K.dead(call, queue), unpack(old)) end
-  consider_queue(call, pass, queue, has_deadlines)
 end
 
 -- The places in the arguments of the queues that may have something due, starting with another one each time, so that a long queue delays
@@ -235,8 +234,9 @@ register('tick', { 'allow-oom' }, function(keys, args)
   -- First, so that canceled tasks neither join the line nor return to it.
   local has_deadlines = {}
   for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args, at) end
-  for _, at in ipairs(places) do pass_time(call, pass, args, at, cap, has_deadlines[at]) end
+  for _, at in ipairs(places) do pass_time(call, pass, args, at, cap) end
   pass_groups(call, pass)
+  for _, at in ipairs(places) do consider_queue(call, pass, args[at + QUEUE.queue], has_deadlines[at]) end
   Settle.close(call)
   return {
     [ANSWER.promoted] = pass.promoted,
