@@ -40,8 +40,9 @@ export interface Running {
    * Accepts no new connections, answers waiting callers while the worker continues, lets running tasks end, then closes
    * everything. Idempotent.
    * @param withinMs how long answers and running tasks together may take; default DRAIN_TIMEOUT
+   * @param replaced whether another process serves this port from now on
    */
-  stop(withinMs?: number): Promise<void>;
+  stop(withinMs?: number, replaced?: boolean): Promise<void>;
 }
 
 /** A server in this process. */
@@ -73,7 +74,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
   /** Stops what has been started, in reverse order. */
   const started: Stop[] = [];
   let unwound: Promise<void> | undefined;
-  const unwind = (withinMs = config.drainTimeoutMs) => {
+  let replaced = false;
+  const unwind = (withinMs = config.drainTimeoutMs, isReplaced = false) => {
+    replaced = isReplaced;
     unwound ??= stopAll(started.reverse(), withinMs, log);
     return unwound;
   };
@@ -101,7 +104,8 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const all = new Map([...handlers, ...ownHandlers]);
     const { engine, secret, readiness, nodes, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
-    const ready = () => (stopping.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
+    const ends = () => stopping.signal.aborted && !replaced;
+    const ready = () => (ends() ? Promise.resolve(["the server is stopping"]) : readiness());
     const gauges = { engine, readiness: ready, nodes };
     const { metrics } = engine;
     metrics.readGaugesWith(() => readGauges(gauges));
@@ -148,7 +152,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
       server = new HttpServer(app, { ...config, port: config.port, log, stopping, closing });
     }
-    const stopServer: Stop = (leftMs) => server?.stop(leftMs);
+    const stopServer: Stop = (leftMs) => server?.stop(leftMs, replaced);
     const stopWorker: Stop = (leftMs) => worker?.stop(leftMs);
     // The API stops first, while the worker continues with the tasks that callers wait for. The server of a worker only serves
     // probes and metrics, which should still work while it drains, so it stops last.

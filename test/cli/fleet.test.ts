@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import http, { type IncomingMessage } from "node:http";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { builtCommand } from "../helpers/build.ts";
@@ -18,6 +20,9 @@ import { ROOT } from "../shared/root.ts";
 
 /** The processes of a server take a second of CPU each to start, and on a machine with much to do many times as long. */
 const PATIENCE_MS = 90_000;
+
+/** With which a handler file in any folder begins. */
+const IMPORTED = `import { defineHandler } from ${JSON.stringify(pathToFileURL(path.join(ROOT, "dist/index.js")).href)};`;
 
 /** A `paihao start` of its own, as a person starts it. */
 interface Started {
@@ -66,6 +71,39 @@ function childrenOf(pid: number): number[] {
   return text === "" ? [] : text.split(" ").map(Number);
 }
 
+/** The processes of a server, but for its store. */
+const membersOf = (pid: number) => childrenOf(pid).filter((child) => commandOf(child).includes("member"));
+
+/** Submits until it is over, with a pause after each answer; returns how many were answered. No server may refuse, cut off or forget it. */
+async function call(url: URL, { isAsync, keeps, pauseMs }: Caller, isOver: () => boolean): Promise<number> {
+  const agent = keeps && new http.Agent({ keepAlive: true, maxSockets: 1 });
+  let kept = false;
+  let count = 0;
+  for (; !isOver(); count += 1) {
+    const headers = { "Content-Type": "application/json", ...(isAsync ? { Prefer: "respond-async" } : {}) };
+    const request = http.request(url, { method: "POST", agent, headers });
+    request.end("1");
+    const [answer] = (await once(request, "response", { signal: AbortSignal.timeout(PATIENCE_MS) })) as [
+      IncomingMessage,
+    ];
+    expect(answer.statusCode).to.equal(isAsync ? 202 : 200);
+    expect(request.reusedSocket, "a connection that the server said to keep").to.equal(kept);
+    answer.resume();
+    await once(answer, "end");
+    kept = answer.headers.connection === "keep-alive";
+    await sleep(pauseMs);
+  }
+  if (agent) agent.destroy();
+  return count;
+}
+
+interface Caller {
+  readonly isAsync: boolean;
+  /** Whether it uses a connection for several requests. */
+  readonly keeps: boolean;
+  readonly pauseMs: number;
+}
+
 /** Empty for a process that has ended meanwhile. */
 function commandOf(pid: number): string {
   try {
@@ -100,7 +138,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     const server = start({ PORT: String(await reservePort()) });
     const url = await server.url();
     expect(server.printed().match(/ is ready/g)).to.have.lengthOf(1);
-    const members = childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));
+    const members = membersOf(server.pid);
     expect(members, "two for requests and one for tasks").to.have.lengthOf(3);
     const submit = async () => {
       const body = { seconds: 0 };
@@ -111,10 +149,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
 
     for (const pid of members) process.kill(pid, "SIGKILL");
     await Promise.all(members.map(processGone));
-    await eventually(
-      () => childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member")).length === 3,
-      PATIENCE_MS,
-    );
+    await eventually(() => membersOf(server.pid).length === 3, PATIENCE_MS);
     await eventually(async () => (await submit()) === 200, PATIENCE_MS);
 
     const last = childrenOf(server.pid);
@@ -132,7 +167,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     await post("/v1/queues/default/pause");
     const answers = Array.from({ length: 10 }, () => post("/v1/requests", { seconds: 0 }));
     await eventually(async () => (await exchange(new URL("/v1/queues/default", url))).json.waiting === 10);
-    const members = childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));
+    const members = membersOf(server.pid);
     // As a service manager does it.
     for (const pid of [...members, server.pid]) process.kill(pid, "SIGTERM");
     await eventually(() => refuses(url));
@@ -197,10 +232,9 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
   it("replaces them one at a time on SIGHUP, with the code and .env of now; code that does not start changes nothing", async () => {
     const dir = await mkdtemp(path.join(tmpdir(), "paihao-fleet-"));
     const code = (text: string) => writeFile(path.join(dir, "handlers/now.mjs"), text);
-    const imported = `import { defineHandler } from ${JSON.stringify(pathToFileURL(path.join(ROOT, "dist/index.js")).href)};`;
     const answering = (word: string) =>
       code(
-        `${imported}export const now = defineHandler({ queue: "now", run: () => "${word} " + process.env.GREETING });`,
+        `${IMPORTED}export const now = defineHandler({ queue: "now", run: () => "${word} " + process.env.GREETING });`,
       );
     try {
       await mkdir(path.join(dir, "handlers"));
@@ -213,7 +247,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
         expect(status).to.equal(200);
         return json;
       };
-      const members = () => childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));
+      const members = () => membersOf(server.pid);
       expect(await answer()).to.equal("old before");
       const first = members();
 
@@ -231,6 +265,35 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
       while (first.some((pid) => members().includes(pid))) expect(await answer()).to.match(/^(old before|new after)$/);
       expect(await answer()).to.equal("new after");
       expect(members()).to.have.length(3);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  it("refuses, cuts off and forgets no caller while it replaces them", async () => {
+    const dir = await mkdtemp(path.join(tmpdir(), "paihao-fleet-"));
+    await writeFile(
+      path.join(dir, "quick.mjs"),
+      `${IMPORTED}export const quick = defineHandler({ queue: "quick", run: () => "done" });`,
+    );
+    try {
+      const server = start({ HANDLERS: dir });
+      const url = new URL("/v1/queues/quick/requests", await server.url());
+      const first = membersOf(server.pid);
+      let isOver = false;
+      const callers = [true, false].flatMap((isAsync) =>
+        [true, false].flatMap((keeps) =>
+          // The longer pause: idle connections, which a process that ends at once would close.
+          [0, 0, 1000, 1000].map((pauseMs) => call(url, { isAsync, keeps, pauseMs }, () => isOver)),
+        ),
+      );
+      const calling = Promise.all(callers);
+      server.primary.kill("SIGHUP");
+      const replaced = eventually(() => !first.some((pid) => membersOf(server.pid).includes(pid)), PATIENCE_MS);
+      await Promise.race([replaced, calling]);
+      isOver = true;
+      expect(Math.min(...(await calling))).to.be.at.least(1);
+      await replaced;
     } finally {
       await rm(dir, { recursive: true });
     }

@@ -5,9 +5,9 @@ import type { Running } from "../../server.ts";
 export function endAfter(
   running: Running,
   log: Logger,
-  { code = 0, withinMs }: { code?: number; withinMs?: number } = {},
+  { code = 0, withinMs, replaced }: { code?: number; withinMs?: number; replaced?: boolean } = {},
 ): void {
-  running.stop(withinMs).then(
+  running.stop(withinMs, replaced).then(
     () => process.exit(code),
     (error: unknown) => {
       log.fatal({ err: error }, "could not stop cleanly; exiting");

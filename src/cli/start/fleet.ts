@@ -25,8 +25,13 @@ export interface Ready {
 /** What a process sends: that it is ready, why it cannot start, or a request for the metrics of all. */
 export type MemberMessage = { readonly ready: Ready } | { readonly refusal: string } | { readonly scrape: true };
 
-/** What a process receives: how long it may take to stop, or the metrics of all; undefined if one did not report in time. */
-export type ParentMessage = { readonly stopWithinMs: number } | { readonly exposition: string | undefined };
+/**
+ * What a process receives: how long it may take to stop, and whether another one replaces it; or the metrics of all, undefined if one
+ * did not report in time.
+ */
+export type ParentMessage =
+  | { readonly stopWithinMs: number; readonly replaced: boolean }
+  | { readonly exposition: string | undefined };
 
 /**
  * Starts WEB_CONCURRENCY processes of role `api` that share one port (node:cluster) and, where the role is `all`, one of role `worker`
@@ -83,9 +88,11 @@ export async function startFleet(
     return stopped;
   };
   let replacing: Promise<void> = Promise.resolve();
+  // Nobody waits for a replacement, so no caller is cut who may wait for a result.
+  const withinMs = Math.max(config.drainTimeoutMs, config.syncLimitMs);
   const replaceAll = async () => {
     try {
-      for (const member of all) if (stopped === undefined) await member.replace(config.drainTimeoutMs);
+      for (const member of all) if (stopped === undefined) await member.replace(withinMs);
     } catch (error) {
       log.error({ reason: messageOf(error) }, "the new code does not start; the processes go on as they are");
     }
@@ -138,7 +145,7 @@ class Member {
     }
     this.#current = forked;
     // What is sent to a process before it listens is lost.
-    if (this.#stopping) tell(forked, { stopWithinMs: 0 });
+    if (this.#stopping) tell(forked, { stopWithinMs: 0, replaced: false });
     void exited.then(() => this.#current === forked && this.#died(forked, startedAt));
     return answer.ready;
   }
@@ -149,7 +156,7 @@ class Member {
     // One that died starts with the code of now anyway.
     if (before === undefined) return;
     await this.start();
-    await this.#end(before, withinMs);
+    await this.#end(before, withinMs, true);
   }
 
   /** From now on it is not started again. */
@@ -164,10 +171,10 @@ class Member {
     await Promise.all([...this.#processes].map((one) => this.#end(one, withinMs)));
   }
 
-  async #end(member: Worker, withinMs: number): Promise<void> {
+  async #end(member: Worker, withinMs: number, replaced = false): Promise<void> {
     if (member.isDead()) return;
     const exited = once(member, "exit");
-    tell(member, { stopWithinMs: withinMs });
+    tell(member, { stopWithinMs: withinMs, replaced });
     const late = setTimeout(() => {
       this.#log.warn("the process did not exit in time; killing it");
       member.process.kill("SIGKILL");

@@ -48,7 +48,8 @@ try {
     if ("exposition" in message) receiveMetrics(message.exposition);
     // After the start; if that fails, the process ends by itself.
     else if ("stopWithinMs" in message) {
-      starting.then((running) => endAfter(running, log, { withinMs: message.stopWithinMs })).catch(() => undefined);
+      const { stopWithinMs: withinMs, replaced } = message;
+      starting.then((running) => endAfter(running, log, { withinMs, replaced })).catch(() => undefined);
     }
   });
   const running = await starting;

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import { StartError } from "../../errors.ts";
@@ -130,13 +130,15 @@ export class HttpServer implements Role {
   /**
    * Answers with `Connection: close` from now on, accepts no connections soon after, and resolves when the last response is sent.
    * @param withinMs how long responses may take; then `closing` is aborted, and connections still open soon after are cut
+   * @param replaced whether another process accepts connections on this port: idle ones then stay open as long as their clients were
+   *   told, since each may be about to send a request
    */
-  stop(withinMs = 0): Promise<void> {
-    this.#stopped ??= this.#drain(withinMs);
+  stop(withinMs = 0, replaced = false): Promise<void> {
+    this.#stopped ??= this.#drain(withinMs, replaced);
     return this.#stopped;
   }
 
-  async #drain(withinMs: number): Promise<void> {
+  async #drain(withinMs: number, replaced: boolean): Promise<void> {
     if (!this.#server.listening) return;
     this.#stopping.abort();
     let idle: NodeJS.Timeout | undefined;
@@ -145,7 +147,10 @@ export class HttpServer implements Role {
         this.#server.close(() => resolve());
         idle = setInterval(() => this.#server.closeIdleConnections(), HTTP_DEFAULTS.closeEveryMs);
       };
-      setTimeout(close, Math.min(HTTP_DEFAULTS.idleMs, withinMs));
+      // Closes the listener alone; `close` of an HTTP server also closes idle connections.
+      if (replaced) NetServer.prototype.close.call(this.#server, () => resolve());
+      // Timers run before sockets are read: a request that has arrived meanwhile is read first.
+      else setTimeout(() => setImmediate(close), Math.min(HTTP_DEFAULTS.idleMs, withinMs));
     });
     let timer = setTimeout(() => {
       this.#closing.abort();
