@@ -110,7 +110,7 @@ export class Engine {
       },
     });
     const values = new LargeValues(large, keys);
-    const batched = batchedVerbs(scripts, keys, homes, metrics);
+    const batched = batchedVerbs(scripts, keys, metrics);
     const inspector = new Inspector({ ...stored, values, batched }, notices.process);
     const { noteDue } = maintenance;
     this.tasks = new Tasks({
@@ -132,10 +132,7 @@ export class Engine {
     this.workers = new Workers(stored);
     this.allocations = new Allocations(scripts, keys);
     this.steps = new StepRecords(scripts, keys);
-    this.outputs = new Outputs(scripts, keys, homes);
-    this.deadLetters = new DeadLetters(scripts, keys, (id, partition) => {
-      homes.note(id, partition);
-      return this.tasks.retry(id);
-    });
+    this.outputs = new Outputs(scripts, keys);
+    this.deadLetters = new DeadLetters(scripts, keys, (id, queue) => this.tasks.retry(id, queue));
   }
 }

@@ -108,8 +108,8 @@ export class Leases {
   }
 
   /** Stores the progress of a running task. */
-  progress({ id, fence }: Lease, percent: number, message: string): Promise<"ok" | "stale"> {
-    return this.#parts.batched.progress({ id, fence, progress: `${percent} ${message}` });
+  progress({ queue, id, fence }: Lease, percent: number, message: string): Promise<"ok" | "stale"> {
+    return this.#parts.batched.progress({ queue, id, fence, progress: `${percent} ${message}` });
   }
 
   /**

@@ -17,7 +17,6 @@ import type { BatchedVerbs } from "./calls/batched-verbs.ts";
 import { newCall } from "./calls/new-call.ts";
 import type { LargeValues } from "./large-values/large-values.ts";
 import type { Maintenance } from "./maintenance/maintenance.ts";
-import type { Homes } from "./partitions/homes.ts";
 import type { Inspection, InspectOptions, Inspector } from "./reading/inspect.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
 import { move } from "./submission/move.ts";
@@ -31,7 +30,6 @@ import { Wait } from "./watching/wait.ts";
 export interface TasksParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
-  readonly homes: Homes;
   readonly notices: Notices;
   readonly submitter: Submitter;
   readonly inspector: Inspector;
@@ -42,6 +40,9 @@ export interface TasksParts {
   readonly noteDue: Maintenance["noteDue"];
   settings(queue: string): QueueSettings;
 }
+
+/** The input of a task as it was read with it: null if it is long. */
+type StoredInput = Pick<ReservedTask, "id" | "input" | "inputBytes">;
 
 /** The verbs of callers. */
 export class Tasks {
@@ -94,10 +95,9 @@ export class Tasks {
   }
 
   /** Notes that the input of a task was submitted again. @throws ProblemError store-unavailable */
-  async noteAgain({ id, createdMs }: Original, again: string): Promise<void> {
-    const { scripts, keys, homes } = this.#parts;
-    const note = (partition: number) => scripts.again(keys.tag(partition), { id, createdMs, again });
-    await homes.at(id, note, (verdict) => verdict === "unknown");
+  async noteAgain({ id, queue, createdMs }: Original, again: string): Promise<void> {
+    const { scripts, keys } = this.#parts;
+    await scripts.again(keys.tagOfQueue(queue), { id, createdMs, again });
   }
 
   /** The task, or null if it is unknown. @throws ProblemError store-unavailable */
@@ -111,10 +111,9 @@ export class Tasks {
   }
 
   /** Details of a task that few callers need; null if it is unknown. @throws ProblemError store-unavailable */
-  details(id: string): Promise<TaskDetails | null> {
-    const { scripts, keys, homes } = this.#parts;
-    const read = (partition: number) => scripts.details(keys.tag(partition), id);
-    return homes.at(id, read, (details) => details === null);
+  details(id: string, queue: string): Promise<TaskDetails | null> {
+    const { scripts, keys } = this.#parts;
+    return scripts.details(keys.tagOfQueue(queue), id);
   }
 
   /** Begins to listen for the end of a task that is then submitted with `listen`. The caller must stop the wait. */
@@ -123,34 +122,27 @@ export class Tasks {
   }
 
   /** The input of a task, which was read with it if it is short; null if it is no longer in the store. @throws ProblemError store-unavailable */
-  async inputOf({ id, input, inputBytes }: Pick<ReservedTask, "id" | "input" | "inputBytes">): Promise<Buffer | null> {
-    if (input) return input;
-    const { values, homes } = this.#parts;
-    const read = (partition: number) => values.read("input", id, inputBytes, partition);
-    return await homes.at(id, read, (value) => value === null);
+  async inputOf({ id, input, inputBytes }: StoredInput, queue: string): Promise<Buffer | null> {
+    const { values, keys } = this.#parts;
+    return input ?? (await values.read("input", id, inputBytes, keys.partitionOfQueue(queue)));
   }
 
   /** The same, but the rest of a long input is read only as it is taken. */
-  async inputInPieces({
-    id,
-    input,
-    inputBytes,
-  }: Pick<ReservedTask, "id" | "input" | "inputBytes">): Promise<Body | null> {
+  async inputInPieces({ id, input, inputBytes }: StoredInput, queue: string): Promise<Body | null> {
     if (input) return { body: input };
-    const { values, homes } = this.#parts;
-    const begin = (partition: number) => values.begin("input", id, inputBytes, partition);
-    const begun = await homes.at(id, begin, (value) => value === null);
+    const { values, keys } = this.#parts;
+    const begun = await values.begin("input", id, inputBytes, keys.partitionOfQueue(queue));
     return begun && { body: begun.start, rest: begun.rest };
   }
 
   /** Cancels a task, or deletes the result of a finished one; with `only`, one of the two. */
   cancel(id: string, queue: string, only?: Cancellation["only"]): Promise<CancelVerdict> {
     const { batched, settings } = this.#parts;
-    return batched.cancel({ id, call: newCall(), only, ...retentionOf(settings(queue)) });
+    return batched.cancel({ id, queue, call: newCall(), only, ...retentionOf(settings(queue)) });
   }
 
   /** Runs a dead task again, at the end of the line and with all its attempts. */
-  retry(id: string): Promise<RetryVerdict> {
-    return this.#parts.batched.retry({ id, call: newCall() });
+  retry(id: string, queue: string): Promise<RetryVerdict> {
+    return this.#parts.batched.retry({ id, queue, call: newCall() });
   }
 }

@@ -92,7 +92,7 @@ describe("a deadline", () => {
     }
     expect(await dated()).to.equal(0);
     expect((await t.look("dead")).deadlineMs, "told of a dead task").to.equal(at);
-    await t.engine.tasks.retry("dead");
+    await t.engine.tasks.retry("dead", "jobs");
     expect(await t.look("dead")).to.include({ state: "waiting", deadlineMs: null });
     expect(await dated()).to.equal(0);
   });

@@ -115,7 +115,7 @@ describe("what is left behind in the indexes of a queue", () => {
     await t.redis.del(t.key("input", "a"));
     const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
     const { tasks } = await t.engine.leases.reserve(request);
-    expect(await Promise.all(tasks.map((task) => t.engine.tasks.inputOf(task)))).to.deep.equal([null]);
+    expect(await Promise.all(tasks.map((task) => t.engine.tasks.inputOf(task, "jobs")))).to.deep.equal([null]);
   });
 
   it("is no jump of the clock that was long ago: later leases stay as they are", async () => {

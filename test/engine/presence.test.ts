@@ -187,7 +187,7 @@ describe("presence", () => {
       expect(await until(id), `${id}, after a look`).to.equal(null);
     }
     expect((await t.look("canceled")).canceledBy).to.equal(null);
-    await t.engine.tasks.retry("dead");
+    await t.engine.tasks.retry("dead", "jobs");
     expect(await t.look("dead")).to.include({ state: "waiting", presenceMs: null, presentUntilMs: null });
   });
 

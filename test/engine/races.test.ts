@@ -219,7 +219,7 @@ describe("two clients at once", () => {
       ids.map(async (id, n) => {
         await delay(n % 6);
         if (n === 2) deleted.push(two.engine.deadLetters.deleteAll("jobs"));
-        return one.engine.tasks.retry(id);
+        return one.engine.tasks.retry(id, "jobs");
       }),
     );
     const [count = 0] = await Promise.all(deleted);

@@ -93,7 +93,7 @@ describe("the result of a task in the store", () => {
       jobs.settings,
     );
     expect((await jobs.look(id)).result?.body.toString()).to.equal("y".repeat(100));
-    expect(await jobs.engine.tasks.retry(id)).to.equal("waiting");
+    expect(await jobs.engine.tasks.retry(id, "jobs")).to.equal("waiting");
     expect(await inHash(id)).to.deep.equal([]);
   });
 

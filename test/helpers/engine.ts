@@ -124,7 +124,7 @@ export async function openEngine(
       };
       const { tasks } = await engine.leases.reserve(request);
       return await Promise.all(
-        tasks.map(async (task) => ({ ...task, input: (await engine.tasks.inputOf(task)) ?? Buffer.alloc(0) })),
+        tasks.map(async (task) => ({ ...task, input: (await engine.tasks.inputOf(task, "jobs")) ?? Buffer.alloc(0) })),
       );
     },
     look: async (id) => {

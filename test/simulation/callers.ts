@@ -81,7 +81,7 @@ export class Callers {
       if (seen === null) break;
       if (seen.state === "failed" && !isRetried) {
         isRetried = true;
-        await this.#insist((engine) => engine.tasks.retry(subject.id));
+        await this.#insist((engine) => engine.tasks.retry(subject.id, seen.queue));
       } else if (isOutcome(seen.state)) break;
       await delay(LOOK_MS);
     }
@@ -108,7 +108,7 @@ export class Callers {
     return this.#call(kind, subject, async (engine) => {
       const seen = await engine.tasks.inspect(id, { result: kind === "collect" });
       if (seen === null) return { outcome: "ok", answer: "unknown", told: "unknown" };
-      const details = kind === "timeline" ? await engine.tasks.details(id) : null;
+      const details = kind === "timeline" ? await engine.tasks.details(id, seen.queue) : null;
       const body = seen.state === "succeeded" ? seen.result?.body : undefined;
       return {
         ...{ outcome: "ok", answer: seen.state, told: toldOf(seen.state) },
@@ -120,7 +120,7 @@ export class Callers {
   }
 
   async #call(kind: Call["kind"], subject: Subject, ask: (engine: Engine) => Promise<Heard>): Promise<Call> {
-    const { time, history, keys } = this.#world;
+    const { time, history } = this.#world;
     const invokedAt = time.nowMs;
     const queue = this.#world.lineOf(subject.id, subject.queue);
     const heard = await this.#once(ask).catch(
@@ -129,9 +129,7 @@ export class Callers {
         answer: error instanceof ProblemError ? error.code : `${error}`,
       }),
     );
-    // A place in several partitions is a sum, which the rules cannot compare: they only learn that the task stood in line.
-    const place = heard.index !== undefined && keys.partitions > 1 && { index: Number.NaN };
-    const call: Call = { type: "call", kind, ...subject, queue, invokedAt, returnedAt: time.nowMs, ...heard, ...place };
+    const call: Call = { type: "call", kind, ...subject, queue, invokedAt, returnedAt: time.nowMs, ...heard };
     history.push(call);
     return call;
   }

@@ -56,7 +56,7 @@ describe("the delivery of webhooks", () => {
     await open();
     await t.submit("d", receiver.url, { fail: "again" });
     await receiver.count(1);
-    expect(await t.engine.tasks.retry("d")).to.equal("waiting");
+    expect(await t.engine.tasks.retry("d", "jobs")).to.equal("waiting");
     const [first, second] = await receiver.count(2);
     expect(second?.json.type).to.equal("task.failed");
     expect(second?.headers["webhook-id"]).not.to.equal(first?.headers["webhook-id"]);
@@ -165,7 +165,7 @@ describe("the delivery of webhooks", () => {
     const seen = await t.engine.tasks.inspect(follower, { result: true });
     expect(seen?.errors).to.deep.equal(["the receiver answered 500", "the receiver answered 500"]);
     receiver.answers(() => 200);
-    expect(await t.engine.tasks.retry(follower)).to.equal("waiting");
+    expect(await t.engine.tasks.retry(follower, "jobs")).to.equal("waiting");
     await t.until(follower, "succeeded");
     const [first, , last] = receiver.received;
     expect(last?.headers["webhook-id"]).to.equal(first?.headers["webhook-id"]);

@@ -43,7 +43,7 @@ describe("the webhook of a group", () => {
 
   it("is that of a canceled one, too", async () => {
     await open("c", 1);
-    await t.engine.groups.cancel("c");
+    await t.engine.groups.cancel("c", "jobs");
     const [event] = await receiver.count(1);
     expect(event?.json).to.deep.include({ type: "group.canceled" });
     expect(event?.json.data).to.include({ id: "c", state: "canceled", cancelRequested: true });

@@ -87,7 +87,7 @@ describe("one task of a call with many", () => {
     expect((await shop.ended(one)).state).to.equal("failed");
     expect(await shop.answer(two)).to.equal("yes");
     const written = async (id: string) =>
-      (await shop.engine.outputs.read(id, 0)).values.map(({ json }) => JSON.parse(json) as unknown);
+      (await shop.engine.outputs.read({ id, queue: "jobs" }, 0)).values.map(({ json }) => JSON.parse(json) as unknown);
     expect(await written(one)).to.deep.equal(["1"]);
     expect(await written(two)).to.deep.equal(["2", "more"]);
   });

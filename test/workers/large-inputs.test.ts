@@ -31,9 +31,9 @@ describe("a task with a large input", () => {
     const { engine } = shop;
     const inputOf = engine.tasks.inputOf.bind(engine.tasks);
     let failures = 0;
-    engine.tasks.inputOf = (task) => {
+    engine.tasks.inputOf = (task, queue) => {
       failures += 1;
-      return failures === 1 ? Promise.reject(new ProblemError("store-unavailable")) : inputOf(task);
+      return failures === 1 ? Promise.reject(new ProblemError("store-unavailable")) : inputOf(task, queue);
     };
     await shop.worker();
     const id = await shop.submit("x".repeat(900_000));

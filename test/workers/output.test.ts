@@ -15,7 +15,7 @@ describe("what a handler writes", () => {
     await shop.worker(options);
   };
   const read = async (id: string) => {
-    const { values } = await shop.engine.outputs.read(id, 0);
+    const { values } = await shop.engine.outputs.read({ id, queue: "jobs" }, 0);
     return values.map(({ run, json }) => [run, JSON.parse(json)]);
   };
   /** How a promise ends. */

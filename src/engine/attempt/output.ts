@@ -11,7 +11,6 @@ import {
 import { Batch } from "../calls/batch.ts";
 import { newCall } from "../calls/new-call.ts";
 import { ByteBudget } from "../large-values/byte-budget.ts";
-import type { Homes } from "../partitions/homes.ts";
 
 /** Maximum bytes of pages that are read at the same time, and how long a read waits for its turn. */
 const READ_BYTES = 8 * 1024 ** 2;
@@ -20,14 +19,12 @@ const READ_PATIENCE_MS = 10_000;
 /** What handlers write while they run: kept in order until the result expires. */
 export class Outputs {
   readonly #keys: Keys;
-  readonly #homes: Homes;
   readonly #budget = new ByteBudget(READ_BYTES);
   readonly #writes: Batch<OutputItem, WriteAnswer>;
   readonly #reads: Batch<OutputPlace, OutputPart>;
 
-  constructor(scripts: Scripts, keys: Keys, homes: Homes) {
+  constructor(scripts: Scripts, keys: Keys) {
     this.#keys = keys;
-    this.#homes = homes;
     this.#writes = new Batch({
       send: (partition, items) => scripts.write(keys.tag(partition), items),
       sizeOf: ({ values }) => values.reduce((sum, value) => sum + value.length, 0),
@@ -57,13 +54,8 @@ export class Outputs {
   }
 
   /** A page of the output of a task, from a value on; the reads of one turn travel together. @throws ProblemError store-unavailable */
-  read(id: string, from: number): Promise<OutputPart> {
-    const read = () =>
-      this.#homes.at(
-        id,
-        (partition) => this.#reads.add(partition, { id, from }),
-        ({ total }) => total === 0,
-      );
+  read({ id, queue }: Pick<Lease, "id" | "queue">, from: number): Promise<OutputPart> {
+    const read = () => this.#reads.add(this.#keys.partitionOfQueue(queue), { id, from });
     // Limits the pages in transit from the store, however many followers there are.
     return this.#budget.spend(OUTPUT_PAGE_BYTES, READ_PATIENCE_MS, read);
   }

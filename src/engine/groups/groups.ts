@@ -134,29 +134,27 @@ export class Groups {
    * "ended" if there was nothing to cancel.
    * @throws ProblemError store-unavailable
    */
-  async cancel(id: string): Promise<"canceled" | "ended" | "unknown"> {
-    const verdict = await this.#cancelSome(id);
+  async cancel(id: string, queue: string): Promise<"canceled" | "ended" | "unknown"> {
+    const verdict = await this.#cancelSome(id, queue);
     if (verdict !== "more") return verdict;
     // If it fails, or this process ends, ticks go on.
-    this.#cancelRest(id).catch(() => undefined);
+    this.#cancelRest(id, queue).catch(() => undefined);
     return "canceled";
   }
 
-  async #cancelRest(id: string): Promise<void> {
-    while ((await this.#cancelSome(id)) === "more");
+  async #cancelRest(id: string, queue: string): Promise<void> {
+    while ((await this.#cancelSome(id, queue)) === "more");
   }
 
-  #cancelSome(id: string): Promise<GroupCancelVerdict> {
-    const { scripts, keys, homes } = this.#parts;
-    const some = (partition: number) => scripts.cancelGroup(keys.tag(partition), id, BATCH_LIMIT / SHARED.moveWork);
-    return homes.at(groupAddress(id), some, (answer) => answer === "unknown");
+  #cancelSome(id: string, queue: string): Promise<GroupCancelVerdict> {
+    const { scripts, keys } = this.#parts;
+    return scripts.cancelGroup(keys.tagOfQueue(queue), id, BATCH_LIMIT / SHARED.moveWork);
   }
 
   /** Some of its members, in the order in which they joined or ended. @throws ProblemError store-unavailable */
-  members(id: string, page: MemberPage): Promise<Member[]> {
-    const { scripts, keys, homes } = this.#parts;
-    const read = (partition: number) => scripts.members(keys.tag(partition), id, page);
-    return homes.at(groupAddress(id), read, ({ length }) => length === 0);
+  members(id: string, queue: string, page: MemberPage): Promise<Member[]> {
+    const { scripts, keys } = this.#parts;
+    return scripts.members(keys.tagOfQueue(queue), id, page);
   }
 
   /**
@@ -164,9 +162,9 @@ export class Groups {
    * they joined; null for an unknown group.
    * @throws ProblemError store-unavailable
    */
-  follow(id: string): Promise<number | null> {
-    const { scripts, keys, homes } = this.#parts;
-    return homes.at(groupAddress(id), (partition) => scripts.followGroup(keys.tag(partition), id), isNull);
+  follow(id: string, queue: string): Promise<number | null> {
+    const { scripts, keys } = this.#parts;
+    return scripts.followGroup(keys.tagOfQueue(queue), id);
   }
 }
 

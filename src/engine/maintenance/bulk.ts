@@ -41,7 +41,7 @@ export async function bulkStep(
   const bounded = byTime ? { lastScore: asOfMs, filter } : { filter: { ...filter, beforeMs: asOfMs } };
   const { entries, next, looked, nowMs } = await page({ queue, after, limit: BATCH_LIMIT, ...bounded });
   const act = async (id: string): Promise<boolean> => {
-    if (action === "retry") return (await engine.tasks.retry(id)) === "waiting";
+    if (action === "retry") return (await engine.tasks.retry(id, queue)) === "waiting";
     const verdict = await engine.tasks.cancel(id, queue, action === "cancel" ? "pending" : "ended");
     return verdict === "canceled" || verdict === "requested" || verdict === "deleted";
   };

@@ -15,13 +15,13 @@ import { newCall } from "../calls/new-call.ts";
 export class DeadLetters {
   readonly #scripts: Pick<Scripts, "page" | "queue" | "deleteDead">;
   readonly #keys: Keys;
-  readonly #retry: (id: string, partition: number) => Promise<RetryVerdict>;
+  readonly #retry: (id: string, queue: string) => Promise<RetryVerdict>;
 
-  /** @param retry runs one dead task of a partition again */
+  /** @param retry runs one dead task of a queue again */
   constructor(
     scripts: Pick<Scripts, "page" | "queue" | "deleteDead">,
     keys: Keys,
-    retry: (id: string, partition: number) => Promise<RetryVerdict>,
+    retry: (id: string, queue: string) => Promise<RetryVerdict>,
   ) {
     this.#scripts = scripts;
     this.#keys = keys;
@@ -30,8 +30,7 @@ export class DeadLetters {
 
   /** Runs them all again; returns how many. Stops when the signal fires. @throws ProblemError store-unavailable */
   async retryAll(queue: string, signal?: AbortSignal): Promise<number> {
-    const partition = this.#keys.partitionOfQueue(queue);
-    const tag = this.#keys.tag(partition);
+    const tag = this.#keys.tagOfQueue(queue);
     const seen = new Set<string>();
     let retried = 0;
     let left = await this.#deadIn(tag, queue);
@@ -44,7 +43,7 @@ export class DeadLetters {
       left -= page.looked;
       const ids = page.entries.map(({ id }) => id).filter((id) => !seen.has(id));
       for (const id of ids) seen.add(id);
-      const verdicts = await Promise.all(ids.map((id) => this.#retry(id, partition)));
+      const verdicts = await Promise.all(ids.map((id) => this.#retry(id, queue)));
       retried += verdicts.filter((verdict) => verdict === "waiting").length;
     }
     return retried;

@@ -97,7 +97,7 @@ async function withInputs(
   tasks: readonly ReservedTask[],
 ): Promise<WithInput[]> {
   const read = tasks.map(async (task): Promise<WithInput[]> => {
-    const input = await engine.tasks.inputOf(task).catch(() => undefined);
+    const input = await engine.tasks.inputOf(task, queue).catch(() => undefined);
     if (input) return [{ ...task, input }];
     const settings = engine.queues.settings(queue);
     const facts = { settings, attempt: task.attempt };

@@ -29,7 +29,7 @@ export interface Submission {
 }
 
 /** A task whose input is submitted again. */
-export type Original = Pick<TaskRow, "createdMs"> & Pick<SubmitItem, "id">;
+export type Original = Pick<TaskRow, "createdMs" | "queue"> & Pick<SubmitItem, "id">;
 
 /** A share of a fair line. */
 export interface Share {

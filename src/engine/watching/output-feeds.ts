@@ -82,7 +82,7 @@ export class OutputFeeds {
     const { id } = task;
     const { outputs, notices } = this.#engine;
     const feed = new OutputFeed({
-      read: (from) => outputs.read(id, from),
+      read: (from) => outputs.read(task, from),
       keep: (length) => this.#keep(feed, length),
     });
     feed.listening = notices.listen(task, (notice) => {

@@ -39,7 +39,7 @@ export async function* groupResults(parts: ResultsParts): AsyncGenerator<string,
   const { api, group, watchers } = parts;
   if (!watchers) return yield* joined(parts, Number.POSITIVE_INFINITY);
   // The same for all who follow, so that each can go on behind any line.
-  const before = (await api.engine.groups.follow(group.id)) ?? 0;
+  const before = (await api.engine.groups.follow(group.id, group.queue)) ?? 0;
   yield* joined(parts, before);
   yield* ended(parts, watchers, before);
 }
@@ -49,7 +49,7 @@ async function* joined(parts: ResultsParts, ends: number): AsyncGenerator<string
   const { api, group, gone } = parts;
   let toSkip = parts.after;
   for (let from = 0; toSkip < ends && !gone.aborted; ) {
-    const members = await api.engine.groups.members(group.id, { by: "line", from, count: PAGE });
+    const members = await api.engine.groups.members(group.id, group.queue, { by: "line", from, count: PAGE });
     const wanted = members.filter(({ end }) => end !== null && end < ends);
     const text = await textOf(parts, wanted.slice(toSkip));
     toSkip = Math.max(0, toSkip - wanted.length);
@@ -74,7 +74,7 @@ async function* ended(parts: ResultsParts, watchers: GroupWatchers, ends: number
     for (let from = Math.max(ends, parts.after); !gone.aborted; ) {
       // Noted before reading: what ends afterwards is read in another round.
       const isOver: boolean = latest === null || hasEnded(latest);
-      const members = await api.engine.groups.members(group.id, { by: "end", from, count: PAGE });
+      const members = await api.engine.groups.members(group.id, group.queue, { by: "end", from, count: PAGE });
       const text = await textOf(parts, members);
       if (text !== "") yield text;
       from = 1 + (members.at(-1)?.end ?? from - 1);

@@ -226,7 +226,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const access = accessOf(ctx);
   if (!mayEnd(access, before)) throw forbidden(["admin"]);
   if (conditions) checkTag(id, conditions, tagOf(before));
-  const verdict = hasEnded(before) ? "ended" : await api.engine.groups.cancel(id);
+  const verdict = hasEnded(before) ? "ended" : await api.engine.groups.cancel(id, before.queue);
   if (verdict === "unknown") throw unknownTask(id);
   if (verdict === "ended") {
     ctx.status = 204;

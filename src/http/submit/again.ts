@@ -61,12 +61,12 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
 /** The input that the task was given, and the handler's parameters unless others are given. @throws ProblemError expired */
 async function repeated(
   api: Api,
-  { id, expired }: Inspection,
+  { id, queue, expired }: Inspection,
   handler: Handler,
   given: SubmitOptions,
 ): Promise<{ readonly checked: CheckedInput; readonly options: SubmitOptions }> {
-  const stored = expired ? null : await storedInput(api, id);
-  const bytes = stored && (await api.engine.tasks.inputOf(stored));
+  const stored = expired ? null : await storedInput(api, id, queue);
+  const bytes = stored && (await api.engine.tasks.inputOf(stored, queue));
   if (!stored || !bytes) {
     throw new ProblemError("expired", "The input of the task is gone: send one.", { extensions: { id } });
   }

@@ -35,9 +35,9 @@ export function inputRoutes(api: Api): readonly Route[] {
 
 /** Answers with the stored bytes of the input, as a file to be saved. @throws ProblemError unknown, deleted, expired */
 async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
-  const { expired } = await observe(ctx, api, id);
-  const stored = expired ? null : await storedInput(api, id);
-  const value = stored && (await api.engine.tasks.inputInPieces(stored));
+  const { queue, expired } = await observe(ctx, api, id);
+  const stored = expired ? null : await storedInput(api, id, queue);
+  const value = stored && (await api.engine.tasks.inputInPieces(stored, queue));
   if (!stored || !value) throw new ProblemError("expired", "The input of the task is gone.", { extensions: { id } });
   const { mediaType } = stored;
   ctx.attachment(fileNameOf(id, mediaType));

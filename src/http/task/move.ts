@@ -63,14 +63,14 @@ async function move(ctx: Context, api: Api, id: string): Promise<void> {
 async function checkRights(
   ctx: Context,
   { engine }: Api,
-  task: Parameters<typeof mayEnd>[1] & { readonly id: string },
+  task: Parameters<typeof mayEnd>[1] & { readonly id: string; readonly queue: string },
   { priority, place }: MoveBody,
 ): Promise<void> {
   const access = accessOf(ctx);
   if (access.scopes.has("admin")) return;
   if (!mayEnd(access, task) || place !== undefined) throw forbidden(["admin"]);
   if (priority === undefined) return;
-  const details = await engine.tasks.details(task.id);
+  const details = await engine.tasks.details(task.id, task.queue);
   if (priority < (details?.priority ?? 0)) throw forbidden(["admin"]);
 }
 

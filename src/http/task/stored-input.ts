@@ -12,8 +12,12 @@ interface StoredInput {
 }
 
 /** The input of a task; null if it is no longer kept. @throws ProblemError store-unavailable */
-export async function storedInput({ engine }: Pick<Api, "engine">, id: string): Promise<StoredInput | null> {
-  const details = await engine.tasks.details(id);
+export async function storedInput(
+  { engine }: Pick<Api, "engine">,
+  id: string,
+  queue: string,
+): Promise<StoredInput | null> {
+  const details = await engine.tasks.details(id, queue);
   if (!details || details.input === null) return null;
   const { input, mediaType, query } = details;
   const [short, inputBytes] = typeof input === "number" ? [null, input] : [input, 0];

@@ -29,7 +29,7 @@ export function timelineRoutes(api: Api): readonly Route[] {
       run: async (ctx) => {
         const id: string = ctx.params.id ?? "";
         const seen = await observe(ctx, api, id);
-        const details = await api.engine.tasks.details(id);
+        const details = await api.engine.tasks.details(id, seen.queue);
         if (!details) throw unknownTask(id.slice(0, 128));
         ctx.body = await timelineDocument(ctx, api, seen, details);
       },
@@ -113,7 +113,8 @@ async function webhooksOf(
     const id = `${seen.id}:webhook:${endMs}`;
     const [delivery, details] = await Promise.all([
       api.engine.tasks.inspect(id, WITH_PROBLEM),
-      api.engine.tasks.details(id),
+      // It is in the partition of its task.
+      api.engine.tasks.details(id, seen.queue),
     ]);
     if (!delivery || !details) return [];
     const { state, attempts: attempt, dueMs, finishedMs } = delivery;

@@ -255,7 +255,7 @@ export class Attempt implements TaskActions {
 
   /** Reads a long input; false if the store no longer has it. @throws ProblemError store-unavailable */
   async readInput(): Promise<boolean> {
-    this.#input = await this.#parts.engine.tasks.inputOf(this.task);
+    this.#input = await this.#parts.engine.tasks.inputOf(this.task, this.lease.queue);
     return this.#input !== null;
   }
 

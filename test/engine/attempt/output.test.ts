@@ -25,7 +25,7 @@ describe("the output of a task", () => {
       { maxBytes: MB, ...options },
     );
   const read = async (id = "a", from = 0): Promise<readonly OutputValue[]> =>
-    (await t.engine.outputs.read(id, from)).values;
+    (await t.engine.outputs.read({ id, queue: "jobs" }, from)).values;
   const key = (id = "a") => storedKey(t.keys.tag(t.keys.partitionOf(id)), "output", id);
 
   it("is kept in order, as the JSON that was written", async () => {
@@ -37,8 +37,8 @@ describe("the output of a task", () => {
       ['"one"', '{"n":2}', "null", '"ü\\n"'].map((json) => ({ run: 1, attempt: 1, json })),
     );
     expect((await read("a", 3)).map(({ json }) => json)).to.deep.equal(['"ü\\n"']);
-    expect(await t.engine.outputs.read("a", 4)).to.deep.equal({ total: 4, values: [] });
-    expect(await t.engine.outputs.read("unheard-of", 0)).to.deep.equal({ total: 0, values: [] });
+    expect(await t.engine.outputs.read({ id: "a", queue: "jobs" }, 4)).to.deep.equal({ total: 4, values: [] });
+    expect(await t.engine.outputs.read({ id: "unheard-of", queue: "jobs" }, 0)).to.deep.equal({ total: 0, values: [] });
   });
 
   it("is written only by the worker that holds the lease", async () => {
@@ -71,7 +71,7 @@ describe("the output of a task", () => {
     await write(lease, ["after a release"]);
     expect(await t.engine.leases.fail(lease, failureOf("retry"), t.settings)).to.equal("dead");
     expect(await t.redis.pttl(key())).to.be.above(0);
-    await t.engine.tasks.retry("a");
+    await t.engine.tasks.retry("a", "jobs");
     expect(await t.redis.pttl(key())).to.equal(-1);
     lease = await take();
     await write(lease, ["after a retry"]);
@@ -160,7 +160,7 @@ describe("the output of a task", () => {
     for (let n = 0; n < 20; n += 1) await write(lease, [`${"x".repeat(20_000)}${n}`, n]);
     const seen: OutputValue[] = [];
     for (let total = 1; seen.length < total; ) {
-      const page = await t.engine.outputs.read("a", seen.length);
+      const page = await t.engine.outputs.read({ id: "a", queue: "jobs" }, seen.length);
       expect(page.values.length).to.be.within(1, 10);
       seen.push(...page.values);
       total = page.total;

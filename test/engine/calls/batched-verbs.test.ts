@@ -36,7 +36,7 @@ describe("many calls of a verb in one turn", () => {
     await Promise.all((await takeAll()).map((lease) => leases.release(lease, t.settings)));
     await Promise.all((await takeAll()).map((lease) => leases.lose(lease, t.settings)));
     await Promise.all((await takeAll()).map((lease) => leases.fail(lease, failureOf("retry"), t.settings)));
-    await Promise.all(ids.map((id) => tasks.retry(id)));
+    await Promise.all(ids.map((id) => tasks.retry(id, "jobs")));
     const held = await takeAll();
     expect(held).to.have.length(MANY);
     const complete = (announced: boolean, some: typeof held) =>

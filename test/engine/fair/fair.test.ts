@@ -165,7 +165,7 @@ describe("a fair line", () => {
     await t.engine.leases.fail({ queue: "jobs", ...dead }, failureOf("retry"), t.settings);
     await joinAll("A", 3);
     await joinAll("B", 5);
-    await t.engine.tasks.retry("A-dead");
+    await t.engine.tasks.retry("A-dead", "jobs");
     expect((await startAll()).filter((id) => id.startsWith("A"))).to.deep.equal(["A0", "A1", "A2", "A-dead"]);
   });
 

@@ -69,7 +69,7 @@ async function play(run: Run, step: Op): Promise<void> {
   if (step.op === "retry") {
     const [id] = dead.splice(step.nth % Math.max(1, dead.length), 1);
     if (id === undefined) return;
-    expect(await t.engine.tasks.retry(id)).to.equal("waiting");
+    expect(await t.engine.tasks.retry(id, "jobs")).to.equal("waiting");
     return;
   }
   if (step.op === "cancel") {

@@ -134,7 +134,7 @@ describe("a group of tasks", () => {
     await close(group);
     await of.fail("retry", 1);
     expect((await of.look(group)).state).to.equal("done");
-    await t.engine.tasks.retry("a");
+    await t.engine.tasks.retry("a", "jobs");
     expect(await of.look(group)).to.deep.include({ state: "pending", index: 0, finishedMs: null, expiresMs: null });
     expect(await t.redis.pttl(t.key("group", group.id))).to.equal(-1);
     await of.complete();
@@ -157,7 +157,7 @@ describe("a group of tasks", () => {
   it("is not known to anyone until it has a member", async () => {
     const group = await of.open("g");
     expect(await t.engine.groups.inspect("g")).to.equal(null);
-    expect(await t.engine.groups.cancel("g")).to.equal("unknown");
+    expect(await t.engine.groups.cancel("g", "jobs")).to.equal("unknown");
     expect((await of.open("g")).createdMs, "for another batch of the caller").to.equal(group.createdMs);
     await close(group);
     expect(await t.redis.exists(t.key("group", "g"), t.key("groups"))).to.equal(0);
@@ -211,7 +211,7 @@ describe("a group of tasks", () => {
     await of.join(group, ...ids);
     await of.complete();
     const running = await of.take();
-    expect(await t.engine.groups.cancel(group.id)).to.equal("canceled");
+    expect(await t.engine.groups.cancel(group.id, "jobs")).to.equal("canceled");
     expect((await of.look(group)).counts.waiting, "answered before all are canceled").to.be.greaterThan(0);
     await eventually(async () => (await of.look(group)).counts.waiting === 0);
     expect(await of.countsOf(group)).to.deep.equal({ running: 1, succeeded: 1, canceled: 248 });
@@ -219,7 +219,7 @@ describe("a group of tasks", () => {
     expect(await of.join(group, "more")).to.deep.equal(["closed"]);
     expect(await t.engine.leases.complete(running, resultOf("late"), t.settings)).to.equal("canceled");
     expect((await of.look(group)).state).to.equal("canceled");
-    expect(await t.engine.groups.cancel(group.id)).to.equal("canceled");
+    expect(await t.engine.groups.cancel(group.id, "jobs")).to.equal("canceled");
   });
 
   it("goes on being canceled by ticks if the process that began it is gone", async () => {
@@ -239,9 +239,9 @@ describe("a group of tasks", () => {
     const group = await of.open();
     await of.join(group, "dead", "other");
     await of.fail("retry", 1);
-    await t.engine.groups.cancel(group.id);
+    await t.engine.groups.cancel(group.id, "jobs");
     expect((await of.look(group)).state).to.equal("canceled");
-    await t.engine.tasks.retry("dead");
+    await t.engine.tasks.retry("dead", "jobs");
     expect(await of.verified(true)).to.deep.equal([]);
     await t.engine.maintenance.tick(0);
     expect((await t.look("dead")).state).to.equal("waiting");
@@ -265,9 +265,9 @@ describe("a group of tasks", () => {
     await of.join(group, "a");
     await close(group);
     await of.complete();
-    expect(await t.engine.groups.cancel(group.id)).to.equal("ended");
+    expect(await t.engine.groups.cancel(group.id, "jobs")).to.equal("ended");
     expect((await of.look(group)).state).to.equal("done");
-    expect(await t.engine.groups.cancel("nothing")).to.equal("unknown");
+    expect(await t.engine.groups.cancel("nothing", "jobs")).to.equal("unknown");
   });
 
   it("sends its webhook once, even if a dead member runs again", async () => {
@@ -275,7 +275,7 @@ describe("a group of tasks", () => {
     await of.join(group, "a");
     await close(group);
     await of.fail("retry", 1);
-    await t.engine.tasks.retry("a");
+    await t.engine.tasks.retry("a", "jobs");
     await of.complete();
     const deliveries = await t.redis.zrange(t.key("waiting", "paihao.webhooks"), "0", "-1");
     expect(deliveries).to.have.length(1);
@@ -337,7 +337,7 @@ describe("a group of tasks", () => {
     expect(await of.join(group, "a")).to.deep.equal(["new"]);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 1 });
     const member = { id: "a", line: 0, state: "waiting", end: null };
-    expect(await t.engine.groups.members(group.id, fromStart(10))).to.deep.equal([member]);
+    expect(await t.engine.groups.members(group.id, "jobs", fromStart(10))).to.deep.equal([member]);
   });
 
   it("knows the last of its members in a fair line", async () => {
@@ -358,15 +358,15 @@ describe("a group of tasks", () => {
     await of.join(group, "z", "y", "x");
     await of.complete();
     const { groups } = t.engine;
-    expect(await groups.members(group.id, fromStart(2))).to.deep.equal([
+    expect(await groups.members(group.id, "jobs", fromStart(2))).to.deep.equal([
       { id: "z", line: 0, state: "succeeded", end: 0 },
       { id: "y", line: 1, state: "waiting", end: null },
     ]);
     const x = { id: "x", line: 2, state: "waiting", end: null };
-    expect(await groups.members(group.id, { by: "line", from: 2, count: 2 })).to.deep.equal([x]);
+    expect(await groups.members(group.id, "jobs", { by: "line", from: 2, count: 2 })).to.deep.equal([x]);
     await t.engine.tasks.cancel("x", "jobs");
     const ended = { ...x, state: "canceled", end: 1 };
-    expect(await groups.members(group.id, { by: "end", from: 1, count: 2 })).to.deep.equal([ended]);
+    expect(await groups.members(group.id, "jobs", { by: "end", from: 1, count: 2 })).to.deep.equal([ended]);
   });
 
   it("knows when its last member will have ended", async () => {
@@ -407,14 +407,14 @@ describe("a group over several partitions", () => {
         expect((await submit(`${id}a`)).verdict).to.equal("replay");
         expect(await of.countsOf(group)).to.deep.equal({ waiting: 6 });
         expect((await of.look(group)).index).to.equal((await t.look(`${id}f`)).index);
-        expect((await t.engine.groups.members(id, fromStart(10))).map((one) => one.id)).to.deep.equal(ids);
+        expect((await t.engine.groups.members(id, "jobs", fromStart(10))).map((one) => one.id)).to.deep.equal(ids);
         for (const id of ids) expect((await t.engine.tasks.inspect(id, { result: false }))?.state).to.equal("waiting");
       }
       expect(await of.verified()).to.deep.equal([]);
       const groups = async () => (await another()).engine.groups;
-      expect(await (await groups()).cancel("g2")).to.equal("canceled");
+      expect(await (await groups()).cancel("g2", "jobs")).to.equal("canceled");
       expect(await of.look({ id: "g2" })).to.deep.include({ state: "canceled", total: 6 });
-      expect(await (await groups()).members("g3", fromStart(10))).to.have.length(6);
+      expect(await (await groups()).members("g3", "jobs", fromStart(10))).to.have.length(6);
       const { engine } = await another();
       expect((await engine.groups.inspect("g3"))?.total).to.equal(6);
       expect(await engine.groups.inspect("nothing")).to.equal(null);
@@ -454,7 +454,7 @@ describe("a group over several partitions", () => {
         expect(await fresh.tasks.cancel(id, queue), what).to.equal("canceled");
         expect((await fresh.groups.inspect(id))?.state, what).to.equal("open");
         await close(group as unknown as BatchGroup);
-        expect(await fresh.groups.cancel(id), what).to.equal("canceled");
+        expect(await fresh.groups.cancel(id, other), what).to.equal("canceled");
         // The event of the group's end is with the group, and is found by its id.
         const asked = { queue: webhooksOf(t, other), after: null, limit: 200 };
         const { entries } = await t.engine.queues.page("waiting", asked);
@@ -491,7 +491,7 @@ describe("a group over several partitions", () => {
     await Promise.all(both.map(async (of, n) => of.join(await of.open("shared"), ...ids(n))));
     const [first] = both;
     expect(await first?.look({ id: "shared" })).to.deep.include({ state: "open", total: 400 });
-    const members = await t.engine.groups.members("shared", fromStart(1000));
+    const members = await t.engine.groups.members("shared", "jobs", fromStart(1000));
     expect(members.map(({ line }) => line)).to.deep.equal(members.map((_, n) => n));
     for (const of of [0, 1]) {
       const own = members.flatMap((one) => (one.id.startsWith(`p${of}-`) ? one.id : []));

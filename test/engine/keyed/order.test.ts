@@ -152,7 +152,7 @@ describe("a keyed line", () => {
     await fail("a1");
     expect(await start()).to.deep.equal(["a2"]);
     await joinAll("a", "a3");
-    await t.engine.tasks.retry("a1");
+    await t.engine.tasks.retry("a1", "jobs");
     await complete("a2");
     expect(await start()).to.deep.equal(["a3"]);
     await complete("a3");

@@ -77,7 +77,7 @@ describe("a keyed queue over several partitions", () => {
     const { engine } = other;
     for (const id of await start()) {
       const { inputBytes } = { inputBytes: id === "x0" ? 7 : long.length };
-      const input = await engine.tasks.inputOf({ ...reservedLike, id, input: null, inputBytes });
+      const input = await engine.tasks.inputOf({ id, input: null, inputBytes }, "jobs");
       if (id !== "x0") expect(input?.length, id).to.equal(long.length);
       expect(await engine.leases.renew(lease(id), 15_000)).to.equal("ok");
       expect(await engine.steps.keep(lease(id), { name: "s", value: "1", undo: false }, 1e6)).to.equal("ok");
@@ -88,13 +88,14 @@ describe("a keyed queue over several partitions", () => {
     for (const id of all.slice(2))
       expect(await writer.engine.outputs.write(lease(id), ["2"], { maxBytes: 100 })).to.equal(1);
     const third = await anotherProcess();
-    for (const id of all.slice(2)) expect((await third.engine.outputs.read(id, 0)).total, id).to.equal(2);
+    for (const id of all.slice(2))
+      expect((await third.engine.outputs.read({ id, queue: "jobs" }, 0)).total, id).to.equal(2);
     const fourth = await anotherProcess();
     for (const id of all.slice(2)) {
       expect(await fourth.engine.leases.fail(lease(id), failureOf("retry"), t.settings), id).to.equal("dead");
     }
     const fifth = await anotherProcess();
-    expect(await fifth.engine.tasks.retry("x2")).to.equal("waiting");
+    expect(await fifth.engine.tasks.retry("x2", "jobs")).to.equal("waiting");
     expect((await fifth.engine.queues.page("dead", { queue: "jobs", after: null, limit: 100 })).entries).to.have.length(
       9,
     );
@@ -198,15 +199,5 @@ describe("a keyed queue over several partitions", () => {
     expect(await fresh.look(id)).to.include({ state: "waiting", index: 0 });
   });
 
-  const reservedLike = {
-    fence: "1",
-    attempt: 1,
-    lost: 0,
-    createdMs: 0,
-    mediaType: "",
-    query: "",
-    caller: "",
-    trace: "",
-  };
   const submissionLike = (id: string) => submissionOf(id, "jobs", '{"n":2}');
 });

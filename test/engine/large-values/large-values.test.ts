@@ -291,7 +291,7 @@ describe("a large value", () => {
         ["long", undefined, Buffer.byteLength(input)],
       ]);
       expect(large.reads).to.deep.equal([]);
-      const inputs = await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task)));
+      const inputs = await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task, "jobs")));
       expect(inputs[2]?.toString() === input).to.equal(true);
       expect(large.reads).to.deep.equal(["b:long"]);
     });
@@ -309,7 +309,7 @@ describe("a large value", () => {
       await jobs.redis.del(jobs.keys.value("input", 0, "long"));
       const { tasks } = await jobs.engine.leases.reserve({ ...request, reservation: "r1" });
       expect(tasks.map((task) => [task.input, task.inputBytes])).to.deep.equal([[null, 0]]);
-      expect(await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task)))).to.deep.equal([null]);
+      expect(await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task, "jobs")))).to.deep.equal([null]);
     });
   });
 

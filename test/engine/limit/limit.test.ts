@@ -134,7 +134,7 @@ describe("limits of a caller", () => {
     await start();
     await t.engine.leases.fail(leaseOf("dead"), failureOf("retry"), { ...t.settings, attempts: 1 });
     expect(await verdicts(["a1", "a2", "a3", "a4"])).to.deep.equal(["new", "new", "new", "too-many"]);
-    expect(await t.engine.tasks.retry("dead")).to.equal("waiting");
+    expect(await t.engine.tasks.retry("dead", "jobs")).to.equal("waiting");
     expect((await submit("a4")).reached).to.deep.include({ limit: 3, waiting: 4 });
   });
 

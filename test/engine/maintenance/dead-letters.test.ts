@@ -130,9 +130,9 @@ describe("the dead tasks of a queue", () => {
     expect(await Promise.all(["oldest", "older", "newest"].map(kept))).to.deep.equal([0, 2, 2]);
     for (const kind of ["input", "steps"] as const)
       expect(await jobs.redis.pttl(jobs.key(kind, "newest")), kind).to.be.within(1, jobs.settings.deadTtlMs);
-    expect(await jobs.engine.tasks.retry("oldest")).to.equal("not-dead");
+    expect(await jobs.engine.tasks.retry("oldest", "jobs")).to.equal("not-dead");
     expect((await jobs.look("oldest")).state).to.equal("failed");
-    expect(await jobs.engine.tasks.retry("older")).to.equal("waiting");
+    expect(await jobs.engine.tasks.retry("older", "jobs")).to.equal("waiting");
   });
 
   it("have their steps again when they are retried before their undo has begun, which is gone then", async () => {
@@ -147,7 +147,7 @@ describe("the dead tasks of a queue", () => {
     for (const lease of [first, undefined]) {
       await jobs.engine.leases.fail(lease ?? (await take()), failureOf("retry"), jobs.settings);
       expect(await undos()).to.equal(1);
-      expect(await jobs.engine.tasks.retry("a")).to.equal("waiting");
+      expect(await jobs.engine.tasks.retry("a", "jobs")).to.equal("waiting");
       expect(await undos()).to.equal(0);
       expect(await jobs.engine.tasks.inspect("a:undo:jobs", { result: false })).to.equal(null);
     }

@@ -109,7 +109,7 @@ export async function play(world: World, call: Op): Promise<void> {
       return;
     }
     case "retry": {
-      const verdicts = await Promise.all(call.ids.map((n) => engine.tasks.retry(idOf(n))));
+      const verdicts = await Promise.all(call.ids.map((n) => engine.tasks.retry(idOf(n), "jobs")));
       expect(verdicts).to.deep.equal(call.ids.map((n) => model.retry(idOf(n))));
       return;
     }
@@ -160,7 +160,7 @@ export async function play(world: World, call: Op): Promise<void> {
       const values = Array.from({ length: call.values }, () => JSON.stringify(name(world, "")));
       const written = await engine.outputs.write(of, values, { maxBytes: MODEL_OUTPUT_BYTES, all: call.all });
       expect(written, "values written").to.equal(model.write(of, values, call.all));
-      const { total, values: read } = await engine.outputs.read(of.id, 1);
+      const { total, values: read } = await engine.outputs.read(of, 1);
       const output = model.tasks.get(of.id)?.output ?? [];
       expect({ total, read }, "output read").to.deep.equal({ total: output.length, read: output.slice(1) });
       return;
@@ -308,7 +308,7 @@ async function group(world: World, call: Extract<Op, { op: "group" }>): Promise<
     model.groups.close(id);
   } else {
     const order = await world.time.membersOf(id);
-    expect(await engine.groups.cancel(id)).to.equal(model.cancelGroup(id, order));
+    expect(await engine.groups.cancel(id, "jobs")).to.equal(model.cancelGroup(id, order));
   }
 }
 

@@ -12,7 +12,12 @@ describe("the details of a task", () => {
     return { queue: "jobs", id, fence: task?.fence ?? "" };
   };
   const past = async (id: string) =>
-    (await t.engine.tasks.details(id))?.past.map(({ number, fate, worker, error }) => [number, fate, worker, error]);
+    (await t.engine.tasks.details(id, "jobs"))?.past.map(({ number, fate, worker, error }) => [
+      number,
+      fate,
+      worker,
+      error,
+    ]);
 
   it("has the attempts that did not end it, with their times, workers and errors, the oldest first", async () => {
     t = await openEngine({ settings: { attempts: 2 } });
@@ -30,11 +35,11 @@ describe("the details of a task", () => {
     ];
     // The last attempt is in `run`.
     expect(await past("a")).to.deep.equal(before);
-    const details = await t.engine.tasks.details("a");
+    const details = await t.engine.tasks.details("a", "jobs");
     expect(runOf(details?.run ?? "")).to.include({ attempts: 2, worker: "w4" });
     for (const { beganMs, endedMs } of details?.past ?? []) expect(endedMs - beganMs).to.be.within(0, 10_000);
 
-    await t.engine.tasks.retry("a");
+    await t.engine.tasks.retry("a", "jobs");
     await t.engine.leases.complete(await take("a", "w5"), resultOf("done"), t.settings);
     expect(await past("a")).to.deep.equal([...before, [2, "dead", "w4", "boom"], [0, "retried", "", ""]]);
     await t.engine.tasks.cancel("a", "jobs");
@@ -80,16 +85,16 @@ describe("the details of a task", () => {
       t.scripts.step.keep(t.keys.tag(partition), { ...lease, name, value, undo }, { max: 10, bytes: 1e6 });
     await step("second thoughts", '{"a":1}', true);
     await step("long", `"${"x".repeat(5000)}"`);
-    const details = await t.engine.tasks.details("a");
+    const details = await t.engine.tasks.details("a", "jobs");
     expect(details).to.include({ priority: 5, query: '{"page":"2"}', webhook: "https://example.com/", stepCount: 2 });
     expect(details?.steps).to.deep.equal([
       { name: "second thoughts", number: 0, state: "done", undoable: true, bytes: 7, value: '{"a":1}' },
       { name: "long", number: 1, state: "done", undoable: false, bytes: 5002, value: null },
     ]);
     expect(String(details?.input)).to.equal('{"n":1}');
-    expect(await t.engine.tasks.details("nobody")).to.equal(null);
+    expect(await t.engine.tasks.details("nobody", "jobs")).to.equal(null);
     const long = "y".repeat(30_000);
     await t.submit({ id: "b", input: long });
-    expect((await t.engine.tasks.details("b"))?.input).to.equal(30_000);
+    expect((await t.engine.tasks.details("b", "jobs"))?.input).to.equal(30_000);
   });
 });

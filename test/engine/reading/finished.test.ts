@@ -74,7 +74,7 @@ describe("the latest outcomes of a queue", () => {
     await t.engine.tasks.cancel("deleted", "jobs");
     await t.redis.unlink(storedKey(t.keys.tag(0), "task", "gone"));
     expect(await walk(1)).to.deep.equal(["dead", "kept"]);
-    await t.engine.tasks.retry("dead");
+    await t.engine.tasks.retry("dead", "jobs");
     expect(await walk(10)).to.deep.equal(["kept"]);
     await t.engine.leases.complete(await take("dead"), resultOf("at last"), t.settings);
     expect(await walk(10)).to.deep.equal(["dead", "kept"]);

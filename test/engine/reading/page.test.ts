@@ -217,7 +217,7 @@ describe("the lists of a queue", () => {
         "delete",
         async (request) => {
           const page = await t.engine.queues.page("dead", request);
-          await t.engine.tasks.retry("dead");
+          await t.engine.tasks.retry("dead", "jobs");
           return page;
         },
         {},

@@ -39,7 +39,7 @@ describe("those who watch a task", () => {
     await t.engine.leases.fail({ queue: "jobs", id: "a", fence: task?.fence ?? "" }, failureOf("retry"), t.settings);
     await eventually(() => heard.some((notice) => notice?.ended));
     const before = heard.length;
-    expect(await t.engine.tasks.retry("a")).to.equal("waiting");
+    expect(await t.engine.tasks.retry("a", "jobs")).to.equal("waiting");
     await eventually(() => heard.length > before);
     expect(heard.at(-1)?.ended).to.equal(false);
   });

@@ -16,7 +16,7 @@ function outputs() {
   const reads: string[] = [];
   const engine = {
     outputs: {
-      read: async (id: string, from: number) => {
+      read: async ({ id }: { id: string }, from: number) => {
         reads.push(`${id} ${from}`);
         const values = stored.get(id) ?? [];
         return {

@@ -16,7 +16,7 @@ describe("the submission of a request", () => {
     id: "a",
     identity: "i",
     trace: "t",
-    original: { id: "o", createdMs: 1 },
+    original: { id: "o", queue: "jobs", createdMs: 1 },
     member: { group: "g", line: 2 },
   };
   const assemble = (handler: object, options: Partial<SubmitOptions> = {}, isMember = true) =>

@@ -42,7 +42,7 @@ describe("a stored body in an answer", () => {
 
 describe("the stored input of a task", () => {
   const read = (details: object | null) =>
-    storedInput({ engine: { tasks: { details: async () => details } } } as never, "a");
+    storedInput({ engine: { tasks: { details: async () => details } } } as never, "a", "jobs");
   const common = { mediaType: "text/plain", query: "" };
 
   it("is none once it is no longer kept", async () => {

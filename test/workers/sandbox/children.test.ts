@@ -91,7 +91,7 @@ describe("a task that has lost its worker", function () {
     const pids = await begun(id);
     expect(pids).to.have.length(1);
     // Of its starts only those count in which its handler began.
-    const { values } = await shop.engine.outputs.read(id, 0);
+    const { values } = await shop.engine.outputs.read({ id, queue: "jobs" }, 0);
     expect(values).to.deep.equal([{ run: 2, attempt: 1, json: JSON.stringify(pids[0]) }]);
   });
 

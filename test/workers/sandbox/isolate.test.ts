@@ -53,7 +53,7 @@ describe("a handler that asks for isolate", function () {
 
   it("writes output that can be read while it holds the CPU of its process", async () => {
     const id = await submit("writes and spins");
-    const read = async () => (await shop.engine.outputs.read(id, 0)).values.map(({ json }) => json);
+    const read = async () => (await shop.engine.outputs.read({ id, queue: "jobs" }, 0)).values.map(({ json }) => json);
     await eventually(async () => (await read()).length > 0);
     expect(await read()).to.deep.equal(['"before"']);
     await shop.engine.tasks.cancel(id, "isolated");
@@ -63,7 +63,7 @@ describe("a handler that asks for isolate", function () {
   it("continues after a value is refused as too long or not JSON", async () => {
     const id = await submit("writes too much");
     expect(await shop.answer(id)).to.contain("MAX_OUTPUT");
-    const { values } = await shop.engine.outputs.read(id, 0);
+    const { values } = await shop.engine.outputs.read({ id, queue: "jobs" }, 0);
     expect(values.map(({ json }) => json)).to.deep.equal(['"first"', '"last"']);
   });
 

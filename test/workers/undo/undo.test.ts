@@ -318,10 +318,10 @@ describe("undoing", () => {
     await undone(id);
     const { engine } = shop;
     const redis = await shop.redis();
-    expect((await engine.tasks.details(id))?.undo).to.equal(`${id}:undo:jobs`);
+    expect((await engine.tasks.details(id, "jobs"))?.undo).to.equal(`${id}:undo:jobs`);
     await redis.del(storedKey(engine.keys.tag(0), "task", id));
     await engine.queues.pause("jobs", true);
     await engine.tasks.submit(submissionOf(id, "jobs", "1", { caller: "bob" }), engine.queues.settings("jobs"));
-    expect(await engine.tasks.details(id)).to.deep.include({ undo: "", steps: [], stepCount: 0 });
+    expect(await engine.tasks.details(id, "jobs")).to.deep.include({ undo: "", steps: [], stepCount: 0 });
   });
 });
