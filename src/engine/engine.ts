@@ -117,7 +117,7 @@ export class Engine {
       ...{ ...stored, notices, submitter, inspector, values, batched, submissions, noteDue, settings },
     });
 
-    this.groups = new Groups({ ...stored, attend: batched.attend });
+    this.groups = new Groups({ ...stored, attend: batched.attend, process: notices.process });
 
     const ending = { scripts, keys, large, metrics, notices };
     const completions = new Completions(ending);

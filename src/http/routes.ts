@@ -1,3 +1,4 @@
+import { watchedTasks } from "../engine/watching/watched.ts";
 import { Watchers } from "../engine/watching/watchers.ts";
 import { allocationRoutes } from "./allocations/allocations.ts";
 import type { Api } from "./api.ts";
@@ -32,7 +33,7 @@ import { timelineRoutes } from "./task/timeline.ts";
 
 /** All routes of a server that accepts tasks. */
 export function routesOf(api: Api): readonly Route[] {
-  const watchers = new Watchers(api.engine, {
+  const watchers = new Watchers(watchedTasks(api.engine), {
     onError: (error) => api.log.debug({ err: error }, "monitor: could not read the watched tasks; trying again later"),
   });
   const live = new LiveTasks(api, watchers);

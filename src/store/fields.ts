@@ -93,7 +93,7 @@ export const GROUP_FIELDS = {
   created: ["c", "created, ms"],
   openMs: ["o", "after how long without a new member it is closed, ms"],
   keepMs: ["k", "how long results of its queue are kept, ms"],
-  tombstoneMs: ["t", "how much longer it is known after them, ms"],
+  tombstoneMs: ["T", "how much longer it is known after them, ms"],
   closed: ["s", "since when it takes no more members, ms"],
   canceled: ["C", "when its cancel was requested, ms"],
   presenceMs: [
@@ -106,6 +106,7 @@ export const GROUP_FIELDS = {
   lines: ["l", "how many lines its batches had, as far as they have ended"],
   followed: ["f", "how many members had ended when its results were first followed"],
   webhook: ["W", "URL that gets an event at its end"],
+  listeners: ["t", "the processes that are notified of its changes: the same field as of a task"],
   webhookSent: ["w", "1 once that event has been queued"],
 } as const;
 

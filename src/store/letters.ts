@@ -34,7 +34,10 @@ export const STATE_LETTERS = {
 } as const satisfies Record<State, string>;
 
 /** The other notices. */
-export const TASK_NOTICES = { progress: "p", cancelRequested: "k", deleted: "g", output: "o" } as const;
+export const TASK_NOTICES = {
+  ...({ progress: "p", cancelRequested: "k", deleted: "g", output: "o" } as const),
+  ...({ groupChanged: "m", groupEnded: "e" } as const),
+};
 
 const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
   Object.entries(STATE_LETTERS).map(([state, letter]) => [letter, state as State]),

@@ -11,8 +11,9 @@ export interface NoticedEnd {
   readonly result: Buffer | null;
 }
 
-/** A notice to a process: a task has changed, or how it has ended. */
+/** A notice to a process: a task or a group has changed, or how it has ended. */
 export interface Notice {
+  /** Of a group: its address. */
   readonly id: string;
   /** Whether it has ended, or its result was deleted. */
   readonly ended: boolean;
@@ -30,6 +31,7 @@ const ENDS: ReadonlySet<string> = new Set([
   STATE_LETTERS.failed,
   STATE_LETTERS.canceled,
   TASK_NOTICES.deleted,
+  TASK_NOTICES.groupEnded,
 ]);
 
 /** The notices of one message, as lua/notices.lua writes them: of each its length and a space before it. */

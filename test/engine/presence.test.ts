@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { watchedTasks } from "../../src/engine/watching/watched.ts";
 import { Watchers } from "../../src/engine/watching/watchers.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { TASK } from "../helpers/store/stored.ts";
@@ -60,7 +61,7 @@ describe("presence", () => {
     for (const [line, id] of members.entries()) await t.submit({ id, member: { group: "g", line } });
     await t.engine.leases.complete(await take("ended"), resultOf("x"), t.settings);
     const lease = await take("running");
-    const look = () => t.engine.groups.inspect("g", () => true);
+    const look = () => t.engine.groups.inspect("g", { attends: () => true });
     for (const attended of [() => attend("waiting"), () => attend("ended"), look]) {
       const soon = (await t.look("waiting")).nowMs + 1000;
       await absent("g:group", soon);
@@ -252,7 +253,7 @@ describe("presence", () => {
 
   it("is kept by those who watch, as long as they do, and not by operators", async () => {
     await t.submit({ id: "a", presenceMs: SPAN_MS });
-    const watchers = new Watchers(t.engine, { passMs: 20 });
+    const watchers = new Watchers(watchedTasks(t.engine), { passMs: 20 });
     const due = (await now()) + SPAN_MS / 2;
     await absent("a", due);
     const operator = await watchers.watch({ id: "a", queue: "jobs" }, () => undefined);

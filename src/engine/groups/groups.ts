@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto";
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import {
+  type AttendVerdict,
   BATCH_LIMIT,
   type BatchEnd,
   type GroupCancelVerdict,
   type GroupOpeningVerdict,
   type Member,
   type MemberPage,
+  type ReadGroups,
   type Scripts,
 } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
@@ -26,6 +28,8 @@ interface GroupsParts {
   readonly keys: Keys;
   readonly homes: Homes;
   readonly attend: BatchedVerbs["attend"];
+  /** The name of this process in records. */
+  readonly process: string;
 }
 
 /** A group to be opened, or to which a batch is added. */
@@ -50,6 +54,14 @@ export interface BatchGroup {
   endBatch(end: Pick<BatchEnd, "lines" | "closes">): Promise<void>;
 }
 
+/** What a look at a group does besides. */
+interface InspectGroupOptions {
+  /** Whether it counts for the presence of the group. Default: no. */
+  attends?(seen: GroupInspection): boolean;
+  /** Add this process to the group's record, so that it is notified of every later change. Default: no. */
+  readonly listen?: boolean;
+}
+
 /** A group read in its partition; null if it is not there. */
 type Found = GroupInspection | null;
 
@@ -57,21 +69,16 @@ type Found = GroupInspection | null;
 export class Groups {
   readonly #parts: GroupsParts;
   readonly #looks: Batch<string, Found>;
+  /** Looks that add this process to the listeners of a group. */
+  readonly #watches: Batch<string, Found>;
   readonly #pointers: ReturnType<typeof pointerBatch>;
 
   constructor(parts: GroupsParts) {
-    const { scripts, keys } = parts;
+    const { scripts, keys, process } = parts;
     this.#parts = parts;
     this.#pointers = pointerBatch(scripts, keys);
-    this.#looks = new Batch({
-      send: async (partition, ids) => {
-        const { nowMs, snapshots, groups } = await scripts.group(keys.tag(partition), ids);
-        return groups.map((row, n) => {
-          const snapshot = row && snapshots.find(({ queue }) => queue === row.queue);
-          return row && snapshot ? viewOf(ids[n] ?? "", row, snapshot, nowMs) : null;
-        });
-      },
-    });
+    this.#looks = batchOf((partition, ids) => scripts.group(keys.tag(partition), ids));
+    this.#watches = batchOf((partition, ids) => scripts.watchGroups(keys.tag(partition), process, ids));
   }
 
   /**
@@ -113,20 +120,21 @@ export class Groups {
 
   /**
    * The group, or null if it is unknown.
-   * @param attends whether the look counts for its presence
    * @throws ProblemError store-unavailable
    */
-  async inspect(
-    id: string,
-    attends: (seen: GroupInspection) => boolean = () => false,
-  ): Promise<GroupInspection | null> {
-    const { homes, attend } = this.#parts;
-    const seen = await homes.at(groupAddress(id), (partition) => this.#looks.add(partition, id), isNull);
-    if (!seen || !isGroupLookDue(seen, seen.nowMs) || !attends(seen)) return seen;
-    const { queue, presenceMs } = seen;
+  async inspect(id: string, { attends, listen }: InspectGroupOptions = {}): Promise<GroupInspection | null> {
+    const { homes } = this.#parts;
+    const batch = listen ? this.#watches : this.#looks;
+    const seen = await homes.at(groupAddress(id), (partition) => batch.add(partition, id), isNull);
+    if (!seen || !isGroupLookDue(seen, seen.nowMs) || !attends?.(seen)) return seen;
     // The next look stores it; the group was read anyway.
-    await attend({ id, queue, presenceMs, deadlineMs: null, group: id }).catch(() => null);
-    return { ...seen, presentUntilMs: seen.nowMs + (presenceMs ?? 0) };
+    await this.attend(seen).catch(() => null);
+    return { ...seen, presentUntilMs: seen.nowMs + (seen.presenceMs ?? 0) };
+  }
+
+  /** Somebody has looked at it. @throws ProblemError store-unavailable */
+  attend({ id, queue, presenceMs }: GroupInspection): Promise<AttendVerdict> {
+    return this.#parts.attend({ id, queue, presenceMs, deadlineMs: null, group: id });
   }
 
   /**
@@ -166,6 +174,18 @@ export class Groups {
     const { scripts, keys } = this.#parts;
     return scripts.followGroup(keys.tagOfQueue(queue), id);
   }
+}
+
+function batchOf(look: (partition: number, ids: readonly string[]) => Promise<ReadGroups>): Batch<string, Found> {
+  return new Batch({
+    send: async (partition, ids) => {
+      const { nowMs, snapshots, groups } = await look(partition, ids);
+      return groups.map((row, n) => {
+        const snapshot = row && snapshots.find(({ queue }) => queue === row.queue);
+        return row && snapshot ? viewOf(ids[n] ?? "", row, snapshot, nowMs) : null;
+      });
+    },
+  });
 }
 
 const isNull = (found: unknown): boolean => found === null;

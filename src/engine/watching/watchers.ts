@@ -1,17 +1,20 @@
 import { Loop } from "../../loop.ts";
-import type { Engine } from "../engine.ts";
+import type { GroupInspection } from "../groups/group-inspection.ts";
 import type { Inspection } from "../reading/inspect.ts";
-import { isLookDue, keptUntil } from "../reading/presence.ts";
 import type { Subscription } from "./notices.ts";
-import { versionOf } from "./version.ts";
+import { Sleep } from "./sleep.ts";
+import type { Watched } from "./watched.ts";
 
-/** Called with the new state of a task; null if it no longer exists. If it throws, the other listeners are still called. */
-export type WatchListener = (seen: Inspection | null) => void;
+/** What watchers see: a task, or a group. */
+type Watchable = Inspection | GroupInspection;
 
-/** A watch of a task. */
-export interface Watch {
-  /** The task when the watch began; null when it is not known. */
-  readonly first: Inspection | null;
+/** Called with the new state of what is watched; null if it no longer exists. If it throws, the other listeners are still called. */
+export type WatchListener<Seen extends Watchable = Inspection> = (seen: Seen | null) => void;
+
+/** A watch of a task or a group. */
+export interface Watch<Seen extends Watchable = Inspection> {
+  /** As it was when the watch began; null when it is not known. */
+  readonly first: Seen | null;
   /** Ends the watch; idempotent. */
   stop(): void;
 }
@@ -20,9 +23,9 @@ export interface Watch {
 const WATCH_DEFAULTS = {
   /** Pause between two checks of all watched places, ms: index changes are reported at most this often. */
   passMs: 1000,
-  /** Every task is read in one of this many passes even without a notice, since a notice may be lost. */
+  /** Each is read in one of this many passes even without a notice, since a notice may be lost. */
   fullEvery: 10,
-  /** Tasks that are read together: a pass over many must not block Redis for others. */
+  /** How many are read together: a pass over many must not block Redis for others. */
   slice: 1000,
 } as const;
 
@@ -34,18 +37,15 @@ export interface WatchersOptions {
   readonly passMs?: number;
 }
 
-/** What must be known of a task to watch it. */
-type WatchableTask = Pick<Inspection, "id" | "queue">;
-
-/** A watched task, with all its watchers. */
-interface WatchedTask {
+/** A watched task or group, with all its watchers. */
+interface Entry<Seen extends Watchable> {
   readonly id: string;
   /** Which of the passes reads it even without a notice. */
   readonly pass: number;
-  readonly listeners: Set<WatchListener>;
-  /** Watchers that count for the presence of the task. */
-  readonly attendants: Set<WatchListener>;
-  latest: Inspection | null;
+  readonly listeners: Set<WatchListener<Seen>>;
+  /** Watchers that count for its presence. */
+  readonly attendants: Set<WatchListener<Seen>>;
+  latest: Seen | null;
   /** When it was read, on the clock of `performance.now()`. */
   latestAt: number;
   /** The number of the read that it came from. */
@@ -54,25 +54,21 @@ interface WatchedTask {
   /** Changed, but not yet read successfully. */
   due: boolean;
   looking: boolean;
+  /** The pause before it may be read again. */
+  readonly rest: Sleep;
   /** Its record names this process, as far as is known. */
   listed: boolean;
   readonly listening: Subscription;
 }
 
-/** The part of an engine that watching needs. */
-interface WatchedEngine extends Pick<Engine, "notices"> {
-  readonly tasks: Pick<Engine["tasks"], "inspect" | "attend">;
-  readonly queues: Pick<Engine["queues"], "figures">;
-}
-
 /**
- * Watches tasks for all callers of this process. Notices report what happens to a task, but not that others before it have started: one
- * pass a second reads the places of waiting tasks whose queues have moved. Without watched tasks it has no timer, so it needs neither start
- * nor stop.
+ * Watches tasks or groups for all callers of this process. Notices report what happens to a task, but not that others before it have
+ * started: one pass a second reads the places of those that wait in queues that have moved. While nothing is watched it has no timer, so it
+ * needs neither start nor stop.
  */
-export class Watchers {
-  readonly #engine: WatchedEngine;
-  readonly #entries = new Map<string, WatchedTask>();
+export class Watchers<Seen extends Watchable = Inspection> {
+  readonly #of: Watched<Seen>;
+  readonly #entries = new Map<string, Entry<Seen>>();
   readonly #loop: Loop;
   readonly #onError: (error: unknown) => void;
   readonly #passMs: number;
@@ -83,8 +79,8 @@ export class Watchers {
   /** The figures of each queue at the last pass. */
   #figures = new Map<string, string>();
 
-  constructor(engine: WatchedEngine, options: WatchersOptions = {}) {
-    this.#engine = engine;
+  constructor(of: Watched<Seen>, options: WatchersOptions = {}) {
+    this.#of = of;
     this.#onError = options.onError ?? (() => undefined);
     this.#passMs = options.passMs ?? WATCH_DEFAULTS.passMs;
     // A loop varies its pauses by a fifth: with this margin none is shorter than what the tick asks for.
@@ -95,18 +91,18 @@ export class Watchers {
     });
   }
 
-  /** How many tasks are watched. */
+  /** How many are watched. */
   get size(): number {
     return this.#entries.size;
   }
 
   /**
-   * Begins to watch a task: the listener is called for every change after `first`, perhaps twice for one.
-   * @param keeps whether the watch counts for the presence of the task, for as long as it lasts
+   * Begins to watch one: the listener is called for every change after `first`, perhaps twice for one.
+   * @param keeps whether the watch counts for its presence, for as long as it lasts
    * @throws ProblemError store-unavailable
    */
-  async watch(task: WatchableTask, listener: WatchListener, keeps = false): Promise<Watch> {
-    const entry = this.#entries.get(task.id) ?? this.#open(task);
+  async watch(one: Pick<Seen, "id" | "queue">, listener: WatchListener<Seen>, keeps = false): Promise<Watch<Seen>> {
+    const entry = this.#entries.get(one.id) ?? this.#open(one);
     entry.listeners.add(listener);
     if (keeps) entry.attendants.add(listener);
     const stop = () => this.#leave(entry, listener);
@@ -125,10 +121,10 @@ export class Watchers {
     }
   }
 
-  /** @param list adds this process to the listeners of the task if its record does not name it */
-  async #inspect(entry: WatchedTask, list: boolean): Promise<Inspection | null> {
-    const seen = await this.#engine.tasks.inspect(entry.id, { result: false, listen: list });
-    // Another task may get the id later; its record names nobody yet.
+  /** @param list adds this process to its listeners if its record does not name it */
+  async #inspect(entry: Entry<Seen>, list: boolean): Promise<Seen | null> {
+    const seen = await this.#of.inspect(entry.id, list);
+    // Another may get the id later; its record names nobody yet.
     if (list || seen === null) entry.listed = seen !== null;
     return seen;
   }
@@ -138,10 +134,9 @@ export class Watchers {
     return this.#looks;
   }
 
-  #open(task: WatchableTask): WatchedTask {
-    const { id } = task;
+  #open({ id, queue }: Pick<Seen, "id" | "queue">): Entry<Seen> {
     this.#opened += 1;
-    const entry: WatchedTask = {
+    const entry: Entry<Seen> = {
       id,
       pass: this.#opened % WATCH_DEFAULTS.fullEvery,
       listeners: new Set(),
@@ -152,9 +147,12 @@ export class Watchers {
       version: "",
       due: false,
       looking: false,
+      rest: new Sleep(),
       listed: false,
-      listening: this.#engine.notices.listen(task, (notice) => {
-        if (!notice?.output) this.#noticed(entry);
+      listening: this.#of.notices.listen({ id: this.#of.address(id), queue }, (notice) => {
+        if (notice?.output) return;
+        this.#noticed(entry);
+        if (notice?.ended) entry.rest.wake();
       }),
     };
     this.#entries.set(id, entry);
@@ -162,18 +160,19 @@ export class Watchers {
     return entry;
   }
 
-  #leave(entry: WatchedTask, listener: WatchListener): void {
+  #leave(entry: Entry<Seen>, listener: WatchListener<Seen>): void {
     entry.attendants.delete(listener);
     if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
     this.#entries.delete(entry.id);
     entry.listening.stop();
+    entry.rest.wake();
     if (this.#entries.size > 0) return;
     this.#figures.clear();
     this.#loop.stop().catch(this.#onError);
   }
 
-  /** Reads a task after a notice; notices that arrive during the read cause one more read. */
-  #noticed(entry: WatchedTask): void {
+  /** Reads it after a notice; notices that arrive during the read or the rest after it cause one more read. */
+  #noticed(entry: Entry<Seen>): void {
     entry.due = true;
     if (entry.looking) return;
     entry.looking = true;
@@ -184,11 +183,14 @@ export class Watchers {
       });
   }
 
-  async #follow(entry: WatchedTask): Promise<void> {
-    while (entry.due && entry.listeners.size > 0) await this.#look(entry, false);
+  async #follow(entry: Entry<Seen>): Promise<void> {
+    while (entry.due && entry.listeners.size > 0) {
+      await this.#look(entry, false);
+      await entry.rest.for(this.#of.restMs);
+    }
   }
 
-  async #look(entry: WatchedTask, ofPass: boolean): Promise<void> {
+  async #look(entry: Entry<Seen>, ofPass: boolean): Promise<void> {
     entry.due = false;
     try {
       const look = this.#beginLook();
@@ -201,20 +203,20 @@ export class Watchers {
     }
   }
 
-  #tell(entry: WatchedTask, seen: Inspection | null, { look, ofPass }: { look: number; ofPass: boolean }): void {
+  #tell(entry: Entry<Seen>, seen: Seen | null, { look, ofPass }: { look: number; ofPass: boolean }): void {
     const { latest } = entry;
     // Concurrent reads may return in another order.
     if (seen && look < entry.latestLook) return;
     entry.latestLook = look;
     entry.latestAt = performance.now();
-    const version = seen ? versionOf(seen) : "";
+    const version = seen ? this.#of.versionOf(seen) : "";
     const isFirst = latest === null;
     if (version === entry.version) {
       entry.latest = seen;
       return;
     }
     // A changed place alone is reported by the next pass.
-    if (!ofPass && seen && latest && versionOf({ ...seen, index: latest.index }) === entry.version) return;
+    if (!ofPass && seen && latest && this.#of.versionOf({ ...seen, index: latest.index }) === entry.version) return;
     entry.latest = seen;
     entry.version = version;
     if (isFirst) return;
@@ -232,37 +234,39 @@ export class Watchers {
     const turn = this.#passes % WATCH_DEFAULTS.fullEvery;
     await this.#keepWatched();
     const waiting = new Set<string>();
-    for (const { latest } of this.#entries.values()) if (latest?.state === "waiting") waiting.add(latest.queue);
+    for (const { latest } of this.#entries.values())
+      if (latest !== null && latest.index !== null) waiting.add(latest.queue);
     const moved = await this.#movedOf([...waiting]);
     const entries = [...this.#entries.values()].filter(
-      ({ latest, due, pass }) => due || pass === turn || (latest?.state === "waiting" && moved.has(latest.queue)),
+      ({ latest, due, pass }) =>
+        due || pass === turn || (latest !== null && latest.index !== null && moved.has(latest.queue)),
     );
     await inSlices(entries, (entry) => this.#look(entry, true));
     return this.#passMs;
   }
 
-  /** Keeps the tasks with a presence that somebody watches. What fails is repeated in the next pass. */
+  /** Keeps those with a presence that somebody watches. What fails is repeated in the next pass. */
   async #keepWatched(): Promise<void> {
     const absent = [...this.#entries.values()].filter(
       ({ attendants, latest, latestAt }) =>
-        attendants.size > 0 && latest !== null && isLookDue(latest, nowOf(latest, latestAt)),
+        attendants.size > 0 && latest !== null && this.#of.isLookDue(latest, nowOf(latest, latestAt)),
     );
     await inSlices(absent, (entry) => this.#keep(entry).catch(this.#onError));
   }
 
-  async #keep(entry: WatchedTask): Promise<void> {
+  async #keep(entry: Entry<Seen>): Promise<void> {
     const { latest, latestAt } = entry;
     if (latest === null) return;
-    const verdict = await this.#engine.tasks.attend(latest);
+    const verdict = await this.#of.attend(latest);
     // It has changed since it was read last.
     if (verdict !== "kept" || entry.latest !== latest) entry.due = true;
-    else entry.latest = { ...latest, presentUntilMs: keptUntil(latest, nowOf(latest, latestAt)) };
+    else entry.latest = { ...latest, presentUntilMs: this.#of.keptUntil(latest, nowOf(latest, latestAt)) };
   }
 
   /** The queues whose figures differ from the last pass: only there can anyone have moved up. */
   async #movedOf(queues: readonly string[]): Promise<ReadonlySet<string>> {
     const figures = new Map<string, string>();
-    const rows = await this.#engine.queues.figures(queues);
+    const rows = await this.#of.queues.figures(queues);
     for (const [n, queue] of queues.entries()) {
       const row = rows[n];
       // The wait of the oldest task changes by itself, so it is left out.
@@ -274,10 +278,10 @@ export class Watchers {
   }
 }
 
-/** The time by the clock of the store, ms, from the last reading of a task. */
-const nowOf = ({ nowMs }: Inspection, atMs: number): number => nowMs + performance.now() - atMs;
+/** The time by the clock of the store, ms, from the last reading. */
+const nowOf = ({ nowMs }: Pick<Inspection, "nowMs">, atMs: number): number => nowMs + performance.now() - atMs;
 
-async function inSlices(entries: readonly WatchedTask[], act: (entry: WatchedTask) => Promise<void>): Promise<void> {
+async function inSlices<T>(entries: readonly T[], act: (entry: T) => Promise<void>): Promise<void> {
   const { slice } = WATCH_DEFAULTS;
   for (let n = 0; n < entries.length; n += slice) await Promise.all(entries.slice(n, n + slice).map(act));
 }

@@ -17,7 +17,7 @@ export async function findGroup(
   id: string,
 ): Promise<GroupInspection> {
   const access = accessOf(ctx);
-  const seen = isId(id) ? await engine.groups.inspect(id, (seen) => keepsPresent(access, seen)) : null;
+  const seen = isId(id) ? await engine.groups.inspect(id, { attends: (seen) => keepsPresent(access, seen) }) : null;
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   if (!seen.expired) return seen;
   const { queue, state, finishedMs, expiresMs } = seen;

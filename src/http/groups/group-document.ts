@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
+import { groupVersionOf } from "../../engine/watching/version.ts";
 import type { Group } from "../../wire/group.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import { pathTo } from "../route.ts";
@@ -48,7 +49,6 @@ export function groupDocument(seen: GroupInspection, signature = ""): Group {
 export const hasEnded = ({ finishedMs }: Pick<GroupInspection, "finishedMs">): boolean => finishedMs !== null;
 
 /** A short name for the state of a group without estimates, which watchers wait to change: the `id:` of its events, and, quoted, its ETag. */
-export function groupVersion({ state, counts, index, cancelRequested, finishedMs }: GroupInspection): string {
-  const version = JSON.stringify([state, Object.values(counts), index, cancelRequested, finishedMs]);
-  return createHash("sha256").update(version).digest("base64url").slice(0, 16);
+export function groupVersion(seen: GroupInspection): string {
+  return createHash("sha256").update(groupVersionOf(seen)).digest("base64url").slice(0, 16);
 }

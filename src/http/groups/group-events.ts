@@ -1,10 +1,13 @@
 import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
-import type { GroupWatchers } from "../../engine/watching/group-watchers.ts";
+import type { Watchers } from "../../engine/watching/watchers.ts";
 import { type EventStreams, eventText } from "../live/event-streams.ts";
 import { handOver } from "../server/response.ts";
 import { accessOf, keepsPresent } from "../task/access.ts";
 import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
+
+/** The watchers of groups. */
+export type GroupWatchers = Watchers<GroupInspection>;
 
 /** Answers with the events of a group: `status` at once and on every change, then `done`. @throws ProblemError store-unavailable */
 export async function followGroup(
@@ -13,7 +16,7 @@ export async function followGroup(
   streams: EventStreams,
   group: GroupInspection,
 ): Promise<void> {
-  const { id, createdMs } = group;
+  const { createdMs } = group;
   // Only the caller's state, not the whole request, since a stream may be open for hours.
   const reader = { state: ctx.state };
   let stream: ReturnType<EventStreams["open"]> | undefined;
@@ -35,7 +38,7 @@ export async function followGroup(
     if (!hasEnded(seen)) return stream.send(eventText({ name: "status", id: current, data }));
     stream.end(eventText({ name: "status", data }) + eventText({ name: "done", id: current, data }));
   };
-  const { first, stop } = await watchers.watch(id, tell, keepsPresent(accessOf(ctx), group));
+  const { first, stop } = await watchers.watch(group, tell, keepsPresent(accessOf(ctx), group));
   stream = streams.open(handOver(ctx), { close: stop });
   tell(early === undefined ? first : early);
 }

@@ -3,7 +3,6 @@ import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
-import type { GroupWatchers } from "../../engine/watching/group-watchers.ts";
 import type { Member } from "../../store/verbs/scripts.ts";
 import { isOutcome } from "../../task.ts";
 import type { GroupResult } from "../../wire/group.ts";
@@ -13,6 +12,7 @@ import { accessOf, keepsPresent, signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 import { outcomeProblem } from "../task/reply.ts";
 import { hasEnded } from "./group-document.ts";
+import type { GroupWatchers } from "./group-events.ts";
 
 /** How many members are read at a time with their results, each of which may have 64 KiB. */
 const PAGE = 50;
@@ -69,7 +69,7 @@ async function* ended(parts: ResultsParts, watchers: GroupWatchers, ends: number
     latest = seen?.createdMs === group.createdMs ? seen : null;
     wake();
   };
-  const watched = await watchers.watch(group.id, tell, keepsPresent(accessOf(parts.ctx), group));
+  const watched = await watchers.watch(group, tell, keepsPresent(accessOf(parts.ctx), group));
   try {
     for (let from = Math.max(ends, parts.after); !gone.aborted; ) {
       // Noted before reading: what ends afterwards is read in another round.

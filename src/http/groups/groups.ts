@@ -1,7 +1,8 @@
 import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import { longestPauseS } from "../../engine/reading/presence.ts";
-import { GroupWatchers } from "../../engine/watching/group-watchers.ts";
+import { watchedGroups } from "../../engine/watching/watched.ts";
+import { Watchers } from "../../engine/watching/watchers.ts";
 import { messageOf } from "../../errors.ts";
 import { readParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
@@ -29,7 +30,7 @@ import { accessOf, keepsPresent, mayEnd, signatureOf } from "../task/access.ts";
 import { unknownTask } from "../task/reply.ts";
 import { findGroup } from "./find-group.ts";
 import { GROUP_PATHS, groupDocumentOf, groupPaths, groupVersion, hasEnded } from "./group-document.ts";
-import { followGroup } from "./group-events.ts";
+import { followGroup, type GroupWatchers } from "./group-events.ts";
 import { groupResults } from "./group-results.ts";
 
 /** Maximum bytes of results that wait for a slow caller. */
@@ -39,9 +40,9 @@ const PENDING_HEADERS = ["ETag", "Preference-Applied", "Retry-After", "Location"
 
 /** Groups of tasks: one number for many. A batch with the parameter `group` makes one. */
 export function groupRoutes(api: Api): readonly Route[] {
-  const watchers = new GroupWatchers(api.engine, (error) =>
-    api.log.debug({ err: error }, "groups: could not read the watched groups; trying again later"),
-  );
+  const watchers: GroupWatchers = new Watchers(watchedGroups(api.engine), {
+    onError: (error) => api.log.debug({ err: error }, "groups: could not read the watched groups; trying again later"),
+  });
   const streams = new EventStreams(api.stopping);
   return [
     {
@@ -164,7 +165,7 @@ async function untilChanged(ctx: Context, api: Api, watchers: GroupWatchers, fir
   const ready = (seen: GroupInspection | null) => seen === null || !namesVersion(condition, tagOf(seen));
   if (ready(first)) return false;
   const keeps = keepsPresent(accessOf(ctx), first);
-  await longPoll(ctx, api, { watch: (listener) => watchers.watch(first.id, listener, keeps), ms, ready });
+  await longPoll(ctx, api, { watch: (listener) => watchers.watch(first, listener, keeps), ms, ready });
   ctx.set("Preference-Applied", waitAsSent);
   return true;
 }

@@ -2,6 +2,7 @@
 --   base       the partition's tag, with which all its keys begin
 --   now        ms; now_text: the same as text; now_exact: with fractions
 --   notices    notices for listening processes, see notices.lua; nil for none
+--   groups     the groups that have changed, see notices.lua; nil for none
 --   work       the queues whose workers get a message of work, see notices.lua; nil for none
 --   counts     counts of queues, see rate.lua; nil for none
 --   stay       how long the task that it ended last is kept, see result.lua; nil for none
@@ -19,6 +20,7 @@ function Call.new(keys)
     now_exact = exact,
     now_text = Number.whole(now),
     notices = nil,
+    groups = nil,
     work = nil,
     counts = nil,
     stay = nil,
@@ -28,7 +30,7 @@ end
 
 -- The context of a call that does not depend on the time.
 function Call.untimed(keys)
-  return { base = keys[1], notices = nil, work = nil, counts = nil, keyed = nil }
+  return { base = keys[1], notices = nil, groups = nil, work = nil, counts = nil, keyed = nil }
 end
 
 -- The name that a queue of the server's own has in this partition, see internal-queues.ts.

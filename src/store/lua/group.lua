@@ -102,6 +102,7 @@ function Group.note(call, group, id)
   local before, ends = redis.call('ZSCORE', states, id), K.memberEnds(call, group)
   -- The group has expired.
   if not before then return end
+  Notices.group(call, group)
   local score, place, expires = stand(call, group, id)
   if not score then return end
   redis.call('ZADD', states, whole(score), id)
@@ -144,6 +145,7 @@ end
 --   line   that brought it; a later one if another batch has taken this
 --   place  its score in line; nil for one that is due at a time (ms)
 function Group.enter(call, group, id, line, place, due)
+  Notices.group(call, group)
   redis.call('ZADD', K.members(call, group), 'NX', whole(math.max(tonumber(line), (last_line(call, group) or -1) + 1)), id)
   redis.call('ZREM', K.memberEnds(call, group), id)
   redis.call('ZADD', K.memberStates(call, group), place and '0' or whole(NUMBERS[S.scheduled] * SPAN + due), id)
@@ -163,6 +165,7 @@ function Group.close(call, group)
   if not closed then redis.call('ZREM', K.groups(call), group) end
   if not queue then return end
   redis.call('HSETNX', key, G.closed, call.now_text)
+  Notices.group(call, group)
   finish_if_over(call, group)
 end
 
@@ -175,6 +178,7 @@ function Group.begin_cancel(call, group, by)
   redis.call('HSETNX', key, G.canceling, by)
   leave_presence(call, group)
   redis.call('ZADD', K.groups(call), call.now_text, group)
+  Notices.group(call, group)
 end
 
 -- For verify.lua: whether the group agrees with the record of a member; heals it if asked to.

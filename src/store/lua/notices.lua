@@ -1,4 +1,4 @@
--- Notices: what happens to a task is published to the processes that its record names, each on its channel. They are gathered in
+-- Notices: what happens to a task or a group is published to the processes that its record names, each on its channel. They are gathered in
 -- call.notices and sent by Notices.send at the end of a call, as one message for each process. The field of the record, listeners: names
 -- with a space between, '.' before one that gets only ends; or C.everyone.
 local Notices = {}
@@ -17,7 +17,7 @@ local function notice(call, listener, text)
   of[#of + 1] = #text .. ' ' .. text
 end
 
--- Adds a process to the listeners in the record of a task; if there are too many, all are replaced by one entry.
+-- Adds a process to the listeners in the record of a task or a group; if there are too many, all are replaced by one entry.
 --   entry  the process, with '.' before it if it gets only ends
 function Notices.listen(key, entry)
   local listeners = redis.call('HGET', key, F.listeners)
@@ -72,6 +72,25 @@ function Notices.deleted(call, id)
   for name in string.gmatch(listeners or '', '[^ .]+') do notice(call, name, N.deleted .. ' ' .. id) end
 end
 
+-- Notifies of a change of a group at the end of the call, by Notices.send: once, however many members it is of.
+function Notices.group(call, group)
+  local groups = call.groups
+  if not groups then
+    groups = {}
+    call.groups = groups
+  end
+  groups[group] = true
+end
+
+local function group_notices(call)
+  for group in pairs(call.groups) do
+    local listeners, finished = unpack(redis.call('HMGET', K.group(call, group), G.listeners, G.finished))
+    for name in string.gmatch(listeners or '', '%S+') do
+      notice(call, name, (finished and N.groupEnded or N.groupChanged) .. ' ' .. group .. ':group')
+    end
+  end
+end
+
 -- Notifies the workers of a queue. what: see the channel in keys.ts; nil for work.
 function Notices.work(call, queue, what)
   redis.call(OPTIONS.publish, K.work(call, queue), what or '')
@@ -88,6 +107,7 @@ function Notices.work_at_end(call, queue)
 end
 
 function Notices.send(call)
+  if call.groups then group_notices(call) end
   if call.notices then
     for listener, texts in pairs(call.notices) do
       redis.call(OPTIONS.publish, K.notices(call, listener), table.concat(texts))

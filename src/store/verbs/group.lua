@@ -52,6 +52,7 @@ register('endBatch', { 'allow-oom' }, function(keys, args)
   local call, id, lines = Call.new(keys), args[ENDED.id], tonumber(args[ENDED.lines])
   if not Group.is_empty(call, id) and lines > Group.next_line(call, id) then redis.call('HSET', K.group(call, id), G.lines, whole(lines)) end
   if args[ENDED.closes] == '1' then Group.close(call, id) end
+  Notices.send(call)
 end)
 
 -- Closes a group, and cancels some of the members that have not ended; a tick goes on if nobody else does. Returns "more" if there may be
@@ -98,11 +99,25 @@ local function look_at(call, args, at, seen)
   return found
 end
 
+local function look_at_all(call, args, layout)
+  local seen = { queues = {}, snapshots = {} }
+  local groups = Call.each(call, args, layout, look_at, seen)
+  return { [ANSWER.nowMs] = call.now_text, [ANSWER.snapshots] = seen.snapshots, [ANSWER.groups] = groups }
+end
+
 -- Reads groups, as of one instant. Returns a snapshot of each queue and the facts of each group, "" for an unknown one.
 register('group', { 'no-writes' }, function(keys, args)
-  local call, seen = Call.new(keys), { queues = {}, snapshots = {} }
-  local groups = Call.each(call, args, Layout.group, look_at, seen)
-  return { [ANSWER.nowMs] = call.now_text, [ANSWER.snapshots] = seen.snapshots, [ANSWER.groups] = groups }
+  return look_at_all(Call.new(keys), args, Layout.group)
+end)
+
+-- The same, and adds a process to the listeners in their records, so that it gets notices from now on. Returns the same.
+register('watchGroups', { 'allow-oom' }, function(keys, args)
+  local call, ARGS = Call.new(keys), Layout.watchGroups.args
+  for n = 0, tonumber(args[ARGS.count]) - 1 do
+    local id = args[ARGS.count + n * ONE.width + ONE.id]
+    if not Group.is_empty(call, id) then Notices.listen(K.group(call, id), args[ARGS.process]) end
+  end
+  return look_at_all(call, args, Layout.watchGroups)
 end)
 
 -- Some members of a group, in the order in which they joined, or in which they ended. Returns of each "number line end id": the number of

@@ -1,6 +1,7 @@
 import type { State } from "../../task.ts";
-import { counted, named, names, verb, written } from "./codec.ts";
+import { named, names, verb, written } from "./codec.ts";
 import { list, number, optional, text } from "./reply.ts";
+import type { Reply } from "./script.ts";
 import type { Retention } from "./settle.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
@@ -149,17 +150,29 @@ const GROUP = [
 ] as const;
 const ANSWER = ["nowMs", "snapshots", "groups"] as const;
 
+const LAYOUT = { item: ["id"], answer: ANSWER, group: GROUP };
+
 /** Reads groups. */
 export const group = verb(
-  { item: ["id"], answer: ANSWER, group: GROUP },
+  LAYOUT,
   (script) =>
-    async (tag: string, ids: readonly string[]): Promise<ReadGroups> => {
-      const items = ids.map((id) => ({ id }));
-      const of = named(ANSWER, await script.text(tag, counted(["id"], items)));
-      const groups = list(of.groups).map((reply) => (Array.isArray(reply) ? groupRow(named(GROUP, reply)) : null));
-      return { nowMs: number(of.nowMs), snapshots: list(of.snapshots).map(snapshotOf), groups };
-    },
+    async (tag: string, ids: readonly string[]): Promise<ReadGroups> =>
+      readGroups(await script.text(tag, [ids.length, ...ids])),
 );
+
+/** The same, and adds a process to the listeners of the groups. */
+export const watchGroups = verb(
+  { args: ["process"], ...LAYOUT },
+  (script) =>
+    async (tag: string, process: string, ids: readonly string[]): Promise<ReadGroups> =>
+      readGroups(await script.text(tag, [process, ids.length, ...ids])),
+);
+
+function readGroups(reply: Reply): ReadGroups {
+  const of = named(ANSWER, reply);
+  const groups = list(of.groups).map((row) => (Array.isArray(row) ? groupRow(named(GROUP, row)) : null));
+  return { nowMs: number(of.nowMs), snapshots: list(of.snapshots).map(snapshotOf), groups };
+}
 
 /** The states by their numbers in group.lua; 4 is running as well, with a requested cancel. */
 const STATES: readonly State[] = [

@@ -159,6 +159,7 @@ register('submit', {}, function(keys, args)
     local startable = state.limit and redis.call('ZCARD', K.startable(call, queue)) or nil
     lines[n] = Snapshot.with(call, queue, state.figures, state.waiting, state.scheduled, startable)
   end
+  Notices.send(call)
   local reply = { nil, nil }
   reply[ANSWER.snapshots], reply[ANSWER.verdicts] = lines, table.concat(batch.verdicts, '\n')
   return reply

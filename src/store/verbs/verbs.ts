@@ -9,7 +9,7 @@ export { deleteDead, retry } from "./dead.ts";
 export { claim, libraries, secret, version } from "./deployment.ts";
 export { details } from "./details.ts";
 export { fail } from "./fail.ts";
-export { cancelGroup, endBatch, followGroup, group, members, openGroup } from "./group.ts";
+export { cancelGroup, endBatch, followGroup, group, members, openGroup, watchGroups } from "./group.ts";
 export { history, sample } from "./history.ts";
 export { inspect, lifetimes, watch } from "./inspect.ts";
 export { begin, lose, release, renew } from "./lease.ts";

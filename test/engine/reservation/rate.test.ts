@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { watchedTasks } from "../../../src/engine/watching/watched.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import { runOf } from "../../../src/store/run.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
@@ -88,7 +89,7 @@ describe("a watcher whose store's clock is set back", () => {
     };
     const tasks = { inspect, attend: engine.tasks.attend.bind(engine.tasks) };
     const parts = { tasks, notices: engine.notices, queues: engine.queues };
-    const watchers = new Watchers(parts, { passMs: 20 });
+    const watchers = new Watchers(watchedTasks(parts), { passMs: 20 });
     await t.submit({ id: "a" });
     let told: (state: string | undefined) => void = () => undefined;
     const news = new Promise<string | undefined>((resolve) => {

@@ -1,76 +1,84 @@
 import { expect } from "chai";
 import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
-import { GroupWatchers } from "../../../src/engine/watching/group-watchers.ts";
+import { Notices } from "../../../src/engine/watching/notices.ts";
+import { watchedGroups } from "../../../src/engine/watching/watched.ts";
+import { Watchers } from "../../../src/engine/watching/watchers.ts";
+import type { PubSub } from "../../../src/store/pubsub.ts";
+import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { eventually } from "../../shared/eventually.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
-type Seen = GroupInspection | null;
+const SLOW = { passMs: 600_000 };
 
 describe("watching groups", () => {
-  let reads: string[];
-  let errors: unknown[];
-  /** What a read of a group finds; an error that it throws. */
-  let stored: Map<string, Seen | Error>;
-  let watchers: GroupWatchers;
-  beforeEach(() => {
-    reads = [];
-    errors = [];
-    stored = new Map();
-    const inspect = async (id: string) => {
-      reads.push(id);
-      const seen = stored.get(id) ?? null;
-      if (seen instanceof Error) throw seen;
-      return seen;
+  let t: TestEngine;
+  let looks: number;
+  let engine: Parameters<typeof watchedGroups>[0];
+  let told: (GroupInspection | null)[];
+  beforeEach(async () => {
+    t = await openEngine();
+    looks = 0;
+    told = [];
+    const { notices, queues, groups } = t.engine;
+    engine = {
+      ...{ notices, queues },
+      groups: {
+        inspect: (id, options) => {
+          looks += 1;
+          return groups.inspect(id, options);
+        },
+        attend: (seen) => groups.attend(seen),
+      },
     };
-    const engine = { groups: { inspect } } as unknown as ConstructorParameters<typeof GroupWatchers>[0];
-    watchers = new GroupWatchers(engine, (error) => errors.push(error));
+    const group = await groups.open({ id: "g", caller: null, webhook: null }, t.settings);
+    if (typeof group === "string") throw new Error(group);
+    await join(0, 20);
+    await group.endBatch({ lines: 20, closes: true });
   });
-  const at = (percent: number) => ({ percent }) as GroupInspection;
+  afterEach(() => t.close());
 
-  it("reads each group once for all its watchers, again and again, until nobody watches it", async () => {
-    stored.set("a", at(10)).set("b", at(20));
-    const told: Readonly<Record<string, Seen[]>> = { first: [], second: [], other: [] };
-    const first = await watchers.watch("a", (seen) => told.first?.push(seen));
-    const second = await watchers.watch("a", (seen) => told.second?.push(seen));
-    const other = await watchers.watch("b", (seen) => told.other?.push(seen));
-    expect([first.first, second.first, other.first].map((seen) => seen?.percent)).to.deep.equal([10, 10, 20]);
-    expect(watchers.size).to.equal(2);
-    stored.set("a", at(30)).delete("b");
-    reads.length = 0;
-    await eventually(() => told.other?.at(-1) === null);
-    expect(told.first?.at(-1)?.percent).to.equal(30);
-    expect(told.second).to.deep.equal(told.first?.slice(-(told.second?.length ?? 0)));
-    expect(reads.filter((id) => id === "a").length).to.equal(reads.filter((id) => id === "b").length);
-    first.stop();
-    other.stop();
-    expect(watchers.size).to.equal(1);
-    const before = told.first?.length;
-    reads.length = 0;
-    await eventually(() => reads.length > 0);
-    expect(reads).to.deep.equal(["a"]);
-    expect(told.first).to.have.length(before ?? -1);
-    second.stop();
-    second.stop();
-    expect(watchers.size).to.equal(0);
-  });
+  const join = (from: number, to: number) => {
+    const lines = Array.from({ length: to - from }, (_, n) => from + n);
+    const members = lines.map((line) =>
+      submissionOf(`t${line}`, "jobs", `{"n":${line}}`, { member: { group: "g", line } }),
+    );
+    return t.engine.tasks.submitAll(members, t.settings);
+  };
+  const endSome = async (count: number) => {
+    for (const { id, fence } of await t.reserve(count))
+      await t.engine.leases.complete({ queue: "jobs", id, fence }, resultOf("ok"), t.settings);
+  };
+  const watch = (watchers: Watchers<GroupInspection>) =>
+    watchers.watch({ id: "g", queue: "jobs" }, (seen) => told.push(seen));
 
-  it("reports a read that failed, and goes on", async () => {
-    stored.set("a", at(10));
-    let told = 0;
-    const { stop } = await watchers.watch("a", () => {
-      told += 1;
-    });
-    stored.set("a", new Error("away"));
-    await eventually(() => errors.length > 0);
-    expect(String(errors[0])).to.equal("Error: away");
-    stored.set("a", at(20));
-    const before = told;
-    await eventually(() => told > before);
+  it("reports the end of a member at once, although passes are slow", async () => {
+    const { first, stop } = await watch(new Watchers(watchedGroups(engine), SLOW));
+    expect(first?.counts).to.include({ waiting: 20 });
+    await endSome(1);
+    await eventually(() => told.some((seen) => seen?.counts.succeeded === 1));
     stop();
   });
 
-  it("does not begin with a group that cannot be read", async () => {
-    stored.set("a", new Error("away"));
-    const failed = await watchers.watch("a", () => undefined).catch((error: Error) => error.message);
-    expect([failed, watchers.size]).to.deep.equal(["away", 0]);
+  it("reads a group once for many changes, and at once when the last member has ended", async () => {
+    const restMs = 600_000;
+    const { stop } = await watch(new Watchers({ ...watchedGroups(engine), restMs }, SLOW));
+    await endSome(1);
+    await eventually(() => told.length > 0);
+    looks = 0;
+    await endSome(18);
+    expect(looks).to.equal(0);
+    await endSome(1);
+    await eventually(() => told.at(-1)?.state === "done");
+    expect(looks).to.equal(1);
+    stop();
+  });
+
+  it("notices changes without messages", async () => {
+    const deaf = { listen: async () => () => undefined } as unknown as PubSub;
+    const of = watchedGroups({ ...engine, notices: new Notices(deaf, t.keys) });
+    const { stop } = await watch(new Watchers(of, { passMs: 20 }));
+    await endSome(20);
+    await eventually(() => told.at(-1)?.state === "done");
+    stop();
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { Notices } from "../../../src/engine/watching/notices.ts";
+import { watchedTasks } from "../../../src/engine/watching/watched.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import type { PubSub } from "../../../src/store/pubsub.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
@@ -23,7 +24,7 @@ function ear() {
 describe("watching tasks", () => {
   let t: TestEngine;
   let looks: string[];
-  let engine: ConstructorParameters<typeof Watchers>[0];
+  let engine: Parameters<typeof watchedTasks>[0];
   let stops: (() => void)[];
   beforeEach(async () => {
     t = await openEngine();
@@ -55,7 +56,7 @@ describe("watching tasks", () => {
 
   it("reports changes to all watchers of a task at once, with one read", async () => {
     // A pass would look as well.
-    const watchers = new Watchers(engine, { passMs: 60_000 });
+    const watchers = new Watchers(watchedTasks(engine), { passMs: 60_000 });
     await t.submit({ id: "a" });
     const ears = [ear(), ear(), ear()];
     for (const { listener } of ears) expect((await watch(watchers, "a", listener)).first?.state).to.equal("waiting");
@@ -67,7 +68,7 @@ describe("watching tasks", () => {
   });
 
   it("reports changes of places, although nothing is published for waiting tasks", async () => {
-    const watchers = new Watchers(engine, QUICK);
+    const watchers = new Watchers(watchedTasks(engine), QUICK);
     for (const id of ["a", "b", "c"]) await t.submit({ id });
     const { listener, heard, told } = ear();
     expect((await watch(watchers, "c", listener)).first?.index).to.equal(2);
@@ -77,7 +78,7 @@ describe("watching tasks", () => {
   });
 
   it("does not read places in a line that has not moved, except for a few in turn", async () => {
-    const watchers = new Watchers(engine, QUICK);
+    const watchers = new Watchers(watchedTasks(engine), QUICK);
     await t.submit({ id: "first" });
     for (let n = 0; n < 40; n += 1) {
       await t.submit({ id: `w${n}` });
@@ -97,7 +98,7 @@ describe("watching tasks", () => {
 
   it("notices changes without messages", async () => {
     const deaf = { listen: async () => () => undefined } as unknown as PubSub;
-    const watchers = new Watchers({ ...engine, notices: new Notices(deaf, t.keys) }, QUICK);
+    const watchers = new Watchers(watchedTasks({ ...engine, notices: new Notices(deaf, t.keys) }), QUICK);
     await t.submit({ id: "a" });
     const [task] = await t.reserve(1);
     const { listener, heard } = ear();
@@ -111,7 +112,7 @@ describe("watching tasks", () => {
   });
 
   it("stops when nobody watches, and starts again", async () => {
-    const watchers = new Watchers(engine, QUICK);
+    const watchers = new Watchers(watchedTasks(engine), QUICK);
     await t.submit({ id: "a" });
     await t.submit({ id: "b" });
     const first = await watchers.watch({ id: "b", queue: "jobs" }, () => undefined);
@@ -126,7 +127,7 @@ describe("watching tasks", () => {
 
   it("tells all listeners, although one of them throws, and that a task is gone", async () => {
     const errors: unknown[] = [];
-    const watchers = new Watchers(engine, { ...QUICK, onError: (error) => errors.push(error) });
+    const watchers = new Watchers(watchedTasks(engine), { ...QUICK, onError: (error) => errors.push(error) });
     await t.submit({ id: "a" });
     await watch(watchers, "a", () => {
       throw new Error("thrown by a listener");
@@ -152,7 +153,7 @@ describe("watching tasks", () => {
       errors.push(error);
       away = false;
     };
-    const watchers = new Watchers({ ...engine, tasks }, { passMs: 200, onError });
+    const watchers = new Watchers(watchedTasks({ ...engine, tasks }), { passMs: 200, onError });
     await t.submit({ id: "a" });
     const { listener, heard } = ear();
     await watch(watchers, "a", listener);
@@ -163,7 +164,7 @@ describe("watching tasks", () => {
   });
 
   it("adds this process to the record of a task once, and to that of another task that has the id later", async () => {
-    const watchers = new Watchers(engine, { passMs: 60_000 });
+    const watchers = new Watchers(watchedTasks(engine), { passMs: 60_000 });
     const listed: (boolean | undefined)[] = [];
     const { inspect } = engine.tasks;
     (engine.tasks as { inspect: typeof inspect }).inspect = (id, options) => {
@@ -180,12 +181,10 @@ describe("watching tasks", () => {
   });
 
   it("reports an unknown task, and a store that is down", async () => {
-    const watchers = new Watchers(engine, QUICK);
+    const watchers = new Watchers(watchedTasks(engine), QUICK);
     expect((await watch(watchers, "nobody", () => undefined)).first).to.equal(null);
-    const broken = new Watchers({
-      ...engine,
-      tasks: { ...engine.tasks, inspect: () => Promise.reject(new Error("away")) },
-    });
+    const tasks = { ...engine.tasks, inspect: () => Promise.reject(new Error("away")) };
+    const broken = new Watchers(watchedTasks({ ...engine, tasks }));
     const failed = await broken
       .watch({ id: "a", queue: "jobs" }, () => undefined)
       .catch((error: Error) => error.message);

@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import type { Context } from "koa";
+import { watchedTasks } from "../../../src/engine/watching/watched.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { LiveTasks } from "../../../src/http/live/live-tasks.ts";
@@ -22,7 +23,7 @@ describe("the live answers", () => {
       outputs: { read: async () => ({ total: 0, values: [] }) },
     } as unknown as Api["engine"];
     const api = { engine, stopping: new AbortController().signal } as unknown as Api;
-    const watchers = new Watchers(engine);
+    const watchers = new Watchers(watchedTasks(engine));
     const live = new LiveTasks(api, watchers);
     const res = Object.assign(new EventEmitter(), {
       destroyed: true,

@@ -1,0 +1,52 @@
+import type { AttendVerdict } from "../../store/verbs/scripts.ts";
+import type { Engine } from "../engine.ts";
+import type { GroupInspection } from "../groups/group-inspection.ts";
+import { groupAddress } from "../partitions/homes.ts";
+import type { Inspection } from "../reading/inspect.ts";
+import { isGroupLookDue, isLookDue, keptUntil } from "../reading/presence.ts";
+import { groupVersionOf, versionOf } from "./version.ts";
+
+/** The part of a document that every watch needs. */
+type Common = Pick<Inspection, "id" | "queue" | "index" | "nowMs" | "presentUntilMs">;
+
+/** What can be watched: tasks, or groups. */
+export interface Watched<Seen extends Common> {
+  readonly notices: Pick<Engine["notices"], "listen">;
+  readonly queues: Pick<Engine["queues"], "figures">;
+  /** Shortest time between two reads of one after notices, ms; only its end is read at once. */
+  readonly restMs: number;
+  /** The name under which it gets notices. */
+  address(id: string): string;
+  /** @param listen adds this process to the listeners in its record */
+  inspect(id: string, listen: boolean): Promise<Seen | null>;
+  /** Changes with everything that is reported. */
+  versionOf(seen: Seen): string;
+  isLookDue(seen: Seen, nowMs: number): boolean;
+  attend(seen: Seen): Promise<AttendVerdict>;
+  keptUntil(seen: Seen, nowMs: number): number;
+}
+
+type Parts<Of extends "tasks" | "groups"> = Pick<Watched<Common>, "notices" | "queues"> & {
+  readonly [Name in Of]: Pick<Engine[Name], "inspect" | "attend">;
+};
+
+/** The tasks of an engine. */
+export function watchedTasks({ notices, queues, tasks }: Parts<"tasks">): Watched<Inspection> {
+  return {
+    ...{ notices, queues, restMs: 0, versionOf, isLookDue, keptUntil },
+    address: (id) => id,
+    inspect: (id, listen) => tasks.inspect(id, { result: false, listen }),
+    attend: (seen) => tasks.attend(seen),
+  };
+}
+
+/** Its groups, of which thousands of members may end at about the same time. */
+export function watchedGroups({ notices, queues, groups }: Parts<"groups">): Watched<GroupInspection> {
+  return {
+    ...{ notices, queues, restMs: 500, versionOf: groupVersionOf, isLookDue: isGroupLookDue },
+    address: groupAddress,
+    inspect: (id, listen) => groups.inspect(id, { listen }),
+    attend: (seen) => groups.attend(seen),
+    keptUntil: ({ presenceMs }, nowMs) => nowMs + (presenceMs ?? 0),
+  };
+}
