@@ -5,7 +5,7 @@ import { errorOf, PaihaoError, type Problem } from "../client/problem.ts";
 import type { Status } from "../client/status.ts";
 import type { Limit } from "../client/time.ts";
 import { messageOf } from "../errors.ts";
-import { isJsonType } from "../handler/result-headers.ts";
+import { isJsonType } from "../task.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import { ask, type NamedTask } from "./server.ts";
 import { note, plainLines, printData, printJson } from "./terminal/print.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { isJsonType } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
+import { isJsonType } from "../../task.ts";
 
 /** A result of this many bytes or more is not included in events and webhooks: it can be collected. */
 export const RESULT_LIMIT = 20_000;

@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
-import { isJsonType } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
+import { isJsonType } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { setBody } from "./result-body.ts";
 

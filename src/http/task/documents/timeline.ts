@@ -1,8 +1,7 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { isJsonType } from "../../../handler/result-headers.ts";
 import { runOf } from "../../../store/run.ts";
 import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/scripts.ts";
-import { isOutcome } from "../../../task.ts";
+import { isJsonType, isOutcome } from "../../../task.ts";
 import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
 import { timestamp } from "../../../wire/timestamp.ts";
 
