@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -66,11 +67,10 @@ export async function packInto(root: string, { folder }: PackageSource): Promise
   } catch (error) {
     throw new CommandError(EXIT.failed, `${root} cannot be written: ${messageOf(error)}`, { cause: error });
   }
-  // The package is already built, and the tools that build it are not installed.
-  const { how, stdout } = await runNpm(
-    ["pack", folder, "--ignore-scripts", "--loglevel=error", "--pack-destination", VENDOR],
-    root,
-  );
+  // A checkout may have no declarations yet. An installed package is whole, and the tools that build it are not installed.
+  const isCheckout = existsSync(path.join(folder, "scripts/build.ts"));
+  const pack = ["pack", folder, "--loglevel=error", "--pack-destination", VENDOR];
+  const { how, stdout } = await runNpm(isCheckout ? pack : [...pack, "--ignore-scripts"], root);
   const file = stdout.trim().split("\n").at(-1) ?? "";
   if (how === undefined && file.endsWith(".tgz")) return `file:${VENDOR}/${file}`;
   throw new CommandError(EXIT.failed, `npm could not pack ${folder} (${how ?? "it names no file"})`);
