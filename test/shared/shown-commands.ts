@@ -31,7 +31,7 @@ export type RunLine = (line: string) => Promise<{ readonly code: number; readonl
 /**
  * The commands in the `sh` blocks of a page, in order. A line that ends with `\` continues in the next one, and an indented line belongs
  * to the one before. After `# →` comes the expected code: `202`, `200 or 202`, or `404, then 200` for a command that is repeated
- * until it gives 200. Text in backticks after it must be printed.
+ * until it gives 200. Text in backticks after it must be printed, by a repeated command at last.
  */
 export function commandsIn(markdown: string): ShownCommand[] {
   const blocks = [...markdown.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) =>
@@ -74,11 +74,11 @@ export async function runCommands(
         const outcome = isCurl ? await curl(line, server.cwd, folder) : await runOther(line, server.run);
         if (!wanted.includes(outcome.code))
           throw new Error(`${line}\n${outcome.code}, expected ${wanted}\n${outcome.output}`);
+        for (const text of contains)
+          if (!outcome.output.includes(text)) throw new Error(`${line}\nlacks ${text}\n${outcome.output}`);
         return outcome;
       };
       const outcome = waits ? await eventually(once, DONE_MS) : await once();
-      for (const text of contains)
-        if (!outcome.output.includes(text)) throw new Error(`${line}\nlacks ${text}\n${outcome.output}`);
       if (/ -X POST | -X PUT | -d /.test(line) && !line.includes(" -X PATCH ")) id = outcome.id;
     }
   } finally {
