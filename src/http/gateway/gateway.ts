@@ -14,8 +14,8 @@ import { submitParameters } from "../openapi/parameters.ts";
 import { RESULTS, responseRef } from "../openapi/responses.ts";
 import { GATEWAY_PATH, gatewayPath, handlerOf } from "../queues/named-queue.ts";
 import { type Route, SUBMIT } from "../route.ts";
+import { submitAndAnswer } from "../submit/answer.ts";
 import { assembleSubmission } from "../submit/submission.ts";
-import { submitAndAnswer } from "../submit/submit.ts";
 
 /** Existing HTTP APIs behind a queue. */
 export function gatewayRoutes(api: Api): readonly Route[] {

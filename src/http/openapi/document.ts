@@ -2,10 +2,10 @@ import type { Handler } from "../../handler/define.ts";
 import { Portions } from "../../portions.ts";
 import type { DescribedRoute, Route } from "../route.ts";
 import { headerRefs, headers } from "./headers.ts";
+import { inputBody, inputSchemas } from "./inputs.ts";
 import { parameterRefs, parameters } from "./parameters.ts";
 import { responseRef, responses } from "./responses.ts";
-import { inputBody, inputSchemas } from "./schemas/inputs.ts";
-import { schemas } from "./schemas/schemas.ts";
+import { schemas } from "./schemas.ts";
 import type { Answers, Method, OpenApiDocument, Operation, Paths, Schema } from "./types.ts";
 
 const TAGS = [

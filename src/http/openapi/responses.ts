@@ -1,7 +1,7 @@
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
-import type { SchemaName } from "./schemas/schemas.ts";
+import type { SchemaName } from "./schemas.ts";
 import type { Answers, Reference, RequestBody, Response, Schema } from "./types.ts";
 
 /** A reference to a schema of the components. */

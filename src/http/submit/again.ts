@@ -9,9 +9,9 @@ import { type CheckedInput, checkInput, isEmpty, readInput } from "../input/body
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { currentId } from "../middleware/correlate.ts";
+import { ANY_INPUT } from "../openapi/inputs.ts";
 import { submitParameters } from "../openapi/parameters.ts";
 import { SUBMITTED } from "../openapi/responses.ts";
-import { ANY_INPUT } from "../openapi/schemas/inputs.ts";
 import { inputHandlerOf } from "../queues/named-queue.ts";
 import { type Route, SUBMIT } from "../route.ts";
 import { accessOf, mayEnd, signatureOf } from "../task/access.ts";

@@ -1,22 +1,22 @@
 import { z } from "zod";
-import { allocatedResult, allocatedTask, allocation } from "../../../wire/allocation.ts";
-import { envelope, verdict } from "../../../wire/batch.ts";
-import { bulkStep, deletedDead, retriedDead } from "../../../wire/bulk.ts";
-import { group, groupResult } from "../../../wire/group.ts";
-import { histories, history } from "../../../wire/history.ts";
-import { completion, failure, lease, renewal } from "../../../wire/lease.ts";
-import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../../wire/lease-bodies.ts";
-import { moveBody } from "../../../wire/move.ts";
-import { listOf, pageOf } from "../../../wire/page.ts";
-import { explanation, fieldError, invalidInput, invalidTask, problem } from "../../../wire/problem.ts";
-import { queue, queues } from "../../../wire/queue.ts";
-import { access, alive, notReady, ready } from "../../../wire/service.ts";
-import { deadTask, eta, link, listedTask, output, pending, quote, state, task, taskError } from "../../../wire/task.ts";
-import { attempt, shown, timeline } from "../../../wire/timeline.ts";
-import { flag } from "../../../wire/values.ts";
-import { worker } from "../../../wire/worker.ts";
-import { bulkBody } from "../../queues/bulk-body.ts";
-import type { Schema } from "../types.ts";
+import { allocatedResult, allocatedTask, allocation } from "../../wire/allocation.ts";
+import { envelope, verdict } from "../../wire/batch.ts";
+import { bulkStep, deletedDead, retriedDead } from "../../wire/bulk.ts";
+import { group, groupResult } from "../../wire/group.ts";
+import { histories, history } from "../../wire/history.ts";
+import { completion, failure, lease, renewal } from "../../wire/lease.ts";
+import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../wire/lease-bodies.ts";
+import { moveBody } from "../../wire/move.ts";
+import { listOf, pageOf } from "../../wire/page.ts";
+import { explanation, fieldError, invalidInput, invalidTask, problem } from "../../wire/problem.ts";
+import { queue, queues } from "../../wire/queue.ts";
+import { access, alive, notReady, ready } from "../../wire/service.ts";
+import { deadTask, eta, link, listedTask, output, pending, quote, state, task, taskError } from "../../wire/task.ts";
+import { attempt, shown, timeline } from "../../wire/timeline.ts";
+import { flag } from "../../wire/values.ts";
+import { worker } from "../../wire/worker.ts";
+import { bulkBody } from "../queues/bulk-body.ts";
+import type { Schema } from "./types.ts";
 
 const ANSWERS = {
   State: state,

@@ -1,0 +1,168 @@
+import type { Context } from "koa";
+import { estimate } from "../../engine/estimates/estimate.ts";
+import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import type { Wait } from "../../engine/watching/wait.ts";
+import { ProblemError } from "../../errors.ts";
+import { isOutcome } from "../../task.ts";
+import type { Api } from "../api.ts";
+import { preconditionFailed } from "../headers/preconditions.ts";
+import { type Preferences, parsePrefer } from "../headers/prefer.ts";
+import { isKeyed } from "../headers/request-id.ts";
+import type { LiveTasks } from "../live/live-tasks.ts";
+import { countRepeated, whenGone } from "../live/long-poll.ts";
+import { signatureOf } from "../task/access.ts";
+import { documentOf } from "../task/documents/monitor-document.ts";
+import { observe } from "../task/find.ts";
+import { paths } from "../task/links.ts";
+import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../task/reply.ts";
+import { checkAccepted, conflict, tooMany } from "./refusal.ts";
+import { send } from "./send.ts";
+
+/** How a submission treats an id that is taken. */
+export interface SubmitMode {
+  /** For a PUT: a different input replaces the stored one. */
+  readonly put: boolean;
+  /** Only if no task has the id. */
+  readonly create?: boolean;
+  /** Replaces the input only if it has this version. */
+  readonly revision?: number;
+  /** Answered with the events of the task, whatever Prefer says. */
+  readonly events?: LiveTasks;
+}
+
+/** Submits a request that has been read and checked, and answers as Prefer asks. */
+export async function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
+  const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
+  const waitMs = how.events ? 0 : waitOf(prefer, api.syncLimitMs);
+  // Counted before anything is stored, since too many streams refuse the submission.
+  if (how.events) api.streams.add(ctx);
+  // Both at once: if the store is unavailable, the caller would otherwise wait for two timeouts.
+  const wait = waitMs > 0 && !submission.options.dryRun ? api.engine.tasks.wait(submission) : undefined;
+  const deadline = Date.now() + waitMs;
+  try {
+    const verdict = await send(ctx, api, submission, wait !== undefined);
+    await answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict);
+  } finally {
+    wait?.stop();
+  }
+}
+
+/** How long the caller waits, ms: 0 is an immediate 202. */
+function waitOf(prefer: Preferences, limitMs: number): number {
+  if (prefer.wait !== undefined) return Math.min(prefer.wait * 1000, limitMs);
+  return prefer.respondAsync ? 0 : limitMs;
+}
+
+/** The preferences that a 202 has applied. */
+function appliedOf({ respondAsync, waitAsSent }: Preferences): string {
+  if (waitAsSent === undefined) return "respond-async";
+  return respondAsync ? `respond-async, ${waitAsSent}` : waitAsSent;
+}
+
+interface SubmitRequest {
+  readonly submission: Submission;
+  readonly prefer: Preferences;
+  readonly waitMs: number;
+  /** Until when the caller waits, by `Date.now()`. */
+  readonly deadline: number;
+  readonly wait: Wait | undefined;
+  readonly how: SubmitMode;
+}
+
+async function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> {
+  const { submission, wait } = asked;
+  const { id } = submission;
+  if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
+  const { put, create } = asked.how;
+  if (create && (verdict.verdict === "replay" || verdict.verdict === "conflict")) {
+    throw preconditionFailed(id, "If-None-Match: the id is taken.");
+  }
+  if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, asked, verdict);
+  checkAccepted(ctx, submission, verdict, { byKey: !put && isKeyed(ctx.headers) });
+  if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
+  if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
+  if (wait) {
+    countRepeated(ctx, api, verdict);
+    whenGone(ctx, api, () => wait.leave());
+    const waited = await wait.outcome(asked.deadline, verdict.verdict === "new");
+    return waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen);
+  }
+  if (verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
+  const seen = await api.engine.tasks.inspect(id, { result: true, inPieces: true, attends: () => true });
+  return seen && isOutcome(seen.state) ? replyEnd(ctx, asked, seen) : replyPendingTask(ctx, asked, verdict, seen);
+}
+
+/** Answers with the events of the task: at once, with the headers of a 202. @throws ProblemError deleted */
+async function replyEvents(
+  ctx: Context,
+  api: Api,
+  live: LiveTasks,
+  { submission }: SubmitRequest,
+  verdict: SubmissionVerdict,
+): Promise<void> {
+  const { id } = submission;
+  ctx.vary("Accept");
+  const seen = verdict.verdict === "new" ? null : await observe(ctx, api, id);
+  const task = seen ? pendingTask(seen) : storedTask(submission, verdict);
+  pendingHeaders(ctx, task);
+  live.beginEvents(ctx, task);
+}
+
+/** Answers once the task has ended or the wait is over. */
+function replyEnd(ctx: Context, { prefer, waitMs }: SubmitRequest, end: TaskEnd): void {
+  if (prefer.waitAsSent !== undefined && waitMs > 0) ctx.set("Preference-Applied", prefer.waitAsSent);
+  replyOutcome(ctx, end);
+}
+
+/** Answers for a task that is still pending. @throws ProblemError sync-timeout if its result was asked for */
+function replyPendingTask(
+  ctx: Context,
+  asked: SubmitRequest,
+  verdict: SubmissionVerdict,
+  seen: Inspection | null,
+): void {
+  const { submission, prefer } = asked;
+  const { id, queue, caller } = submission;
+  if (prefer.respondAsync || prefer.wait !== undefined) {
+    ctx.set("Preference-Applied", appliedOf(prefer));
+    return replyAccepted(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict));
+  }
+  throw new ProblemError("sync-timeout", "The task continues: collect its result at Location.", {
+    extensions: { id, queue, state: seen?.state ?? verdict.state },
+    headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
+    retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,
+  });
+}
+
+/** Answers where the task would be; a scheduled task has no place in line before it is due. */
+function replyDryRun(
+  ctx: Context,
+  { queue }: Submission,
+  { state, index, dueInMs, snapshot }: SubmissionVerdict,
+): void {
+  ctx.body = { queue, index, eta: estimate(snapshot, { state: state ?? "waiting", index, dueMs: dueInMs }, 0) };
+}
+
+/** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */
+async function replyUpdated(
+  ctx: Context,
+  api: Api,
+  { submission, how: { revision, events } }: SubmitRequest,
+  { snapshot }: SubmissionVerdict,
+): Promise<void> {
+  const settings = api.engine.queues.settings(submission.queue);
+  const updated = await api.engine.tasks.update(submission, settings, revision);
+  if (updated === "changed")
+    throw preconditionFailed(submission.id, "If-Match: the input has been replaced in the meantime.");
+  if (typeof updated === "object") throw tooMany(submission.queue, updated, snapshot);
+  const seen = await api.engine.tasks.inspect(submission.id, { result: true, inPieces: true, attends: () => true });
+  if (updated !== "updated" || !seen)
+    throw conflict(submission.id, "The task has begun or ended: its input cannot be replaced.");
+  if (events) {
+    pendingHeaders(ctx, pendingTask(seen));
+    return events.beginEvents(ctx, seen);
+  }
+  ctx.body = documentOf(ctx, api, seen);
+}
