@@ -85,7 +85,7 @@ export class Engine {
     const notices = new Notices(pubsub, keys);
     this.notices = notices;
     const homes = new Homes(scripts, keys);
-    const stored = { scripts, keys, homes };
+    const stored = { scripts, keys };
 
     const tick = new Tick(scripts, keys, own, (queue) => metrics.lost.begin(queue));
     this.histories = new Histories(scripts, keys);
@@ -111,13 +111,13 @@ export class Engine {
     });
     const values = new LargeValues(large, keys);
     const batched = batchedVerbs(scripts, keys, metrics);
-    const inspector = new Inspector({ ...stored, values, batched }, notices.process);
+    const inspector = new Inspector({ ...stored, homes, values, batched }, notices.process);
     const { noteDue } = maintenance;
     this.tasks = new Tasks({
       ...{ ...stored, notices, submitter, inspector, values, batched, submissions, noteDue, settings },
     });
 
-    this.groups = new Groups({ ...stored, attend: batched.attend, process: notices.process });
+    this.groups = new Groups({ ...stored, homes, attend: batched.attend, process: notices.process });
 
     const ending = { scripts, keys, large, metrics, notices };
     const completions = new Completions(ending);

@@ -1,7 +1,6 @@
 import type { Index, Keys } from "../store/keys.ts";
 import type { QueueRow, Scripts } from "../store/verbs/scripts.ts";
 import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
-import type { Homes } from "./partitions/homes.ts";
 import { finishedOf, type Page, type PageRequest, pageOf } from "./reading/page.ts";
 import type { QueueSettings } from "./settings.ts";
 
@@ -12,7 +11,6 @@ const ORPHANED_MS = 60_000;
 export interface QueuesParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
-  readonly homes: Homes;
   /** The queues that this process has handlers for, by name. */
   readonly own: ReadonlyMap<string, QueueSettings>;
   /** Settings for tasks of other queues that are still in the store. */

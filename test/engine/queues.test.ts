@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { Homes } from "../../src/engine/partitions/homes.ts";
 import { Queues } from "../../src/engine/queues.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import { Keys } from "../../src/store/keys.ts";
@@ -17,7 +16,7 @@ describe("the queues that a process knows", () => {
     },
   } as unknown as Scripts;
   const queues = new Queues({
-    ...{ scripts, keys, homes: new Homes(scripts, keys), fallback: settings("unknown") },
+    ...{ scripts, keys, fallback: settings("unknown") },
     own: new Map([["mine", settings("mine")]]),
     others: () =>
       new Map([

@@ -1,7 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
 import { runOf, workerEnd } from "../../store/run.ts";
 import { BATCH_LIMIT, type Scripts, type SlotBatch } from "../../store/verbs/scripts.ts";
-import type { Homes } from "../partitions/homes.ts";
 import { queueBatches } from "../partitions/queue-batches.ts";
 import { pageOf } from "../reading/page.ts";
 
@@ -41,9 +40,9 @@ export interface WorkerRow {
 
 /** The workers of all processes, as they report themselves. */
 export class Workers {
-  readonly #parts: { readonly scripts: Scripts; readonly keys: Keys; readonly homes: Homes };
+  readonly #parts: { readonly scripts: Scripts; readonly keys: Keys };
 
-  constructor(parts: { readonly scripts: Scripts; readonly keys: Keys; readonly homes: Homes }) {
+  constructor(parts: { readonly scripts: Scripts; readonly keys: Keys }) {
     this.#parts = parts;
   }
 

@@ -2,7 +2,7 @@ import type { Keys } from "../../store/keys.ts";
 import type { Pointer, Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 
-/** Maximum number of tasks remembered that are not in the partition of their id. */
+/** Maximum number of ids remembered that do not lead to their task or group. */
 const REMEMBERED = 100_000;
 /** When a pointer is first checked for its task, ms: long after its submission must have ended. */
 const CHECK_MS = 600_000;
@@ -16,74 +16,54 @@ const NEXT_MS = 3_600_000;
 export class Homes {
   readonly #keys: Keys;
   readonly #scripts: Scripts;
-  readonly #notes: Batch<string, number | null>;
+  readonly #pointers: Batch<string, number | null>;
   readonly #lifetimes: Batch<string, number>;
-  /** By id; only tasks that are elsewhere, the latest last. */
+  /** By id; only those that have been found elsewhere, the latest last. */
   readonly #known = new Map<string, number>();
 
   constructor(scripts: Scripts, keys: Keys) {
     this.#keys = keys;
     this.#scripts = scripts;
-    this.#notes = new Batch({ send: (partition, ids) => scripts.home(keys.tag(partition), ids) });
+    this.#pointers = new Batch({ send: (partition, ids) => scripts.home(keys.tag(partition), ids) });
     this.#lifetimes = new Batch({ send: (partition, ids) => scripts.lifetimes(keys.tag(partition), ids) });
   }
 
-  /** Where a task is, as far as this process knows. {@link at} finds it even if this is wrong. */
-  of(id: string): number {
-    if (this.#known.size === 0) return this.#keys.partitionOf(id);
-    return this.#known.get(ownerOf(id)) ?? this.#keys.partitionOf(id);
-  }
-
-  /** Remembers in which partition a task was found. */
-  note(id: string, partition: number): void {
-    if (this.#keys.partitions === 1) return;
-    const owner = ownerOf(id);
-    this.#known.delete(owner);
-    if (partition === this.#keys.partitionOf(id)) return;
-    this.#known.set(owner, partition);
-    if (this.#known.size > REMEMBERED) {
-      for (const oldest of this.#known.keys()) return void this.#known.delete(oldest);
-    }
-  }
-
-  /** Where a task is according to the partition of its id. @throws ProblemError store-unavailable */
-  async find(id: string): Promise<number> {
-    const partition = this.#keys.partitionOf(id);
-    const home = (await this.#notes.add(partition, ownerOf(id))) ?? partition;
-    this.note(id, home);
-    return home;
-  }
-
-  /** The same after a miss in a partition other than that of its id; null if it is nowhere else. */
-  async findUnless(id: string, partition: number): Promise<number | null> {
-    if (partition === this.#keys.partitionOf(id)) return null;
-    const home = await this.find(id);
-    return home === partition ? null : home;
-  }
-
   /**
-   * Calls a verb where the task is.
-   * @param isAbsent whether an answer may mean that the task is in another partition
+   * Calls a verb where a task or group is of which only the id is known: where it was found before, or where its id leads; and if it is not
+   * there, where its pointer leads.
+   * @param isAbsent whether an answer may mean that it is in another partition
    */
   at<Answer>(
     id: string,
     call: (partition: number) => Promise<Answer>,
     isAbsent: (answer: Answer) => boolean,
   ): Promise<Answer> {
-    if (this.#keys.partitions === 1) return call(0);
-    const partition = this.of(id);
-    // Not an async function, since this runs for the end of every task.
-    return call(partition).then((answer) => (isAbsent(answer) ? this.#elsewhere(id, partition, answer, call) : answer));
+    return this.#keys.partitions === 1 ? call(0) : this.#search(id, call, isAbsent);
   }
 
-  async #elsewhere<Answer>(
+  async #search<Answer>(
     id: string,
-    partition: number,
-    answer: Answer,
     call: (partition: number) => Promise<Answer>,
+    isAbsent: (answer: Answer) => boolean,
   ): Promise<Answer> {
-    const home = await this.find(id);
+    const partition = this.#known.get(ownerOf(id)) ?? this.#keys.partitionOf(id);
+    const answer = await call(partition);
+    if (!isAbsent(answer)) return answer;
+    const home = await this.#find(id);
     return home === partition ? answer : await call(home);
+  }
+
+  /** Where it is according to the partition of its id. @throws ProblemError store-unavailable */
+  async #find(id: string): Promise<number> {
+    const partition = this.#keys.partitionOf(id);
+    const owner = ownerOf(id);
+    const home = await this.#pointers.add(partition, owner);
+    this.#known.delete(owner);
+    if (home === null) return partition;
+    this.#known.set(owner, home);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
+    return home;
   }
 
   /** A task was refused: deletes the pointer of its submission, unless the id has been submitted again. */

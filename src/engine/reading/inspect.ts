@@ -53,8 +53,6 @@ interface FoundTask {
   readonly row: TaskRow | null;
   readonly snapshot: QueueSnapshot | null;
   readonly nowMs: number;
-  /** Its partition; null if the partition that was asked does not know it. */
-  readonly home: number | null;
 }
 
 /** What to read in addition to the task itself. */
@@ -96,6 +94,7 @@ export interface InspectorParts {
 /** Reads tasks. Reads of one turn of the event loop are sent together. */
 export class Inspector {
   readonly #homes: Homes;
+  readonly #keys: Keys;
   readonly #values: LargeValues;
   readonly #attend: BatchedVerbs["attend"];
   readonly #looks: Batch<InspectItem, FoundTask>;
@@ -105,6 +104,7 @@ export class Inspector {
   /** @param process the name of this process in records */
   constructor({ scripts, keys, homes, values, batched }: InspectorParts, process: string) {
     this.#homes = homes;
+    this.#keys = keys;
     this.#values = values;
     this.#attend = batched.attend;
     this.#looks = batchOf((partition, items) => scripts.inspect(keys.tag(partition), items));
@@ -118,8 +118,9 @@ export class Inspector {
   async inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     for (let looks = 1; ; looks += 1) {
       const batch = options.listen ? this.#watches : this.#looks;
-      const { row, snapshot, nowMs, home } = await this.#look(batch, { id, result: options.result });
-      if (!row || !snapshot || home === null) return null;
+      const look = (partition: number) => batch.add(partition, { id, result: options.result });
+      const { row, snapshot, nowMs } = await this.#homes.at(id, look, (found) => found.row === null);
+      if (!row || !snapshot) return null;
       const { resultBytes } = row;
       const without = view(id, row, snapshot, nowMs);
       if (isLookDue(without, nowMs) && options.attends?.(without)) {
@@ -131,6 +132,7 @@ export class Inspector {
       }
       if (resultBytes === 0 || resultBytes > (options.maxBytes ?? resultBytes)) return without;
       if (options.allowed && !options.allowed(without)) return without;
+      const home = this.#keys.partitionOfQueue(row.queue);
       if (options.inPieces && row.state === "succeeded" && resultBytes > LARGE_DEFAULTS.pieceBytes) {
         const begun = await this.#begin(id, resultBytes, home);
         if (begun) return { ...without, result: begun };
@@ -147,17 +149,6 @@ export class Inspector {
     const begun = await this.#values.begin("result", id, bytes, home);
     return begun && hasHead(begun.start) ? { ...decodeResult(begun.start), rest: begun.rest } : null;
   }
-
-  async #look(batch: Batch<InspectItem, FoundTask>, look: InspectItem): Promise<FoundTask> {
-    const partition = this.#homes.of(look.id);
-    const placed = await batch.add(partition, look);
-    if (placed.row) return placed;
-    // It is not where it was expected; the partition of its id knows where it is.
-    const home = placed.home ?? (await this.#homes.findUnless(look.id, partition));
-    if (home === null) return placed;
-    this.#homes.note(look.id, home);
-    return await batch.add(home, look);
-  }
 }
 
 function batchOf(
@@ -165,12 +156,9 @@ function batchOf(
 ): Batch<InspectItem, FoundTask> {
   return new Batch({
     send: async (partition, items) => {
-      const { nowMs, snapshots, tasks, homes } = await look(partition, items);
+      const { nowMs, snapshots, tasks } = await look(partition, items);
       const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
-      return tasks.map((row, n) => {
-        const snapshot = row ? (byQueue.get(row.queue) ?? null) : null;
-        return { row, nowMs, snapshot, home: row ? partition : (homes.get(n) ?? null) };
-      });
+      return tasks.map((row) => ({ row, nowMs, snapshot: row && (byQueue.get(row.queue) ?? null) }));
     },
   });
 }

@@ -1,6 +1,5 @@
 import type { Index, Keys } from "../../store/keys.ts";
 import type { Entry, Filter, Place, Scripts } from "../../store/verbs/scripts.ts";
-import type { Homes } from "../partitions/homes.ts";
 
 /** Maximum number of tasks on a page. */
 const LONGEST = 200;
@@ -36,31 +35,26 @@ export interface Page {
 interface PageParts {
   readonly scripts: Pick<Scripts, "page" | "finished">;
   readonly keys: Keys;
-  readonly homes: Homes;
 }
 
 /** The matching tasks of an index after a given place, in order. The work is bounded, however few match. */
 export async function pageOf(
-  { scripts, keys, homes }: PageParts,
+  { scripts, keys }: PageParts,
   index: Index,
   { queue, after, lastScore, isNewestFirst, filter, ...request }: PageRequest,
 ): Promise<Page> {
   const limit = Math.min(request.limit, LONGEST);
   const max = filter === undefined ? limit : MAX_LOOKED_AT;
   const asked = { index, queue, after, limit, max, lastScore, isNewestFirst, filter: filter ?? {} };
-  const home = keys.partitionOfQueue(queue);
-  const { entries, more, last, looked, nowMs } = await scripts.page(keys.tag(home), asked);
-  for (const { id } of entries) homes.note(id, home);
+  const { entries, more, last, looked, nowMs } = await scripts.page(keys.tagOfQueue(queue), asked);
   return { entries, next: more ? last : null, looked, nowMs };
 }
 
 /** The tasks of a queue that finished last, the newest first. */
 export async function finishedOf(
-  { scripts, keys, homes }: PageParts,
+  { scripts, keys }: PageParts,
   { queue, after, limit, filter = {} }: PageRequest,
 ): Promise<Page> {
-  const home = keys.partitionOfQueue(queue);
-  const { entries, looked, nowMs } = await scripts.finished(keys.tag(home), { queue, after, limit, filter });
-  for (const { id } of entries) homes.note(id, home);
+  const { entries, looked, nowMs } = await scripts.finished(keys.tagOfQueue(queue), { queue, after, limit, filter });
   return { entries, next: entries.length === limit ? (entries.at(-1) ?? null) : null, looked, nowMs };
 }

@@ -22,13 +22,12 @@ local function place_of(call, queue, state, id)
 end
 
 -- Returns the facts of a task, separated by spaces, "" for each that it does not have: see FACTS in verbs/inspect.ts; for a long result its
--- length, as a number. For an unknown task "", or its partition if it is in another one.
+-- length, as a number. For an unknown task "".
 local function inspect(call, args, at, seen)
   local id = args[at + ITEM.id]
   local key = task_key(call, id)
   local queue, state, created, extra, run = unpack(redis.call('HMGET', key, QUEUE, STATE, CREATED, EXTRA, RUN))
-  -- Where it is, if it is in another partition.
-  if not state then return queue and redis.call('HGET', key, F.home) or '' end
+  if not state then return '' end
   if not seen.queues[queue] then
     seen.queues[queue] = true
     seen.snapshots[#seen.snapshots + 1] = Snapshot.of(call, queue)

@@ -60,8 +60,6 @@ export interface InspectAnswer {
   readonly nowMs: number;
   readonly snapshots: readonly QueueSnapshot[];
   readonly tasks: readonly (TaskRow | null)[];
-  /** By the index of a null: the partition of a task that is in another partition. */
-  readonly homes: ReadonlyMap<number, number>;
 }
 
 /** A task to read. */
@@ -121,16 +119,7 @@ export const lifetimes = verb(
 
 function inspected(reply: BytesReply): InspectAnswer {
   const { nowMs, snapshots, tasks } = named(ANSWER, reply);
-  const rows = list(tasks).map(taskRow);
-  const homes = rows.includes(null) ? homesOf(list(tasks)) : NO_HOMES;
-  return { nowMs: number(nowMs), snapshots: list(snapshots).map(snapshotOf), tasks: rows, homes };
-}
-
-const NO_HOMES: InspectAnswer["homes"] = new Map();
-
-function homesOf(tasks: readonly BytesReply[]): InspectAnswer["homes"] {
-  const told = tasks.map((reply) => (Array.isArray(reply) ? "" : text(reply)));
-  return new Map([...told.entries()].flatMap(([n, home]) => (home === "" ? [] : [[n, Number(home)] as const])));
+  return { nowMs: number(nowMs), snapshots: list(snapshots).map(snapshotOf), tasks: list(tasks).map(taskRow) };
 }
 
 function taskRow(reply: BytesReply): TaskRow | null {

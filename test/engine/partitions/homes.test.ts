@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Homes } from "../../../src/engine/partitions/homes.ts";
+import { groupAddress, Homes } from "../../../src/engine/partitions/homes.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import type { Scripts } from "../../../src/store/verbs/scripts.ts";
@@ -54,54 +54,7 @@ function storeKnowing(given: Partial<Known> = {}): { known: Known; scripts: Scri
   return { known, scripts: scripts as Scripts };
 }
 
-describe("the partition of a task, as a process knows it", () => {
-  it("is that of its id until it is found elsewhere, with the tasks that follow from it", () => {
-    const homes = new Homes(storeKnowing().scripts, keys);
-    expect(homes.of(ID)).to.equal(1);
-    homes.note(ID, 2);
-    expect([homes.of(ID), homes.of(`${ID}:webhook`), homes.of(idIn(1, 1))]).to.deep.equal([2, 2, 1]);
-    homes.note(`${ID}:webhook`, 0);
-    expect(homes.of(ID)).to.equal(0);
-    homes.note(ID, 1);
-    expect(homes.of(ID)).to.equal(1);
-  });
-
-  it("is remembered of the latest hundred thousand tasks", () => {
-    const homes = new Homes(storeKnowing().scripts, keys);
-    const elsewhere = (id: string) => (keys.partitionOf(id) + 1) % 3;
-    const ids = Array.from({ length: 100_001 }, (_, n) => `task${n}`);
-    const [first = "", second = ""] = ids;
-    for (const id of ids.slice(0, -1)) homes.note(id, elsewhere(id));
-    homes.note(first, elsewhere(first));
-    expect(homes.of(second)).to.equal(elsewhere(second));
-    homes.note("task100000", elsewhere("task100000"));
-    const known = [first, second, "task100000"].map((id) => homes.of(id) === elsewhere(id));
-    expect(known).to.deep.equal([true, false, true]);
-  });
-
-  it("is asked of the partition of its id, and then remembered", async () => {
-    const { known, scripts } = storeKnowing({ homes: { [ID]: 2 } });
-    const homes = new Homes(scripts, keys);
-    expect(await homes.find(`${ID}:undo`)).to.equal(2);
-    expect(homes.of(ID)).to.equal(2);
-    expect(await homes.find(idIn(0))).to.equal(0);
-    expect(known.asked).to.deep.equal([
-      ["home", 1, ID],
-      ["home", 0, idIn(0)],
-    ]);
-  });
-
-  it("is asked after a miss elsewhere only, and is none if that is where the miss was", async () => {
-    const { known, scripts } = storeKnowing({ homes: { [ID]: 2 } });
-    const homes = new Homes(scripts, keys);
-    expect(await homes.findUnless(ID, 1)).to.equal(null);
-    expect(known.asked).to.deep.equal([]);
-    expect(await homes.findUnless(ID, 2)).to.equal(null);
-    expect(await homes.findUnless(ID, 0)).to.equal(2);
-  });
-});
-
-describe("a call to the partition of a task", () => {
+describe("a call for a task of which only the id is known", () => {
   const isAbsent = (answer: string) => answer === "absent";
   /** Calls where the task is; returns the answer, and which partitions were called. */
   const callAt = async (homes: Homes, id: string, home: number) => {
@@ -113,14 +66,35 @@ describe("a call to the partition of a task", () => {
     return [await homes.at(id, call, isAbsent), ...called];
   };
 
-  it("goes to another one only if the task is absent, and at once to that the next time", async () => {
+  it("goes where the pointer leads only if the task is absent, and at once to that the next time", async () => {
     const { known, scripts } = storeKnowing({ homes: { [ID]: 2 } });
     const homes = new Homes(scripts, keys);
     expect(await callAt(homes, idIn(0), 0)).to.deep.equal(["here", 0]);
     expect(known.asked).to.deep.equal([]);
     expect(await callAt(homes, ID, 2)).to.deep.equal(["here", 1, 2]);
     expect(await callAt(homes, ID, 2)).to.deep.equal(["here", 2]);
-    expect(known.asked).to.have.lengthOf(1);
+    expect(known.asked).to.deep.equal([["home", 1, ID]]);
+    // What follows from a task is with it.
+    expect(await callAt(homes, `${ID}:webhook:1`, 2)).to.deep.equal(["here", 2]);
+  });
+
+  it("distinguishes a task from a group with the same id, and from what follows from that", async () => {
+    const homes = new Homes(storeKnowing({ homes: { [ID]: 2, [`${ID}:group`]: 0 } }).scripts, keys);
+    expect(await callAt(homes, ID, 2)).to.deep.equal(["here", 1, 2]);
+    expect(await callAt(homes, groupAddress(ID), 0)).to.deep.equal(["here", 1, 0]);
+    expect(await callAt(homes, `${ID}:webhook:group:1`, 0)).to.deep.equal(["here", 0]);
+    expect(await callAt(homes, `${ID}:webhook:1`, 2)).to.deep.equal(["here", 2]);
+  });
+
+  it("finds one that was deleted, and submitted again to another queue", async () => {
+    const { known, scripts } = storeKnowing({ homes: { [ID]: 2 } });
+    const homes = new Homes(scripts, keys);
+    await callAt(homes, ID, 2);
+    known.homes[ID] = 0;
+    expect(await callAt(homes, ID, 0)).to.deep.equal(["here", 2, 0]);
+    delete known.homes[ID];
+    expect(await callAt(homes, ID, 1)).to.deep.equal(["here", 0, 1]);
+    expect(await callAt(homes, ID, 1)).to.deep.equal(["here", 1]);
   });
 
   it("is made once if the task is nowhere else, and asks nothing if there is but one partition", async () => {
@@ -130,15 +104,25 @@ describe("a call to the partition of a task", () => {
     expect(await callAt(new Homes(scripts, new Keys("homes:", 1)), ID, -1)).to.deep.equal(["absent", 0]);
     expect(known.asked).to.have.lengthOf(1);
   });
+
+  it("remembers the latest hundred thousand", async () => {
+    const ids = Array.from({ length: 100_001 }, (_, n) => `task${n}`);
+    const elsewhere = (id: string) => (keys.partitionOf(id) + 1) % 3;
+    const { scripts } = storeKnowing({ homes: Object.fromEntries(ids.map((id) => [id, elsewhere(id)])) });
+    const homes = new Homes(scripts, keys);
+    const [first = "", second = "", ...others] = ids;
+    for (const id of [first, second]) await callAt(homes, id, elsewhere(id));
+    await Promise.all(others.map((id) => callAt(homes, id, elsewhere(id))));
+    expect(await callAt(homes, second, elsewhere(second))).to.have.lengthOf(2);
+    expect(await callAt(homes, first, elsewhere(first))).to.have.lengthOf(3);
+  });
 });
 
 describe("the pointer of a submission", () => {
   it("is deleted if the task was refused, which no failure disturbs", async () => {
     const { known, scripts } = storeKnowing();
     const homes = new Homes(scripts, keys);
-    homes.note(ID, 2);
     await homes.refused(ID, "77");
-    expect(homes.of(ID)).to.equal(1);
     expect(known.asked).to.deep.equal([["repoint", 1, 0, `${ID} 77 null`]]);
     known.isAway = true;
     await homes.refused(ID, "77");

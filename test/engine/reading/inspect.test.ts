@@ -47,10 +47,8 @@ function inspectorOf(given: {
     const partition = keys.tags.indexOf(tag);
     const isHere = home === undefined || partition === home;
     const row = isHere ? (rows.length > 1 ? rows.shift() : rows[0]) : null;
-    // Only the partition of its id knows where it is.
-    const told = ids.flatMap((id, n) => (isHere || keys.partitionOf(id) !== partition ? [] : [[n, home] as const]));
     const tasks = ids.map(() => row ?? null);
-    return noted(`${verb} ${partition}`, { nowMs: NOW, snapshots: [SNAPSHOT], tasks, homes: new Map(told) });
+    return noted(`${verb} ${partition}`, { nowMs: NOW, snapshots: [SNAPSHOT], tasks });
   };
   const scripts: Partial<Scripts> = {
     inspect: (tag, items) =>
@@ -86,7 +84,7 @@ function inspectorOf(given: {
       }) as ConstructorParameters<typeof Inspector>[0]["batched"]["attend"],
     },
   };
-  return { inspector: new Inspector(parts, "me"), calls, homes, keys };
+  return { inspector: new Inspector(parts, "me"), calls, keys };
 }
 
 describe("a look at a task", () => {
@@ -138,17 +136,13 @@ describe("a look at a task", () => {
   });
 
   it("is repeated in the partition of the task if that is another than expected", async () => {
-    const { inspector, calls, homes, keys } = inspectorOf({ rows: [ROW], home: 2 });
-    const [id = "", other = ""] = ["a", "b", "c", "d", "e"].filter((some) => keys.partitionOf(some) === 1);
+    const { inspector, calls, keys } = inspectorOf({ rows: [ROW], home: 2 });
+    const [id = ""] = ["a", "b", "c", "d", "e"].filter((some) => keys.partitionOf(some) === 1);
     expect(await inspector.inspect(id, { result: false })).to.include({ id, index: 4 });
-    expect(calls.splice(0)).to.deep.equal(["inspect 1", "inspect 2"]);
+    expect(calls.splice(0)).to.deep.equal(["inspect 1", "home 1", "inspect 2"]);
     // The next one knows.
     await inspector.inspect(id, { result: false });
     expect(calls.splice(0)).to.deep.equal(["inspect 2"]);
-    // This process was wrong.
-    homes.note(other, 0);
-    await inspector.inspect(other, { result: false });
-    expect(calls.splice(0)).to.deep.equal(["inspect 0", "home 1", "inspect 2"]);
   });
 
   it("makes this process hear of each change if that is wanted", async () => {
