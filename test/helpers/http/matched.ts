@@ -1,4 +1,5 @@
 import type Router from "@koa/router";
+import type { Engine } from "../../../src/engine/engine.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { routerOf } from "../../../src/http/app.ts";
 import type { Route } from "../../../src/http/route.ts";
@@ -6,7 +7,8 @@ import { routesOf } from "../../../src/http/routes.ts";
 
 /** The routes of a server with all extras. */
 export function allRoutes(): readonly Route[] {
-  const api: Partial<Api> = { replicate: true, handlers: new Map(), stopping: new AbortController().signal };
+  const stopping = new AbortController().signal;
+  const api: Partial<Api> = { replicate: true, handlers: new Map(), stopping, engine: {} as Engine };
   return routesOf(api as Api);
 }
 
