@@ -2,7 +2,7 @@ import { counted, named, names, verb, written } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
 import type { SlotBatch } from "./snapshot.ts";
 
-/** Short, so that the other partitions get the heartbeat in time while a cluster is changing. */
+/** Short, so that the heartbeats of queues in other partitions are in time while a cluster is changing. */
 const PATIENCE_MS = 500;
 
 interface Heartbeat {
