@@ -1,20 +1,23 @@
 import type { Context } from "koa";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { readParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
 import { logEnd } from "../audit-log.ts";
+import { prefersHtml } from "../headers/accept.ts";
 import { checkPreconditions, readPreconditions } from "../headers/preconditions.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
-import { empty, json, RESULTS, responseRef } from "../openapi/responses.ts";
+import { empty, json, RESULTS, responses } from "../openapi/responses.ts";
+import { replyMissingPage, replyTaskPage } from "../pages/task/task-page.ts";
 import { type Route, SUBMIT, WATCH } from "../route.ts";
-import { accessOf, mayEnd } from "./access.ts";
+import { accessOf, mayEnd, signatureOf } from "./access.ts";
 import { documentOf } from "./documents/monitor-document.ts";
 import { findTask, observeRequested } from "./find.ts";
 import { TASK_PATHS } from "./links.ts";
-import { pendingTask, replyOutcome, replyPending, unknownTask } from "./reply.ts";
+import { outcomeProblem, pendingTask, replyOutcome, replyPending, unknownTask } from "./reply.ts";
 
 /** The result resource. */
 export function collectRoutes(api: Api): readonly Route[] {
@@ -27,9 +30,15 @@ export function collectRoutes(api: Api): readonly Route[] {
       signedLink: "task",
       tag: "Watch",
       summary: "Collect the result, or see the place in line",
+      description:
+        "A browser, whose `Accept` prefers text/html, gets the page of a task that has no result, with the same status.",
       parameters: parameterRefs("pending"),
-      answers: { ...RESULTS, "202": responseRef("Accepted") },
+      answers: {
+        ...RESULTS,
+        "202": { ...responses.Accepted, content: { ...responses.Accepted.content, "text/html": {} } },
+      },
       run: (ctx) => collect(ctx, api, ctx.params.id),
+      showProblem: (ctx, error) => replyMissingPage(ctx, error, api.embedOrigins),
     },
     {
       name: "cancel",
@@ -50,10 +59,21 @@ export function collectRoutes(api: Api): readonly Route[] {
 }
 
 async function collect(ctx: Context, api: Api, id: string): Promise<void> {
+  ctx.vary("Accept");
   const status = pendingStatus(ctx, api);
   const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else replyPending(ctx, pendingTask(seen), status);
+  if (prefersHtml(ctx.get("Accept"))) showPage(ctx, api, seen);
+}
+
+/** Shows a browser the page of a task that has no result, with the status and headers that other clients get. */
+function showPage(ctx: Context, api: Api, seen: Inspection): void {
+  if (isOutcome(seen.state) && outcomeProblem(seen) === null) return;
+  if (seen.deleted) throw new ProblemError("deleted");
+  const { status } = ctx;
+  replyTaskPage(ctx, documentOf(ctx, api, seen), signatureOf(ctx, seen));
+  ctx.status = status;
 }
 
 function pendingStatus(ctx: Context, api: Api): 404 | 202 {

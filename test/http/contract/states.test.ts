@@ -9,6 +9,9 @@ const MEMBERS = Object.keys(task.shape);
 const TIMES = ["createdAt", "startedAt", "finishedAt", "expiresAt"];
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+/** What a browser sends when somebody opens a link. */
+const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
 describe("the contract: the monitor in every state", () => {
   let server: TestServer;
   let each: TasksOfEach;
@@ -68,6 +71,23 @@ describe("the contract: the monitor in every state", () => {
       const page = await server.send(`/v1/requests/${task}/status`, { headers: { Accept: "text/html" } });
       expect([page.status, page.headers["content-type"]]).to.deep.equal([status, "text/html; charset=utf-8"]);
     }
+  });
+
+  it("collected by a browser: the page of the task, with the same status; the result itself where there is one", async () => {
+    for (const condition of CONDITIONS) {
+      const at = `/v1/requests/${each.tasks[condition].id}`;
+      const [page, plain] = [await server.send(at, { headers: BROWSER }), await server.send(at)];
+      expect(page.status, condition).to.equal(plain.status);
+      if (condition === "succeeded") expect(page.body).to.deep.equal(plain.body);
+      else expect(page.headers["content-type"], condition).to.equal("text/html; charset=utf-8");
+      for (const name of ["x-task-state", "x-queue-index", "location", "cache-control", "vary"])
+        expect(page.headers[name], `${condition}: ${name}`).to.equal(plain.headers[name]);
+      expect(plain.headers.vary).to.match(/\bAccept\b/);
+    }
+    const waiting = await server.send(`/v1/requests/${each.tasks.waiting.id}?pending=202`, { headers: BROWSER });
+    expect([waiting.status, waiting.headers["content-type"]]).to.deep.equal([202, "text/html; charset=utf-8"]);
+    const unknown = await server.send("/v1/requests/nobody", { headers: BROWSER });
+    expect([unknown.status, unknown.headers["content-type"]]).to.deep.equal([404, "text/html; charset=utf-8"]);
   });
 
   it("synchronous: 404 pending after the limit, redirect and stream once terminal; names and values are case-insensitive", async () => {
