@@ -21,7 +21,7 @@ async function startWorker(concurrency: number, run: () => unknown) {
   const { engine, handlers, log, close } = await openBuiltEngine(
     url,
     prefix,
-    QUEUES.map((queue) => ({ queue, concurrency: Math.ceil(concurrency / QUEUES.length), run })),
+    QUEUES.map((queue) => ({ queue, concurrency, run })),
     Number(partitions),
   );
   const worker = new Worker({

@@ -21,7 +21,7 @@ const SAMPLE_LATE_MS = 50;
 
 /**
  * Runs `engine.maintenance.tick` in every partition, which cancels tasks past their deadline or that nobody looks at, lets due ones join
- * the line, and returns those of lost workers to it. Also samples the histories of queues and checks the pointers of keyed queues. Every process runs a ticker.
+ * the line, and returns those of lost workers to it. Also samples the histories of queues and checks the pointers to tasks. Every process runs a ticker.
  */
 export class Ticker implements Role {
   readonly #engine: Engine;

@@ -122,14 +122,13 @@ export class Callers {
   async #call(kind: Call["kind"], subject: Subject, ask: (engine: Engine) => Promise<Heard>): Promise<Call> {
     const { time, history } = this.#world;
     const invokedAt = time.nowMs;
-    const queue = this.#world.lineOf(subject.id, subject.queue);
     const heard = await this.#once(ask).catch(
       (error: unknown): Heard => ({
         outcome: "unknown",
         answer: error instanceof ProblemError ? error.code : `${error}`,
       }),
     );
-    const call: Call = { type: "call", kind, ...subject, queue, invokedAt, returnedAt: time.nowMs, ...heard };
+    const call: Call = { type: "call", kind, ...subject, invokedAt, returnedAt: time.nowMs, ...heard };
     history.push(call);
     return call;
   }

@@ -156,11 +156,6 @@ export class World {
     return api;
   }
 
-  /** The line of a task: a queue has one in each partition, and a keyed one only in its own. */
-  lineOf(id: string, queue: string): string {
-    return queue === "keyed" ? queue : `${queue} ${this.keys.partitionOf(id)}`;
-  }
-
   /** What is left in the store although every task has ended. */
   async leftovers(): Promise<string[]> {
     const found: string[] = [];
@@ -220,7 +215,7 @@ function handlersOf(world: World): Handler[] {
       ...(queue === "keyed" && { keyed: { by: ({ key = null }) => key } }),
       run: async ({ ms, failures, step, key }, task) => {
         const { id, fence } = task;
-        const mark = { id, queue: world.lineOf(id, queue), ...(key !== undefined && { key }), fence, pid: process.pid };
+        const mark = { id, queue, ...(key !== undefined && { key }), fence, pid: process.pid };
         const nth = (runs.get(id) ?? 0) + 1;
         runs.set(id, nth);
         history.push({ type: "begins", ...mark, at: time.nowMs });

@@ -66,7 +66,7 @@ export class Maintenance {
   }
 
   /**
-   * Deletes the pointers to tasks of keyed queues that have gone, or were never stored; returns whether there may be more of them.
+   * Deletes the pointers to tasks that have gone, or were never stored; returns whether there may be more of them.
    * @throws ProblemError store-unavailable
    */
   checkPointers(partition: number): Promise<boolean> {
