@@ -49,7 +49,7 @@ export const TASK_FIELDS = {
   before: ["B", 'in a fair line, "place id" of the task of its key that joined before it'],
   home: [
     "H",
-    "a pointer: the partition of a task that is not in that of its id; such a record has only queue and caller besides",
+    "a pointer: the partition of a task or group whose id leads to this one; such a record has only queue and caller besides",
   ],
   key: ["K", 'in a keyed line, "arrival key", see lua/keyed.lua'],
   holds: ["b", "1 while it holds its line key between two attempts, or in line after that"],

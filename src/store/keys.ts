@@ -67,7 +67,7 @@ export const KEYS = {
     "zset",
     "the pointers: ids whose tasks are in another partition, see verbs/pointer.lua: score = when each is checked, ms",
   ],
-  group: ["gr:<group>", "hash", "a group of tasks, see GROUP_FIELDS; all of it is in the partition of its members"],
+  group: ["gr:<group>", "hash", "a group of tasks, see GROUP_FIELDS"],
   members: ["gm:<group>", "zset", "its members: score = the line that brought each, counted through the whole group"],
   memberEnds: ["ge:<group>", "zset", "those that have ended: score = which one it was, from 0"],
   memberStates: [
@@ -133,7 +133,7 @@ export class Keys {
     this.tags = Array.from({ length: partitions }, (_, p) => `{${prefix}:${p}}`);
   }
 
-  /** The partition of a task: FNV-1a of its id, so that all processes agree. */
+  /** The partition to which a name or an id leads: FNV-1a, so that all processes agree. A task is in that of its queue. */
   partitionOf(id: string): number {
     if (this.partitions === 1) return 0;
     // Tasks that follow from a task (its webhook, its undo) have ids "<id>:…" and are in the same partition.

@@ -6,9 +6,9 @@ import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
-const OPTIONS = { partitions: 3, settings: { keyedConcurrency: 1 } };
+const OPTIONS = { partitions: 3 };
 
-describe("where a keyed task is, over several partitions", () => {
+describe("the pointer of a submission, over several partitions", () => {
   let t: TestEngine;
   /** Comes between a submission of the process under test and the partition of the queue. */
   let onSubmit: (send: () => ReturnType<Scripts["submit"]>) => ReturnType<Scripts["submit"]>;
@@ -40,12 +40,11 @@ describe("where a keyed task is, over several partitions", () => {
     return ids.filter((id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs"))[n] ?? "";
   };
   const submit = (id: string, engine = t, options: GivenSubmission = {}) =>
-    engine.engine.tasks.submit(submissionOf(id, "jobs", "1", { key: "k", ...options }), t.settings);
+    engine.engine.tasks.submit(submissionOf(id, "jobs", "1", options), t.settings);
   const submitPlain = (id: string, engine = t) =>
     engine.engine.tasks.submit(submissionOf(id, "plain", "1"), {
       ...t.settings,
       queue: "plain",
-      keyedConcurrency: undefined,
     });
   const failure = (work: Promise<unknown>): Promise<string> =>
     work.then(
@@ -56,7 +55,7 @@ describe("where a keyed task is, over several partitions", () => {
 
   it("is deleted at once when the line is full or too long, so that the id is free for another queue", async () => {
     const full = { ...t.settings, maxWaiting: 0 };
-    const refused = submissionOf(idElsewhere(0), "jobs", "1", { key: "k" });
+    const refused = submissionOf(idElsewhere(0), "jobs", "1");
     expect((await t.engine.tasks.submit(refused, full)).verdict).to.equal("full");
     await submit("first");
     expect((await submit(idElsewhere(1), t, { maxIndex: 0 })).verdict).to.equal("long");
@@ -89,7 +88,7 @@ describe("where a keyed task is, over several partitions", () => {
       return refused;
     };
     const full = { ...t.settings, maxWaiting: 0 };
-    expect((await t.engine.tasks.submit(submissionOf(id, "jobs", "1", { key: "k" }), full)).verdict).to.equal("full");
+    expect((await t.engine.tasks.submit(submissionOf(id, "jobs", "1"), full)).verdict).to.equal("full");
     expect((await arrived).verdict).to.equal("new");
     expect(await (await anotherProcess()).look(id)).to.include({ state: "waiting" });
     expect((await submitPlain(id)).verdict).to.equal("elsewhere");

@@ -11,7 +11,7 @@ const TASKS = 3000;
 /** How long what is left of a finished task is kept, ms: its result, then its tombstone. */
 const KEPT = { resultTtlMs: 300, tombstoneTtlMs: 300 };
 
-describe("the pointers to the tasks of a keyed queue", () => {
+describe("the pointers to tasks whose ids lead elsewhere", () => {
   let t: TestEngine;
   /** How often it was looked at each task whether it is still there. */
   let looks: Map<string, number>;
@@ -19,7 +19,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
     looks = new Map();
     t = await openEngine({
       partitions: PARTITIONS,
-      settings: { keyedConcurrency: 1, ...KEPT },
+      settings: KEPT,
       makeScripts: (redis) => {
         const scripts = scriptsOf(redis);
         return {
@@ -63,7 +63,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
   };
 
   it("are deleted soon after their tombstones, and each is checked at most twice", async () => {
-    await Promise.all(Array.from({ length: TASKS }, (_, n) => t.submit({ id: `task${n}`, key: null })));
+    await Promise.all(Array.from({ length: TASKS }, (_, n) => t.submit({ id: `task${n}` })));
     const all = await pointers();
     expect(all.length).to.be.within(TASKS / 2, TASKS - 1);
     await finishAll();
@@ -82,7 +82,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
   });
 
   it("are checked next when the rest of their tasks is deleted, even if that is after a day", async () => {
-    await Promise.all(Array.from({ length: 20 }, (_, n) => t.submit({ id: `task${n}`, key: null })));
+    await Promise.all(Array.from({ length: 20 }, (_, n) => t.submit({ id: `task${n}` })));
     const dayMs = 86_400_000;
     await finishAll({ ...t.settings, tombstoneTtlMs: dayMs });
     await passTime();
@@ -97,7 +97,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
   });
 
   it("stay until their tasks have ended, and are not checked again for a while", async () => {
-    await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `task${n}`, key: null })));
+    await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `task${n}` })));
     const all = await pointers();
     await passTime();
     for (let n = 0; n < 3; n += 1) await check();
@@ -108,9 +108,9 @@ describe("the pointers to the tasks of a keyed queue", () => {
   it("belong to the callers of their tasks, which no other caller learns of", async () => {
     const id =
       Array.from({ length: 50 }, (_, n) => `task${n}`).find((some) => t.keys.partitionOf(some) !== home()) ?? "";
-    await t.submit({ id, caller: "ann", key: null });
-    const unkeyed = { ...t.settings, queue: "other", keyedConcurrency: undefined };
-    const again = (caller: string | null) => t.engine.tasks.submit(submissionOf(id, "other", "1", { caller }), unkeyed);
+    await t.submit({ id, caller: "ann" });
+    const other = { ...t.settings, queue: "other" };
+    const again = (caller: string | null) => t.engine.tasks.submit(submissionOf(id, "other", "1", { caller }), other);
     expect((await again(null)).verdict).to.equal("foreign");
     expect((await again("ann")).verdict).to.equal("elsewhere");
   });
@@ -118,7 +118,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
   it("are divided among the processes: none is checked by two", async () => {
     const other = await openEngine({ partitions: PARTITIONS, settings: t.settings, prefix: t.keys.prefix });
     try {
-      await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `task${n}`, key: null })));
+      await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `task${n}` })));
       await passTime();
       const [partition = 0] = [...t.keys.tags.keys()].filter((p) => p !== t.keys.partitionOf("jobs"));
       const tag = t.keys.tag(partition);
