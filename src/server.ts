@@ -4,7 +4,11 @@ import { Calibration } from "./engine/estimates/calibration.ts";
 import { readGauges } from "./engine/monitoring/gauges.ts";
 import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
-import { openExtras } from "./extras.ts";
+import type { Extension } from "./extension.ts";
+import { predictionEvent } from "./extras/replicate/prediction.ts";
+import { replicate } from "./extras/replicate/replicate.ts";
+import { telemetry } from "./extras/telemetry/telemetry.ts";
+import { undo } from "./extras/undo/undo.ts";
 import type { Handler } from "./handler/define.ts";
 import { inEachPartition } from "./handler/internal-queues.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
@@ -51,8 +55,13 @@ export interface Started extends Running {
   figures(): Promise<readonly QueueRow[]>;
 }
 
+/** What a server has beside what it needs to run tasks. */
+export const EXTENSIONS: readonly Extension[] = [telemetry, undo, replicate];
+
 /** What is not configured. */
 export interface StartParts {
+  /** Default: {@link EXTENSIONS}. */
+  readonly extensions?: readonly Extension[];
   /** Handlers that are not loaded from files. */
   readonly handlers?: ReadonlyMap<string, Handler> | undefined;
   /** The metrics of all processes that share the port, as text; default: those of this process. */
@@ -83,7 +92,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
   try {
     const store = await provisionStore(config, log);
     started.push(() => store.stop());
-    const extras = openExtras(config, { handlers, signer, storeUrl: store.url });
+    const starting = { config, handlers, signer, storeUrl: store.url, engine: () => engine };
+    const extensions = (parts.extensions ?? EXTENSIONS).map((extension) => extension(starting));
+    const tracing = extensions.find((extension) => extension.tracing)?.tracing;
     const delivering: Handler = deliverer({
       guard,
       secrets: config.webhookSecrets,
@@ -93,13 +104,12 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign("task", seen) }),
       lookAtGroup: (id) => engine.groups.inspect(id),
       describeGroup: (seen) => groupDocument(seen, signer?.sign("group", seen)),
-      otherBody: extras.webhookBody,
+      otherBody: predictionEvent(starting),
     });
     const ownHandlers = new Map(
-      [...extras.handlers, ...inEachPartition(delivering, config.partitions)].map((handler) => [
-        handler.queue,
-        handler,
-      ]),
+      [...extensions.flatMap(({ handler }) => handler ?? []), delivering]
+        .flatMap((handler) => inEachPartition(handler, config.partitions))
+        .map((handler) => [handler.queue, handler]),
     );
     const all = new Map([...handlers, ...ownHandlers]);
     const { engine, secret, readiness, nodes, close } = await openEngine(config, store.url, all.values(), log);
@@ -123,7 +133,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
             engine,
             handlers: all,
             log,
-            ...extras.worker,
+            tracing,
             ...config,
             handlersDir,
           });
@@ -139,6 +149,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         handlers,
         ownHandlers,
         log,
+        tracing,
         stopping: stopping.signal,
         closing: closing.signal,
         checkWebhook,
@@ -148,7 +159,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       const security = await openSecurity(config, { url: store.url, keys: engine.keys, signer, log });
       started.push(() => security.close());
       reload = () => security.keyRing?.reload();
-      const options = { ...config, ...extras.app, security, idSecret: secret };
+      const options = { ...config, extensions, security, idSecret: secret };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
       server = new HttpServer(app, { ...config, port: config.port, log, stopping, closing });
     }

@@ -19,7 +19,7 @@ import { filterOf } from "../src/http/queues/list-filter.ts";
 import { retryAfterMs } from "../src/net/retry-after.ts";
 import { escapedControls, redaction } from "../src/redact.ts";
 import { Keys } from "../src/store/keys.ts";
-import { traceOf } from "../src/telemetry/trace-context.ts";
+import { traceOf } from "../src/trace/trace-context.ts";
 import { urgencyOf } from "../src/wire/priority.ts";
 import { readSubmitOptions } from "../src/wire/submit-options.ts";
 import { matched } from "./helpers/http/matched.ts";

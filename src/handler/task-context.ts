@@ -1,5 +1,5 @@
 import type { Logger } from "../log.ts";
-import type { TraceHeaders } from "../telemetry/trace-context.ts";
+import type { TraceHeaders } from "../trace/trace-context.ts";
 
 /** What a handler gets in addition to its input. */
 export interface TaskContext {

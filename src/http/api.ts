@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
+import type { Tracing } from "../trace/tracing.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
@@ -12,6 +13,8 @@ export interface Api extends Config {
   /** The server's own handlers: their queues can be watched and managed, but not submitted to. */
   readonly ownHandlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
+  /** Undefined if nothing is traced. */
+  readonly tracing: Tracing | undefined;
   /** From which ids are derived that others cannot compute. */
   readonly idSecret: IdSecret;
   /**

@@ -2,6 +2,7 @@ import Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
+import type { ApiExtension } from "./extension.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
@@ -29,13 +30,12 @@ export interface AppOptions {
   readonly security: Security;
   /** The secret for ids derived from Idempotency-Keys. */
   readonly idSecret: IdSecret;
-  /** What extras do around the answer to every request. */
-  readonly around: readonly Middleware[];
+  readonly extensions: readonly ApiExtension[];
 }
 
 /** The application of a server that accepts tasks. */
 export function createApp(api: Api, options: AppOptions): Koa {
-  return assemble(routesOf(api), api, options);
+  return assemble(routesOf(api, options.extensions), api, options);
 }
 
 /** The application of a worker process with a port: only health and metrics. */
@@ -49,7 +49,7 @@ export function createHealthApp(
 function assemble(
   routes: readonly Route[],
   api: Pick<Api, "log" | "engine" | "stopping">,
-  { trustProxy, servedHosts, security, idSecret, around }: AppOptions,
+  { trustProxy, servedHosts, security, idSecret, extensions }: AppOptions,
 ): Koa {
   // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
   const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
@@ -60,7 +60,7 @@ function assemble(
     identify(security),
     decide([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins), authorize()]),
     correlate(idSecret, api.engine.keys),
-    ...around,
+    ...extensions.flatMap(({ around }) => around ?? []),
     accessLog(api.log, api.engine.metrics),
     problems(api.log),
     ...(limit ? [rateLimit(limit)] : []),

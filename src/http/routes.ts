@@ -3,6 +3,7 @@ import { Watchers } from "../engine/watching/watchers.ts";
 import { allocationRoutes } from "./allocations/allocations.ts";
 import type { Api } from "./api.ts";
 import { batchRoutes } from "./batches/batches.ts";
+import type { ApiExtension } from "./extension.ts";
 import { gatewayRoutes } from "./gateway/gateway.ts";
 import { groupRoutes } from "./groups/groups.ts";
 import { leaseRoutes } from "./leases/leases.ts";
@@ -18,7 +19,6 @@ import { deadRoutes } from "./queues/dead.ts";
 import { historyRoutes } from "./queues/history.ts";
 import { lineRoutes } from "./queues/line.ts";
 import { queueRoutes } from "./queues/queues.ts";
-import { predictionRoutes } from "./replicate/predictions.ts";
 import type { Route } from "./route.ts";
 import { againRoutes } from "./submit/again.ts";
 import { submitRoutes } from "./submit/submit.ts";
@@ -31,8 +31,8 @@ import { outputRoutes } from "./task/output.ts";
 import { retryRoutes } from "./task/retry.ts";
 import { timelineRoutes } from "./task/timeline.ts";
 
-/** All routes of a server that accepts tasks. */
-export function routesOf(api: Api): readonly Route[] {
+/** All routes of a server that accepts tasks, with those of its extensions. */
+export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonly Route[] {
   const watchers = new Watchers(watchedTasks(api.engine), {
     onError: (error) => api.log.debug({ err: error }, "monitor: could not read the watched tasks; trying again later"),
   });
@@ -62,10 +62,10 @@ export function routesOf(api: Api): readonly Route[] {
     ...problemRoutes,
     ...gatewayRoutes(api),
     ...allocationRoutes(api),
-    ...predictionRoutes(api),
     ...pageRoutes,
+    ...extensions.flatMap((extension) => extension.routes?.(api) ?? []),
   ];
   // Its document describes itself too.
-  routes.push(...openApiRoutes(api, routes));
+  routes.push(...openApiRoutes(api, routes, extensions));
   return routes;
 }

@@ -8,7 +8,7 @@ import type { TaskContext } from "../handler/task-context.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 import type { AddressGuard } from "../net/ssrf-guard.ts";
 import { outcomeOf, type StoredGroupEnd, type StoredTaskEnd } from "../store/task-end.ts";
-import { answeredWith, inSpanOf, requestSpan } from "../telemetry/spans.ts";
+import { answeredWith, inSpanOf, requestSpan } from "../trace/spans.ts";
 import { eventBody, groupEventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";

@@ -13,7 +13,7 @@ import type { Handler } from "../handler/define.ts";
 import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { ReservedTask, StoredStep } from "../store/verbs/scripts.ts";
-import type { AttemptError, AttemptTrace, Tracing } from "../telemetry/tracing.ts";
+import type { AttemptError, AttemptTrace, Tracing } from "../trace/tracing.ts";
 import { Attempt } from "./attempt/attempt.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";

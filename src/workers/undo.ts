@@ -7,7 +7,7 @@ import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
 import type { TaskContext } from "../handler/task-context.ts";
 import { type UndoTask, undoOf } from "../handler/undos.ts";
 import type { StoredStep } from "../store/verbs/scripts.ts";
-import { inSpanOf } from "../telemetry/spans.ts";
+import { inSpanOf } from "../trace/spans.ts";
 import { LeaseLost, type StepStore } from "./attempt/steps.ts";
 import { stepStoreOf } from "./attempt/task-context.ts";
 

@@ -6,7 +6,7 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { SlotBatch } from "../store/verbs/scripts.ts";
-import type { Tracing } from "../telemetry/tracing.ts";
+import type { Tracing } from "../trace/tracing.ts";
 import { packageVersion } from "../version.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";

@@ -9,7 +9,7 @@ import { createLog } from "../../src/log.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { STATE_LETTERS } from "../../src/store/letters.ts";
 import type { StoredGroupEnd, StoredTaskEnd } from "../../src/store/task-end.ts";
-import { type InSpan, SPANS } from "../../src/telemetry/spans.ts";
+import { type InSpan, SPANS } from "../../src/trace/spans.ts";
 import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
 import { RECEIVER_LIMITS } from "../../src/webhooks/receivers.ts";
 import { SCHEDULE } from "../../src/webhooks/schedule.ts";

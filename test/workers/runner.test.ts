@@ -6,7 +6,7 @@ import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
-import type { TracedTask } from "../../src/telemetry/tracing.ts";
+import type { TracedTask } from "../../src/trace/tracing.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
 import { Runner, type RunnerParts } from "../../src/workers/runner.ts";
 import { undoHandler } from "../../src/workers/undo.ts";

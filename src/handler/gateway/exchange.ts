@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { messageOf } from "../../errors.ts";
 import { Deadline } from "../../net/deadline.ts";
-import { answeredWith, inSpanOf, requestSpan } from "../../telemetry/spans.ts";
+import { answeredWith, inSpanOf, requestSpan } from "../../trace/spans.ts";
 import { giveUp } from "../intents.ts";
 import { type HeaderField, keptOfUpstream } from "../result-headers.ts";
 import type { TaskContext } from "../task-context.ts";

@@ -6,13 +6,12 @@ import type { Submission } from "../../engine/submission/submission.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
-import { traceOf } from "../../telemetry/trace-context.ts";
+import { traceOf } from "../../trace/trace-context.ts";
 import { type Parameter, readParameter, wrongParameter } from "../../wire/parameter.ts";
 import { readSubmitOptions, type SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import { type CheckedInput, checkJson, refuseCoding } from "../input/body.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
-import { tracingOf } from "../middleware/trace.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { laterParameters, parameterRefs } from "../openapi/parameters.ts";
 import { schemaRef } from "../openapi/responses.ts";
@@ -126,7 +125,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     asked === null
       ? undefined
       : await openGroup(ctx, api, { group: asked, staysOpen, options: withDefaults, settings });
-  const sending = tracingOf(ctx)?.sendBatch(queue);
+  const sending = api.tracing?.sendBatch(queue);
   const trace = sending?.trace ?? traceOf(ctx.headers);
   const request: BatchRequest = {
     api,

@@ -8,7 +8,7 @@ import { ProblemError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
 import type { Lease as HeldLease } from "../../store/verbs/scripts.ts";
 import { type Answer, isId } from "../../task.ts";
-import { traceHeadersOf } from "../../telemetry/trace-context.ts";
+import { traceHeadersOf } from "../../trace/trace-context.ts";
 import type { Lease, Renewal } from "../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../wire/lease-bodies.ts";
 import { timestamp } from "../../wire/timestamp.ts";

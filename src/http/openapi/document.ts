@@ -1,5 +1,6 @@
 import type { Handler } from "../../handler/define.ts";
 import { Portions } from "../../portions.ts";
+import type { ApiExtension } from "../extension.ts";
 import type { DescribedRoute, Route } from "../route.ts";
 import { headerRefs, headers } from "./headers.ts";
 import { inputBody, inputSchemas } from "./inputs.ts";
@@ -8,7 +9,7 @@ import { responseRef, responses } from "./responses.ts";
 import { schemas } from "./schemas.ts";
 import type { Answers, Method, OpenApiDocument, Operation, Paths, Schema } from "./types.ts";
 
-const TAGS = [
+const TAGS: OpenApiDocument["tags"] = [
   { name: "Submit", description: "Submit tasks, and cancel them." },
   { name: "Watch", description: "Place in line, estimate, progress, result." },
   { name: "Groups", description: "Many tasks with one number." },
@@ -33,13 +34,19 @@ const SECURITY_SCHEMES = {
   },
 };
 
+/** What a document describes. */
+export interface Described {
+  readonly routes: readonly Route[];
+  /** Those whose inputs it has. */
+  readonly handlers: readonly Handler[];
+  readonly extensions: readonly ApiExtension[];
+  readonly version: string;
+  readonly description?: string;
+}
+
 /** Describes all routes, with the inputs that the handlers of this server accept. */
-export async function openApiDocument(
-  routes: readonly Route[],
-  handlers: readonly Handler[],
-  version: string,
-  description?: string,
-): Promise<OpenApiDocument> {
+export async function openApiDocument(of: Described): Promise<OpenApiDocument> {
+  const { routes, handlers, extensions, version, description } = of;
   const described = routes.filter(isDescribed);
   const submitTo = described.find(({ name }) => name === "submitTo");
   const paths = pathsOf(described, handlers);
@@ -60,16 +67,46 @@ export async function openApiDocument(
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
-    tags: TAGS,
+    tags: [...TAGS, ...extensions.flatMap(({ tags = [] }) => tags)].filter(({ name }) =>
+      described.some(({ tag }) => tag === name),
+    ),
     paths,
     components: {
-      schemas: { ...schemas(), ...inputs },
-      responses: withCommonHeaders(responses),
-      parameters,
-      headers,
+      ...named(paths, {
+        schemas: { ...schemas(Object.assign({}, ...extensions.map((extension) => extension.schemas))), ...inputs },
+        responses: withCommonHeaders(responses),
+        parameters,
+        headers,
+      }),
       securitySchemes: SECURITY_SCHEMES,
     },
   };
+}
+
+type Components = Omit<OpenApiDocument["components"], "securitySchemes">;
+
+/** The components that the paths name, themselves or through others. @throws Error if one does not exist */
+function named(paths: Paths, all: Components): Components {
+  const kept: Record<keyof Components, Record<string, unknown>> = {
+    ...{ schemas: {}, responses: {}, parameters: {}, headers: {} },
+  };
+  const texts = [JSON.stringify(paths)];
+  for (const text of texts) {
+    for (const [, kind = "", name = ""] of text.matchAll(/"\$ref":"#\/components\/(\w+)\/([^"/]+)"/g)) {
+      const of = kind as keyof Components;
+      if (Object.hasOwn(kept[of], name)) continue;
+      const component = all[of][name];
+      if (component === undefined) throw new Error(`there is no component ${kind}/${name}`);
+      kept[of][name] = component;
+      texts.push(JSON.stringify(component));
+    }
+  }
+  const inOrder = (of: keyof Components) =>
+    Object.fromEntries(Object.entries(all[of]).filter(([name]) => Object.hasOwn(kept[of], name)));
+  return {
+    ...{ schemas: inOrder("schemas"), responses: inOrder("responses") },
+    ...{ parameters: inOrder("parameters"), headers: inOrder("headers") },
+  } as Components;
 }
 
 const isDescribed = (route: Route): route is DescribedRoute => route.summary !== undefined;

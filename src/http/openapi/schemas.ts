@@ -77,15 +77,18 @@ const REQUESTS = {
   "lease.fail": failBody,
 } satisfies Record<string, z.ZodType>;
 
-/** The name of a schema of the components. */
-export type SchemaName = keyof typeof ANSWERS | keyof typeof REQUESTS;
+/** The name of a schema of the components: one of these, or one of an extension. */
+export type SchemaName = keyof typeof ANSWERS | keyof typeof REQUESTS | (string & {});
 
 /** Where a schema of the components is. */
 const pathOf = (name: string): string => `#/components/schemas/${name}`;
 
-/** The schemas of what is sent and received, by name. */
-export function schemas(): Record<string, Schema> {
-  return { ...jsonSchemas(ANSWERS, "output"), ...jsonSchemas(REQUESTS, "input") };
+/**
+ * The schemas of what is sent and received, by name.
+ * @param others what extensions answer with
+ */
+export function schemas(others: Readonly<Record<string, z.ZodType>>): Record<string, Schema> {
+  return { ...jsonSchemas({ ...ANSWERS, ...others }, "output"), ...jsonSchemas(REQUESTS, "input") };
 }
 
 function jsonSchemas(named: Readonly<Record<string, z.ZodType>>, io: "input" | "output"): Record<string, Schema> {

@@ -1,6 +1,7 @@
 import { packageVersion } from "../../version.ts";
 import type { Api } from "../api.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
+import type { ApiExtension } from "../extension.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { empty } from "../openapi/responses.ts";
 import type { Route } from "../route.ts";
@@ -11,7 +12,12 @@ import { accessOf } from "../task/access.ts";
  * public, for generators and for the page at /docs before a key is entered.
  * @param routes those that it describes
  */
-export function openApiRoutes({ handlers }: Pick<Api, "handlers">, routes: readonly Route[]): readonly Route[] {
+export function openApiRoutes(
+  { handlers }: Pick<Api, "handlers">,
+  routes: readonly Route[],
+  extensions: readonly ApiExtension[],
+): readonly Route[] {
+  const described = { routes, extensions, version: packageVersion() };
   // Each is generated once: handlers do not change while the server runs.
   let whole: Promise<Asset> | undefined;
   let common: Promise<Asset> | undefined;
@@ -37,10 +43,10 @@ export function openApiRoutes({ handlers }: Pick<Api, "handlers">, routes: reado
         const { key } = accessOf(ctx);
         if (key !== "off") ctx.vary("Authorization");
         if (key === "off" || key === "valid") {
-          whole ??= openApiDocument(routes, [...handlers.values()], packageVersion()).then(assetOf);
+          whole ??= openApiDocument({ ...described, handlers: [...handlers.values()] }).then(assetOf);
           return replyAsset(ctx, await whole);
         }
-        common ??= openApiDocument(routes, [], packageVersion(), KEY_NEEDED).then(assetOf);
+        common ??= openApiDocument({ ...described, handlers: [], description: KEY_NEEDED }).then(assetOf);
         replyAsset(ctx, await common);
       },
     },

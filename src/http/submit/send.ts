@@ -1,19 +1,17 @@
 import type { Context } from "koa";
 import type { Original, Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
-import { traceOf } from "../../telemetry/trace-context.ts";
+import { traceOf } from "../../trace/trace-context.ts";
 import type { Api } from "../api.ts";
-import { tracingOf } from "../middleware/trace.ts";
 
 /**
  * Submits a task in the trace of its request.
  * @param listen see `submit` of the engine
  */
 export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
-  const { engine } = api;
+  const { engine, tracing } = api;
   const settings = engine.queues.settings(submission.queue);
   const submit = (trace: string) => engine.tasks.submit(submission, settings, listen, trace);
-  const tracing = tracingOf(ctx);
   const sent = tracing && !submission.options.dryRun ? tracing.send(submission, submit) : submit(traceOf(ctx.headers));
   return submission.original === undefined ? sent : noted(sent, api, submission.id, submission.original);
 }

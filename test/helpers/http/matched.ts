@@ -1,15 +1,27 @@
 import type Router from "@koa/router";
-import type { Engine } from "../../../src/engine/engine.ts";
+import { readConfig } from "../../../src/config/config.ts";
+import type { Hooks } from "../../../src/extension.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { routerOf } from "../../../src/http/app.ts";
 import type { Route } from "../../../src/http/route.ts";
 import { routesOf } from "../../../src/http/routes.ts";
+import { EXTENSIONS } from "../../../src/server.ts";
 
-/** The routes of a server with all extras. */
-export function allRoutes(): readonly Route[] {
-  const stopping = new AbortController().signal;
-  const api: Partial<Api> = { replicate: true, handlers: new Map(), stopping, engine: {} as Engine };
-  return routesOf(api as Api);
+/** All that a server may have. */
+export function allExtensions(): readonly Hooks[] {
+  const config = readConfig({}, { REPLICATE: "true" });
+  const server = { config, handlers: new Map(), signer: undefined, storeUrl: "redis://localhost" };
+  const engine = () => {
+    throw new Error("nothing has started");
+  };
+  return EXTENSIONS.map((extension) => extension({ ...server, engine }));
+}
+
+/** The routes of such a server. */
+export function allRoutes(extensions = allExtensions()): readonly Route[] {
+  const engine = {} as Api["engine"];
+  const api: Partial<Api> = { engine, handlers: new Map(), stopping: new AbortController().signal };
+  return routesOf(api as Api, extensions);
 }
 
 let known: { readonly routes: readonly Route[]; readonly router: Router } | undefined;

@@ -4,7 +4,7 @@ import path from "node:path";
 import { readConfig } from "../../../src/config/config.ts";
 import { secretsOf } from "../../../src/config/secrets.ts";
 import { createLog } from "../../../src/log.ts";
-import { type Running, start } from "../../../src/server.ts";
+import { type Running, type StartParts, start } from "../../../src/server.ts";
 import { Keys, START } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { eventually } from "../../shared/eventually.ts";
@@ -59,7 +59,10 @@ export interface TestServer {
 const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers");
 
 /** Starts a server; `env` wins over the usual settings of tests. */
-export async function startServer(env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+export async function startServer(
+  env: Readonly<Record<string, string>> = {},
+  parts: StartParts = {},
+): Promise<TestServer> {
   const variables = {
     REDIS_URL: storeUrl(),
     KEY_PREFIX: uniquePrefix(),
@@ -76,6 +79,7 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
       destination: { write: (line) => log.push(JSON.parse(line) as LogLine) },
       secrets: secretsOf(config),
     }),
+    parts,
   );
   const { url = "" } = running;
   const send: TestServer["send"] = (at, sent) => exchange(new URL(at, url), sent);

@@ -5,7 +5,7 @@ import { defineHandler } from "../../../src/handler/define.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
-import { allRoutes } from "../../helpers/http/matched.ts";
+import { allExtensions, allRoutes } from "../../helpers/http/matched.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Pages and what they load, for people, and an API that others describe. */
@@ -153,7 +153,8 @@ describe("the description of the API", () => {
       }),
       defineHandler({ queue: "a.b", input: z.object({ one: leaf("c", 4) }), run }),
     ];
-    const described = await openApiDocument(allRoutes(), handlers, "1.2.3");
+    const extensions = allExtensions();
+    const described = await openApiDocument({ routes: allRoutes(extensions), handlers, extensions, version: "1.2.3" });
     const { errors } = await new Validator().validate(JSON.parse(JSON.stringify(described)));
     expect(errors).to.equal(undefined);
     for (const [, name] of JSON.stringify(described).matchAll(/"\$ref":"([^"]+)"/g)) {

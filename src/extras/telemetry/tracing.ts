@@ -10,11 +10,12 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import { messageOf } from "../errors.ts";
-import { useTraceIds } from "../log.ts";
-import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "./spans.ts";
+import { messageOf } from "../../errors.ts";
+import { useTraceIds } from "../../log.ts";
+import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "../../trace/spans.ts";
+import { traceHeadersOf } from "../../trace/trace-context.ts";
+import type { AttemptError, AttemptTrace, BatchTrace, TracedTask, Tracing } from "../../trace/tracing.ts";
 import { contextOf, traceOfSpan } from "./stored-trace.ts";
-import { traceHeadersOf } from "./trace-context.ts";
 
 /** The name under which spans are created. */
 const SCOPE = "paihao";
@@ -39,17 +40,6 @@ export interface TracedAnswer {
   readonly status: number;
 }
 
-/** An attempt at a task, as its worker gets it. */
-export interface TracedTask {
-  readonly id: string;
-  readonly queue: string;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly lost: number;
-  /** The trace of its submitter, "" for none. */
-  readonly trace: string;
-}
-
 /** The address of the store, by the semantic conventions. */
 export interface ServerFacts {
   readonly "server.address": string;
@@ -57,30 +47,23 @@ export interface ServerFacts {
   readonly "server.port"?: number;
 }
 
-/** Why an attempt did not succeed: the error, as far as it is known. */
-export interface AttemptError {
-  readonly type?: string;
-  readonly message: string;
-  readonly stack?: string;
-}
-
 /**
  * What creates the spans of a server; undefined, so that nothing costs anything, if no SDK of OpenTelemetry is registered in this process.
  * @param store the address of the store
  */
-export function openTracing(version: string, store: ServerFacts): Tracing | undefined {
+export function openTracing(version: string, store: ServerFacts): ServerTracing | undefined {
   const provider = trace.getTracerProvider();
   // That of another copy of the API is of another class.
   if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(SCOPE) === undefined) return undefined;
   useTraceIds(traceIds);
-  return new Tracing(trace.getTracer(SCOPE, version), store);
+  return new ServerTracing(trace.getTracer(SCOPE, version), store);
 }
 
 /**
  * Creates the spans of a server, by the semantic conventions for HTTP and messaging. The functions called for each request are not async:
  * while contexts are kept, each promise costs about a µs.
  */
-export class Tracing {
+export class ServerTracing implements Tracing {
   readonly #tracer: Tracer;
   readonly #store: ServerFacts;
 
@@ -139,7 +122,7 @@ export class Tracing {
 
   /** Begins to submit many tasks in one span. */
   sendBatch(queue: string): BatchTrace {
-    return new BatchTrace(this.#send(queue));
+    return new BatchSpan(this.#send(queue));
   }
 
   #send(queue: string, facts: Attributes = {}): Span {
@@ -162,7 +145,7 @@ export class Tracing {
     };
     const options: SpanOptions = { kind: SpanKind.CONSUMER, attributes, links: sent ? [{ context: sent }] : [] };
     const span = this.#tracer.startSpan(`process ${queue}`, options, above);
-    return new AttemptTrace(this.#tracer, span, trace.setSpan(above, span));
+    return new AttemptSpan(this.#tracer, span, trace.setSpan(above, span));
   }
 
   #operation(name: "send" | "process", queue: string): Attributes {
@@ -177,7 +160,7 @@ export class Tracing {
 }
 
 /** The trace of a batch. */
-export class BatchTrace {
+class BatchSpan implements BatchTrace {
   readonly #span: Span;
   #count = 0;
 
@@ -201,7 +184,7 @@ export class BatchTrace {
 }
 
 /** The trace of an attempt. */
-export class AttemptTrace {
+class AttemptSpan implements AttemptTrace {
   readonly #tracer: Tracer;
   readonly #span: Span;
   readonly #context: Context;

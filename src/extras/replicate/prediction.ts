@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
+import type { StartingServer } from "../../extension.ts";
+import { pathTo } from "../../http/route.ts";
+import { errorOf } from "../../http/task/documents/monitor-document.ts";
+import { paths } from "../../http/task/links.ts";
 import type { Result, State } from "../../task.ts";
-import type { Prediction } from "../../wire/prediction.ts";
 import { timestamp } from "../../wire/timestamp.ts";
-import { pathTo } from "../route.ts";
-import { errorOf } from "../task/documents/monitor-document.ts";
-import { paths } from "../task/links.ts";
+import type { Prediction } from "./wire.ts";
 
 /** The ids of predictions begin with this, so that the webhook of their end has the form that the caller expects. */
 const PREFIX = "prediction-";
@@ -101,3 +102,11 @@ export function predictionJson(seen: Inspection, view: PredictionView = {}): str
   const json = isThere && seen.result ? resultJson(seen.result, Number.POSITIVE_INFINITY) : undefined;
   return `${beforeMember(JSON.stringify(document), "output")}${json ?? output}}`;
 }
+
+/** The body of the event about the end of a task that came as a prediction; undefined for any other. */
+export const predictionEvent =
+  ({ config, signer }: Pick<StartingServer, "config" | "signer">) =>
+  (seen: Inspection): string | undefined =>
+    config.replicate && isPrediction(seen.id)
+      ? predictionJson(seen, { signature: signer?.sign("task", seen) })
+      : undefined;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Document, flag, seconds, text, time } from "./values.ts";
+import { type Document, flag, seconds, text, time } from "../../wire/values.ts";
 
 /** A prediction of Replicate's HTTP API, which describes it. */
 export const prediction = z.object({

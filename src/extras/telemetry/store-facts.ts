@@ -1,4 +1,4 @@
-import { parseRedisUrl } from "../config/redis-url.ts";
+import { parseRedisUrl } from "../../config/redis-url.ts";
 import type { ServerFacts } from "./tracing.ts";
 
 /** Where the tasks are sent to, without the login: of several nodes the first. */

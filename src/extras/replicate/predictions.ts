@@ -3,25 +3,25 @@ import { z } from "zod";
 import type { Submission } from "../../engine/submission/submission.ts";
 import { ProblemError } from "../../errors.ts";
 import { consumesType } from "../../handler/input.ts";
+import type { Api } from "../../http/api.ts";
+import { logEnd } from "../../http/audit-log.ts";
+import { parsePrefer } from "../../http/headers/prefer.ts";
+import { checkIdempotencyKey, isKeyed } from "../../http/headers/request-id.ts";
+import { checkJson, readJson } from "../../http/input/body.ts";
+import { countRepeated, whenGone } from "../../http/live/long-poll.ts";
+import { forbidden } from "../../http/middleware/authorize.ts";
+import { currentId } from "../../http/middleware/correlate.ts";
+import { inputHandlerOf } from "../../http/queues/named-queue.ts";
+import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
+import { checkAccepted } from "../../http/submit/refusal.ts";
+import { send } from "../../http/submit/send.ts";
+import { assembleSubmission, withWebhook } from "../../http/submit/submission.ts";
+import { accessOf, mayEnd, signatureOf } from "../../http/task/access.ts";
+import { replyEmbedding } from "../../http/task/embedded-result.ts";
+import { findTask } from "../../http/task/find.ts";
+import { absolute } from "../../http/task/links.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { readSubmitOptions } from "../../wire/submit-options.ts";
-import type { Api } from "../api.ts";
-import { logEnd } from "../audit-log.ts";
-import { parsePrefer } from "../headers/prefer.ts";
-import { checkIdempotencyKey, isKeyed } from "../headers/request-id.ts";
-import { checkJson, readJson } from "../input/body.ts";
-import { countRepeated, whenGone } from "../live/long-poll.ts";
-import { forbidden } from "../middleware/authorize.ts";
-import { currentId } from "../middleware/correlate.ts";
-import { inputHandlerOf } from "../queues/named-queue.ts";
-import { type Route, SUBMIT, WATCH } from "../route.ts";
-import { checkAccepted } from "../submit/refusal.ts";
-import { send } from "../submit/send.ts";
-import { assembleSubmission, withWebhook } from "../submit/submission.ts";
-import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
-import { replyEmbedding } from "../task/embedded-result.ts";
-import { findTask } from "../task/find.ts";
-import { absolute } from "../task/links.ts";
 import { outputOf, PREDICTION_PATH, type PredictionView, predictionId, predictionOf } from "./prediction.ts";
 
 /** A submission. Other members that clients send are ignored. */
@@ -37,7 +37,6 @@ const body = z.looseObject({
  * the model, or the version.
  */
 export function predictionRoutes(api: Api): readonly Route[] {
-  if (!api.replicate) return [];
   return [
     {
       ...SUBMITTING,

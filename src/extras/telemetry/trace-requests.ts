@@ -1,16 +1,15 @@
-import type { Context, Middleware } from "koa";
-import { traceOf } from "../../telemetry/trace-context.ts";
-import type { Tracing } from "../../telemetry/tracing.ts";
-import { schemeOf } from "../headers/forwarded.ts";
-import { routeOf } from "../route.ts";
+import type { Middleware } from "koa";
+import { schemeOf } from "../../http/headers/forwarded.ts";
+import { routeOf } from "../../http/route.ts";
+import { traceOf } from "../../trace/trace-context.ts";
+import type { ServerTracing } from "./tracing.ts";
 
 /** Longest user agent that is kept, characters. */
 const AGENT_LENGTH = 256;
 
 /** Answers each request in a span. The query is left out: it may contain a signature. */
-export function traceRequests(tracing: Tracing): Middleware {
+export function traceRequests(tracing: ServerTracing): Middleware {
   return (ctx, next) => {
-    ctx.state.tracing = tracing;
     const { method, path } = ctx;
     const scheme = schemeOf(ctx);
     // Traces of these would say nothing.
@@ -20,9 +19,4 @@ export function traceRequests(tracing: Tracing): Middleware {
     const request = { method, path, scheme, address: ctx.hostname, port, userAgent, trace: traceOf(ctx.headers) };
     return tracing.request(request, next, () => ({ route: routeOf(ctx)?.path ?? "", status: ctx.res.statusCode }));
   };
-}
-
-/** What traces a request; undefined if nothing does. */
-export function tracingOf(ctx: Context): Tracing | undefined {
-  return ctx.state.tracing;
 }

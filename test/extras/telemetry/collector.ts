@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { eventually } from "../shared/eventually.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 type Facts = Readonly<Record<string, unknown>>;
 

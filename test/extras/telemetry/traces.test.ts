@@ -1,12 +1,12 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
-import { type Answer, exchange, type Sent } from "../helpers/http/server.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
-import { uniquePrefix } from "../helpers/store/run-store.ts";
-import { eventually } from "../shared/eventually.ts";
-import { ROOT } from "../shared/root.ts";
-import { type Receiver, startReceiver } from "../webhooks/receiver.ts";
+import { type Answer, exchange, type Sent } from "../../helpers/http/server.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
+import { uniquePrefix } from "../../helpers/store/run-store.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { ROOT } from "../../shared/root.ts";
+import { type Receiver, startReceiver } from "../../webhooks/receiver.ts";
 import { type Collector, type SentSpan, startCollector } from "./collector.ts";
 
 const CALLER = "00f067aa0ba902b7";

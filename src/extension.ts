@@ -1,0 +1,30 @@
+import type { LinkSigner } from "./auth/link-signer.ts";
+import type { Config } from "./config/config.ts";
+import type { Engine } from "./engine/engine.ts";
+import type { Handler } from "./handler/define.ts";
+import type { ApiExtension } from "./http/extension.ts";
+import type { Tracing } from "./trace/tracing.ts";
+
+/** A server that starts, as an extension sees it. */
+export interface StartingServer {
+  readonly config: Config;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly signer: LinkSigner | undefined;
+  readonly storeUrl: string;
+  /** To be called only once the server has started: by a handler, or in a route. */
+  engine(): Engine;
+}
+
+/** What an extension adds to a server. */
+export interface Hooks extends ApiExtension {
+  /** A handler of the server's own: its queue exists in each partition. */
+  readonly handler?: Handler;
+  /** Creates the spans of requests and attempts. */
+  readonly tracing?: Tracing | undefined;
+}
+
+/**
+ * A part of a server that tasks can run without: called once for each server that has it. Extensions are in src/extras, each whole in
+ * its folder; nothing else imports from there but what puts a server together.
+ */
+export type Extension = (server: StartingServer) => Hooks;

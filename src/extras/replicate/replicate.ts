@@ -1,0 +1,5 @@
+import type { Extension } from "../../extension.ts";
+import { predictionRoutes } from "./predictions.ts";
+
+/** The dialect of Replicate's HTTP API, if it is turned on. */
+export const replicate: Extension = ({ config }) => (config.replicate ? { routes: predictionRoutes } : {});
