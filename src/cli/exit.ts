@@ -1,8 +1,8 @@
 import { CommanderError } from "commander";
 import { type ErrorKind, PaihaoError } from "../client/problem.ts";
 import { StartError } from "../errors.ts";
+import { about } from "../http/pages/browser/words.js";
 import { plain } from "./terminal/print.ts";
-import { durationText } from "./terminal/words.ts";
 
 /** The exit codes of all commands. */
 export const EXIT = {
@@ -92,7 +92,7 @@ function messageOf(error: PaihaoError): string {
 
 function hintOf({ kind, code, retryAfter }: PaihaoError): string | undefined {
   if (code === "unauthenticated") return "pass one with --key or PAIHAO_KEY";
-  if (retryAfter !== undefined && kind !== "failed") return `try again in ${durationText(retryAfter)}`;
+  if (retryAfter !== undefined && kind !== "failed") return `try again in ${about(retryAfter)}`;
   if (code === "unknown")
     return "it was never submitted here, belongs to another caller, or is lost: an embedded store ends with its server";
   return kind === "unreachable" ? "is it running? --url or PAIHAO_URL says where" : undefined;

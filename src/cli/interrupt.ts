@@ -1,5 +1,5 @@
+import { duration } from "../http/pages/browser/words.js";
 import { CommandError, EXIT } from "./exit.ts";
-import { durationText } from "./terminal/words.ts";
 
 /** What a command waits for, and for how long. */
 export interface Interruption {
@@ -22,7 +22,7 @@ export function waitFor(goOn: () => string, timeoutMs?: number): Interruption {
   const timer =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(() => stop(EXIT.timeout, `not done within ${durationText(timeoutMs / 1000)}`), timeoutMs);
+      : setTimeout(() => stop(EXIT.timeout, `not done within ${duration(timeoutMs / 1000)}`), timeoutMs);
   return {
     signal: controller.signal,
     end: () => {

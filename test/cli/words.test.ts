@@ -2,30 +2,36 @@ import { expect } from "chai";
 import { LiveLine } from "../../src/cli/terminal/live-line.ts";
 import { plain, plainLines } from "../../src/cli/terminal/print.ts";
 import { tableLines } from "../../src/cli/terminal/table.ts";
-import { allowedText, durationText, startText, statusText } from "../../src/cli/terminal/words.ts";
+import { startText, statusText } from "../../src/cli/terminal/words.ts";
 import type { Status } from "../../src/client/status.ts";
+import { about, allowed, duration } from "../../src/http/pages/browser/words.js";
 import { TerminalScreen } from "../helpers/terminal-screen.ts";
 
 const eta = (seconds: number, low = seconds, high = seconds) =>
   ({ seconds, low, high, basis: "history", samples: 9 }) as const;
 
 describe("the words of the commands", () => {
-  it("give durations in the unit that a person would use", () => {
-    const texts = [-1, 0, 0.04, 0.35, 9.96, 59.4, 60, 3599, 3600, 7500, 172_800].map(durationText);
-    expect(texts).to.deep.equal([
-      ...["0 s", "0 s", "0 s", "0.4 s", "10 s", "59 s", "1 min", "1 h", "1 h", "2 h 5 min", "2 days"],
+  it("give durations in the units that a person would use", () => {
+    const measured = [-1, 0, 0.04, 0.35, 3.14, 9.96, 59.4, 60, 252, 3599, 3600, 7500, 273_600].map(duration);
+    expect(measured).to.deep.equal([
+      ...["0 s", "0 s", "40 ms", "350 ms", "3.1 s", "10 s", "59 s", "1 min", "4 min 12 s", "59 min 59 s"],
+      ...["1 h", "2 h 5 min", "3 d 4 h"],
+    ]);
+    const estimated = [0, 0.4, 12.3, 59.4, 59.6, 60, 252, 3599, 7500, 172_800].map((seconds) => about(seconds));
+    expect(estimated).to.deep.equal([
+      ...["1 s", "1 s", "12 s", "59 s", "1 min", "1 min", "4 min", "1 h", "2 h 5 min", "2 days"],
     ]);
   });
 
   it("give an estimate with its range, unless that is narrow, and count it down", () => {
     expect(startText(null)).to.equal("no estimate yet");
-    expect(startText(eta(12, 8, 20))).to.equal("starts in about 12 s (8 s to 20 s)");
+    expect(startText(eta(12, 8, 20))).to.equal("starts in about 12 s (8 to 20 s)");
     expect(startText(eta(12, 11, 13))).to.equal("starts in about 12 s");
-    expect(startText(eta(12, 8, 20), 10)).to.equal("starts in about 2 s (0 s to 10 s)");
+    expect(startText(eta(12, 8, 20), 10)).to.equal("starts in about 2 s (1 to 10 s)");
     expect(startText(eta(12, 8, 20), 13)).to.equal("starts any moment");
     const held = { ...eta(695, 690, 700), basis: "rate", rate: { max: 5, per: "1s" } } as const;
     expect(startText(held)).to.equal("starts in about 12 min, 5 a second allowed");
-    expect(allowedText({ max: 100, per: "30s" })).to.equal("100 in 30s");
+    expect(allowed({ max: 100, per: "30s" })).to.equal("100 in 30s");
     const starting = { ...eta(70, 42, 116), basis: "starting" } as const;
     expect(startText(starting)).to.equal("a worker is starting, about 70 s (42 s to 2 min)");
     expect(startText({ ...starting, low: 69, high: 71 }, 10)).to.equal("a worker is starting, about 60 s");

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Connection } from "../../client/connection.ts";
 import type { Status } from "../../client/status.ts";
+import { counted } from "../../http/pages/browser/words.js";
 import type { DeletedDead, RetriedDead } from "../../wire/bulk.ts";
 import type { Queue } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
@@ -8,7 +9,6 @@ import { CommandError, EXIT, type ExitCode, wrongUsage } from "../exit.ts";
 import { ask, connectionTo, itemsOf, queuePath, taskPath } from "../server.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { note, print, printJson, printJsonLine } from "../terminal/print.ts";
-import { count } from "../terminal/words.ts";
 import { wholeWithin } from "../values.ts";
 import { forEachId } from "./for-each-id.ts";
 import { type ListOptions, list } from "./ls.ts";
@@ -54,7 +54,7 @@ function retryCommand(): Command {
         const path = `${queuePath(queue)}/dead/retry`;
         const { retried } = await ask<RetriedDead>(connection, path, { method: "POST", once: true });
         if (options.json) printJson({ retried });
-        note(`${count(retried, "task")} of ${queue} will run again`);
+        note(`${counted(retried, "task")} of ${queue} will run again`);
         return undefined;
       }),
     );
@@ -74,7 +74,7 @@ function deleteCommand(): Command {
         const path = queuePath(queue);
         if (!options.yes) {
           const n = options.all ? (await ask<Queue>(connection, path)).dead : ids.length;
-          if (!(await confirm(`Delete ${count(n, "dead task")} of ${queue} for good?`, "this deletes dead tasks"))) {
+          if (!(await confirm(`Delete ${counted(n, "dead task")} of ${queue} for good?`, "this deletes dead tasks"))) {
             throw new CommandError(EXIT.failed, "nothing was deleted");
           }
         }
@@ -84,7 +84,7 @@ function deleteCommand(): Command {
         }
         const { deleted } = await ask<DeletedDead>(connection, `${path}/dead`, { method: "DELETE" });
         if (options.json) printJson({ deleted });
-        note(`${count(deleted, "task")} of ${queue} deleted`);
+        note(`${counted(deleted, "task")} of ${queue} deleted`);
         return undefined;
       }),
     );

@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
+import { counted } from "../../http/pages/browser/words.js";
 import type { Attempt, Timeline } from "../../wire/timeline.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
 import { type Column, printTable } from "../terminal/table.ts";
-import { ageText, count, spanText, statusText } from "../terminal/words.ts";
+import { ageText, spanText, statusText } from "../terminal/words.ts";
 
 const COLUMNS: readonly Column<Attempt>[] = [
   { title: "ATTEMPT", short: "#", value: ({ number }) => number || null },
@@ -53,7 +54,7 @@ function headLines({ task, steps, undo, webhooks }: Timeline): string[] {
     ["steps", steps.length === 0 ? null : steps.map(stepText).join(", ")],
     ["undo", undo && [undo.state, undo.error ?? ""].filter(Boolean).join(": ")],
     ...webhooks.map(
-      ({ url, state, attempt }) => ["webhook", `${state} (${count(attempt, "attempt")}) ${url}`] as const,
+      ({ url, state, attempt }) => ["webhook", `${state} (${counted(attempt, "attempt")}) ${url}`] as const,
     ),
   ]);
 }

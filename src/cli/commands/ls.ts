@@ -1,10 +1,11 @@
 import { type Command, Option } from "commander";
+import { about } from "../../http/pages/browser/words.js";
 import type { ListedTask } from "../../wire/task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { connectionTo, itemsOf, queuePath } from "../server.ts";
 import { note, printJsonLine } from "../terminal/print.ts";
 import { type Column, printTable } from "../terminal/table.ts";
-import { ageText, durationText, percentText, spanText, untilText } from "../terminal/words.ts";
+import { ageText, percentText, spanText, untilText } from "../terminal/words.ts";
 import { wholeWithin } from "../values.ts";
 
 const LISTS = ["waiting", "scheduled", "running", "dead", "finished"] as const;
@@ -42,7 +43,7 @@ export const COLUMNS: Readonly<Record<ListName, readonly Column<ListedTask>[]>> 
     ID,
     { title: "PLACE", value: ({ index }) => (index === null ? null : index + 1) },
     { title: "SUBMITTED", rank: 2, value: ({ createdAt }) => ago(createdAt) },
-    { title: "STARTS IN", short: "STARTS", rank: 1, value: ({ eta }) => eta && durationText(eta.seconds) },
+    { title: "STARTS IN", short: "STARTS", rank: 1, value: ({ eta }) => eta && about(eta.seconds) },
   ],
   scheduled: [ID, STATE, { title: "DUE IN", value: ({ dueAt }) => untilText(dueAt) }, ATTEMPT],
   running: [

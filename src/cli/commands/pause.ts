@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import { counted } from "../../http/pages/browser/words.js";
 import type { Queue } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";
 import { note, printJson } from "../terminal/print.ts";
-import { count } from "../terminal/words.ts";
 
 /** `paihao pause` and `paihao resume`. */
 export function pauseCommands(): Command[] {
@@ -21,7 +21,7 @@ async function act(options: ClientOptions, queue: string, verb: "pause" | "resum
   const path = `${queuePath(queue)}/${verb}`;
   const found = await ask<Queue>(connectionTo(options), path, { method: "POST" });
   if (options.json) printJson(found);
-  const waiting = `${count(found.waiting, "task")} ${found.waiting === 1 ? "waits" : "wait"}`;
+  const waiting = `${counted(found.waiting, "task")} ${found.waiting === 1 ? "waits" : "wait"}`;
   if (found.paused)
     note(`${queue} is paused: ${waiting}, and ${found.running} still run; to continue: paihao resume ${queue}`);
   else note(`${queue} is running: ${waiting}`);

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { Verdict } from "../../client/batch.ts";
 import { linesOf } from "../../client/event-stream.ts";
 import { headersOf, newId, type SubmitOptions, searchOf, submit } from "../../client/submission.ts";
+import { counted } from "../../http/pages/browser/words.js";
 import { PRIORITY } from "../../task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { CommandError, EXIT } from "../exit.ts";
@@ -9,7 +10,7 @@ import { readInput } from "../input.ts";
 import { waitFor } from "../interrupt.ts";
 import { ask, connectionTo, queuePath, taskAt, taskPath } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";
-import { count, startText } from "../terminal/words.ts";
+import { startText } from "../terminal/words.ts";
 import { addParameter, DURATION_HELP, readDuration, readTimeout, wholeWithin } from "../values.ts";
 import { goOnText, waitForTask, watchTask } from "../watching.ts";
 import { goOnText as goOnWithGroup, groupPath, watchGroup } from "./group.ts";
@@ -127,6 +128,6 @@ async function submitGroup(
   } finally {
     waiting.end();
   }
-  if (refused > 0) throw new CommandError(EXIT.refused, `${count(refused, "line")} refused; the others are in ${id}`);
+  if (refused > 0) throw new CommandError(EXIT.refused, `${counted(refused, "line")} refused; the others are in ${id}`);
   return undefined;
 }

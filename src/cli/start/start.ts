@@ -1,9 +1,9 @@
 import { type Config, misspeltVariables, readConfig } from "../../config/config.ts";
 import { secretsOf } from "../../config/secrets.ts";
+import { counted, duration } from "../../http/pages/browser/words.js";
 import { createLog } from "../../log.ts";
 import { type Running, start } from "../../server.ts";
 import { note } from "../terminal/print.ts";
-import { count, durationText } from "../terminal/words.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
@@ -39,12 +39,12 @@ const TELL_MS = 500;
 /** Says that the server stops, what it waits for, and that it has stopped. */
 function tellStop(running: Running, signal: string, { role, drainTimeoutMs }: Config): void {
   const began = performance.now();
-  const span = (ms: number) => durationText(ms / 1000);
+  const span = (ms: number) => duration(ms / 1000);
   note(`paihao ${role} is stopping: ${signal}; another one ends it at once`);
   setTimeout(async () => {
     const busy = await running.busy?.();
     const what = busy
-      ? `${count(busy.tasks, "running task")} and ${count(busy.connections, "connection")}`
+      ? `${counted(busy.tasks, "running task")} and ${counted(busy.connections, "connection")}`
       : "its processes";
     note(`paihao ${role} waits for ${what}, for ${span(drainTimeoutMs)} at most`);
   }, TELL_MS);

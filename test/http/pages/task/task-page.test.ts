@@ -77,7 +77,7 @@ describe("the page of a task in a browser", function () {
     own.open({ seats: [1, 2] });
     await says(page, "headline", "Done");
     await says(page, "shown-value", /"seats": \[\s+1,\s+2\s+\]/);
-    await says(page, "size", /^application\/json, \d+ bytes$/);
+    await says(page, "size", /^application\/json, \d+ B$/);
     expect(await axeFindings(page)).to.deep.equal([]);
     expect(await page.evaluate(() => "same" in globalThis)).to.equal(true);
     await page.reload();
@@ -109,11 +109,11 @@ describe("the page of a task in a browser", function () {
       seen[kind] = [await value.allTextContents(), await page.locator("#result").isVisible(), size];
     }
     expect(seen).to.deep.equal({
-      json: [['{\n  "grüße": "世界 🎫"\n}'], true, "application/json, 25 bytes"],
-      text: [["plain — text"], true, "text/plain, 14 bytes"],
-      image: [[""], true, "image/gif, 42 bytes"],
-      html: [[], true, "text/html, 25 bytes"],
-      bytes: [[], true, "application/octet-stream, 4 bytes"],
+      json: [['{\n  "grüße": "世界 🎫"\n}'], true, "application/json, 25 B"],
+      text: [["plain — text"], true, "text/plain, 14 B"],
+      image: [[""], true, "image/gif, 42 B"],
+      html: [[], true, "text/html, 25 B"],
+      bytes: [[], true, "application/octet-stream, 4 B"],
       long: [[], true, "application/json, 300 kB"],
       nothing: [[], false, "The task has no result to show."],
     });

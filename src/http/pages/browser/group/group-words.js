@@ -2,7 +2,7 @@
  * The words on the page of a group. The server writes them into the page, and the script of the page keeps them up to date.
  */
 
-import { durationOf } from "../task/task-words.js";
+import { about, count, counted, percentage } from "../words.js";
 
 /** @typedef {import("../../../../wire/group.ts").Group} Group */
 
@@ -16,12 +16,6 @@ export function lookOf({ state, failed }) {
   return failed > 0 ? "failed" : "succeeded";
 }
 
-/** @param {number} n */
-const count = (n) => n.toLocaleString("en");
-
-/** @param {number} n */
-const tasks = (n) => `${count(n)} task${n === 1 ? "" : "s"}`;
-
 /** @param {Group} group */
 export function headlineOf({ state, failed, cancelRequested }) {
   if (state === "canceled") return "Canceled";
@@ -31,11 +25,11 @@ export function headlineOf({ state, failed, cancelRequested }) {
 }
 
 /** The large number: how much of it has ended. @param {Group} group */
-export const numberOf = ({ progress }) => `${Math.floor(progress.percent)}\u00a0%`;
+export const numberOf = ({ progress }) => percentage(progress.percent);
 
 /** @param {Group} group */
 export function endedOf({ total, succeeded, failed, canceled }) {
-  return `${count(succeeded + failed + canceled)} of ${tasks(total)}`;
+  return `${count(succeeded + failed + canceled)} of ${counted(total, "task")}`;
 }
 
 /** How many tasks are in each state; states without tasks are left out. @param {Group} group */
@@ -66,7 +60,7 @@ export function waitOf(group, agoS = 0) {
   if (!eta || hasEnded(group)) return "";
   const left = eta.seconds - agoS;
   const start = eta.basis === "starting" ? "A worker is starting; done in" : "Done in";
-  return left <= 0 ? "Done any moment now" : `${start} about ${durationOf(left)}`;
+  return left <= 0 ? "Done any moment now" : `${start} about ${about(left)}`;
 }
 
 /** @param {Group} group */

@@ -1,6 +1,7 @@
 /** Shows the result of a task on its page by its type: an image, text, or JSON. Other types have only a link. */
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
+import { size } from "../words.js";
 
 /** The maximum size shown, in bytes; larger results have only a link. */
 const MAX = { image: 10_000_000, text: 200_000 };
@@ -54,7 +55,7 @@ async function describe(href, show) {
   // A proxy that compresses removes it.
   const bytes = length === null && head.status !== 204 ? null : Number(length);
   if (bytes === 0) return show({ told: "The task has no result to show.", isEmpty: true });
-  const known = { told: [type, bytes === null ? "" : sizeOf(bytes)].filter(Boolean).join(", "), isEmpty: false };
+  const known = { told: [type, bytes === null ? "" : size(bytes)].filter(Boolean).join(", "), isEmpty: false };
   show(known);
   if (type.startsWith("image/") && bytes !== null && bytes <= MAX.image) show({ ...known, image: await image(href) });
   if (!isText(type) || (bytes ?? 0) > MAX.text) return;
@@ -78,12 +79,6 @@ async function read(href) {
     return null;
   }
   return text;
-}
-
-/** @param {number} bytes */
-function sizeOf(bytes) {
-  if (bytes < 1000) return `${bytes} bytes`;
-  return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 /**

@@ -12,4 +12,3 @@ export function attemptOf(task: Task): string;
 export function detailOf(task: Task): string;
 export function waitOf(task: Task, agoS?: number): string;
 export function titleOf(task: Task): string;
-export function durationOf(seconds: number, round?: (value: number) => number): string;

@@ -2,7 +2,7 @@
  * The words on the page of a task. The server writes them into the page, and the script of the page keeps them up to date.
  */
 
-import { allowedOf } from "../allowed.js";
+import { about, allowed, count, percentage, range, starting } from "../words.js";
 
 /** @typedef {import("../../../../wire/task.ts").Task} Task */
 
@@ -51,8 +51,8 @@ export const collectOf = (task) => (lookOf(task) === "succeeded" ? "Open the res
  * @param {Task} task
  */
 export function numberOf(task) {
-  if (task.state === "waiting" && task.index !== null) return (task.index + 1).toLocaleString("en");
-  if (task.state === "running" && task.progress) return `${Math.floor(task.progress.percent)}\u00a0%`;
+  if (task.state === "waiting" && task.index !== null) return count(task.index + 1);
+  if (task.state === "running" && task.progress) return percentage(task.progress.percent);
   return "";
 }
 
@@ -66,8 +66,8 @@ export const isLong = (number) => number.length > 3;
 export function aheadOf(task) {
   if (task.state !== "waiting" || task.index === null) return "";
   if (task.index === 0) return "Next in line";
-  const before = `${task.index.toLocaleString("en")} before this one`;
-  return task.eta?.rate ? `${allowedOf(task.eta.rate)} allowed, ${before}` : before;
+  const before = `${count(task.index)} before this one`;
+  return task.eta?.rate ? `${allowed(task.eta.rate)} allowed, ${before}` : before;
 }
 
 /** @param {Task} task */
@@ -100,35 +100,16 @@ export function waitOf(task, agoS = 0) {
   const left = eta.seconds - agoS;
   // An old estimate may no longer be true.
   if (left <= 0) return agoS < FRESH_S ? "Any moment now" : "";
-  if (eta.basis === "starting") {
-    return `A worker is starting, about ${left < 100 ? `${Math.ceil(left)} s` : durationOf(left)}`;
-  }
-  const verb = state === "retrying" ? "Tries again in" : "Starts in";
-  const [low, high] = [Math.max(0, eta.low - agoS), eta.high - agoS];
-  // A narrower range tells no more than its middle.
-  if (high - low <= Math.max(2, left / 5)) return `${verb} about ${durationOf(left)}`;
-  const [from, to] = [durationOf(low, Math.floor), durationOf(high, Math.ceil)];
-  const unit = / \w+$/.exec(to)?.[0] ?? "";
-  return `${verb} ${from.endsWith(unit) && !/ .* /.test(from) ? from.slice(0, -unit.length) : from} to ${to}`;
+  if (eta.basis === "starting") return capital(starting(left));
+  return `${state === "retrying" ? "Tries again" : "Starts"} in ${range(eta, agoS) || `about ${about(left)}`}`;
 }
+
+/** @param {string} text */
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** @param {Task} task */
 export function titleOf(task) {
   const number = numberOf(task);
   if (number === "") return `${headlineOf(task)} · ${task.queue}`;
   return task.state === "waiting" ? `Place ${number} · ${task.queue}` : `${number} · ${task.queue}`;
-}
-
-/**
- * A time for a person.
- * @param {number} seconds
- * @param {(value: number) => number} round
- */
-export function durationOf(seconds, round = Math.round) {
-  if (seconds < 60) return `${Math.max(1, round(seconds))} s`;
-  const minutes = round(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
-  return `${round(minutes / 60 / 24)} days`;
 }

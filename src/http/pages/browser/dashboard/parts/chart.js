@@ -1,7 +1,15 @@
 /** Charts of the last hour, drawn by uPlot. */
 
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
-import { duration, roughly } from "./format.js";
+import { duration } from "../../words.js";
+
+/** A duration in one unit, for an axis: "40 s", "1.7 min". @param {number} seconds */
+function roughly(seconds) {
+  /** @param {number} value */
+  const short = (value) => String(Math.round(value * 10) / 10);
+  if (seconds < 100) return duration(seconds);
+  return seconds < 6000 ? `${short(seconds / 60)} min` : `${short(seconds / 3600)} h`;
+}
 
 /** @typedef {{ name: string, values: readonly (number | null)[], color?: "accent" | "good" | "bad" | "faint" }} Line */
 

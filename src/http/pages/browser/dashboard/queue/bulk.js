@@ -1,9 +1,9 @@
 /** Actions on all tasks of a list that match its filters, in bounded steps, with progress. */
 
 import { html, useEffect, useRef, useState } from "../../preact.js";
+import { count, counted } from "../../words.js";
 import { useDesk } from "../desk.js";
 import { useFocusKept } from "../parts/focus.js";
-import { count, counted } from "../parts/format.js";
 import { ask } from "../server/server.js";
 import { isFiltered, queryOf } from "./filters.js";
 

@@ -1,8 +1,9 @@
 /** The columns of each list of a queue. */
 
 import { html } from "../../preact.js";
+import { count, duration } from "../../words.js";
 import { paths } from "../address.js";
-import { count, duration, eta, moment, secondsSince } from "../parts/format.js";
+import { eta, moment, secondsSince } from "../parts/format.js";
 import { taskButtons } from "../task/task-actions.js";
 import { progress, state } from "../task/task-state.js";
 

@@ -1,9 +1,9 @@
 /** The tasks of a list of a queue, page by page, and the actions on all that match the filters. */
 
 import { html } from "../../preact.js";
+import { count, counted } from "../../words.js";
 import { choose, options, paths } from "../address.js";
 import { useDesk } from "../desk.js";
-import { count, counted } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { ask, ServerError } from "../server/server.js";
 import { useBulk } from "./bulk.js";

@@ -1,7 +1,8 @@
 /** The attempts of a task, as a timeline and as a table. */
 
 import { html } from "../../preact.js";
-import { duration, moment } from "../parts/format.js";
+import { duration } from "../../words.js";
+import { moment } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 
 /** @typedef {import("../server/wire.js").Timeline} Timeline */

@@ -1,8 +1,8 @@
 /** An input or a result, shown by its type, and never as HTML. */
 
 import { html, useEffect, useRef, useState } from "../../preact.js";
+import { size } from "../../words.js";
 import { useDesk } from "../desk.js";
-import { size } from "../parts/format.js";
 import { save } from "../parts/save.js";
 import { errorOf, key, send } from "../server/server.js";
 

@@ -1,10 +1,11 @@
 /** All queues, and the last hour. */
 
 import { html, useEffect, useMemo, useState } from "../../preact.js";
+import { count, counted, duration, rate } from "../../words.js";
 import { paths, scrolledBefore } from "../address.js";
 import { useDesk } from "../desk.js";
 import { chart } from "../parts/chart.js";
-import { count, counted, duration, eta, rate } from "../parts/format.js";
+import { eta } from "../parts/format.js";
 import { sparkline } from "../parts/sparkline.js";
 import { row, table } from "../parts/table.js";
 import { badges, pauseButton } from "../queue/queue-actions.js";

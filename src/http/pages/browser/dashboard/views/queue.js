@@ -1,11 +1,11 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
-import { allowedOf } from "../../allowed.js";
 import { html, useMemo, useRef, useState } from "../../preact.js";
+import { allowed, count, duration, rate } from "../../words.js";
 import { addressOf, paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { chart } from "../parts/chart.js";
-import { count, duration, etaRange, etaStart, moment, rate } from "../parts/format.js";
+import { etaRange, etaStart, moment } from "../parts/format.js";
 import { queryOf } from "../queue/filters.js";
 import { badges, pauseButton } from "../queue/queue-actions.js";
 import { Submission } from "../queue/submission.js";
@@ -106,7 +106,7 @@ function figures(queue) {
     queue.workers === 0 && eta === null
       ? figure("Expected wait", "no workers", "warn")
       : figure("Expected wait", etaStart(eta), undefined, etaRange(eta)),
-    settings.rate.now !== null && figure("Allowed", allowedOf(settings.rate.now)),
+    settings.rate.now !== null && figure("Allowed", allowed(settings.rate.now)),
     figure("Oldest wait", duration(queue.oldestWaitingSeconds)),
     figure("In", rate(per.accepted), undefined, " / s"),
     figure("Out", rate(per.finished), undefined, " / s"),

@@ -1,9 +1,10 @@
 /** A task: its state, history, input and result. */
 
 import { html, useState } from "../../preact.js";
+import { count, counted, duration } from "../../words.js";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
-import { count, counted, duration, eta, moment, secondsSince } from "../parts/format.js";
+import { eta, moment, secondsSince } from "../parts/format.js";
 import { Submission } from "../queue/submission.js";
 import { ask, ServerError, send } from "../server/server.js";
 import { attempts } from "../task/attempts.js";

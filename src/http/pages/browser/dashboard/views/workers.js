@@ -1,8 +1,9 @@
 /** The workers: where they are, what each runs, and when each was last seen. */
 
 import { html } from "../../preact.js";
+import { count, counted, duration } from "../../words.js";
 import { paths } from "../address.js";
-import { count, counted, duration, moment, secondsSince } from "../parts/format.js";
+import { moment, secondsSince } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
