@@ -20,7 +20,14 @@ describe("what a route requires", () => {
     ["work", "POST /v1/leases/a/complete", "POST /v1/leases/a/fail"],
     ["any", "GET /v1/queues", "GET /v1/queues/q"],
     ["none", "GET /healthz", "GET /readyz", "GET /openapi.json", "GET /docs", "GET /docs/swagger-ui.css"],
-    ["none", "GET /problems/unknown", "GET /pages/palette.css", "GET /pages/dashboard/parts/html.js"],
+    [
+      "none",
+      "GET /",
+      "GET /favicon.ico",
+      "GET /problems/unknown",
+      "GET /pages/palette.css",
+      "GET /pages/dashboard/parts/html.js",
+    ],
     ["read", "GET /dashboard", "GET /dashboard/queues/q", "GET /dashboard/tasks/a%2Fb"],
   ];
   for (const [need, ...requests] of table) {
@@ -52,14 +59,7 @@ describe("what a route requires", () => {
   });
 
   it("is not found for a path that only looks similar", () => {
-    for (const path of [
-      "/v1/requests/a/b",
-      "//v1/requests/a",
-      "/v1/requests/a/status/x",
-      "/V1/requests",
-      "/docsx",
-      "/",
-    ]) {
+    for (const path of ["/v1/requests/a/b", "//v1/requests/a", "/v1/requests/a/status/x", "/V1/requests", "/docsx"]) {
       expect(findRoute("GET", path), path).to.equal(undefined);
     }
   });

@@ -1,12 +1,21 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import { type Asset, replyAsset } from "../asset.ts";
+import { prefersHtml } from "../headers/accept.ts";
 import { READ, type Route } from "../route.ts";
 import { assetOf } from "./assets.ts";
 import { replyPage } from "./render.ts";
 
 /** HTML pages and their files, all from this server, so that they work offline. */
 export const pageRoutes: readonly Route[] = [
+  { name: "home", method: "GET", path: "/", scopes: "none", run: replyHome },
+  {
+    name: "favicon",
+    method: "GET",
+    path: "/favicon.ico",
+    scopes: "none",
+    run: (ctx) => reply(ctx, assetOf("pages", "favicon.svg")),
+  },
   {
     name: "dashboard",
     method: "GET",
@@ -45,6 +54,13 @@ export const pageRoutes: readonly Route[] = [
     run: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
   },
 ];
+
+/** Answers a browser with the ways into the server; there is nothing here for anybody else. */
+function replyHome(ctx: Context): void {
+  ctx.vary("Accept");
+  if (!prefersHtml(ctx.get("Accept"))) throw new ProblemError("not-found");
+  replyPage(ctx, "home/home.html", {});
+}
 
 /** The dashboard shows results that are images, which it fetches with the key. */
 const DASHBOARD = { images: "blob:" } as const;
