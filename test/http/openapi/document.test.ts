@@ -9,7 +9,7 @@ import { allExtensions, allRoutes } from "../../helpers/http/matched.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Pages and what they load, for people, and an API that others describe. */
-const NOT_DESCRIBED = /^\/(docs|dashboard|pages|replicate)(\/|$)/;
+const NOT_DESCRIBED = /^\/(?:$|favicon\.ico$|(?:docs|dashboard|pages|replicate)(?:\/|$))/;
 
 /** Every route as the description writes it. */
 function routes(): string[] {
