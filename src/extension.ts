@@ -19,6 +19,8 @@ export interface StartingServer {
 export interface Hooks extends ApiExtension {
   /** A handler of the server's own: its queue exists in each partition. */
   readonly handler?: Handler;
+  /** Called when the store is open, before the server takes or runs tasks. */
+  opened?(engine: Engine): void;
   /** Creates the spans of requests and attempts. */
   readonly tracing?: Tracing | undefined;
 }

@@ -5,25 +5,20 @@ import { readGauges } from "./engine/monitoring/gauges.ts";
 import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
 import type { Extension } from "./extension.ts";
-import { predictionEvent } from "./extras/replicate/prediction.ts";
 import { replicate } from "./extras/replicate/replicate.ts";
 import { telemetry } from "./extras/telemetry/telemetry.ts";
 import { undo } from "./extras/undo/undo.ts";
+import { webhooks } from "./extras/webhooks/webhooks.ts";
 import type { Handler } from "./handler/define.ts";
 import { inEachPartition } from "./handler/internal-queues.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
-import { groupDocument } from "./http/groups/group-document.ts";
 import { OpenStreams } from "./http/live/open-streams.ts";
 import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server/server.ts";
-import { monitorDocument, WITH_PROBLEM } from "./http/task/documents/monitor-document.ts";
 import type { Logger } from "./log.ts";
-import { AddressGuard } from "./net/ssrf-guard.ts";
 import { provisionStore } from "./store/servers/provision.ts";
 import type { QueueRow } from "./store/verbs/scripts.ts";
-import { deliverer } from "./webhooks/delivery.ts";
-import { checkTarget } from "./webhooks/target.ts";
 import { Ticker } from "./workers/ticker.ts";
 import { Worker } from "./workers/worker.ts";
 
@@ -56,7 +51,7 @@ export interface Started extends Running {
 }
 
 /** What a server has beside what it needs to run tasks. */
-export const EXTENSIONS: readonly Extension[] = [telemetry, undo, replicate];
+export const EXTENSIONS: readonly Extension[] = [telemetry, webhooks, undo, replicate];
 
 /** What is not configured. */
 export interface StartParts {
@@ -76,7 +71,6 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
   const given = parts.handlers;
   const handlersDir = given === undefined ? (config.handlersDir ?? shippedHandlersDir) : undefined;
   const handlers = given ?? (await loadHandlers(config.handlersDir ?? shippedHandlersDir));
-  const guard = new AddressGuard(config.webhookAllow, { plainHttp: "listed" });
   const signer = config.urlSigningKey === undefined ? undefined : new LinkSigner(config.urlSigningKey, config.urlTtlMs);
   const stopping = new AbortController();
   const closing = new AbortController();
@@ -95,25 +89,16 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const starting = { config, handlers, signer, storeUrl: store.url, engine: () => engine };
     const extensions = (parts.extensions ?? EXTENSIONS).map((extension) => extension(starting));
     const tracing = extensions.find((extension) => extension.tracing)?.tracing;
-    const delivering: Handler = deliverer({
-      guard,
-      secrets: config.webhookSecrets,
-      // A longer result would not be part of the event. Called only while the worker runs, when the engine exists.
-      look: (id) => engine.tasks.inspect(id, WITH_PROBLEM),
-      describe: (seen) =>
-        monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign("task", seen) }),
-      lookAtGroup: (id) => engine.groups.inspect(id),
-      describeGroup: (seen) => groupDocument(seen, signer?.sign("group", seen)),
-      otherBody: predictionEvent(starting),
-    });
     const ownHandlers = new Map(
-      [...extensions.flatMap(({ handler }) => handler ?? []), delivering]
+      extensions
+        .flatMap(({ handler }) => handler ?? [])
         .flatMap((handler) => inEachPartition(handler, config.partitions))
         .map((handler) => [handler.queue, handler]),
     );
     const all = new Map([...handlers, ...ownHandlers]);
     const { engine, secret, readiness, nodes, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
+    for (const extension of extensions) extension.opened?.(engine);
     const ends = () => stopping.signal.aborted && !replaced;
     const ready = () => (ends() ? Promise.resolve(["the server is stopping"]) : readiness());
     const gauges = { engine, readiness: ready, nodes };
@@ -140,7 +125,6 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     let server: HttpServer | undefined;
     let reload = () => {};
     if (config.port !== undefined) {
-      const checkWebhook = (url: string) => checkTarget(url, guard);
       const api = {
         engine,
         idSecret: secret,
@@ -152,7 +136,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         tracing,
         stopping: stopping.signal,
         closing: closing.signal,
-        checkWebhook,
+        checkWebhook: extensions.find((extension) => extension.checkWebhook)?.checkWebhook,
         streams: new OpenStreams(config.maxStreams),
         ...config,
       };

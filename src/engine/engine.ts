@@ -1,4 +1,3 @@
-import { isWebhookQueue } from "../handler/internal-queues.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
@@ -81,7 +80,6 @@ export class Engine {
     const metrics = parts.metrics ?? new Metrics();
     this.metrics = metrics;
     for (const queue of own.keys()) metrics.begin(queue);
-    for (const queue of own.keys()) if (isWebhookQueue(queue)) metrics.beginAttempts(queue);
     const notices = new Notices(pubsub, keys);
     this.notices = notices;
     const homes = new Homes(scripts, keys);

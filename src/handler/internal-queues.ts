@@ -12,9 +12,6 @@ export function isInternalQueue(queue: string): boolean {
   return queue.startsWith(RESERVED_PREFIX);
 }
 
-/** Whether a queue delivers the webhooks of a partition. */
-export const isWebhookQueue = (queue: string): boolean => isOneOf(INTERNAL_QUEUES.webhooks, queue);
-
 /** Whether a queue undoes the tasks of a partition. */
 export const isUndoQueue = (queue: string): boolean => isOneOf(INTERNAL_QUEUES.undo, queue);
 

@@ -25,8 +25,8 @@ export interface Api extends Config {
   /** Fires when the time for answers is over: waiting callers get the current state. */
   readonly closing: AbortSignal;
   readonly streams: OpenStreams;
-  /** The canonical URL of a webhook. @throws ProblemError invalid-parameter if it is not allowed */
-  checkWebhook(url: string): Promise<string>;
+  /** The canonical URL of a webhook; undefined if the server sends none. @throws ProblemError invalid-parameter if it is not allowed */
+  readonly checkWebhook: ((url: string) => Promise<string>) | undefined;
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
   /** The metrics for Prometheus, as text. */

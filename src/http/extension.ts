@@ -1,8 +1,25 @@
 import type { Middleware } from "koa";
 import type { z } from "zod";
+import type { Inspection } from "../engine/reading/inspect.ts";
+import type { TaskDetails } from "../store/verbs/scripts.ts";
+import type { Timeline } from "../wire/timeline.ts";
 import type { Api } from "./api.ts";
 import type { OpenApiDocument } from "./openapi/types.ts";
 import type { Route } from "./route.ts";
+
+/** The task of a timeline. */
+export interface TimelineSubject {
+  readonly seen: Inspection;
+  readonly details: TaskDetails;
+  /** Whether its reader may see workers and raw errors. */
+  readonly all: boolean;
+}
+
+/** Members of a timeline that the core does not know. */
+export interface TimelineMembers extends Partial<Pick<Timeline, "undo" | "webhooks">> {
+  /** When its steps were undone. */
+  readonly undoneAt?: string | null;
+}
 
 /** What an extension adds to the API. */
 export interface ApiExtension {
@@ -11,6 +28,9 @@ export interface ApiExtension {
   readonly tags?: OpenApiDocument["tags"];
   /** What its routes answer with, by the names to which these refer. */
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
+  /** The canonical URL of a webhook. @throws ProblemError invalid-parameter if it is not allowed */
+  checkWebhook?(url: string): Promise<string>;
+  timeline?(api: Api, of: TimelineSubject): Promise<TimelineMembers>;
   /** Done around the answer to every request. */
   readonly around?: Middleware;
 }

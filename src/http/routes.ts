@@ -47,7 +47,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...eventRoutes(api, live),
     ...outputRoutes(api, live),
     ...inputRoutes(api),
-    ...timelineRoutes(api),
+    ...timelineRoutes(api, extensions),
     ...retryRoutes(api),
     ...groupRoutes(api),
     ...queueRoutes(api),

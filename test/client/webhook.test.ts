@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { verifyWebhook } from "paihao/client";
 import { Webhook } from "standardwebhooks";
+import { startReceiver } from "../extras/webhooks/receiver.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer } from "../helpers/http/server.ts";
-import { startReceiver } from "../webhooks/receiver.ts";
 import { failure } from "./failure.ts";
 
 /** The example in the tests of the reference library. */

@@ -4,7 +4,7 @@ import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 
 /** What only extras have: no path, parameter, schema or tag of the core may name it. */
-const FOREIGN = /predict|replicate/i;
+const FOREIGN = /predict|replicate|hook/i;
 
 describe("a server without any extra", () => {
   let server: TestServer;
@@ -43,6 +43,12 @@ describe("a server without any extra", () => {
     await server.until(id, "failed");
     expect((await server.send("/v1/queues/gated/dead")).json.items.map((dead: { id: string }) => dead.id)).to.eql([id]);
     expect((await server.send(`/v1/requests/${id}/retry`, { method: "POST" })).status).to.equal(202);
+  });
+
+  it("refuses what it has nobody for", async () => {
+    const search = `?webhook=${encodeURIComponent("https://hooks.example/")}`;
+    const answer = await server.send(`/v1/requests${search}`, { method: "POST", body: 1 });
+    expect([answer.status, answer.json.type]).to.eql([400, "/problems/invalid-parameter"]);
   });
 
   it("describes itself without a trace of the extras", async () => {

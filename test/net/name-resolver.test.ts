@@ -5,9 +5,9 @@ import path from "node:path";
 import { mock } from "node:test";
 import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
+import { checkTarget } from "../../src/extras/webhooks/target.ts";
 import { mayResolveLater, NameResolver, type NameResolverOptions } from "../../src/net/name-resolver.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
-import { checkTarget } from "../../src/webhooks/target.ts";
 import { type NameServer, startNameServer } from "./name-server.ts";
 
 const PUBLIC = "93.184.215.14";

@@ -78,7 +78,7 @@ export function batchRoutes(api: Api): readonly Route[] {
         `One JSON value on each line, at most ${BATCH_DEFAULTS.lines} lines and ${BATCH_DEFAULTS.bytes / 1024 ** 2} MiB. ` +
         "Read and answered as a stream: one verdict for each line, in order; empty lines are counted but get no verdict. A bad " +
         "line does not affect the others. The query and the headers Priority and Cancel-After are the defaults of every line, but with `group` a webhook is that of the group.",
-      parameters: [...parameterRefs("envelope", "group", "open"), ...laterParameters()],
+      parameters: [...parameterRefs("envelope", "group", "open"), ...laterParameters(api)],
       body: {
         required: true,
         content: {

@@ -25,7 +25,7 @@ export function gatewayRoutes(api: Api): readonly Route[] {
     summary: "Forward the request when its turn comes; the response is the result",
     description:
       "A POST or PATCH without an Idempotency-Key is sent to the target at most once; if it does not respond: 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
-    parameters: submitParameters((parameter) => parameter.in === "header"),
+    parameters: submitParameters(api, (parameter) => parameter.in === "header"),
     body: { content: { "*/*": {} } },
     answers: { ...RESULTS, "202": responseRef("Accepted") },
     run: (ctx) => enter(ctx, api),

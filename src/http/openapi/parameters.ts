@@ -98,10 +98,13 @@ export function parameterRefs(...names: readonly (keyof typeof parameters)[]): R
   return names.map(refTo);
 }
 
-/** The parameters of a submission; some routes take not all of them. */
+/** The parameters of a submission to this server; some routes take not all of them. */
 export function submitParameters(
-  takes: (parameter: Pick<Parameter, "name" | "in">) => boolean = () => true,
+  { checkWebhook }: { readonly checkWebhook: unknown },
+  wanted: (parameter: Pick<Parameter, "name" | "in">) => boolean = () => true,
 ): Reference[] {
+  const takes = (parameter: Pick<Parameter, "name" | "in">) =>
+    wanted(parameter) && (parameter.name !== "webhook" || checkWebhook !== undefined);
   const { Prefer, "X-Request-Id": id, "Idempotency-Key": key, handlerQuery } = parameters;
   const own = (shared: readonly Parameter[]) => shared.filter(takes).map(({ name }) => refTo(name));
   const options = SUBMIT_PARAMETERS.filter(takes).map((parameter) => refTo(optionName(parameter)));
@@ -109,5 +112,5 @@ export function submitParameters(
 }
 
 /** The same where the id is chosen beforehand and the answer does not wait for the task. */
-export const laterParameters = (): Reference[] =>
-  submitParameters(({ name }) => !["Prefer", "X-Request-Id", "Idempotency-Key", "dryRun"].includes(name));
+export const laterParameters = (api: Parameters<typeof submitParameters>[0]): Reference[] =>
+  submitParameters(api, ({ name }) => !["Prefer", "X-Request-Id", "Idempotency-Key", "dryRun"].includes(name));

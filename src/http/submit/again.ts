@@ -34,7 +34,7 @@ export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {
       tag: "Submit",
       summary: "Submit the input of a task again, or an edited one, as a new task",
       description: `An empty body stands for the input that the task was given, as long as that is kept; else 410 \`expired\`. ${EVENTS_AS_ANSWER}`,
-      parameters: submitParameters(),
+      parameters: submitParameters(api),
       body: { ...ANY_INPUT, required: false },
       answers: SUBMITTED,
       run: (ctx) => again(ctx, api, live, ctx.params.id),

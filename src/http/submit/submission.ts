@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { Handler } from "../../handler/define.ts";
+import { wrongParameter } from "../../wire/parameter.ts";
 import type { SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import type { CheckedInput } from "../input/body.ts";
@@ -44,6 +45,7 @@ export function assembleSubmission(
 export async function withWebhook(api: Api, options: SubmitOptions, id?: string): Promise<SubmitOptions> {
   const { webhook } = options;
   if (webhook === null) return options;
+  if (!api.checkWebhook) throw wrongParameter("webhook", "this server sends no webhooks");
   const known = id !== undefined && (await api.engine.tasks.inspect(id, { result: false })) !== null;
   return known ? options : { ...options, webhook: await api.checkWebhook(webhook) };
 }

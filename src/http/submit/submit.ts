@@ -31,7 +31,6 @@ const POST = {
   submits: "under the caller's key",
   tag: "Submit",
   description: EVENTS_AS_ANSWER,
-  parameters: submitParameters(),
   answers: SUBMITTED,
 } as const satisfies Partial<Route>;
 
@@ -41,21 +40,23 @@ const PUT = {
   submits: "under the path's id",
   tag: "Submit",
   description: `If the task is waiting, its input is replaced; it keeps its place, and the response is its document. ${EVENTS_AS_ANSWER}`,
-  parameters: [
-    ...submitParameters(({ name }) => name !== "X-Request-Id" && name !== "Idempotency-Key"),
-    ...parameterRefs("If-Match", "If-None-Match-write"),
-  ],
   answers: SUBMITTED,
 } as const satisfies Partial<Route>;
 
 /** Submitting one task. */
 export function submitRoutes(api: Api, live: LiveTasks): readonly Route[] {
+  const parameters = submitParameters(api);
+  const putParameters = [
+    ...submitParameters(api, ({ name }) => name !== "X-Request-Id" && name !== "Idempotency-Key"),
+    ...parameterRefs("If-Match", "If-None-Match-write"),
+  ];
   return [
     {
       ...POST,
       name: "submit",
       path: "/v1/requests",
       summary: `Submit to the queue ${DEFAULT_QUEUE}`,
+      parameters,
       body: inputOf(DEFAULT_QUEUE),
       run: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE),
     },
@@ -64,6 +65,7 @@ export function submitRoutes(api: Api, live: LiveTasks): readonly Route[] {
       name: "submitTo",
       path: "/v1/queues/:queue/requests",
       summary: "Submit to any queue",
+      parameters,
       body: ANY_INPUT,
       run: (ctx) => submit(ctx, api, live, ctx.params.queue),
     },
@@ -72,6 +74,7 @@ export function submitRoutes(api: Api, live: LiveTasks): readonly Route[] {
       name: "put",
       path: TASK_PATHS.result,
       summary: `Submit to the queue ${DEFAULT_QUEUE} under an id of your choice`,
+      parameters: putParameters,
       body: inputOf(DEFAULT_QUEUE),
       run: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE, ctx.params.id),
     },
@@ -80,6 +83,7 @@ export function submitRoutes(api: Api, live: LiveTasks): readonly Route[] {
       name: "putTo",
       path: "/v1/queues/:queue/requests/:id",
       summary: "Submit to any queue under an id of your choice",
+      parameters: putParameters,
       body: ANY_INPUT,
       run: (ctx) => submit(ctx, api, live, ctx.params.queue, ctx.params.id),
     },

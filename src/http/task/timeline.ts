@@ -1,21 +1,21 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
-import { INTERNAL_QUEUES, isUndoQueue } from "../../handler/internal-queues.ts";
-import { DETAILS_LIMITS, type TaskDetails } from "../../store/verbs/scripts.ts";
+import { DETAILS_LIMITS } from "../../store/verbs/scripts.ts";
 import type { Timeline } from "../../wire/timeline.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";
+import type { ApiExtension, TimelineMembers, TimelineSubject } from "../extension.ts";
 import { json } from "../openapi/responses.ts";
 import { shownKey } from "../queues/list-filter.ts";
 import { type Route, WATCH } from "../route.ts";
 import { accessOf } from "./access.ts";
-import { documentOf, errorOf, WITH_PROBLEM } from "./documents/monitor-document.ts";
+import { documentOf } from "./documents/monitor-document.ts";
 import { attemptsOf, shown, stepDocument } from "./documents/timeline.ts";
 import { observe } from "./find.ts";
 import { unknownTask } from "./reply.ts";
 
 /** What happened to a task. */
-export function timelineRoutes(api: Api): readonly Route[] {
+export function timelineRoutes(api: Api, extensions: readonly ApiExtension[]): readonly Route[] {
   return [
     {
       name: "timeline",
@@ -31,25 +31,25 @@ export function timelineRoutes(api: Api): readonly Route[] {
         const seen = await observe(ctx, api, id);
         const details = await api.engine.tasks.details(id, seen.queue);
         if (!details) throw unknownTask(id.slice(0, 128));
-        ctx.body = await timelineDocument(ctx, api, seen, details);
+        // Workers and raw errors are for operators.
+        const of = { seen, details, all: accessOf(ctx).scopes.has("read") };
+        const others = Promise.all(extensions.map((extension) => extension.timeline?.(api, of)));
+        ctx.body = await timelineDocument(ctx, api, of, others);
       },
     },
   ];
 }
 
-async function timelineDocument(ctx: Context, api: Api, seen: Inspection, details: TaskDetails): Promise<Timeline> {
-  // Workers and raw errors are for operators.
-  const all = accessOf(ctx).scopes.has("read");
+async function timelineDocument(
+  ctx: Context,
+  api: Api,
+  { seen, details, all }: TimelineSubject,
+  others: Promise<readonly (TimelineMembers | undefined)[]>,
+): Promise<Timeline> {
   const { attempts, omitted } = attemptsOf(seen, details, all);
-  const [result, undo, webhooks] = await Promise.all([
-    resultOf(api, seen),
-    undoOf(api, details, all),
-    webhooksOf(api, seen, details, all),
-  ]);
+  const [result, added] = await Promise.all([resultOf(api, seen), others]);
+  const { undoneAt = null, ...members }: TimelineMembers = Object.assign({}, ...added);
   const { input, mediaType, query, steps, stepCount } = details;
-  // An undo task shows the steps of the task that it undoes.
-  const ended = isUndoQueue(seen.queue) ? { state: seen.state, finishedAt: timestamp(seen.finishedMs) } : undo;
-  const undoneAt = ended?.state === "succeeded" ? ended.finishedAt : null;
   const short = input instanceof Buffer ? input : null;
   const length = typeof input === "number" ? input : null;
   const task = documentOf(ctx, api, seen);
@@ -67,8 +67,9 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, detail
     attemptsOmitted: omitted,
     steps: steps.map((step) => stepDocument(step, undoneAt)),
     stepsOmitted: Math.max(0, stepCount - steps.length),
-    undo,
-    webhooks,
+    undo: null,
+    webhooks: [],
+    ...members,
     input: input === null || seen.expired ? null : shown(mediaType, short, length),
     result,
   };
@@ -82,50 +83,4 @@ async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<T
   const { status, contentType, body } = read.result;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   return { ...shown(contentType ?? "application/octet-stream", bytes, null), status };
-}
-
-/** The undo of the task; null if there is none. */
-async function undoOf(api: Api, { undo: id }: TaskDetails, all: boolean): Promise<Timeline["undo"]> {
-  const seen = id === "" ? null : await api.engine.tasks.inspect(id, WITH_PROBLEM);
-  if (!seen) return null;
-  return {
-    id,
-    state: seen.state,
-    attempt: seen.attempts,
-    startedAt: timestamp(seen.startedMs),
-    finishedAt: timestamp(seen.finishedMs),
-    error: all ? (errorOf(seen)?.message ?? null) : null,
-  };
-}
-
-/** The deliveries of its webhook: one for each end of the task that is still stored. */
-async function webhooksOf(
-  api: Api,
-  seen: Inspection,
-  { webhook, past }: TaskDetails,
-  all: boolean,
-): Promise<Timeline["webhooks"]> {
-  if (webhook === "") return [];
-  const ends = past.flatMap(({ fate, endedMs }) => (fate === "dead" ? [endedMs] : []));
-  if (seen.finishedMs !== null) ends.push(seen.finishedMs);
-  const maxAttempts = api.engine.queues.settings(INTERNAL_QUEUES.webhooks).attempts;
-  const deliveries = ends.map(async (endMs) => {
-    const id = `${seen.id}:webhook:${endMs}`;
-    const [delivery, details] = await Promise.all([
-      api.engine.tasks.inspect(id, WITH_PROBLEM),
-      // It is in the partition of its task.
-      api.engine.tasks.details(id, seen.queue),
-    ]);
-    if (!delivery || !details) return [];
-    const { state, attempts: attempt, dueMs, finishedMs } = delivery;
-    return [
-      {
-        ...{ id, url: webhook, state, attempt, maxAttempts },
-        nextAttemptAt: timestamp(dueMs),
-        finishedAt: timestamp(finishedMs),
-        ...{ attempts: attemptsOf(delivery, details, all).attempts },
-      },
-    ];
-  });
-  return (await Promise.all(deliveries)).flat();
 }

@@ -6,6 +6,7 @@ import { readConfig } from "../../../src/config/config.ts";
 import { openEngine } from "../../../src/engine/opening/open.ts";
 import { createLog } from "../../../src/log.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { type Receiver, startReceiver } from "../../extras/webhooks/receiver.ts";
 import { runCli } from "../../helpers/cli.ts";
 import { startServer } from "../../helpers/http/server.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
@@ -13,7 +14,6 @@ import { storeKind } from "../../helpers/store/run-store.ts";
 import { keepFromSaving } from "../../helpers/store/unsaved.ts";
 import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 import { ROOT } from "../../shared/root.ts";
-import { type Receiver, startReceiver } from "../../webhooks/receiver.ts";
 
 /** The rights of docs/security.md, as arguments of ACL SETUSER. */
 function documentedRights(): string[] {

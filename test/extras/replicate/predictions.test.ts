@@ -7,7 +7,7 @@ import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { ROOT } from "../../shared/root.ts";
-import { startReceiver } from "../../webhooks/receiver.ts";
+import { startReceiver } from "../webhooks/receiver.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
 const PREDICTIONS = "/replicate/v1/predictions";

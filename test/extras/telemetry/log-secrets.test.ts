@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { expect } from "chai";
 import { startGateways } from "../../http/gateway/gateway.ts";
 import { eventually } from "../../shared/eventually.ts";
-import { startReceiver } from "../../webhooks/receiver.ts";
+import { startReceiver } from "../webhooks/receiver.ts";
 
 const KEY = `ph_${"k".repeat(40)}`;
 const WRONG_KEY = `ph_${"w".repeat(40)}`;

@@ -6,7 +6,7 @@ import { endProcesses, type ServerProcess, startProcess } from "../../helpers/se
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { ROOT } from "../../shared/root.ts";
-import { type Receiver, startReceiver } from "../../webhooks/receiver.ts";
+import { type Receiver, startReceiver } from "../webhooks/receiver.ts";
 import { type Collector, type SentSpan, startCollector } from "./collector.ts";
 
 const CALLER = "00f067aa0ba902b7";

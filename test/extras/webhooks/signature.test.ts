@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
-import { messageId, signatureOf } from "../../src/webhooks/signature.ts";
+import { messageId, signatureOf } from "../../../src/extras/webhooks/signature.ts";
 
 const secretOf = (bytes: Uint8Array) => `whsec_${Buffer.from(bytes).toString("base64")}`;
 /** Asked for when it is needed: the reference library takes nothing that is older than five minutes. */

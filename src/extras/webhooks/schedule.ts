@@ -1,4 +1,4 @@
-import { backoffMs, varied } from "../backoff.ts";
+import { backoffMs, varied } from "../../backoff.ts";
 
 /** When a failed delivery is retried. */
 export const SCHEDULE = {

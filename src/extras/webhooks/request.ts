@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import { messageOf } from "../errors.ts";
-import { withDeadline } from "../net/deadline.ts";
-import { sendGuarded } from "../net/guarded-request.ts";
-import { readLimited } from "../net/read-limited.ts";
-import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
+import { messageOf } from "../../errors.ts";
+import { withDeadline } from "../../net/deadline.ts";
+import { sendGuarded } from "../../net/guarded-request.ts";
+import { readLimited } from "../../net/read-limited.ts";
+import { type AddressGuard, TargetRefused } from "../../net/ssrf-guard.ts";
 
 /** Limits of one attempt. */
 const REQUEST_DEFAULTS = {

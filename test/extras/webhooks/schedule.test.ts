@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { ATTEMPTS, pauseMs, SCHEDULE } from "../../src/webhooks/schedule.ts";
+import { ATTEMPTS, pauseMs, SCHEDULE } from "../../../src/extras/webhooks/schedule.ts";
 
 const HOUR_MS = 3_600_000;
 /** Of all pauses, when chance makes each as short, or as long, as it can be. */

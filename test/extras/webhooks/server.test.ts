@@ -1,11 +1,11 @@
 import path from "node:path";
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
-import { closedGate } from "../helpers/gates.ts";
-import { startServer, type TestServer } from "../helpers/http/server.ts";
-import { type ServerProcess, startProcess } from "../helpers/server-process.ts";
-import { eventually } from "../shared/eventually.ts";
-import { ROOT } from "../shared/root.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { type ServerProcess, startProcess } from "../../helpers/server-process.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { ROOT } from "../../shared/root.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;

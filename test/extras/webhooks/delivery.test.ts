@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
-import { giveUp } from "../../src/handler/intents.ts";
-import { storedKey } from "../helpers/store/stored.ts";
-import { eventually } from "../shared/eventually.ts";
+import { giveUp } from "../../../src/handler/intents.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 

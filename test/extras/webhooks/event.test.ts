@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { catalogueResult } from "../../src/engine/attempt/problem.ts";
-import type { Inspection } from "../../src/engine/reading/inspect.ts";
-import { RESULT_LIMIT } from "../../src/engine/reading/result-json.ts";
-import { decodeResult, encodeResult } from "../../src/store/result.ts";
-import type { Result } from "../../src/task.ts";
-import { type EventSubject, eventBody } from "../../src/webhooks/event.ts";
+import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
+import type { Inspection } from "../../../src/engine/reading/inspect.ts";
+import { RESULT_LIMIT } from "../../../src/engine/reading/result-json.ts";
+import { type EventSubject, eventBody } from "../../../src/extras/webhooks/event.ts";
+import { decodeResult, encodeResult } from "../../../src/store/result.ts";
+import type { Result } from "../../../src/task.ts";
 
 const ENDED_MS = Date.UTC(2030, 0, 31, 12);
 const END: EventSubject = { id: "a", state: "succeeded" };

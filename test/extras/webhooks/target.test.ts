@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { ProblemError } from "../../src/errors.ts";
-import { AddressGuard, parseAllowList, type Resolve } from "../../src/net/ssrf-guard.ts";
-import { checkTarget, TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
+import { ProblemError } from "../../../src/errors.ts";
+import { checkTarget, TARGET_DEFAULTS } from "../../../src/extras/webhooks/target.ts";
+import { AddressGuard, parseAllowList, type Resolve } from "../../../src/net/ssrf-guard.ts";
 
 const PUBLIC = "93.184.215.14";
 const to =

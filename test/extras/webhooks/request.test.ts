@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect } from "chai";
-import { AddressGuard, parseAllowList, type Resolve } from "../../src/net/ssrf-guard.ts";
-import { type Delivery, post, Undelivered } from "../../src/webhooks/request.ts";
-import { reservePort } from "../shared/ports.ts";
+import { type Delivery, post, Undelivered } from "../../../src/extras/webhooks/request.ts";
+import { AddressGuard, parseAllowList, type Resolve } from "../../../src/net/ssrf-guard.ts";
+import { reservePort } from "../../shared/ports.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
 const LOCAL = new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { eventually } from "../shared/eventually.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 /** An event as a receiver got it. */
 interface ReceivedEvent {

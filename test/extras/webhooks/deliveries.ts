@@ -1,22 +1,22 @@
-import { readConfig } from "../../src/config/config.ts";
-import type { Duration } from "../../src/config/duration.ts";
-import { Engine } from "../../src/engine/engine.ts";
-import { settingsOf } from "../../src/engine/settings.ts";
-import { defineHandler, type Handler } from "../../src/handler/define.ts";
-import { groupDocument } from "../../src/http/groups/group-document.ts";
-import { monitorDocument } from "../../src/http/task/documents/monitor-document.ts";
-import { createLog } from "../../src/log.ts";
-import { Loop } from "../../src/loop.ts";
-import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
-import { connect } from "../../src/store/connection.ts";
-import { PubSub } from "../../src/store/pubsub.ts";
-import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
-import { Worker } from "../../src/workers/worker.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { storeUrl } from "../helpers/store/run-store.ts";
-import { storedKey } from "../helpers/store/stored.ts";
-import { eventually } from "../shared/eventually.ts";
-import { submissionOf } from "../shared/submission.ts";
+import { readConfig } from "../../../src/config/config.ts";
+import type { Duration } from "../../../src/config/duration.ts";
+import { Engine } from "../../../src/engine/engine.ts";
+import { settingsOf } from "../../../src/engine/settings.ts";
+import { type DeliveryParts, deliverer } from "../../../src/extras/webhooks/delivery.ts";
+import { defineHandler, type Handler } from "../../../src/handler/define.ts";
+import { groupDocument } from "../../../src/http/groups/group-document.ts";
+import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
+import { createLog } from "../../../src/log.ts";
+import { Loop } from "../../../src/loop.ts";
+import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
+import { connect } from "../../../src/store/connection.ts";
+import { PubSub } from "../../../src/store/pubsub.ts";
+import { Worker } from "../../../src/workers/worker.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { storeUrl } from "../../helpers/store/run-store.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
+import { eventually } from "../../shared/eventually.ts";
+import { submissionOf } from "../../shared/submission.ts";
 
 /** A worker that runs the queue `jobs` and delivers its webhooks to 127.0.0.1, without pauses between attempts. */
 export interface Deliveries {

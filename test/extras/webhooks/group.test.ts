@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { SUBMIT_DEFAULTS } from "../../src/wire/submit-options.ts";
-import { eventually } from "../shared/eventually.ts";
+import { SUBMIT_DEFAULTS } from "../../../src/wire/submit-options.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 

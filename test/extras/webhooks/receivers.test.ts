@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { Engine } from "../../src/engine/engine.ts";
-import { INTERNAL_QUEUES } from "../../src/handler/internal-queues.ts";
-import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
-import { RECEIVER_LIMITS, Receivers } from "../../src/webhooks/receivers.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { eventually } from "../shared/eventually.ts";
+import { Engine } from "../../../src/engine/engine.ts";
+import { RECEIVER_LIMITS, Receivers } from "../../../src/extras/webhooks/receivers.ts";
+import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
+import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 

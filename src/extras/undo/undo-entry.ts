@@ -1,0 +1,25 @@
+import { isUndoQueue } from "../../handler/internal-queues.ts";
+import type { Api } from "../../http/api.ts";
+import type { TimelineMembers, TimelineSubject } from "../../http/extension.ts";
+import { errorOf, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
+import { timestamp } from "../../wire/timestamp.ts";
+
+/** The undo of a task in its timeline; null if there is none. An undo task shows the steps of the task that it undoes. */
+export async function undoEntry(
+  { engine }: Pick<Api, "engine">,
+  { seen, details: { undo: id }, all }: TimelineSubject,
+): Promise<TimelineMembers> {
+  const undo = id === "" ? null : await engine.tasks.inspect(id, WITH_PROBLEM);
+  const ended = isUndoQueue(seen.queue) ? seen : undo;
+  return {
+    undoneAt: ended?.state === "succeeded" ? timestamp(ended.finishedMs) : null,
+    undo: undo && {
+      id,
+      state: undo.state,
+      attempt: undo.attempts,
+      startedAt: timestamp(undo.startedMs),
+      finishedAt: timestamp(undo.finishedMs),
+      error: all ? (errorOf(undo)?.message ?? null) : null,
+    },
+  };
+}
