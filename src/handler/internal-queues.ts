@@ -12,14 +12,16 @@ export function isInternalQueue(queue: string): boolean {
   return queue.startsWith(RESERVED_PREFIX);
 }
 
-/** Whether a queue undoes the tasks of a partition. */
-export const isUndoQueue = (queue: string): boolean => isOneOf(INTERNAL_QUEUES.undo, queue);
+/** The name that a queue of the server's own has in partition 0; of any other queue, its name. */
+export function ownQueueOf(queue: string): string {
+  return isInternalQueue(queue) ? queue.replace(PARTITION, "") : queue;
+}
 
-const isOneOf = (name: string, queue: string): boolean => queue === name || queue.startsWith(`${name}.`);
+const PARTITION = /\.(\d{1,4})$/;
 
 /** The partition that the name of one of the server's own queues means. */
 export function partitionOfInternal(queue: string): number {
-  return Number(/\.(\d{1,4})$/.exec(queue)?.[1] ?? 0);
+  return Number(PARTITION.exec(queue)?.[1] ?? 0);
 }
 
 /** A handler of the server's own for the queue in each partition. */

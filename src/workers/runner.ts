@@ -24,7 +24,7 @@ import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { errorRecord } from "./sandbox/handler-end.ts";
 import { errorForLog } from "./sandbox/relayed-error.ts";
-import { isUndoHandler, type UndoHandler } from "./undo.ts";
+import { isStandIn, type StandIn } from "./stand-in.ts";
 
 /** How the end of an attempt is stored. */
 type Report = Exclude<AttemptEnd, "nothing">;
@@ -83,7 +83,7 @@ export class Runner {
     trace: AttemptTrace | undefined,
   ): void {
     const { engine, renewer, log, limits } = this.#parts;
-    const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
+    const timed = isStandIn(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
     const { takenAt, leaseMs } = run;
     const attempt = new Attempt(task, timed, { engine, log, limits, takenAt, leaseMs, trace });
     renewer.hold(attempt);
@@ -118,8 +118,8 @@ export class Runner {
     trace?.ended(how, errorOf(end));
     run.place.settled(attempt.goingOn);
     note(attempt, end);
-    // Losses never end an undo: an undo that kills its own process counts as failed, so that it does not repeat forever.
-    const counted = isUndoHandler(handler) ? asFailure(end) : end;
+    // Losses never end such a task: one that kills its own process counts as failed, so that it does not repeat forever.
+    const counted = isStandIn(handler) ? asFailure(end) : end;
     const facts = { settings: attempt.settings, attempt: attempt.task.attempt, aborted };
     const ending = attemptEnd(counted, facts, Math.random());
     const over = () => {
@@ -187,15 +187,15 @@ export class Runner {
     if ("result" in ending) {
       return engine.leases.complete(lease, ending.result, settings, { untimed, announced: task.announced });
     }
-    if (isUndoHandler(handler)) {
+    if (isStandIn(handler)) {
       const isLast = ending.failure.kind === "give-up" || attempt.task.attempt >= settings.attempts;
-      if (isLast) return this.#giveUpUndoing(attempt, handler, ending.failure);
+      if (isLast) return this.#giveUp(attempt, handler, ending.failure);
     }
     return engine.leases.fail(lease, ending.failure, settings);
   }
 
-  /** An undo that gives up becomes a dead letter, whatever the reason; its result names the steps that are not undone. */
-  async #giveUpUndoing({ lease, task, settings }: Attempt, handler: UndoHandler, failure: Failure): Promise<string> {
+  /** The task becomes a dead letter, whatever the reason. */
+  async #giveUp({ lease, task, settings }: Attempt, handler: StandIn, failure: Failure): Promise<string> {
     const { engine } = this.#parts;
     const steps = (await engine.steps.all(lease)) ?? new Map<string, StoredStep>();
     const last = { ...handler.lastFailure(lease.id, failure, steps), kind: "retry" } as const;

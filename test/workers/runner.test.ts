@@ -3,13 +3,13 @@ import type { HandlerEnd } from "../../src/engine/attempt/attempt-end.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import { ProblemError } from "../../src/errors.ts";
+import { undoHandler } from "../../src/extras/undo/undo-handler.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
 import type { TracedTask } from "../../src/trace/tracing.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
 import { Runner, type RunnerParts } from "../../src/workers/runner.ts";
-import { undoHandler } from "../../src/workers/undo.ts";
 import { attemptOf, LIMITS } from "../helpers/attempt.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
 

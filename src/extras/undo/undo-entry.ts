@@ -1,8 +1,8 @@
-import { isUndoQueue } from "../../handler/internal-queues.ts";
 import type { Api } from "../../http/api.ts";
 import type { TimelineMembers, TimelineSubject } from "../../http/extension.ts";
 import { errorOf, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
 import { timestamp } from "../../wire/timestamp.ts";
+import { isUndoQueue } from "./undo-handler.ts";
 
 /** The undo of a task in its timeline; null if there is none. An undo task shows the steps of the task that it undoes. */
 export async function undoEntry(

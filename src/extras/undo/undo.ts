@@ -1,6 +1,6 @@
 import type { Extension } from "../../extension.ts";
-import { undoHandler } from "../../workers/undo.ts";
 import { undoEntry } from "./undo-entry.ts";
+import { undoHandler } from "./undo-handler.ts";
 
 /** Undoes what tasks did that failed or were canceled. */
 export const undo: Extension = ({ handlers }) => ({ handler: undoHandler(handlers), timeline: undoEntry });

@@ -19,6 +19,8 @@ const UNREPORTED_MS = 5000;
 /** The options of {@link Children}. */
 interface ChildrenOptions {
   readonly handlersDir: string;
+  /** The modules of the handlers that work on behalf of others. */
+  readonly modules?: readonly string[];
   readonly limits: HandlerLimits;
   readonly log: Logger;
   /** The limit of their heaps, MB; undefined: that of Node.js. */

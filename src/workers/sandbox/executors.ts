@@ -1,10 +1,11 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
-import { isInternalQueue, isUndoQueue } from "../../handler/internal-queues.ts";
+import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
 import type { ReservedTask } from "../../store/verbs/scripts.ts";
 import type { Attempt } from "../attempt/attempt.ts";
+import { isStandIn, type StandIn } from "../stand-in.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
 import { InProcess, type InProcessParts } from "./in-process.ts";
@@ -27,14 +28,19 @@ export class Executors {
   readonly #isolated = new Map<string, Children>();
   /** Those of all other suspects; undefined if the handlers are in no files, so that no child can load them. */
   readonly #suspects: Children | undefined;
+  /** The handlers that work on behalf of others. */
+  readonly #standIns: ReadonlyMap<string, StandIn>;
   readonly #log: Logger;
 
   constructor(options: ExecutorsOptions) {
     const { handlers, handlersDir, limits, log } = options;
     this.#log = log;
     this.#inProcess = new InProcess(options);
+    const standIns = [...handlers.values()].filter(isStandIn);
+    this.#standIns = new Map(standIns.map((handler) => [handler.queue, handler]));
+    const modules = [...new Set(standIns.map(({ module }) => module))];
     if (handlersDir !== undefined)
-      this.#suspects = new Children({ handlersDir, limits, log, inWorker: this.#inProcess });
+      this.#suspects = new Children({ handlersDir, modules, limits, log, inWorker: this.#inProcess });
     for (const { queue, isolate } of handlers.values()) {
       if (isolate === undefined) continue;
       if (handlersDir === undefined) {
@@ -42,17 +48,15 @@ export class Executors {
           `the handler of queue "${queue}" asks for isolate, but a child process can only load handlers from files: give the path of their directory`,
         );
       }
-      this.#isolated.set(queue, new Children({ handlersDir, limits, log, memoryMb: isolate.memoryMb }));
+      this.#isolated.set(queue, new Children({ handlersDir, modules, limits, log, memoryMb: isolate.memoryMb }));
     }
   }
 
   /** Where an attempt at a task is to run. */
   of(task: ReservedTask, queue: string): Executor {
-    // An undo calls the handler whose work it undoes; the id says which queue that is, see lua/follow.lua.
-    const subject = isUndoQueue(queue) ? task.id.split(":")[2] : queue;
-    const isolated = this.#isolated.get(subject ?? queue);
+    const isolated = this.#isolated.get(this.#standIns.get(queue)?.subjectOf(task.id) ?? queue);
     if (isolated !== undefined) return isolated;
-    if (task.lost === 0 || !isInFiles(queue)) return this.#inProcess;
+    if (task.lost === 0 || !this.#isInFiles(queue)) return this.#inProcess;
     if (this.#suspects !== undefined) return this.#suspects;
     this.#log.warn(
       "sandbox: the task has lost a worker, but its handler is in no file that a child process could load",
@@ -62,7 +66,7 @@ export class Executors {
 
   /** Whether suspects of a queue run in child processes, so that the begin of their handlers is reported. */
   reportsBegin(queue: string): boolean {
-    return this.#suspects !== undefined && isInFiles(queue);
+    return this.#suspects !== undefined && this.#isInFiles(queue);
   }
 
   /** Whether another suspect of a queue may come; those of an isolated one have children as all its tasks. */
@@ -79,9 +83,9 @@ export class Executors {
     const all = [this.#inProcess, ...this.#isolated.values(), ...(this.#suspects ? [this.#suspects] : [])];
     await Promise.all(all.map((executor) => executor.stop()));
   }
-}
 
-/** Of the server's own handlers, only that of undos needs the handler files. */
-function isInFiles(queue: string): boolean {
-  return isUndoQueue(queue) || !isInternalQueue(queue);
+  /** Of the server's own handlers, only those that work on behalf of others need the handler files. */
+  #isInFiles(queue: string): boolean {
+    return this.#standIns.has(queue) || !isInternalQueue(queue);
+  }
 }

@@ -9,8 +9,8 @@ import type { HandlerLimits, TaskFacts } from "../attempt/task-context.ts";
  */
 
 export type ToSandbox =
-  /** The first message, with the location of the handlers. Answered with `ready` or `broken`. */
-  | { readonly type: "open"; readonly handlersDir: string }
+  /** The first message, with the locations of the handlers. Answered with `ready` or `broken`. */
+  | { readonly type: "open"; readonly handlersDir: string; readonly modules: readonly string[] }
   | {
       readonly type: "run";
       readonly run: number;

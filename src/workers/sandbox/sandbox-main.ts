@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads";
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
-import { INTERNAL_QUEUES, isUndoQueue } from "../../handler/internal-queues.ts";
+import { ownQueueOf } from "../../handler/internal-queues.ts";
 import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";
 import type { StepVerdict } from "../../store/verbs/scripts.ts";
@@ -10,7 +10,7 @@ import { TaskAborted } from "../attempt/abort.ts";
 import type { WriteVerdict } from "../attempt/output.ts";
 import { Reporter } from "../attempt/reporter.ts";
 import { Context, type TaskActions } from "../attempt/task-context.ts";
-import { undoHandler } from "../undo.ts";
+import type { StandInModule } from "../stand-in.ts";
 import { errorRecord } from "./handler-end.ts";
 import type { FromSandbox, Reply, StepsReply, ToSandbox } from "./messages.ts";
 import { perform } from "./perform.ts";
@@ -27,11 +27,11 @@ let current: { run: number; abort: AbortController } | undefined;
 let calls = 0;
 const replies = new Map<number, { resolve(value: Reply): void; reject(error: Error): void }>();
 
-async function open(handlersDir: string): Promise<void> {
+async function open({ handlersDir, modules }: Extract<ToSandbox, { type: "open" }>): Promise<void> {
   try {
     const loaded = await loadHandlers(handlersDir);
-    const undoing = undoHandler(loaded);
-    handlers = new Map([...loaded, [undoing.queue, undoing]]);
+    const made = modules.map(async (module) => ((await import(module)) as StandInModule).standIn(loaded));
+    handlers = new Map([...loaded, ...(await Promise.all(made)).map((handler) => [handler.queue, handler] as const)]);
     say({ type: "ready" });
   } catch (error) {
     say({ type: "broken", error: errorRecord(error) });
@@ -49,7 +49,7 @@ async function run(message: Extract<ToSandbox, { type: "run" }>): Promise<void> 
 
 async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: AbortSignal): Promise<HandlerEnd> {
   const { run: id, facts, input, limits, logLevel } = message;
-  const handler = handlers.get(isUndoQueue(facts.queue) ? INTERNAL_QUEUES.undo : facts.queue);
+  const handler = handlers.get(ownQueueOf(facts.queue));
   if (!handler) {
     return { kind: "error", error: errorRecord(new Error(`no handler file has the queue ${facts.queue} any more`)) };
   }
@@ -88,7 +88,7 @@ function compact(end: HandlerEnd): HandlerEnd {
 }
 
 function receive(message: ToSandbox): void {
-  if (message.type === "open") void open(message.handlersDir);
+  if (message.type === "open") void open(message);
   else if (message.type === "run") void run(message);
   else if (message.type === "abort") {
     if (current?.run === message.run) current.abort.abort(new TaskAborted(message.cause));

@@ -24,7 +24,7 @@ export class Sandbox {
   #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void; spoiled?: HandlerEnd } | undefined;
   #onBoot: (error?: Error) => void = () => {};
 
-  constructor(port: SandboxPort, options: { handlersDir: string; limits: HandlerLimits }) {
+  constructor(port: SandboxPort, options: { handlersDir: string; modules?: readonly string[]; limits: HandlerLimits }) {
     this.#port = port;
     this.#limits = options.limits;
     this.ready = new Promise((resolve, reject) => {
@@ -44,7 +44,8 @@ export class Sandbox {
       this.#current?.done(this.#current.spoiled ?? this.#lost);
     });
     port.listen((message) => this.#receive(message));
-    port.post({ type: "open", handlersDir: options.handlersDir });
+    const { handlersDir, modules = [] } = options;
+    port.post({ type: "open", handlersDir, modules });
   }
 
   /** Whether it can be reused. */

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { expect } from "chai";
+import { undoHandler } from "../../../src/extras/undo/undo-handler.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
 import { Children } from "../../../src/workers/sandbox/children.ts";
@@ -20,11 +21,12 @@ describe("where a task runs", () => {
     });
   const plain = defineHandler({ queue: "jobs", run }) as Handler;
   const isolated = defineHandler({ queue: "isolated", isolate: true, run }) as Handler;
+  const undoing = undoHandler(new Map());
   const { task } = attemptOf();
   const suspect = { ...task, lost: 1 };
 
   it("is this process, or a child process if its handler or the one that it undoes asks for it", async () => {
-    const executors = open(HANDLERS, [plain, isolated]);
+    const executors = open(HANDLERS, [plain, isolated, undoing]);
     const { undo } = INTERNAL_QUEUES;
     expect(executors.of(task, "jobs")).to.be.instanceOf(InProcess);
     expect(executors.of(task, "isolated")).to.be.instanceOf(Children);
@@ -34,7 +36,7 @@ describe("where a task runs", () => {
   });
 
   it("is a child process for suspects, except for those of the server and those whose handlers are in no files", async () => {
-    const executors = open(HANDLERS, [plain, isolated]);
+    const executors = open(HANDLERS, [plain, isolated, undoing]);
     for (const queue of ["jobs", "isolated", INTERNAL_QUEUES.undo]) {
       expect(executors.of(suspect, queue), queue).to.be.instanceOf(Children);
       expect([executors.reportsBegin(queue), executors.admitsSuspect(queue)], queue).to.deep.equal([true, true]);

@@ -37,7 +37,7 @@ const reason = (promise: Promise<unknown>) => promise.then(String, (error: Error
 describe("a sandbox, as its worker sees it", () => {
   it("is told what to load, and is ready when it says so", async () => {
     const { sandbox, posted, tell, kills } = open();
-    expect(posted).to.deep.equal([{ type: "open", handlersDir: "handlers" }]);
+    expect(posted).to.deep.equal([{ type: "open", handlersDir: "handlers", modules: [] }]);
     tell({ type: "ready" });
     await sandbox.ready;
     expect([sandbox.alive, sandbox.unused, kills()]).to.deep.equal([true, true, 0]);

@@ -1,33 +1,24 @@
-import type { Failure } from "../engine/attempt/fail.ts";
-import { problemResult } from "../engine/attempt/problem.ts";
-import { messageOf } from "../errors.ts";
-import { defineInternalHandler, type Handler } from "../handler/define.ts";
-import { isGiveUp, isRetryLater, RetryAfter } from "../handler/intents.ts";
-import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
-import type { TaskContext } from "../handler/task-context.ts";
-import { type UndoTask, undoOf } from "../handler/undos.ts";
-import type { StoredStep } from "../store/verbs/scripts.ts";
-import { inSpanOf } from "../trace/spans.ts";
-import { LeaseLost, type StepStore } from "./attempt/steps.ts";
-import { stepStoreOf } from "./attempt/task-context.ts";
+import type { Failure } from "../../engine/attempt/fail.ts";
+import { problemResult } from "../../engine/attempt/problem.ts";
+import { messageOf } from "../../errors.ts";
+import { defineInternalHandler, type Handler } from "../../handler/define.ts";
+import { isGiveUp, isRetryLater, RetryAfter } from "../../handler/intents.ts";
+import { INTERNAL_QUEUES, ownQueueOf } from "../../handler/internal-queues.ts";
+import type { TaskContext } from "../../handler/task-context.ts";
+import { type UndoTask, undoOf } from "../../handler/undos.ts";
+import type { StoredStep } from "../../store/verbs/scripts.ts";
+import { inSpanOf } from "../../trace/spans.ts";
+import { LeaseLost, type StepStore } from "../../workers/attempt/steps.ts";
+import { stepStoreOf } from "../../workers/attempt/task-context.ts";
+import type { StandIn, StandInModule } from "../../workers/stand-in.ts";
 
 /** The retries of an undo: `attempts` with this backoff, half of which is random, last at least a day. */
 const UNDO_DEFAULTS = { attempts: 36, backoff: { base: "2s", max: "2h" }, timeoutMs: 60_000 } as const;
 /** How many tasks each worker process undoes at once. */
 const CONCURRENCY = 4;
 
-/** The handler that undoes tasks of other handlers. */
-export interface UndoHandler extends Handler {
-  /** Timeout of an attempt to undo a task: that of the task's handler. */
-  timeoutMsOf(undoId: string): number;
-  /** Adds the steps that are not undone to the result of a final failure. */
-  lastFailure(undoId: string, failure: Failure, steps: ReadonlyMap<string, StoredStep>): Failure;
-}
-
-/** Whether a handler is the undo handler. */
-export function isUndoHandler(handler: Handler): handler is UndoHandler {
-  return "lastFailure" in handler;
-}
+/** Whether a queue undoes the tasks of a partition. */
+export const isUndoQueue = (queue: string): boolean => ownQueueOf(queue) === INTERNAL_QUEUES.undo;
 
 /**
  * The handler of the undo queue: undoes the recorded steps of a task, the last first, then the task as a whole. `run` of the
@@ -37,7 +28,7 @@ export function isUndoHandler(handler: Handler): handler is UndoHandler {
 export function undoHandler(
   handlers: ReadonlyMap<string, Handler>,
   options: { attempts?: number; backoff?: { base: string; max: string } } = {},
-): UndoHandler {
+): StandIn {
   const { attempts, backoff } = { ...UNDO_DEFAULTS, ...options };
   const handler = defineInternalHandler({
     queue: INTERNAL_QUEUES.undo,
@@ -55,6 +46,8 @@ export function undoHandler(
   });
   return {
     ...handler,
+    module: import.meta.url,
+    subjectOf: (undoId) => subjectOf(undoId).queue,
     timeoutMsOf: (undoId) => handlers.get(subjectOf(undoId).queue)?.timeoutMs ?? UNDO_DEFAULTS.timeoutMs,
     lastFailure: (undoId, failure, steps) => {
       const of = handlers.get(subjectOf(undoId).queue);
@@ -62,6 +55,9 @@ export function undoHandler(
     },
   };
 }
+
+/** The same in a child process. */
+export const standIn: StandInModule["standIn"] = (handlers) => undoHandler(handlers);
 
 /** The task to undo: the id of the undo is "<task>:undo:<queue>", see lua/follow.lua. */
 function subjectOf(undoId: string): { id: string; queue: string } {
