@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ID_FORM, STATES, TASK_ACTIONS } from "../task.ts";
+import { LISTED, SHOWN } from "../task-record.ts";
 import { count, type Document, flag, index, seconds, text, time } from "./values.ts";
 
 /** The form of a task's id. */
@@ -68,34 +69,55 @@ export const taskError = z.object({
 /** Why a task failed or was canceled. */
 export type TaskError = Document<typeof taskError>;
 
+/** The schema of each form of a member of a record. */
+const FORMS = {
+  word: text,
+  text: text.nullable(),
+  key: text.nullable(),
+  worker: text.nullable(),
+  count,
+  attempts: count,
+  index,
+  instant: time,
+  time: time.nullable(),
+  started: time.nullable(),
+  flag,
+  state,
+};
+
+type Shape<M> = {
+  [N in keyof M]: M[N] extends { form: infer F extends keyof typeof FORMS } ? (typeof FORMS)[F] : never;
+};
+
+/** The schemas of members of a record. */
+function shapeOf<const M extends Readonly<Record<string, { form: keyof typeof FORMS; description?: string }>>>(
+  members: M,
+): Shape<M> {
+  const shape = Object.entries(members).map(([name, { form, description }]) => {
+    const schema: z.ZodType = FORMS[form];
+    return [name, description === undefined ? schema : schema.describe(description)];
+  });
+  return Object.fromEntries(shape);
+}
+
+const { queue, state: current, index: place, attempt, cancelRequested, ...shown } = shapeOf(SHOWN);
+
 /** The monitor's document. */
 export const task = z.object({
   id: text,
-  queue: text,
-  state,
+  queue,
+  state: current,
   status: state.describe("Same as `state`; generic clients expect this name."),
-  index,
+  index: place,
   ahead: count.nullable().describe("All the work in front of the task: `index` + `running`."),
   running: count.describe("How many tasks of the queue are running."),
   waiting: count.describe("How many tasks of the queue are waiting."),
-  attempt: count.describe("The number of the latest attempt; 0 before the first."),
+  attempt,
   maxAttempts: count,
-  cancelRequested: flag,
+  cancelRequested,
   progress: progress.nullable(),
   eta: eta.nullable(),
-  createdAt: time,
-  startedAt: time.nullable(),
-  finishedAt: time.nullable(),
-  expiresAt: time.nullable(),
-  deadlineAt: time.nullable().describe("When the task is canceled unless it has ended."),
-  presentUntil: time
-    .nullable()
-    .describe("When the task is canceled unless somebody looks at it before, or it ends; null without `presence`."),
-  held: flag.describe(
-    "The line key of the task is at its limit: the task cannot start before another with the same key has ended.",
-  ),
-  original: text.nullable().describe("The task whose input was submitted again as this one."),
-  again: text.nullable().describe("The last task that was submitted with its input."),
+  ...shown,
   error: taskError.nullable(),
   actions: z
     .array(z.enum(TASK_ACTIONS))
@@ -108,17 +130,7 @@ export const task = z.object({
 export type Task = Document<typeof task>;
 export type TaskAction = Task["actions"][number];
 
-export const listedTask = task.extend({
-  caller: text.nullable(),
-  key: text
-    .nullable()
-    .describe(
-      "Its line key: whose share of a fair line it takes, or what it waits for in a keyed one. For a long key: `#` and a digest.",
-    ),
-  worker: text.nullable().describe("The last 20 characters of the name of the worker that has it, or had it last."),
-  dueAt: time.nullable().describe("When a scheduled or retrying task is due."),
-  lost: count.describe("How many workers it has lost."),
-});
+export const listedTask = task.extend(shapeOf(LISTED));
 
 export const deadTask = listedTask.extend({
   errors: z.array(text).describe("The latest errors of its attempts, newest first."),

@@ -132,7 +132,7 @@ async function unpointed(
     const { createdMs } = (await taskOf(id)) ?? {};
     if (createdMs !== task.createdMs) continue;
     lost.push(id);
-    const pointer = { id, queue: task.queue, caller: task.caller, home: partition };
+    const pointer = { id, queue: task.queue, caller: task.caller ?? "", home: partition };
     if (heal) await scripts.point(keys.tag(keys.partitionOf(id)), [pointer], 0);
   }
   return lost;

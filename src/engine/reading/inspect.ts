@@ -1,7 +1,8 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { decodeResult, hasHead } from "../../store/result.ts";
-import type { InspectAnswer, InspectItem, Pace, QueueSnapshot, Scripts, TaskRow } from "../../store/verbs/scripts.ts";
+import type { TaskRecord } from "../../store/task-record.ts";
+import type { InspectAnswer, InspectItem, QueueSnapshot, Scripts } from "../../store/verbs/scripts.ts";
 import { isOutcome, type Result } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { Batch } from "../calls/batch.ts";
@@ -12,24 +13,18 @@ import type { Homes } from "../partitions/homes.ts";
 import { isLookDue, keptUntil } from "./presence.ts";
 
 /** A snapshot of a task and its place in line. */
-export interface Inspection extends Omit<TaskRow, "turn" | "progress" | "caller" | "result" | "resultBytes"> {
+export interface Inspection extends TaskRecord {
   readonly id: string;
   /** When the snapshot was taken, on Redis's clock. */
   readonly nowMs: number;
-  /** How many tasks of its queue will start before this one; 0 while running; null without a place in line. */
-  readonly index: number | null;
   /** `index` plus the running tasks: all the work in front of it; 0 while running; null without a place in line. */
   readonly ahead: number | null;
   readonly snapshot: QueueSnapshot;
   readonly eta: Eta | null;
-  readonly progress: (Pace & { readonly message: string | null }) | null;
   /** Finished, and the result has expired. */
   readonly expired: boolean;
   /** Why it was canceled, if not by a caller: its deadline passed, or nobody looked at it. */
   readonly canceledBy: "deadline" | "abandoned" | null;
-  readonly caller: string | null;
-  /** Only if requested and available. */
-  readonly result: Result | null;
 }
 
 /** The end of a task, with the members that an answer needs. */
@@ -50,7 +45,7 @@ export type TaskEnd = Pick<
 
 /** A task as it is read; null if it is unknown. */
 interface FoundTask {
-  readonly row: TaskRow | null;
+  readonly row: TaskRecord | null;
   readonly snapshot: QueueSnapshot | null;
   readonly nowMs: number;
 }
@@ -138,7 +133,7 @@ export class Inspector {
         if (begun) return { ...without, result: begun };
       }
       const result = await this.#values.read("result", id, resultBytes, home);
-      if (result?.length === resultBytes) return view(id, { ...row, result }, snapshot, nowMs);
+      if (result?.length === resultBytes) return { ...without, result: decodeResult(result) };
       // The result is gone or was replaced: return the task without it, or read it again.
       if (looks === LOOKS) return without;
     }
@@ -163,48 +158,18 @@ function batchOf(
   });
 }
 
-function view(id: string, row: TaskRow, snapshot: QueueSnapshot, nowMs: number): Inspection {
-  const terminal = isOutcome(row.state);
-  const { state, index, dueMs } = row;
+function view(id: string, task: TaskRecord, snapshot: QueueSnapshot, nowMs: number): Inspection {
+  const terminal = isOutcome(task.state);
+  const { state, index, expiresMs, errorCode } = task;
   return {
+    ...task,
     id,
-    queue: row.queue,
-    state,
     nowMs,
-    index,
     ahead: state === "waiting" && index !== null ? index + snapshot.running : index,
     snapshot,
-    eta: terminal ? null : estimate(snapshot, { state, index, dueMs, turn: row.turn }, nowMs),
-    attempts: row.attempts,
-    lost: row.lost,
-    cancelRequested: row.cancelRequested,
-    progress: progressOf(row.progress),
-    allowed: row.allowed,
-    createdMs: row.createdMs,
-    revision: row.revision,
-    startedMs: row.startedMs,
-    finishedMs: row.finishedMs,
-    expiresMs: row.expiresMs,
-    dueMs,
-    deadlineMs: row.deadlineMs,
-    presenceMs: row.presenceMs,
-    presentUntilMs: terminal && row.group === null ? null : row.presentUntilMs,
-    held: row.held,
-    original: row.original,
-    again: row.again,
-    group: row.group,
-    expired: terminal && !row.deleted && row.expiresMs !== null && row.expiresMs <= nowMs,
-    deleted: row.deleted,
-    errorCode: row.errorCode,
-    canceledBy: state === "canceled" ? (CANCELED_BY[row.errorCode ?? ""] ?? null) : null,
-    caller: row.caller || null,
-    result: row.result && decodeResult(row.result),
-    errors: row.errors,
+    eta: terminal ? null : estimate(snapshot, task, nowMs),
+    presentUntilMs: terminal && task.group === null ? null : task.presentUntilMs,
+    expired: terminal && !task.deleted && expiresMs !== null && expiresMs <= nowMs,
+    canceledBy: state === "canceled" ? (CANCELED_BY[errorCode ?? ""] ?? null) : null,
   };
-}
-
-function progressOf(stored: string | null): Inspection["progress"] {
-  if (stored === null) return null;
-  const [percent, totalMs, ...message] = stored.split(" ");
-  return { percent: Number(percent) || 0, totalMs: Number(totalMs) || 0, message: message.join(" ") || null };
 }

@@ -1,8 +1,8 @@
-import type { TaskRow } from "../../store/verbs/scripts.ts";
+import type { TaskRecord } from "../../store/task-record.ts";
 import { isOutcome } from "../../task.ts";
 
 type PresenceFacts = Pick<
-  TaskRow,
+  TaskRecord,
   "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs" | "group"
 >;
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { INLINE_BYTES } from "../../store/fields.ts";
-import type { SubmitItem, TaskRow } from "../../store/verbs/scripts.ts";
+import type { TaskRecord } from "../../store/task-record.ts";
+import type { SubmitItem } from "../../store/verbs/scripts.ts";
 import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submit-options.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import type { QueueSettings } from "../settings.ts";
@@ -29,7 +30,7 @@ export interface Submission {
 }
 
 /** A task whose input is submitted again. */
-export type Original = Pick<TaskRow, "createdMs" | "queue"> & Pick<SubmitItem, "id">;
+export type Original = Pick<TaskRecord, "createdMs" | "queue"> & Pick<SubmitItem, "id">;
 
 /** A share of a fair line. */
 export interface Share {

@@ -1,13 +1,12 @@
 import type { Context } from "koa";
 import type { Page, PageRequest } from "../../engine/reading/page.ts";
 import type { Index } from "../../store/keys.ts";
-import { runOf } from "../../store/run.ts";
 import type { Entry } from "../../store/verbs/scripts.ts";
 import type { State } from "../../task.ts";
+import { LISTED } from "../../task-record.ts";
 import type { Page as WirePage } from "../../wire/page.ts";
 import { oneParameter, readParameter } from "../../wire/parameter.ts";
 import type { ListedTask } from "../../wire/task.ts";
-import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
@@ -15,9 +14,9 @@ import { untilGone } from "../live/long-poll.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
 import { ADMIN, READ, type Route } from "../route.ts";
-import { documentOf, WITH_PROBLEM } from "../task/documents/monitor-document.ts";
+import { documentOf, membersOf, WITH_PROBLEM } from "../task/documents/monitor-document.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
-import { LISTS, type ListName, readFilter, shownKey } from "./list-filter.ts";
+import { LISTS, type ListName, readFilter } from "./list-filter.ts";
 import { shownQueue } from "./named-queue.ts";
 import { queueDocument } from "./queues.ts";
 
@@ -113,11 +112,7 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
   return [
     {
       ...documentOf(ctx, api, task),
-      caller: task.caller,
-      key: shownKey(entry.key),
-      worker: runOf(entry.run).worker || null,
-      dueAt: timestamp(task.dueMs),
-      lost: task.lost,
+      ...membersOf(LISTED, task),
       ...(name === "dead" && { errors: task.errors }),
     },
   ];

@@ -94,9 +94,3 @@ export function readFilter(ctx: Context, list: ListName): Filter | undefined {
     olderThan: read(olderThan),
   });
 }
-
-/** A stored line key as lists show it: the key, or "#" and its digest if it is long; null if there is none. */
-export function shownKey(name: string): string | null {
-  if (name === "") return null;
-  return name.startsWith("=") ? name.slice(1) : name;
-}

@@ -6,7 +6,6 @@ import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";
 import type { ApiExtension, TimelineMembers, TimelineSubject } from "../extension.ts";
 import { json } from "../openapi/responses.ts";
-import { shownKey } from "../queues/list-filter.ts";
 import { type Route, WATCH } from "../route.ts";
 import { accessOf } from "./access.ts";
 import { documentOf } from "./documents/monitor-document.ts";
@@ -59,7 +58,7 @@ async function timelineDocument(
     task,
     caller: seen.caller,
     priority: details.priority,
-    key: shownKey(details.key),
+    key: seen.key,
     dueAt: timestamp(seen.dueMs),
     query: query === "" ? {} : (JSON.parse(query) as Timeline["query"]),
     attempts,

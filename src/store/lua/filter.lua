@@ -2,8 +2,7 @@
 local Filter = {}
 
 -- An entry of a list, see Filter.entry.
-Filter.ENTRY = Layout.page.entry
-local ENTRY = Filter.ENTRY
+local ENTRY = Layout.page.entry
 
 -- Reads a filter from arguments with these names; "" means any:
 --   prefix    what their ids begin with
@@ -29,19 +28,18 @@ function Filter.name(key, share)
 end
 
 -- Takes the id and score of an entry, and in a list of finished tasks when its task ended: a task that has since run again or lost its
--- result is not wanted. Returns the entry if the task is wanted, else nil; key and run (see run.lua) are "" if it has none.
+-- result is not wanted. Returns the entry if the task is wanted, else nil; run (see run.lua) is "" if it has none.
 function Filter.entry(call, filter, id, score, ended)
   if string.sub(id, 1, #filter.prefix) ~= filter.prefix then return nil end
   local state, caller, created, key, share, run, ended_at, deleted = unpack(redis.call(
     'HMGET', K.task(call, id), F.state, F.caller, F.created, F.key, F.share, F.run, F.ended, F.deleted
   ))
   if ended and (ended_at ~= ended or deleted) then return nil end
-  local name = Filter.name(key, share)
   local wanted = (filter.caller == '' or caller == filter.caller)
-    and (filter.key == '' or name == filter.key)
+    and (filter.key == '' or Filter.name(key, share) == filter.key)
     and (filter.states == '' or (state and string.find(filter.states, state, 1, true)))
     and (filter.latest == math.huge or (tonumber(created) or 0) <= filter.latest)
-  return wanted and { [ENTRY.id] = id, [ENTRY.score] = score, [ENTRY.key] = name, [ENTRY.run] = run or '' } or nil
+  return wanted and { [ENTRY.id] = id, [ENTRY.score] = score, [ENTRY.run] = run or '' } or nil
 end
 
 return Filter

@@ -1,83 +1,98 @@
 -- The answers about tasks, see inspect.lua.
 local Inspection = {}
 
-local ITEM, ANSWER, TASK = Layout.inspect.item, Layout.inspect.answer, Layout.inspect.task
+local ITEM, ANSWER = Layout.inspect.item, Layout.inspect.answer
+-- The places of the members of a task, see src/task-record.ts. The first are fields of its hash.
+local TASK, STORED = Layout.inspect.task, Layout.inspect.stored
 
 local whole = Number.whole
 -- Maximum bytes of a result in an answer.
 local INSIDE = 4096
-local QUEUE, STATE, CREATED, EXTRA, RUN = F.queue, F.state, F.created, F.extra, F.run
+local QUEUE, STATE, CREATED, EXTRA, RUN, SHARE = F.queue, F.state, F.created, F.extra, F.run, F.share
 local task_key = K.task
 
--- The index of a task, and when it is due; "" for each that it does not have.
+-- These fields in the order of their places, and then those that are read with them; listed by the first call.
+local fields
+local function list_fields()
+  fields = { [STORED.width + 1] = F.result, [STORED.width + 2] = F.key }
+  for name, place in pairs(STORED) do
+    if F[name] then fields[place] = F[name] end
+  end
+end
+
+-- The index of a task, and when it is due; false for each that it does not have.
 local function place_of(call, queue, state, id)
   if state == S.waiting then
     local rank = redis.call('ZRANK', K.waiting(call, queue), id)
-    return rank and whole(rank) or '', ''
+    return rank and whole(rank), false
   end
   if state == S.scheduled or state == S.retrying then
-    return '', redis.call('ZSCORE', K.scheduled(call, queue), id) or ''
+    return false, redis.call('ZSCORE', K.scheduled(call, queue), id)
   end
-  return state == S.running and '0' or '', ''
+  return state == S.running and '0', false
 end
 
--- Returns the facts of a task, separated by spaces, "" for each that it does not have: see FACTS in verbs/inspect.ts; for a long result its
--- length, as a number. For an unknown task "".
+-- After how long without a look the task is canceled, and when that is, unless somebody looks; false for each that it does not have.
+local function presence_of(call, id, queue, stored)
+  -- It has an entry until it ends; a member has that of its group.
+  local entry, presence, group = id, stored[STORED.presenceMs], stored[STORED.group]
+  if group then
+    local owner, of_group = unpack(redis.call('HMGET', K.group(call, group), G.caller, G.presenceMs))
+    entry, presence = Due.entry_of_group(group), owner == (stored[STORED.caller] or '') and of_group
+  end
+  return presence, presence and redis.call('ZSCORE', K.deadlines(call, queue), entry)
+end
+
+-- Adds a member to those of a task, if it has it.
+local function put(found, place, value)
+  if not value or value == '' then return end
+  local last = #found
+  found[last + 1], found[last + 2] = place, value
+end
+
+-- Returns the members that a task has, each as its place and its value: see decodeTask in task-record.ts. For an unknown task "".
 local function inspect(call, args, at, seen)
   local id = args[at + ITEM.id]
   local key = task_key(call, id)
-  local queue, state, created, extra, run = unpack(redis.call('HMGET', key, QUEUE, STATE, CREATED, EXTRA, RUN))
+  local queue, state, created, extra, run, share =
+    unpack(redis.call('HMGET', key, QUEUE, STATE, CREATED, EXTRA, RUN, SHARE))
   if not state then return '' end
   if not seen.queues[queue] then
     seen.queues[queue] = true
     seen.snapshots[#seen.snapshots + 1] = Snapshot.of(call, queue)
   end
+  local found = {}
   local index, due = place_of(call, queue, state, id)
-  local facts
-  local place = ' ' .. index .. ' ' .. due
-  local progress, caller = '', ''
-  local cancel, deleted, expires, first
+  local stored, result, of_key = { [STORED.queue] = queue, [STORED.state] = state, [STORED.created] = created, [STORED.run] = run }
   if extra or state == S.failed then
-    local t = redis.call(
-      'HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.deleted, F.errorCode, F.revision, F.progress, F.caller,
-      F.result, F.deadline, F.key, F.original, F.again, F.presenceMs, F.group
-    )
-    expires, cancel, deleted, first = t[2], t[4], t[5], t[10]
-    local deadline, of_key, presence = t[11] or '', t[12], t[15]
-    for field = 1, 9 do t[field] = t[field] or '' end
-    local held = of_key and Keyed.is_full(call, queue, id, state, of_key) and '1' or ''
-    -- It has an entry until it ends; a member has that of its group.
-    local entry = id
-    if t[16] then
-      local owner, of_group = unpack(redis.call('HMGET', K.group(call, t[16]), G.caller, G.presenceMs))
-      entry, presence = Due.entry_of_group(t[16]), owner == t[9] and of_group
+    if not fields then list_fields() end
+    stored = redis.call('HMGET', key, unpack(fields))
+    result, of_key = stored[STORED.width + 1], stored[STORED.width + 2]
+    local presence, present = presence_of(call, id, queue, stored)
+    stored[STORED.presenceMs] = presence
+    put(found, TASK.presentUntilMs, present)
+    if of_key and Keyed.is_full(call, queue, id, state, of_key) then put(found, TASK.held, '1') end
+    if of_key and index and state == S.waiting and Keyed.limit(call, queue) then
+      put(found, TASK.turn, Keyed.turn(call, queue, id, of_key, redis.call('ZSCORE', K.waiting(call, queue), id)))
     end
-    local present = presence and redis.call('ZSCORE', K.deadlines(call, queue), entry) or ''
-    facts = ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. deadline .. ' ' .. held
-    facts = facts .. ' ' .. (t[13] or '') .. ' ' .. (t[14] or '') .. ' ' .. (presence or '') .. ' ' .. present .. ' ' .. (t[16] or '')
-    if of_key and index ~= '' and state == S.waiting and Keyed.limit(call, queue) then
-      facts = facts .. ' ' .. Keyed.turn(call, queue, id, of_key, redis.call('ZSCORE', K.waiting(call, queue), id))
-    end
-    progress, caller = t[8], t[9]
-  elseif state == S.waiting or state == S.scheduled then
-    -- A task without rare fields has never been out of the line for longer than a release.
-    facts = '      ' .. place .. '  '
-  else
-    local t = redis.call('HMGET', key, F.ended, F.expires, F.result)
-    expires, first = t[2], t[3]
-    facts = ' ' .. (t[1] or '') .. ' ' .. (expires or '') .. '    ' .. place .. '  '
+  elseif state ~= S.waiting and state ~= S.scheduled then
+    stored[STORED.ended], stored[STORED.expires], result = unpack(redis.call('HMGET', key, F.ended, F.expires, F.result))
   end
-  local result, errors = '', ''
+  -- A waiting or scheduled task without rare fields has never been out of the line for longer than a release.
+  for place = 1, STORED.width do put(found, place, stored[place]) end
+  put(found, TASK.index, index)
+  put(found, TASK.dueMs, due)
+  if of_key or share then put(found, TASK.key, Filter.name(of_key, share)) end
+  local expires, deleted = stored[STORED.expires], stored[STORED.deleted]
   if expires and args[at + ITEM.result] == '1' then
     -- A result in the hash may still be there after it has expired.
-    if (tonumber(expires) or call.now + 1) > call.now then result = Result.read(call, id, key, first, INSIDE) end
-    if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
+    if (tonumber(expires) or call.now + 1) > call.now then
+      local read = Result.read(call, id, key, result, INSIDE)
+      put(found, type(read) == 'number' and TASK.resultBytes or TASK.result, read)
+    end
+    if state == S.failed then put(found, TASK.errors, redis.call('HGET', key, F.errors)) end
   end
-  local allowed = Allowed.list(call, id, key, queue, state, run, cancel, deleted, expires)
-  facts = queue .. ' ' .. state .. ' ' .. allowed .. ' ' .. (created or '') .. facts
-  local found = { nil, nil, nil, nil, nil, nil }
-  found[TASK.facts], found[TASK.progress], found[TASK.caller] = facts, progress, caller
-  found[TASK.result], found[TASK.errors], found[TASK.run] = result, errors, run or ''
+  put(found, TASK.allowed, Allowed.list(call, id, key, queue, state, run, stored[STORED.cancel], deleted, expires))
   return found
 end
 

@@ -25,8 +25,8 @@ end
 register('details', { 'no-writes' }, function(keys, args)
   local call, id, bytes = Call.untimed(keys), args[ARGS.id], tonumber(args[ARGS.bytes])
   local key = K.task(call, id)
-  local queue, past, run, priority, media, query, of_key, share, webhook, undoing, input = unpack(redis.call(
-    'HMGET', key, F.queue, F.past, F.run, F.priority, F.mediaType, F.query, F.key, F.share, F.webhook, F.undoing, F.input
+  local queue, past, run, priority, media, query, webhook, undoing, input = unpack(redis.call(
+    'HMGET', key, F.queue, F.past, F.run, F.priority, F.mediaType, F.query, F.webhook, F.undoing, F.input
   ))
   if not queue then return '' end
 
@@ -37,11 +37,9 @@ register('details', { 'no-writes' }, function(keys, args)
   local given = input or Input.inline(key) or Result.value_or_length(K.input(call, id), bytes)
   return {
     [ANSWER.past] = past or '',
-    [ANSWER.run] = run or '',
     [ANSWER.priority] = priority or '',
     [ANSWER.mediaType] = media or '',
     [ANSWER.query] = query or '',
-    [ANSWER.key] = Filter.name(of_key, share),
     [ANSWER.webhook] = webhook or '',
     [ANSWER.undo] = undo,
     [ANSWER.stepCount] = length,

@@ -35,14 +35,10 @@ export interface StepRecord {
 export interface TaskDetails {
   /** The oldest first. */
   readonly past: readonly PastAttempt[];
-  /** Its last run, see {@link runOf}. */
-  readonly run: string;
   readonly priority: number;
   readonly mediaType: string;
   /** JSON of its query parameters; "" without any. */
   readonly query: string;
-  /** Its key in a fair or keyed line as it is stored; "" without one. */
-  readonly key: string;
   readonly webhook: string;
   /** The task that undoes its work; "" if there is none. */
   readonly undo: string;
@@ -52,8 +48,8 @@ export interface TaskDetails {
   readonly input: Buffer | number | null;
 }
 
-const SUBMITTED = ["priority", "mediaType", "query", "key", "webhook", "input"] as const;
-const ANSWER = [...SUBMITTED, "past", "run", "undo", "stepCount", "steps"] as const;
+const SUBMITTED = ["priority", "mediaType", "query", "webhook", "input"] as const;
+const ANSWER = [...SUBMITTED, "past", "undo", "stepCount", "steps"] as const;
 const STEP = ["name", "stored", "length"] as const;
 
 /** Reads details of a task that few callers need; null if it is unknown. */
@@ -67,11 +63,9 @@ export const details = verb(
       const { input, ...of } = named(ANSWER, reply as BytesReply);
       return {
         past: text(of.past).split("\n").flatMap(attemptOf).reverse(),
-        run: text(of.run),
         priority: text(of.priority) === "" ? PRIORITY.default : number(of.priority),
         mediaType: text(of.mediaType) || "application/json",
         query: text(of.query),
-        key: text(of.key),
         webhook: text(of.webhook),
         undo: text(of.undo),
         stepCount: number(of.stepCount),

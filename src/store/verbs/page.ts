@@ -13,8 +13,6 @@ export interface Place {
 
 /** The same of a listed task. */
 export interface Entry extends Place {
-  /** Its key in a fair or keyed line as it is stored: see engine/submission/submission.ts; "" if it has none. */
-  readonly key: string;
   /** Its last run, see {@link runOf}; "" if it was never reserved. */
   readonly run: string;
 }
@@ -102,7 +100,7 @@ const PAGE = names<SentPage>(
 const PART = ["nowMs", "looked", "more", "last", "entries"] as const;
 const FINISHED = names<SentFinished>("queue", "ended", "id", "limit", ...(FILTER as Names<SentFinished>));
 const FINISHED_PART = ["looked", "entries", "nowMs"] as const;
-const ENTRY = names<Entry>("id", "score", "key", "run");
+const ENTRY = names<Entry>("id", "score", "run");
 const PLACE = names<Place>("id", "score");
 
 /** The tasks of an index after a place, in order. */
@@ -147,6 +145,6 @@ const sentFilter = ({ states, ...filter }: Filter): SentFilter => ({
 
 /** Parses an entry. */
 function entryOf(reply: Reply): Entry {
-  const { id, score, key, run } = named(ENTRY, reply);
-  return { id: text(id), score: text(score), key: text(key), run: text(run) };
+  const { id, score, run } = named(ENTRY, reply);
+  return { id: text(id), score: text(score), run: text(run) };
 }

@@ -43,7 +43,7 @@ describe("the calibration of estimates", () => {
         startedMs: createdMs + (waits.get(id) ?? 0),
         attempts: 1,
         lost: 0,
-      }) as Inspection;
+      }) as unknown as Inspection;
     const calibration = new Calibration({ metrics, sample, tasks: { inspect } }, createLog("silent"));
     calibration.start();
     try {
@@ -62,7 +62,13 @@ describe("the calibration of estimates", () => {
   it("leaves out tasks whose start says nothing, and waits for those that still wait", async () => {
     const metrics = new Metrics();
     const sample = new EstimateSample();
-    const started = { state: "succeeded", createdMs: 0, startedMs: 1000, attempts: 1, lost: 0 } as Inspection;
+    const started = {
+      state: "succeeded",
+      createdMs: 0,
+      startedMs: 1000,
+      attempts: 1,
+      lost: 0,
+    } as unknown as Inspection;
     const seen = new Map<string, Inspection | null>([
       ["t20", { ...started, state: "waiting" }],
       ["t40", null],

@@ -107,8 +107,8 @@ describe("a large value", () => {
       const [short, long] = [await completed("x".repeat(4000)), await completed("x".repeat(1_000_000))];
       const items = [short, long].map((id) => ({ id, result: true }));
       const { tasks } = await jobs.scripts.inspect(jobs.keys.tag(0), items);
-      expect(tasks.map((row) => [row?.result?.length, row?.resultBytes])).to.deep.equal([
-        [4000 + '{"s":200,"t":"text/plain"}\n'.length, 0],
+      expect(tasks.map((row) => [row?.result?.body.length, row?.resultBytes])).to.deep.equal([
+        [4000, 0],
         [undefined, 1_000_000 + '{"s":200,"t":"text/plain"}\n'.length],
       ]);
     });

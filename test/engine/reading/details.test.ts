@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { runOf } from "../../../src/store/run.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the details of a task", () => {
@@ -33,10 +32,9 @@ describe("the details of a task", () => {
       [1, "released", "w2", ""],
       [1, "retrying", "w3", "first second"],
     ];
-    // The last attempt is in `run`.
     expect(await past("a")).to.deep.equal(before);
     const details = await t.engine.tasks.details("a", "jobs");
-    expect(runOf(details?.run ?? "")).to.include({ attempts: 2, worker: "w4" });
+    expect(await t.engine.tasks.inspect("a", { result: false })).to.include({ attempts: 2, worker: "w4" });
     for (const { beganMs, endedMs } of details?.past ?? []) expect(endedMs - beganMs).to.be.within(0, 10_000);
 
     await t.engine.tasks.retry("a", "jobs");

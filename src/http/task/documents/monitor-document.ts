@@ -5,7 +5,8 @@ import { errorEntries } from "../../../errors.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import { SHARED } from "../../../store/constants.ts";
 import { isOutcome, type Result, type TaskAction } from "../../../task.ts";
-import type { Link, Progress, Task, TaskError } from "../../../wire/task.ts";
+import { isTime, type LISTED, SHOWN } from "../../../task-record.ts";
+import type { Link, ListedTask, Progress, Task, TaskError } from "../../../wire/task.ts";
 import { timestamp } from "../../../wire/timestamp.ts";
 import type { Api } from "../../api.ts";
 import { accessOf, signatureOf } from "../access.ts";
@@ -36,34 +37,37 @@ export function monitorDocument(
   maxAttempts: number,
   { signature = "", actions = [] }: { signature?: string | undefined; actions?: readonly TaskAction[] } = {},
 ): Task {
-  const { id, state } = seen;
+  const { id, queue, state, index, snapshot } = seen;
+  const { attempt, cancelRequested, ...members } = membersOf(SHOWN, seen);
   return {
-    id,
-    queue: seen.queue,
-    state,
-    status: state,
-    index: seen.index,
-    ahead: seen.ahead,
-    running: seen.snapshot.running,
-    waiting: seen.snapshot.waiting,
-    attempt: seen.attempts,
+    ...{ id, queue, state, status: state, index, ahead: seen.ahead },
+    running: snapshot.running,
+    waiting: snapshot.waiting,
+    attempt,
     maxAttempts,
-    cancelRequested: seen.cancelRequested,
+    cancelRequested,
     progress: progressOf(seen),
     eta: seen.eta,
-    createdAt: timestamp(seen.createdMs),
-    startedAt: timestamp(seen.startedMs),
-    finishedAt: timestamp(seen.finishedMs),
-    expiresAt: state === "canceled" ? null : timestamp(seen.expiresMs),
-    deadlineAt: timestamp(seen.deadlineMs),
-    presentUntil: timestamp(isOutcome(seen.state) ? null : seen.presentUntilMs),
-    held: seen.held,
-    original: seen.original,
-    again: seen.again,
+    ...members,
+    ...(state === "canceled" && { expiresAt: null }),
+    ...(isOutcome(state) && { presentUntil: null }),
     error: errorOf(seen),
     actions,
     links: linksOf(seen, signature),
   };
+}
+
+/** Members of a record as documents show them. */
+export function membersOf<M extends typeof SHOWN | typeof LISTED>(
+  members: M,
+  seen: Inspection,
+): Pick<Required<ListedTask>, keyof M & keyof ListedTask> {
+  const shown: Record<string, unknown> = {};
+  for (const [name, { form, as = name }] of Object.entries<{ form: string; as?: string }>(members)) {
+    const value: unknown = seen[as as keyof Inspection];
+    shown[name] = isTime(form) ? timestamp(value as number | null) : value;
+  }
+  return shown as ReturnType<typeof membersOf<M>>;
 }
 
 function progressOf(seen: Inspection): Progress | null {

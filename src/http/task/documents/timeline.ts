@@ -1,5 +1,4 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { runOf } from "../../../store/run.ts";
 import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/scripts.ts";
 import { isJsonType, isOutcome } from "../../../task.ts";
 import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
@@ -14,21 +13,20 @@ const MAX_PAST = 10;
  */
 export function attemptsOf(
   seen: Inspection,
-  { past, run }: TaskDetails,
+  { past }: TaskDetails,
   all: boolean,
 ): { attempts: Attempt[]; omitted: boolean } {
   const attempts = past.map((attempt) => pastAttempt(attempt, all));
-  const { startedMs, attempts: number, worker } = runOf(run);
+  const { state, startedMs, attempts: number, worker } = seen;
   // A task that waits for another attempt, or was canceled meanwhile, still has the run of the previous attempt.
   const isOver = past.some((attempt) => attempt.beganMs === startedMs && attempt.number === number);
-  const { state } = seen;
   if (startedMs !== null && !isOver && (state === "running" || isOutcome(state))) {
     attempts.push({
       number,
       startedAt: timestamp(startedMs),
       endedAt: timestamp(seen.finishedMs),
       outcome: state,
-      worker: (all && worker) || null,
+      worker: all ? worker : null,
       error: (all && state === "failed" && seen.errors[0]) || null,
     });
   }

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../../src/engine/reading/inspect.ts";
 import { attemptsOf, shown, stepDocument } from "../../../../src/http/task/documents/timeline.ts";
-import { SHARED } from "../../../../src/store/constants.ts";
 import {
   DETAILS_LIMITS,
   type PastAttempt,
@@ -11,7 +10,7 @@ import {
 import { timestamp } from "../../../../src/wire/timestamp.ts";
 
 describe("the attempts in a timeline", () => {
-  const BEGAN_MS = SHARED.epochMs + 1_000_000;
+  const BEGAN_MS = 1_000_000;
   const attempt = (number: number, over: Partial<PastAttempt> = {}): PastAttempt => ({
     ...{ number, beganMs: BEGAN_MS, endedMs: BEGAN_MS + 5, fate: "retrying", worker: "w:1", error: "no luck" },
     ...over,
@@ -19,8 +18,11 @@ describe("the attempts in a timeline", () => {
   /** A task whose latest run is its n-th attempt. */
   const of = (seen: Partial<Inspection>, { past = [] as PastAttempt[], n = 1, all = true } = {}) =>
     attemptsOf(
-      { state: "running", finishedMs: null, errors: [], ...seen } as unknown as Inspection,
-      { past, run: n === 0 ? "" : `${1_000_000 * 10 ** SHARED.fenceDigits} 0 ${n} 0 w:2` } as unknown as TaskDetails,
+      {
+        ...{ state: "running", finishedMs: null, errors: [] },
+        ...{ startedMs: n === 0 ? null : BEGAN_MS, attempts: n, worker: "w:2", ...seen },
+      } as unknown as Inspection,
+      { past } as unknown as TaskDetails,
       all,
     );
 
