@@ -61,8 +61,3 @@ export function scope(): Scope | undefined {
 export function runInScope<T>(of: Scope, work: () => T): T {
   return rTracer.runWithId(work, of);
 }
-
-/** Runs `work` so that every log line it writes has `id`. */
-export function withRequestId<T>(id: string, work: () => T): T {
-  return runInScope({ requestId: id }, work);
-}

@@ -4,22 +4,12 @@ import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
 import type { ApiExtension } from "./extension.ts";
 import type { IdSecret } from "./headers/request-id.ts";
-import { accessLog } from "./middleware/access-log.ts";
-import { authorize } from "./middleware/authorize.ts";
-import { type Check, decide, enforce } from "./middleware/checks.ts";
-import { correlate } from "./middleware/correlate.ts";
-import { cors } from "./middleware/cors.ts";
-import { hosts } from "./middleware/hosts.ts";
-import { identify } from "./middleware/identify.ts";
-import { problems } from "./middleware/problems.ts";
-import { rateLimit } from "./middleware/rate-limit.ts";
-import { sameOrigin } from "./middleware/same-origin.ts";
-import { wellFormed } from "./middleware/well-formed.ts";
+import { answerRequests } from "./middleware/answer.ts";
+import { checkRequests } from "./middleware/request.ts";
 import { probeRoutes } from "./operations/probes.ts";
 import type { Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
 import type { Security } from "./security.ts";
-import { respond } from "./server/response.ts";
 
 /** How an application is reached. */
 export interface AppOptions {
@@ -53,18 +43,10 @@ function assemble(
 ): Koa {
   // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
   const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
-  const { corsOrigins, rateLimit: limit } = security;
-  const own = servedHosts ? [hosts(servedHosts)] : [];
   const before = [
-    respond(api.stopping),
-    identify(security),
-    decide([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins), authorize()]),
-    correlate(idSecret, api.engine.keys),
+    checkRequests({ ...security, servedHosts, idSecret, keys: api.engine.keys }),
     ...extensions.flatMap(({ around }) => around ?? []),
-    accessLog(api.log, api.engine.metrics),
-    problems(api.log),
-    ...(limit ? [rateLimit(limit)] : []),
-    enforce,
+    answerRequests(api, security.rateLimit),
   ];
   const router = routerOf(routes, before);
   app.use(router.routes());
@@ -75,12 +57,6 @@ function assemble(
   app.on("error", (error: unknown) => api.log.debug({ err: error }, "http: connection error"));
   return app;
 }
-
-/** The response depends on Prefer, which caches must know (RFC 7240 §2). */
-const varyByPrefer: Check = (ctx) => {
-  if (ctx.path.startsWith("/v1/")) ctx.vary("Prefer");
-  return false;
-};
 
 /**
  * Routes requests.

@@ -5,7 +5,7 @@ import { settingsOf } from "../engine/settings.ts";
 import type { Handler } from "../handler/define.ts";
 import { consumesType } from "../handler/input.ts";
 import type { Problem } from "../handler/intents.ts";
-import { withRequestId } from "../log.ts";
+import { runInScope } from "../log.ts";
 import type { Answer } from "../task.ts";
 import { type Progress, progressOf } from "../workers/attempt/reporter.ts";
 import { Context } from "../workers/attempt/task-context.ts";
@@ -102,7 +102,7 @@ export async function runHandler<I, R, Q extends string, In>(
       }
     },
   };
-  const performed = withRequestId(id, () => perform(observed, given, context, config.maxResultBytes));
+  const performed = runInScope({ requestId: id }, () => perform(observed, given, context, config.maxResultBytes));
   const end = await abort.within(performed);
   const record: AttemptRecord = { progress, output, steps: steps.values, log: entries };
   const outcome = attemptEnd(end, { settings, attempt, aborted: abort.cause }, 0);

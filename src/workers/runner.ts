@@ -11,7 +11,7 @@ import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import type { TargetState } from "../handler/gateway/target-state.ts";
-import { type Logger, withRequestId } from "../log.ts";
+import { type Logger, runInScope } from "../log.ts";
 import type { ReservedTask, StoredStep } from "../store/verbs/scripts.ts";
 import type { AttemptError, AttemptTrace, Tracing } from "../trace/tracing.ts";
 import { Attempt } from "./attempt/attempt.ts";
@@ -72,7 +72,7 @@ export class Runner {
     const { queue, attempts: maxAttempts } = settings;
     const trace = tracing?.attempt({ ...task, queue, maxAttempts });
     const begin = () => this.#begin(task, handler, settings, run, trace);
-    withRequestId(task.id, trace ? () => trace.run(begin) : begin);
+    runInScope({ requestId: task.id }, trace ? () => trace.run(begin) : begin);
   }
 
   #begin(

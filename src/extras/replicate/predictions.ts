@@ -10,7 +10,7 @@ import { checkIdempotencyKey, isKeyed } from "../../http/headers/request-id.ts";
 import { checkJson, readJson } from "../../http/input/body.ts";
 import { countRepeated, whenGone } from "../../http/live/long-poll.ts";
 import { forbidden } from "../../http/middleware/authorize.ts";
-import { currentId } from "../../http/middleware/correlate.ts";
+import { requestId } from "../../http/middleware/request.ts";
 import { inputHandlerOf } from "../../http/queues/named-queue.ts";
 import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
 import { checkAccepted } from "../../http/submit/refusal.ts";
@@ -119,7 +119,7 @@ async function readPrediction(
 
 /** The id of a new prediction: it leads to the partition of the queue, which only the body names, unless the caller has chosen it. */
 function idOf(ctx: Context, { engine: { keys } }: Api, queue: string): string {
-  const id = currentId();
+  const id = requestId(ctx);
   if (isKeyed(ctx.headers)) return keys.idIn(keys.partitionOfQueue(queue), (n) => predictionId(id, `${queue} ${n}`));
   if (ctx.get("X-Request-Id") === id) return predictionId(id);
   return keys.idIn(keys.partitionOfQueue(queue), (n) => predictionId(n === 0 ? id : `${id}-${n}`));

@@ -9,7 +9,7 @@ import type { Api } from "../api.ts";
 import { hostOf, schemeOf, withoutPort } from "../headers/forwarded.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readBytes } from "../input/body.ts";
-import { currentId } from "../middleware/correlate.ts";
+import { requestId } from "../middleware/request.ts";
 import { submitParameters } from "../openapi/parameters.ts";
 import { RESULTS, responseRef } from "../openapi/responses.ts";
 import { GATEWAY_PATH, gatewayPath, handlerOf } from "../queues/named-queue.ts";
@@ -62,7 +62,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
     from: originOf(ctx),
   };
   const submission = assembleSubmission(ctx, api, {
-    id: currentId(),
+    id: requestId(ctx),
     identity: identityOf(request),
     handler,
     // The query belongs to the API behind the gateway.

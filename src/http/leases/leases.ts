@@ -16,7 +16,7 @@ import type { Api } from "../api.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { readJson } from "../input/body.ts";
 import { untilGone } from "../live/long-poll.ts";
-import { currentId } from "../middleware/correlate.ts";
+import { requestId } from "../middleware/request.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, json, jsonBody } from "../openapi/responses.ts";
 import { handlerOf } from "../queues/named-queue.ts";
@@ -130,7 +130,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   const heard = engine.workers
     .heartbeat(worker, waitMs + WORKER_TTL_MS, slots, { about: { kind: "remote" }, batches })
     .catch(() => undefined);
-  const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs, fillMs };
+  const request = { queue, worker, reservation: requestId(ctx), count: asked.count, leaseMs, fillMs };
   const { tasks, handBack } = await takeOrWait(engine, request, Date.now() + waitMs, signal);
   await heard;
   if (ctx.res.destroyed) {

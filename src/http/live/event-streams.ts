@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { whenClosed } from "../server/when-closed.ts";
+import { whenClosed } from "../server/response.ts";
 
 /** Settings of event streams. */
 export const STREAM_DEFAULTS = {

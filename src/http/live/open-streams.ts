@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import { senderOf } from "../sender.ts";
-import { whenClosed } from "../server/when-closed.ts";
+import { whenClosed } from "../server/response.ts";
 
 /** The Retry-After for a caller with too many streams, seconds: one of them may have ended by then. */
 const RETRY_AFTER_S = 5;

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { LONGEST_TIMER_MS } from "../../config/duration.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { isOutcome } from "../../task.ts";
-import { whenClosed } from "../server/when-closed.ts";
+import { whenClosed } from "../server/response.ts";
 import { type FollowedTask, OutputPump, type OutputSource } from "./output-pump.ts";
 
 /** The parameters of a reader. */

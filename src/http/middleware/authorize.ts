@@ -1,32 +1,60 @@
 import type { Context } from "koa";
-import type { LinkKind } from "../../auth/link-signer.ts";
+import type { KeyRing } from "../../auth/key-ring.ts";
+import type { LinkKind, LinkSigner } from "../../auth/link-signer.ts";
 import { ProblemError } from "../../errors.ts";
-import { type Route, routeOf } from "../route.ts";
-import { type Access, accessOf, hasScope, type ShownLink } from "../task/access.ts";
-import type { Check } from "./checks.ts";
-import { fromOwnPage } from "./identify.ts";
+import { hasEffects, type Route, routeOf } from "../route.ts";
+import { type Access, accessOf, hasScope, keyAccess, type ShownLink } from "../task/access.ts";
+
+/** `Bearer` and a token; the scheme in any case (RFC 9110 §11.1, RFC 6750 §2.1). */
+const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/** `Basic` and credentials (RFC 7617): how a browser sends an API key for the dashboard. */
+const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
+
+/** The access of the API key that a request has sent, if any. Nobody is refused here. */
+export function sentAccess(ctx: Context, keyRing: KeyRing, signer: LinkSigner | undefined): Access {
+  const header = ctx.get("Authorization");
+  const key = BEARER.exec(header)?.[1] ?? (mayBeBrowser(ctx) ? passwordOf(header) : undefined);
+  return keyAccess(key === undefined ? undefined : keyRing.find(key), header !== "", signer);
+}
+
+/** The password of basic credentials, whatever the user name. */
+function passwordOf(header: string): string | undefined {
+  const credentials = BASIC.exec(header)?.[1];
+  if (credentials === undefined) return undefined;
+  const text = Buffer.from(credentials, "base64").toString("utf8");
+  return text.slice(text.indexOf(":") + 1);
+}
+
+/**
+ * A browser adds basic credentials by itself, even to requests of pages of other sites. So with these credentials, a request
+ * that changes something needs a header that our own script sends and pages of other sites cannot (Fetch standard, preflight).
+ */
+function mayBeBrowser(ctx: Context): boolean {
+  return fromOwnPage(ctx) || !hasEffects(ctx);
+}
+
+/** Whether the script of a page of ours has sent the request: the dashboard always says so, the page of a task where it changes something. */
+export function fromOwnPage(ctx: Context): boolean {
+  return ctx.headers["x-requested-with"] === "paihao-dashboard";
+}
 
 /** Maximum length of the query of a request, in encoded characters. */
 const QUERY_LIMIT = 8192;
 
-/** Passes a request on to its route, or refuses it with the scopes it needs. */
-export function authorize(): Check {
-  return (ctx) => {
-    if (ctx.querystring.length > QUERY_LIMIT) {
-      throw new ProblemError("invalid-parameter", `The query is longer than ${QUERY_LIMIT} characters.`);
-    }
-    if (accessOf(ctx).key !== "off") check(ctx);
-    return false;
-  };
-}
-
-/** @throws ProblemError unauthenticated, forbidden */
-function check(ctx: Context): void {
+/**
+ * Refuses a request whose sender may not send it to its route.
+ * @throws ProblemError invalid-parameter, unauthenticated, forbidden
+ */
+export function authorize(ctx: Context): void {
+  if (ctx.querystring.length > QUERY_LIMIT) {
+    throw new ProblemError("invalid-parameter", `The query is longer than ${QUERY_LIMIT} characters.`);
+  }
+  const access = accessOf(ctx);
   const route = routeOf(ctx);
   // Everyone may know that a route does not exist.
-  if (!route) return;
+  if (access.key === "off" || !route) return;
   const { scopes, signedLink } = route;
-  const access = accessOf(ctx);
   const otherwise = refusalOf(ctx, access, scopes);
   const link = signedLink && linkOf(ctx, access, signedLink);
   // The link is checked after its task has been read, see task/find.ts.

@@ -1,4 +1,4 @@
-import type { Middleware } from "koa";
+import type { Context } from "koa";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import type { Rate } from "../../config/values.ts";
 import { messageOf, ProblemError } from "../../errors.ts";
@@ -8,27 +8,25 @@ import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
 import { routeOf } from "../route.ts";
 import { senderOf } from "../sender.ts";
-import { stoppedBy } from "./checks.ts";
+import { stoppedBy } from "./request.ts";
 
 /**
- * Counts the requests of each API key, or of each address if none was sent, and reports them in RateLimit headers
+ * Counts a request of its API key, or of its address if none was sent, and reports what is left in RateLimit headers
  * (draft-ietf-httpapi-ratelimit-headers-10). Refused requests count too; preflights and routes open to everyone, such as health
  * and documentation, do not.
+ * @throws ProblemError rate-limited
  */
-export function rateLimit(limit: RateLimit): Middleware {
-  return async (ctx, next) => {
-    if (stoppedBy(ctx) === "answered" || routeOf(ctx)?.scopes === "none") return next();
-    const left = await limit.take(senderOf(ctx));
-    if (!left) return next();
-    ctx.set("RateLimit-Policy", `"default";q=${limit.rate.max};w=${limit.rate.perS}`);
-    ctx.set("RateLimit", `"default";r=${left.remaining};t=${left.resetS}`);
-    if (left.exceeded) {
-      throw new ProblemError("rate-limited", `At most ${limit.rate.max} requests in ${limit.rate.perS} s.`, {
-        retryAfterS: left.resetS,
-      });
-    }
-    return next();
-  };
+export async function countRequest(ctx: Context, limit: RateLimit): Promise<void> {
+  if (stoppedBy(ctx) === "answered" || routeOf(ctx)?.scopes === "none") return;
+  const left = await limit.take(senderOf(ctx));
+  if (!left) return;
+  ctx.set("RateLimit-Policy", `"default";q=${limit.rate.max};w=${limit.rate.perS}`);
+  ctx.set("RateLimit", `"default";r=${left.remaining};t=${left.resetS}`);
+  if (left.exceeded) {
+    throw new ProblemError("rate-limited", `At most ${limit.rate.max} requests in ${limit.rate.perS} s.`, {
+      retryAfterS: left.resetS,
+    });
+  }
 }
 
 /** How long a request may wait to be counted, ms. With the store's timeout it stays below the 5 s of `store-unavailable`. */

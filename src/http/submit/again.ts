@@ -8,7 +8,7 @@ import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { type CheckedInput, checkInput, isEmpty, readInput } from "../input/body.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { forbidden } from "../middleware/authorize.ts";
-import { currentId } from "../middleware/correlate.ts";
+import { requestId } from "../middleware/request.ts";
 import { ANY_INPUT } from "../openapi/inputs.ts";
 import { submitParameters } from "../openapi/parameters.ts";
 import { SUBMITTED } from "../openapi/responses.ts";
@@ -45,7 +45,7 @@ export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {
 async function again(ctx: Context, api: Api, live: LiveTasks, original: string): Promise<void> {
   checkIdempotencyKey(ctx.headers);
   const given = optionsOf(ctx);
-  const id = currentId();
+  const id = requestId(ctx);
   if (id === original) throw conflict(id, "The new task needs an id of its own.");
   const task = await observe(ctx, api, original);
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);

@@ -10,7 +10,7 @@ import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readInput } from "../input/body.ts";
 import { searchOf } from "../input/parameters.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
-import { currentId } from "../middleware/correlate.ts";
+import { requestId } from "../middleware/request.ts";
 import { ANY_INPUT, inputOf } from "../openapi/inputs.ts";
 import { parameterRefs, submitParameters } from "../openapi/parameters.ts";
 import { SUBMITTED } from "../openapi/responses.ts";
@@ -95,7 +95,7 @@ async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pa
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
   const given = optionsOf(ctx);
-  const id = pathId ?? currentId();
+  const id = pathId ?? requestId(ctx);
   const checked = await readInput(ctx.req, handler, api.maxBodyBytes);
   const options = await withWebhook(api, given, id);
   const submission = assembleSubmission(ctx, api, { id, handler, options, checked });

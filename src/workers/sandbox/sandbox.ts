@@ -1,6 +1,6 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
-import { withRequestId } from "../../log.ts";
+import { runInScope } from "../../log.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { HandlerLimits } from "../attempt/task-context.ts";
 import type { SandboxPort } from "./child-port.ts";
@@ -102,7 +102,7 @@ export class Sandbox {
     if (current === undefined || message.run !== current.run) return;
     const { attempt } = current;
     // The event fires in the async context in which the sandbox was started, perhaps that of another task.
-    withRequestId(attempt.task.id, () => {
+    runInScope({ requestId: attempt.task.id }, () => {
       if (message.type === "done") {
         if (!message.spoiled) return current.done(message.end);
         // The handler may still run: it has ended only when the sandbox has.
