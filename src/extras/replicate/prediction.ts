@@ -43,7 +43,7 @@ export function predictionId(requestId: string, keyed?: string): string {
 }
 
 /** Whether a task was submitted as a prediction. */
-export function isPrediction(id: string): boolean {
+function isPrediction(id: string): boolean {
   return id.startsWith(PREFIX);
 }
 
@@ -95,7 +95,7 @@ export function outputOf({ state, result, deleted, expired }: Inspection): Resul
  * A prediction as JSON. Its output is the result if that is JSON, otherwise, or if the result is too long to be read, a link to
  * it.
  */
-export function predictionJson(seen: Inspection, view: PredictionView = {}): string {
+function predictionJson(seen: Inspection, view: PredictionView = {}): string {
   const { document, href } = predictionOf(seen, view);
   const isThere = seen.state === "succeeded" && !seen.deleted && !seen.expired;
   const output = !isThere || seen.result?.body.length === 0 ? "null" : JSON.stringify(href);
