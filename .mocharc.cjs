@@ -25,7 +25,7 @@ const LONG = [
   "test/client/browser",
   "test/client/hostile",
   "test/client/networks",
-  "test/telemetry/traces",
+  "test/extras/telemetry/traces",
   "test/testing/test-server",
   "test/linear",
   "test/handler/load",

@@ -92,6 +92,13 @@ export const GROUP_CASES: readonly (Resent & { readonly script: string; readonly
     replies: [1, 1],
   },
   {
+    ...{ script: "watchGroups", when: "of one with members" },
+    given: grouped,
+    call: async ({ scripts, tag }) =>
+      (await scripts.watchGroups(tag, "me", ["g"])).groups.map((row) => row?.counts.waiting),
+    replies: [[2], [2]],
+  },
+  {
     ...{ script: "tick", when: "that closes a group and goes on with the cancel of another" },
     given: async (scene) => {
       await grouped(scene);

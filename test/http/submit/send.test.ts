@@ -7,26 +7,22 @@ import { recordingLog } from "../../helpers/recording-log.ts";
 
 const PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-/** A request with this header, traced or not. */
-const request = (current?: string) =>
-  ({
-    headers: { traceparent: PARENT },
-    state: {
-      tracing:
-        current === undefined
-          ? undefined
-          : { send: (_of: unknown, submit: (trace: string) => Promise<unknown>) => submit(current) },
-    },
-  }) as unknown as Context;
+const CTX = { headers: { traceparent: PARENT } } as unknown as Context;
+
+/** Tracing whose spans have this trace. */
+const tracing = (own: string) => ({ send: (_of: unknown, submit: (trace: string) => Promise<unknown>) => submit(own) });
 
 const ORIGINAL = { id: "o", createdMs: 1 };
 
 describe("a submission that is sent", () => {
   /** Sends one; returns what comes of it. */
-  const sent = async (
-    ctx: Context,
-    { original, dryRun = false, verdict = "new", fails = false }: Partial<Record<string, unknown>> = {},
-  ) => {
+  const sent = async ({
+    original,
+    dryRun = false,
+    verdict = "new",
+    fails = false,
+    tracing,
+  }: Partial<Record<string, unknown>> = {}) => {
     const submitted: unknown[] = [];
     const noted: unknown[] = [];
     const { log, messages } = recordingLog();
@@ -44,26 +40,27 @@ describe("a submission that is sent", () => {
       },
     };
     const submission = { id: "a", queue: "jobs", original, options: { dryRun } } as unknown as Submission;
-    const answer: unknown = await send(ctx, { engine, log } as unknown as Api, submission, true);
+    const answer: unknown = await send(CTX, { engine, log, tracing } as unknown as Api, submission, true);
     return { answer, submitted, noted, messages };
   };
 
   it("goes to its queue with the trace of its span, or that of its sender where none is traced or it is only tried", async () => {
-    const { answer, submitted, noted } = await sent(request());
+    const { answer, submitted, noted } = await sent();
     expect(submitted).to.deep.equal([["a", "settings of jobs", true, PARENT]]);
     expect([answer, noted]).to.deep.equal([{ verdict: "new" }, []]);
-    const traced = async (of: Partial<Record<string, unknown>>) => (await sent(request("own"), of)).submitted;
+    const traced = async (of: Partial<Record<string, unknown>>) =>
+      (await sent({ tracing: tracing("own"), ...of })).submitted;
     expect(await traced({})).to.deep.equal([["a", "settings of jobs", true, "own"]]);
     expect(await traced({ dryRun: true })).to.deep.equal([["a", "settings of jobs", true, PARENT]]);
   });
 
   it("is noted in the task that it repeats, if it is new", async () => {
-    expect((await sent(request(), { original: ORIGINAL })).noted).to.deep.equal([[ORIGINAL, "a"]]);
-    expect((await sent(request(), { original: ORIGINAL, verdict: "replay" })).noted).to.deep.equal([]);
+    expect((await sent({ original: ORIGINAL })).noted).to.deep.equal([[ORIGINAL, "a"]]);
+    expect((await sent({ original: ORIGINAL, verdict: "replay" })).noted).to.deep.equal([]);
   });
 
   it("is stored although that cannot be noted, which is logged", async () => {
-    const { answer, messages } = await sent(request(), { original: ORIGINAL, fails: true });
+    const { answer, messages } = await sent({ original: ORIGINAL, fails: true });
     expect(answer).to.deep.equal({ verdict: "new" });
     expect(messages).to.have.length(1);
   });
