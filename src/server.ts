@@ -5,6 +5,7 @@ import { readGauges } from "./engine/monitoring/gauges.ts";
 import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
 import type { Extension } from "./extension.ts";
+import { allocations } from "./extras/allocations/allocations.ts";
 import { replicate } from "./extras/replicate/replicate.ts";
 import { telemetry } from "./extras/telemetry/telemetry.ts";
 import { undo } from "./extras/undo/undo.ts";
@@ -51,7 +52,7 @@ export interface Started extends Running {
 }
 
 /** What a server has beside what it needs to run tasks. */
-export const EXTENSIONS: readonly Extension[] = [telemetry, webhooks, undo, replicate];
+export const EXTENSIONS: readonly Extension[] = [telemetry, webhooks, undo, allocations, replicate];
 
 /** What is not configured. */
 export interface StartParts {

@@ -22,7 +22,6 @@ import { Queues } from "./queues.ts";
 import { Inspector } from "./reading/inspect.ts";
 import { CircuitBreakers } from "./reservation/circuit-breakers.ts";
 import type { QueueSettings } from "./settings.ts";
-import { Allocations } from "./submission/allocations.ts";
 import { Submitter } from "./submission/submit.ts";
 import { Tasks } from "./tasks.ts";
 import { Notices } from "./watching/notices.ts";
@@ -60,8 +59,8 @@ export class Engine {
   readonly workers: Workers;
   readonly deadLetters: DeadLetters;
   readonly maintenance: Maintenance;
-  /** Ids allocated for future tasks. */
-  readonly allocations: Allocations;
+  /** For verbs that only an extension calls. */
+  readonly scripts: Scripts;
   /** The durable steps of running tasks. */
   readonly steps: StepRecords;
   /** What their handlers write. */
@@ -75,6 +74,7 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     const { scripts, keys, pubsub, queues: own, fallback, large = scripts, openStandby } = parts;
+    this.scripts = scripts;
     this.keys = keys;
     this.pubsub = pubsub;
     const metrics = parts.metrics ?? new Metrics();
@@ -128,7 +128,6 @@ export class Engine {
     });
 
     this.workers = new Workers(stored);
-    this.allocations = new Allocations(scripts, keys);
     this.steps = new StepRecords(scripts, keys);
     this.outputs = new Outputs(scripts, keys);
     this.deadLetters = new DeadLetters(scripts, keys, (id, queue) => this.tasks.retry(id, queue));

@@ -1,6 +1,5 @@
 import { watchedTasks } from "../engine/watching/watched.ts";
 import { Watchers } from "../engine/watching/watchers.ts";
-import { allocationRoutes } from "./allocations/allocations.ts";
 import type { Api } from "./api.ts";
 import { batchRoutes } from "./batches/batches.ts";
 import type { ApiExtension } from "./extension.ts";
@@ -61,7 +60,6 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...probeRoutes(api),
     ...problemRoutes,
     ...gatewayRoutes(api),
-    ...allocationRoutes(api),
     ...pageRoutes,
     ...extensions.flatMap((extension) => extension.routes?.(api) ?? []),
   ];

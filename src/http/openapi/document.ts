@@ -18,7 +18,6 @@ const TAGS: OpenApiDocument["tags"] = [
     name: "Dead letters",
     description: "Failed tasks that can be retried: they used up their attempts, or lost their worker too often.",
   },
-  { name: "Allocated ids", description: "The dialect in which the server allocates the id first." },
   { name: "Workers", description: "Workers in any language." },
   { name: "Gateway", description: "Existing HTTP APIs behind a line." },
   { name: "Operations", description: "For the operator of the server." },

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { allocatedResult, allocatedTask, allocation } from "../../wire/allocation.ts";
 import { envelope, verdict } from "../../wire/batch.ts";
 import { bulkStep, deletedDead, retriedDead } from "../../wire/bulk.ts";
 import { group, groupResult } from "../../wire/group.ts";
@@ -41,9 +40,6 @@ const ANSWERS = {
   RetriedDead: retriedDead,
   DeletedDead: deletedDead,
   BatchVerdict: verdict,
-  Allocation: allocation,
-  AllocatedTask: allocatedTask,
-  AllocatedResult: allocatedResult,
   Problem: problem,
   FieldError: fieldError,
   InvalidInput: invalidInput,

@@ -1,53 +1,56 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
-import { isAllocated } from "../../engine/submission/allocations.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { consumesType } from "../../handler/input.ts";
-import { isOutcome } from "../../task.ts";
-import type { AllocatedTask } from "../../wire/allocation.ts";
-import { oneParameter, wrongParameter } from "../../wire/parameter.ts";
-import { readSubmitOptions } from "../../wire/submit-options.ts";
-import type { Api } from "../api.ts";
-import { logEnd } from "../audit-log.ts";
+import type { Api } from "../../http/api.ts";
+import { logEnd } from "../../http/audit-log.ts";
 import {
   checkPreconditions,
   onlyCreates,
   type Preconditions,
   preconditionFailed,
   readPreconditions,
-} from "../headers/preconditions.ts";
-import { readInput } from "../input/body.ts";
-import { searchOf } from "../input/parameters.ts";
-import { forbidden } from "../middleware/authorize.ts";
-import { headerRefs } from "../openapi/headers.ts";
-import { ANY_INPUT } from "../openapi/inputs.ts";
-import { laterParameters, parameterRefs } from "../openapi/parameters.ts";
-import { empty, json, schemaRef } from "../openapi/responses.ts";
-import { inputHandlerOf } from "../queues/named-queue.ts";
-import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../route.ts";
-import { checkAccepted, conflict, tooMany } from "../submit/refusal.ts";
-import { send } from "../submit/send.ts";
-import { assembleSubmission, withWebhook } from "../submit/submission.ts";
-import { accessOf, callerOf, mayEnd, signatureOf } from "../task/access.ts";
-import { replyEmbedding } from "../task/embedded-result.ts";
-import { findTask, observeRequested } from "../task/find.ts";
-import { paths } from "../task/links.ts";
-import { unknownTask } from "../task/reply.ts";
+} from "../../http/headers/preconditions.ts";
+import { readInput } from "../../http/input/body.ts";
+import { searchOf } from "../../http/input/parameters.ts";
+import { forbidden } from "../../http/middleware/authorize.ts";
+import { headerRefs } from "../../http/openapi/headers.ts";
+import { ANY_INPUT } from "../../http/openapi/inputs.ts";
+import { laterParameters, parameterRefs } from "../../http/openapi/parameters.ts";
+import { empty, json, schemaRef } from "../../http/openapi/responses.ts";
+import { inputHandlerOf } from "../../http/queues/named-queue.ts";
+import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../../http/route.ts";
+import { checkAccepted, conflict, tooMany } from "../../http/submit/refusal.ts";
+import { send } from "../../http/submit/send.ts";
+import { assembleSubmission, withWebhook } from "../../http/submit/submission.ts";
+import { accessOf, callerOf, mayEnd, signatureOf } from "../../http/task/access.ts";
+import { replyEmbedding } from "../../http/task/embedded-result.ts";
+import { findTask, observeRequested } from "../../http/task/find.ts";
+import { paths } from "../../http/task/links.ts";
+import { unknownTask } from "../../http/task/reply.ts";
+import { isOutcome } from "../../task.ts";
+import { oneParameter, wrongParameter } from "../../wire/parameter.ts";
+import { readSubmitOptions } from "../../wire/submit-options.ts";
 import {
   ALLOCATED_PATH,
+  type AllocatingApi,
   allocatedPath,
   allocatedTask,
   expiredTask,
   findAllocated,
   replyAllocated,
 } from "./allocated-document.ts";
+import { Allocations, isAllocated } from "./ids.ts";
+import type { AllocatedTask } from "./wire.ts";
 
 /**
  * The dialect in which the server allocates the id first: a caller gets an id, posts the input under it, repeatedly if
  * necessary, and polls it.
  */
-export function allocationRoutes(api: Api): readonly Route[] {
+export function allocationRoutes(server: Api): readonly Route[] {
+  const { scripts, keys } = server.engine;
+  const api = { ...server, allocations: new Allocations(scripts, keys) };
   return [
     {
       name: "allocate",
@@ -133,7 +136,7 @@ function idOf(ctx: Context): string {
   return id;
 }
 
-async function allocate(ctx: Context, api: Api): Promise<void> {
+async function allocate(ctx: Context, api: AllocatingApi): Promise<void> {
   const handler = inputHandlerOf(api, oneParameter(searchOf(ctx), "queue") ?? DEFAULT_QUEUE);
   if (!consumesType(handler, "application/json")) {
     throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
@@ -145,22 +148,22 @@ async function allocate(ctx: Context, api: Api): Promise<void> {
     return;
   }
   const { maxWaiting } = api.engine.queues.settings(handler.queue);
-  const { id } = await api.engine.allocations.allocate(handler.queue, callerOf(ctx), maxWaiting);
+  const { id } = await api.allocations.allocate(handler.queue, callerOf(ctx), maxWaiting);
   ctx.set("Location", allocatedPath(id));
   ctx.body = { id };
 }
 
-async function post(ctx: Context, api: Api, id: string): Promise<void> {
+async function post(ctx: Context, api: AllocatingApi, id: string): Promise<void> {
   const { queue, allocation } = await findAllocated(ctx, api, id, { use: true });
   const submission = await readSubmission(ctx, api, id, queue);
   if ((await submit(ctx, api, submission)).verdict === "conflict")
     throw conflict(id, "The id was used with another input.");
-  if (allocation) await api.engine.allocations.drop(allocation);
+  if (allocation) await api.allocations.drop(allocation);
   replyAllocated(ctx, 202, await findTask(ctx, api, id, { result: false }));
 }
 
 /** Replaces the input of a waiting task, or submits the first input of an allocated id. */
-async function put(ctx: Context, api: Api, id: string): Promise<void> {
+async function put(ctx: Context, api: AllocatingApi, id: string): Promise<void> {
   const { queue, task, allocation } = await findAllocated(ctx, api, id, { use: true });
   const conditions = readPreconditions(ctx);
   if (conditions) await checkAllocated(ctx, api, id, task, conditions);
@@ -176,11 +179,11 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
       throw conflict(id, "The task has begun or ended: its input cannot be replaced.");
     }
   }
-  if (allocation) await engine.allocations.drop(allocation);
+  if (allocation) await api.allocations.drop(allocation);
   replyAllocated(ctx, allocation ? 202 : 200, await findTask(ctx, api, id, { result: false }));
 }
 
-async function readSubmission(ctx: Context, api: Api, id: string, queue: string): Promise<Submission> {
+async function readSubmission(ctx: Context, api: AllocatingApi, id: string, queue: string): Promise<Submission> {
   const options = readSubmitOptions(searchOf(ctx), ctx.headers);
   if (options.dryRun) throw wrongParameter("dryRun", "not supported for allocated ids");
   const handler = inputHandlerOf(api, queue);
@@ -189,13 +192,13 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
 }
 
 /** Stores a task, unless it is already stored; `conflict` if that has another input. @throws ProblemError */
-async function submit(ctx: Context, api: Api, submission: Submission): Promise<SubmissionVerdict> {
+async function submit(ctx: Context, api: AllocatingApi, submission: Submission): Promise<SubmissionVerdict> {
   const verdict = await send(ctx, api, submission);
   if (verdict.verdict !== "conflict") checkAccepted(ctx, submission, verdict, { byKey: false });
   return verdict;
 }
 
-async function look(ctx: Context, api: Api, id: string): Promise<void> {
+async function look(ctx: Context, api: AllocatingApi, id: string): Promise<void> {
   const { task } = await findAllocated(ctx, api, id, { use: false });
   if (task && !isOutcome(task.state)) return replyAllocated(ctx, 202, task);
   if (!task) {
@@ -224,7 +227,7 @@ async function look(ctx: Context, api: Api, id: string): Promise<void> {
  */
 async function checkAllocated(
   ctx: Context,
-  api: Api,
+  api: AllocatingApi,
   id: string,
   task: Inspection | undefined,
   conditions: Preconditions,
@@ -232,12 +235,12 @@ async function checkAllocated(
   checkPreconditions(id, conditions, task ? await findTask(ctx, api, id, { result: true, inPieces: true }) : null);
 }
 
-async function remove(ctx: Context, api: Api, id: string): Promise<void> {
+async function remove(ctx: Context, api: AllocatingApi, id: string): Promise<void> {
   const { queue, task } = await findAllocated(ctx, api, id, { use: true });
   const conditions = readPreconditions(ctx);
   if (conditions) await checkAllocated(ctx, api, id, task, conditions);
   ctx.status = 204;
-  if (!task) return api.engine.allocations.drop({ id, queue });
+  if (!task) return api.allocations.drop({ id, queue });
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
   const verdict = await api.engine.tasks.cancel(id, queue);
   logEnd(ctx, api, task, verdict);

@@ -1,18 +1,23 @@
 import type { Context } from "koa";
 import { estimatedPercent } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { Allocation } from "../../engine/submission/allocations.ts";
 import { ProblemError } from "../../errors.ts";
+import type { Api } from "../../http/api.ts";
+import { setRetryAfter } from "../../http/headers/retry-after.ts";
+import { pathTo } from "../../http/route.ts";
+import { accessOf, callerOf, mayRead } from "../../http/task/access.ts";
+import { errorOf } from "../../http/task/documents/monitor-document.ts";
+import { findTask } from "../../http/task/find.ts";
+import { pendingTask, unknownTask } from "../../http/task/reply.ts";
 import { isOutcome } from "../../task.ts";
-import type { AllocatedTask } from "../../wire/allocation.ts";
 import { timestamp } from "../../wire/timestamp.ts";
-import type { Api } from "../api.ts";
-import { setRetryAfter } from "../headers/retry-after.ts";
-import { pathTo } from "../route.ts";
-import { accessOf, callerOf, mayRead } from "../task/access.ts";
-import { errorOf } from "../task/documents/monitor-document.ts";
-import { findTask } from "../task/find.ts";
-import { pendingTask, unknownTask } from "../task/reply.ts";
+import type { Allocation, Allocations } from "./ids.ts";
+import type { AllocatedTask } from "./wire.ts";
+
+/** What the routes need. */
+export interface AllocatingApi extends Api {
+  readonly allocations: Allocations;
+}
 
 /** What an id of the dialect refers to: a task or an allocation. */
 interface AllocatedId {
@@ -34,13 +39,13 @@ export const allocatedPath = pathTo(ALLOCATED_PATH);
  */
 export async function findAllocated(
   ctx: Context,
-  api: Api,
+  api: AllocatingApi,
   id: string,
   options: { use: boolean },
 ): Promise<AllocatedId> {
   const [task, allocation] = await Promise.all([
     findTask(ctx, api, id, { result: false }).catch(nullIfUnknown),
-    api.engine.allocations.find(id),
+    api.allocations.find(id),
   ]);
   if (task) {
     await refuseEnded(ctx, api, task);
@@ -58,7 +63,7 @@ function nullIfUnknown(error: unknown): null {
 }
 
 /** @throws ProblemError invalid-task if the task failed, was canceled or deleted; expired if its result has expired */
-async function refuseEnded(ctx: Context, api: Api, task: Inspection): Promise<void> {
+async function refuseEnded(ctx: Context, api: AllocatingApi, task: Inspection): Promise<void> {
   const { id, state } = task;
   const invalid = (reason: string, more: object = {}) =>
     new ProblemError("invalid-task", undefined, { extensions: { id, reason, ...more } });

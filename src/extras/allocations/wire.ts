@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { STATES } from "../task.ts";
-import { eta, id } from "./task.ts";
-import { type Document, text } from "./values.ts";
+import { STATES } from "../../task.ts";
+import { eta, id } from "../../wire/task.ts";
+import { type Document, text } from "../../wire/values.ts";
 
 export const allocation = z.object({ id });
 

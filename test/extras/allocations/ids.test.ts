@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isAllocated } from "../../../src/engine/submission/allocations.ts";
+import { Allocations, isAllocated } from "../../../src/extras/allocations/ids.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 
@@ -12,15 +12,15 @@ describe("an allocated id", () => {
   });
   afterEach(() => t.close());
 
-  const allocate = (maxWaiting = 100) => t.engine.allocations.allocate("jobs", "ann", maxWaiting);
+  const allocations = () => new Allocations(t.engine.scripts, t.keys);
+  const allocate = (maxWaiting = 100) => allocations().allocate("jobs", "ann", maxWaiting);
 
   it("is known with its queue and caller until it is dropped", async () => {
-    const { allocations } = t.engine;
     const one = await allocate();
     expect(one).to.include({ queue: "jobs", caller: "ann" });
-    expect(await allocations.find(one.id)).to.deep.equal(one);
-    await allocations.drop(one);
-    expect(await allocations.find(one.id)).to.equal(null);
+    expect(await allocations().find(one.id)).to.deep.equal(one);
+    await allocations().drop(one);
+    expect(await allocations().find(one.id)).to.equal(null);
   });
 
   it("is known for an hour", async () => {

@@ -1,0 +1,10 @@
+import type { Extension } from "../../extension.ts";
+import { allocationRoutes } from "./routes.ts";
+import { allocatedResult, allocatedTask, allocation } from "./wire.ts";
+
+/** The dialect in which the server allocates the id of a task before its input is submitted. */
+export const allocations: Extension = () => ({
+  routes: allocationRoutes,
+  tags: [{ name: "Allocated ids", description: "The dialect in which the server allocates the id first." }],
+  schemas: { Allocation: allocation, AllocatedTask: allocatedTask, AllocatedResult: allocatedResult },
+});
