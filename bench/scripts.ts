@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Completion, ReservedTask, Scripts, SubmitItem } from "../src/store/verbs/scripts.ts";
+import type { Completion } from "../src/store/verbs/complete.ts";
+import type { ReservedTask } from "../src/store/verbs/reserve.ts";
+import type { Scripts } from "../src/store/verbs/scripts.ts";
+import type { SubmitItem } from "../src/store/verbs/submit.ts";
 import { submitItemOf } from "../test/shared/submission.ts";
 import type { Bench, BenchOptions, Figure, Target } from "./harness/bench.ts";
 import { built } from "./harness/built.ts";

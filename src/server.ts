@@ -19,7 +19,7 @@ import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server/server.ts";
 import type { Logger } from "./log.ts";
 import { provisionStore } from "./store/servers/provision.ts";
-import type { QueueRow } from "./store/verbs/scripts.ts";
+import type { QueueRow } from "./store/verbs/queue.ts";
 import { Ticker } from "./workers/ticker.ts";
 import { Worker } from "./workers/worker.ts";
 

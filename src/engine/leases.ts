@@ -1,21 +1,12 @@
 import { isInternalQueue } from "../handler/internal-queues.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Standby } from "../store/standby.ts";
-import type {
-  BeginVerdict,
-  CompleteVerdict,
-  Completion,
-  FailVerdict,
-  Lease,
-  LoseVerdict,
-  ReleaseVerdict,
-  RenewalAnswer,
-  Reservation,
-  ReserveAnswer,
-  Retention,
-  ReturnedReservation,
-  Scripts,
-} from "../store/verbs/scripts.ts";
+import type { CompleteVerdict, Completion } from "../store/verbs/complete.ts";
+import type { FailVerdict } from "../store/verbs/fail.ts";
+import type { BeginVerdict, Lease, LoseVerdict, ReleaseVerdict, RenewalAnswer } from "../store/verbs/lease.ts";
+import type { Reservation, ReserveAnswer, ReturnedReservation } from "../store/verbs/reserve.ts";
+import type { Scripts } from "../store/verbs/scripts.ts";
+import type { Retention } from "../store/verbs/settle.ts";
 import type { Answer } from "../task.ts";
 import type { Completions } from "./attempt/complete.ts";
 import type { Failure, Failures } from "./attempt/fail.ts";

@@ -1,5 +1,6 @@
 import type { Index, Keys } from "../store/keys.ts";
-import type { QueueRow, Scripts } from "../store/verbs/scripts.ts";
+import type { QueueRow } from "../store/verbs/queue.ts";
+import type { Scripts } from "../store/verbs/scripts.ts";
 import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
 import { finishedOf, type Page, type PageRequest, pageOf } from "./reading/page.ts";
 import type { QueueSettings } from "./settings.ts";
@@ -64,7 +65,7 @@ export class Queues {
   /** Pauses or resumes a queue. */
   async pause(queue: string, paused: boolean): Promise<void> {
     const { scripts, keys } = this.#parts;
-    await scripts.pause(keys.tagOfQueue(queue), queue, paused);
+    await scripts.pause(keys.tagOfQueue(queue), { queue, paused });
   }
 
   /** The tasks of an index after a given place, in order. */

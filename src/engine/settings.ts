@@ -3,7 +3,7 @@ import type { Handler } from "../handler/define.ts";
 import { isGateway } from "../handler/gateway/gateway.ts";
 import { isInternalQueue } from "../handler/internal-queues.ts";
 import { HANDLER_DEFAULTS } from "../handler/options.ts";
-import type { Retention } from "../store/verbs/scripts.ts";
+import type { Retention } from "../store/verbs/settle.ts";
 
 /** The settings of every queue, unless its handler overrides them. */
 type Defaults = Pick<
@@ -35,9 +35,6 @@ const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /** More than any key has running. */
 const ANY_NUMBER = 1_000_000_000;
-
-/** Maximum number of dead tasks kept for a queue; beyond that the oldest are deleted. */
-export const DEAD_CAP = 10_000;
 
 /** How long the finished tasks of a queue are kept. */
 export function retentionOf(settings: QueueSettings): Retention {

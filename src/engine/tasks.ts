@@ -1,17 +1,12 @@
 import type { Keys } from "../store/keys.ts";
-import type {
-  Attendance,
-  AttendVerdict,
-  Cancellation,
-  CancelVerdict,
-  Move,
-  MoveVerdict,
-  ReservedTask,
-  RetryVerdict,
-  Scripts,
-  TaskDetails,
-  UpdateVerdict,
-} from "../store/verbs/scripts.ts";
+import type { Attendance, AttendVerdict } from "../store/verbs/attend.ts";
+import type { Cancellation, CancelVerdict } from "../store/verbs/cancel.ts";
+import type { RetryVerdict } from "../store/verbs/dead.ts";
+import type { TaskDetails } from "../store/verbs/details.ts";
+import type { Move, MoveVerdict } from "../store/verbs/move.ts";
+import type { ReservedTask } from "../store/verbs/reserve.ts";
+import type { Scripts } from "../store/verbs/scripts.ts";
+import type { UpdateVerdict } from "../store/verbs/update.ts";
 import type { Body } from "../task.ts";
 import type { BatchedVerbs } from "./calls/batched-verbs.ts";
 import { newCall } from "./calls/new-call.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../engine/reading/inspect.ts";
-import type { CancelVerdict } from "../store/verbs/scripts.ts";
+import type { CancelVerdict } from "../store/verbs/cancel.ts";
 import type { Api } from "./api.ts";
 import { accessOf, callerOf } from "./task/access.ts";
 

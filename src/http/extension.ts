@@ -1,7 +1,7 @@
 import type { Middleware } from "koa";
 import type { z } from "zod";
 import type { Inspection } from "../engine/reading/inspect.ts";
-import type { TaskDetails } from "../store/verbs/scripts.ts";
+import type { TaskDetails } from "../store/verbs/details.ts";
 import type { Timeline } from "../wire/timeline.ts";
 import type { Api } from "./api.ts";
 import type { OpenApiDocument } from "./openapi/types.ts";

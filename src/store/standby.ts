@@ -5,7 +5,8 @@ import type { Logger } from "../log.ts";
 import { type Connection, isCluster } from "./connection.ts";
 import type { Keys } from "./keys.ts";
 import { readInfo } from "./servers/check-server.ts";
-import type { Reservation, ReserveAnswer, Scripts } from "./verbs/scripts.ts";
+import type { Reservation, ReserveAnswer } from "./verbs/reserve.ts";
+import type { Scripts } from "./verbs/scripts.ts";
 
 /** Pause between two attempts to end a wait, ms: an attempt may arrive before the request that it ends. */
 const AGAIN_MS = 20;

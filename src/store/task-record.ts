@@ -3,17 +3,16 @@ import { MEMBERS, type Members, type NameOf } from "../task-record.ts";
 import { stateOf } from "./letters.ts";
 import { decodeResult } from "./result.ts";
 import { runOf } from "./run.ts";
-import { number, text } from "./verbs/reply.ts";
-import type { BytesReply } from "./verbs/script.ts";
+import { number, type Reply, text } from "./verbs/reply.ts";
 import { type KeyTurn, keyTurn, type Pace } from "./verbs/snapshot.ts";
 
 /** What a member is of a task that does not have it, and how it is read of one that does. */
 interface Form<T> {
   readonly none: T;
-  read(reply: BytesReply): T;
+  read(reply: Reply): T;
 }
 
-const form = <T>(none: T, read: (reply: BytesReply) => T): Form<T> => ({ none, read });
+const form = <T>(none: T, read: (reply: Reply) => T): Form<T> => ({ none, read });
 
 /** Times are ms of Redis's clock; null if not reached. */
 const FORMS = {
@@ -66,23 +65,23 @@ const AT = ANSWER_MEMBERS.map((answered) =>
 const NONE = Object.fromEntries(ENTRIES.map((entry) => [nameOf(entry), FORMS[entry[1].form].none]));
 
 /** Reads a task: a list of places and values, for those members that it has. Null if it is unknown. */
-export function decodeTask(reply: BytesReply): TaskRecord | null {
+export function decodeTask(reply: Reply): TaskRecord | null {
   if (!Array.isArray(reply)) return null;
   const task: Record<string, unknown> = { ...NONE };
   for (let n = 0; n < reply.length; n += 2) {
-    for (const { name, read } of AT[Number(reply[n]) - 1] ?? []) task[name] = read(reply[n + 1] as BytesReply);
+    for (const { name, read } of AT[Number(reply[n]) - 1] ?? []) task[name] = read(reply[n + 1] ?? null);
   }
   return task.state === null ? null : (task as unknown as TaskRecord);
 }
 
 /** Reads "percent whole message". */
-function paceOf(reply: BytesReply): (typeof FORMS)["pace"]["none"] {
+function paceOf(reply: Reply): (typeof FORMS)["pace"]["none"] {
   const [percent, totalMs, ...message] = text(reply).split(" ");
   return { percent: Number(percent) || 0, totalMs: Number(totalMs) || 0, message: message.join(" ") || null };
 }
 
 /** The strings of a JSON array; none if it is invalid. */
-function textsOf(reply: BytesReply): string[] {
+function textsOf(reply: Reply): string[] {
   try {
     const members: unknown = JSON.parse(text(reply));
     return Array.isArray(members) ? members.map(String) : [];

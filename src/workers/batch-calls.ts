@@ -1,5 +1,5 @@
 import type { HandlerEnd } from "../engine/attempt/attempt-end.ts";
-import type { SlotBatch } from "../store/verbs/scripts.ts";
+import type { SlotBatch } from "../store/verbs/snapshot.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 import { BatchCall } from "./batch-call.ts";
 import type { Place } from "./place.ts";

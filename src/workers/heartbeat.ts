@@ -3,7 +3,7 @@ import type { AboutWorker } from "../engine/monitoring/workers.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { SlotBatch } from "../store/verbs/scripts.ts";
+import type { SlotBatch } from "../store/verbs/snapshot.ts";
 
 /** How often a worker sends a heartbeat, and how long one is valid, ms: while it has work, and while it has none. */
 const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;

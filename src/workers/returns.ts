@@ -3,7 +3,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { ReservedTask } from "../store/verbs/scripts.ts";
+import type { ReservedTask } from "../store/verbs/reserve.ts";
 
 /** When a suspect that cannot run here is reserved again, ms: at the earliest, and after the previous suspect. */
 const PUT_OFF_MS = { min: 500, each: 10 } as const;

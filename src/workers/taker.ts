@@ -5,7 +5,7 @@ import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { Standby } from "../store/standby.ts";
-import type { Reservation, ReserveAnswer, ReservedTask } from "../store/verbs/scripts.ts";
+import type { Reservation, ReserveAnswer, ReservedTask } from "../store/verbs/reserve.ts";
 import type { Slots } from "./slots.ts";
 
 /** How often a taker polls while there is work that it could not take, or while its requests cannot wait in the store, ms. */

@@ -5,7 +5,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
-import type { SlotBatch } from "../store/verbs/scripts.ts";
+import type { SlotBatch } from "../store/verbs/snapshot.ts";
 import type { Tracing } from "../trace/tracing.ts";
 import { packageVersion } from "../version.ts";
 import type { Attempt } from "./attempt/attempt.ts";

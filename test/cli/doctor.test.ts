@@ -90,7 +90,7 @@ describe("paihao doctor", function () {
   it("finds an index that disagrees, and repairs it with --heal; and a wrong number of partitions", async () => {
     const t: TestEngine = await openEngine();
     try {
-      await t.scripts.claim(t.keys.tag(0), 1);
+      await t.scripts.claim(t.keys.tag(0), { partitions: 1 });
       for (const id of ["lost", "kept"]) await t.submit({ id });
       await t.redis.zrem(t.key("waiting"), "lost");
       const env = { KEY_PREFIX: t.keys.prefix };

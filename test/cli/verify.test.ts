@@ -12,7 +12,7 @@ describe("paihao verify", () => {
   let dir: string;
   beforeEach(async () => {
     t = await openEngine();
-    await t.scripts.claim(t.keys.tag(0), 1);
+    await t.scripts.claim(t.keys.tag(0), { partitions: 1 });
     dir = mkdtempSync(path.join(tmpdir(), "paihao-verify-"));
   });
   afterEach(async () => {
@@ -75,7 +75,7 @@ describe("paihao verify", () => {
   it("finds the tasks of all partitions that the store was created with", async () => {
     const wide = await openEngine({ partitions: 3 });
     try {
-      await wide.scripts.claim(wide.keys.tag(0), 3);
+      await wide.scripts.claim(wide.keys.tag(0), { partitions: 3 });
       for (let n = 0; n < 10; n += 1) await wide.submit();
       const { status, stdout } = run([], { KEY_PREFIX: wide.keys.prefix });
       expect({ status, stdout })

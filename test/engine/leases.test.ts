@@ -4,7 +4,7 @@ import type { QueueSettings } from "../../src/engine/settings.ts";
 import { INTERNAL_QUEUES } from "../../src/handler/internal-queues.ts";
 import { Keys } from "../../src/store/keys.ts";
 import type { Standby } from "../../src/store/standby.ts";
-import type { FailVerdict } from "../../src/store/verbs/scripts.ts";
+import type { FailVerdict } from "../../src/store/verbs/fail.ts";
 
 const LEASE = { queue: "jobs", id: "a", fence: "7" };
 const STANDBY = {} as Standby;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
 import { STATE_LETTERS } from "../../src/store/letters.ts";
-import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { ReservedTask } from "../../src/store/verbs/reserve.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { QUEUE, TASK } from "../helpers/store/stored.ts";
 import { eventually } from "../shared/eventually.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import type { Lease } from "../../src/store/verbs/scripts.ts";
+import type { Lease } from "../../src/store/verbs/lease.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { keysLike } from "../helpers/store/scan.ts";

@@ -1,5 +1,5 @@
 import { SHARED } from "../../src/store/constants.ts";
-import type { WorkerStart } from "../../src/store/verbs/scripts.ts";
+import type { WorkerStart } from "../../src/store/verbs/snapshot.ts";
 import { normal } from "./line-simulation.ts";
 import { randomOf } from "./random.ts";
 

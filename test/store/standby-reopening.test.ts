@@ -6,7 +6,8 @@ import type { Redis } from "ioredis";
 import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { openStandby, type Standby } from "../../src/store/standby.ts";
-import type { Reservation, Scripts } from "../../src/store/verbs/scripts.ts";
+import type { Reservation } from "../../src/store/verbs/reserve.ts";
+import type { Scripts } from "../../src/store/verbs/scripts.ts";
 
 const REQUEST: Reservation = {
   ...{ queue: "jobs", worker: "w", reservation: "r", count: 1, leaseMs: 60_000 },

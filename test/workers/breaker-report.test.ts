@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { TargetState } from "../../src/handler/gateway/target-state.ts";
-import type { BreakerVerdict } from "../../src/store/verbs/scripts.ts";
+import type { BreakerVerdict } from "../../src/store/verbs/breaker.ts";
 import { reportToBreaker } from "../../src/workers/breaker-report.ts";
 import { attemptOf } from "../helpers/attempt.ts";
 import { recordingLog } from "../helpers/recording-log.ts";

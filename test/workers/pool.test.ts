@@ -3,7 +3,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
-import type { Reservation, ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { Reservation, ReservedTask } from "../../src/store/verbs/reserve.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
 import { Pool, type PoolParts } from "../../src/workers/pool.ts";
 import type { Run } from "../../src/workers/runner.ts";

@@ -6,7 +6,7 @@ import { ProblemError } from "../../src/errors.ts";
 import { undoHandler } from "../../src/extras/undo/undo-handler.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
-import type { ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { ReservedTask } from "../../src/store/verbs/reserve.ts";
 import type { TracedTask } from "../../src/trace/tracing.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
 import { Runner, type RunnerParts } from "../../src/workers/runner.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import type { Standby } from "../../src/store/standby.ts";
-import type { Reservation, ReserveAnswer, ReservedTask } from "../../src/store/verbs/scripts.ts";
+import type { Reservation, ReserveAnswer, ReservedTask } from "../../src/store/verbs/reserve.ts";
 import type { Place } from "../../src/workers/place.ts";
 import { Slots } from "../../src/workers/slots.ts";
 import { Taker, type TakerParts } from "../../src/workers/taker.ts";

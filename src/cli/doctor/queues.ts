@@ -4,7 +4,8 @@ import { figuresOf } from "../../engine/monitoring/figures.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Connection } from "../../store/connection.ts";
 import { Keys } from "../../store/keys.ts";
-import { type QueueRow, scriptsOf } from "../../store/verbs/scripts.ts";
+import type { QueueRow } from "../../store/verbs/queue.ts";
+import { scriptsOf } from "../../store/verbs/scripts.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const CHECK = "queues";

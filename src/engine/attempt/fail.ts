@@ -1,10 +1,12 @@
 import { SHARED } from "../../store/constants.ts";
 import { encodeResult } from "../../store/result.ts";
-import type { FailItem, FailKind, FailVerdict, Lease, Scripts } from "../../store/verbs/scripts.ts";
+import type { FailItem, FailKind, FailVerdict } from "../../store/verbs/fail.ts";
+import type { Lease } from "../../store/verbs/lease.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { Answer } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge } from "../large-values/large-values.ts";
-import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
+import { type QueueSettings, retentionOf } from "../settings.ts";
 import type { EndingParts } from "./complete.ts";
 
 /** An attempt that did not succeed. */
@@ -42,7 +44,7 @@ export class Failures {
       sizeOf: (item) => item.result.length,
       workOf: () => SHARED.moveWork,
       send: async (partition, items) => {
-        const verdicts = await scripts.fail(keys.tag(partition), items, DEAD_CAP);
+        const verdicts = await scripts.fail(keys.tag(partition), items);
         metrics.countEndings(items, verdicts);
         return verdicts;
       },

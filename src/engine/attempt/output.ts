@@ -1,13 +1,13 @@
 import type { Keys } from "../../store/keys.ts";
+import type { Lease } from "../../store/verbs/lease.ts";
 import {
-  type Lease,
   OUTPUT_PAGE_BYTES,
   type OutputItem,
   type OutputPart,
   type OutputPlace,
-  type Scripts,
   type WriteAnswer,
-} from "../../store/verbs/scripts.ts";
+} from "../../store/verbs/output.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 import { newCall } from "../calls/new-call.ts";
 import { ByteBudget } from "../large-values/byte-budget.ts";

@@ -1,5 +1,7 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Lease, Scripts, StepVerdict, StoredStep } from "../../store/verbs/scripts.ts";
+import type { Lease } from "../../store/verbs/lease.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { StepVerdict, StoredStep } from "../../store/verbs/step.ts";
 
 /** Maximum number of steps of a task. */
 const MAX_STEPS = 10_000;
@@ -17,27 +19,39 @@ export class StepRecords {
   }
 
   /** The steps of a task by name, in the order in which they began; null if the lease is stale. */
-  all(lease: Lease): Promise<Map<string, StoredStep> | null> {
-    return this.#scripts.step.all(this.#tagOf(lease), lease);
+  async all(lease: Lease): Promise<Map<string, StoredStep> | null> {
+    const steps: (readonly [string, StoredStep])[] = [];
+    let name = "0";
+    do {
+      const page = await this.#call(lease, { verb: "read", name });
+      if (page.verdict !== "ok") return null;
+      steps.push(...page.steps);
+      name = page.cursor;
+    } while (name !== "0");
+    return new Map(steps.sort(([, a], [, b]) => a.number - b.number));
   }
 
   /** Records that a step with an undo begins. */
-  begin(lease: Lease, name: string, maxBytes: number): Promise<StepVerdict> {
-    return this.#scripts.step.begin(this.#tagOf(lease), { ...lease, name }, room(maxBytes));
+  async begin(lease: Lease, name: string, maxBytes: number): Promise<StepVerdict> {
+    return (await this.#call(lease, { verb: "begin", name, undo: true, ...room(maxBytes) })).verdict;
   }
 
   /** Stores the value of a step as JSON; `undo`: whether the step can be undone. */
-  keep(lease: Lease, step: { name: string; value: string; undo: boolean }, maxBytes: number): Promise<StepVerdict> {
-    return this.#scripts.step.keep(this.#tagOf(lease), { ...lease, ...step }, room(maxBytes));
+  async keep(
+    lease: Lease,
+    step: { name: string; value: string; undo: boolean },
+    maxBytes: number,
+  ): Promise<StepVerdict> {
+    return (await this.#call(lease, { verb: "keep", ...step, ...room(maxBytes) })).verdict;
   }
 
   /** Records that a step was undone. */
-  undone(lease: Lease, name: string): Promise<StepVerdict> {
-    return this.#scripts.step.undone(this.#tagOf(lease), { ...lease, name });
+  async undone(lease: Lease, name: string): Promise<StepVerdict> {
+    return (await this.#call(lease, { verb: "undone", name })).verdict;
   }
 
-  #tagOf({ queue }: Lease): string {
-    return this.#keys.tagOfQueue(queue);
+  #call({ queue, id, fence }: Lease, step: Omit<Parameters<Scripts["step"]>[1], "id" | "fence">) {
+    return this.#scripts.step(this.#keys.tagOfQueue(queue), { id, fence, ...step });
   }
 }
 

@@ -1,4 +1,5 @@
-import { BATCH_LIMIT } from "../../store/verbs/scripts.ts";
+import type { Weights } from "../../store/verbs/codec.ts";
+import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 
 interface PendingCall<Item, Verdict> {
   readonly item: Item;
@@ -50,15 +51,9 @@ interface Part<Item, Verdict> {
 }
 
 /** How a {@link Batch} sends its items. */
-export interface BatchOptions<Item, Verdict> {
+export interface BatchOptions<Item, Verdict> extends Weights<Item> {
   /** Sends items of one partition; resolves with their verdicts, in order. */
   send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
-  /** Size of an item in a call, bytes; default 0. */
-  sizeOf?(item: Item): number;
-  /** The work of an item for the script, as a multiple of a usual item; default 1. */
-  workOf?(item: Item): number;
-  /** The queue of an item, if each further queue makes a call longer. Default: no limit on queues. */
-  queueOf?(item: Item): string;
 }
 
 /** Larger calls are split, so that a script does not block Redis, nor a write the socket. */

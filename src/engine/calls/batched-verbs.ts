@@ -1,9 +1,12 @@
 import type { Metrics } from "../../metrics/metrics.ts";
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Attendance, Lease, Retention, Scripts, TickQueue } from "../../store/verbs/scripts.ts";
+import type { Attendance } from "../../store/verbs/attend.ts";
+import type { Lease } from "../../store/verbs/lease.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { Retention } from "../../store/verbs/settle.ts";
+import type { TickQueue } from "../../store/verbs/tick.ts";
 import { groupAddress } from "../partitions/homes.ts";
-import { DEAD_CAP } from "../settings.ts";
 import { Batch } from "./batch.ts";
 
 /** Verbs on one task that do little more than call their script. The calls of one turn of the event loop are sent together. */
@@ -24,7 +27,7 @@ export function batchedVerbs(scripts: Scripts, keys: Keys, metrics: Metrics) {
       attend(of.group === null ? of : { ...of, id: groupAddress(of.group), deadlineMs: null }),
     begin: batched(scripts.begin),
     cancel: batched(scripts.cancel, SHARED.moveWork),
-    lose: batched((tag, items: readonly (Lease & TickQueue)[]) => scripts.lose(tag, items, DEAD_CAP), SHARED.moveWork),
+    lose: batched((tag, items: readonly (Lease & TickQueue)[]) => scripts.lose(tag, items), SHARED.moveWork),
     progress: batched(scripts.progress),
     release: batched(async (tag, items: readonly (Lease & Retention)[]) => {
       const verdicts = await scripts.release(tag, items);

@@ -1,5 +1,5 @@
 import { SHARED } from "../../store/constants.ts";
-import type { Pace, QueueSnapshot } from "../../store/verbs/scripts.ts";
+import type { Pace, QueueSnapshot } from "../../store/verbs/snapshot.ts";
 
 /** From so many service times on, the progress of running tasks adds nothing to them. */
 const ENOUGH = SHARED.forecastBlocks[0];

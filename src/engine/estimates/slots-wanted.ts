@@ -1,4 +1,4 @@
-import type { QueueRow } from "../../store/verbs/scripts.ts";
+import type { QueueRow } from "../../store/verbs/queue.ts";
 
 /** What the number of slots depends on. */
 type QueueFacts = Pick<QueueRow, "acceptedLastMinute" | "finishedLastMinute"> & {

@@ -1,4 +1,5 @@
-import type { GroupRow, QueueSnapshot } from "../../store/verbs/scripts.ts";
+import type { GroupRow } from "../../store/verbs/group.ts";
+import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import type { Eta } from "../../wire/task.ts";
 import { estimate } from "../estimates/estimate.ts";
 import { serviceFigures } from "../estimates/reports.ts";

@@ -1,4 +1,5 @@
-import type { GroupRow, MemberCounts, QueueSnapshot } from "../../store/verbs/scripts.ts";
+import type { GroupRow, MemberCounts } from "../../store/verbs/group.ts";
+import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import type { Group } from "../../wire/group.ts";
 import type { Eta } from "../../wire/task.ts";
 import { estimateEnd } from "./estimate-end.ts";

@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import {
-  type AttendVerdict,
-  BATCH_LIMIT,
-  type BatchEnd,
-  type GroupCancelVerdict,
-  type GroupOpeningVerdict,
-  type Member,
-  type MemberPage,
-  type ReadGroups,
-  type Scripts,
-} from "../../store/verbs/scripts.ts";
+import type { AttendVerdict } from "../../store/verbs/attend.ts";
+import type {
+  BatchEnd,
+  GroupCancelVerdict,
+  GroupOpeningVerdict,
+  Member,
+  MemberPage,
+  ReadGroups,
+} from "../../store/verbs/group.ts";
+import { BATCH_LIMIT } from "../../store/verbs/script.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 import type { BatchedVerbs } from "../calls/batched-verbs.ts";
 import { groupAddress, type Homes, pointerBatch } from "../partitions/homes.ts";
@@ -51,7 +51,7 @@ export interface BatchGroup {
   /** The number of the first line of the batch. */
   readonly firstLine: number;
   /** Ends the batch, after which the group has had so many lines. @throws ProblemError store-unavailable */
-  endBatch(end: Pick<BatchEnd, "lines" | "closes">): Promise<void>;
+  endBatch(end: Pick<BatchEnd, "lines" | "closes">): Promise<unknown>;
 }
 
 /** What a look at a group does besides. */
@@ -156,13 +156,13 @@ export class Groups {
 
   #cancelSome(id: string, queue: string): Promise<GroupCancelVerdict> {
     const { scripts, keys } = this.#parts;
-    return scripts.cancelGroup(keys.tagOfQueue(queue), id, BATCH_LIMIT / SHARED.moveWork);
+    return scripts.cancelGroup(keys.tagOfQueue(queue), { id, max: BATCH_LIMIT / SHARED.moveWork });
   }
 
   /** Some of its members, in the order in which they joined or ended. @throws ProblemError store-unavailable */
   members(id: string, queue: string, page: MemberPage): Promise<Member[]> {
     const { scripts, keys } = this.#parts;
-    return scripts.members(keys.tagOfQueue(queue), id, page);
+    return scripts.members(keys.tagOfQueue(queue), { ...page, id });
   }
 
   /**
@@ -172,7 +172,7 @@ export class Groups {
    */
   follow(id: string, queue: string): Promise<number | null> {
     const { scripts, keys } = this.#parts;
-    return scripts.followGroup(keys.tagOfQueue(queue), id);
+    return scripts.followGroup(keys.tagOfQueue(queue), { id });
   }
 }
 

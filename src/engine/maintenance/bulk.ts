@@ -1,4 +1,5 @@
-import { BATCH_LIMIT, type Filter, type Place } from "../../store/verbs/scripts.ts";
+import type { Filter, Place } from "../../store/verbs/page.ts";
+import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Engine } from "../engine.ts";
 import type { Page, PageRequest } from "../reading/page.ts";
 

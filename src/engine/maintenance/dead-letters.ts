@@ -1,11 +1,8 @@
 import type { Keys } from "../../store/keys.ts";
-import {
-  BATCH_LIMIT,
-  type PageAnswer,
-  type Place,
-  type RetryVerdict,
-  type Scripts,
-} from "../../store/verbs/scripts.ts";
+import type { RetryVerdict } from "../../store/verbs/dead.ts";
+import type { PageAnswer, Place } from "../../store/verbs/page.ts";
+import { BATCH_LIMIT } from "../../store/verbs/script.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { ClockJump, ClockReading } from "../../store/verbs/scripts.ts";
+import type { ClockJump, ClockReading } from "../../store/verbs/tick.ts";
 
 /** A smaller jump forward ends no lease before it is renewed, ms. */
 const MIN_JUMP_MS = 100;

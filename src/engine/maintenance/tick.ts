@@ -1,10 +1,12 @@
 import type { Keys } from "../../store/keys.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { encodeResult } from "../../store/result.ts";
-import type { OwnQueue, RegisteredQueue, Scripts, TickAnswer, TickQueue } from "../../store/verbs/scripts.ts";
-import { BATCH_LIMIT } from "../../store/verbs/scripts.ts";
+import type { OwnQueue, RegisteredQueue } from "../../store/verbs/register.ts";
+import { BATCH_LIMIT } from "../../store/verbs/script.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { TickAnswer, TickQueue } from "../../store/verbs/tick.ts";
 import { catalogueResult } from "../attempt/problem.ts";
-import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
+import { type QueueSettings, retentionOf } from "../settings.ts";
 import { StoreClock } from "./store-clock.ts";
 
 /** Maximum number of queues in one call. */
@@ -107,7 +109,7 @@ export class Tick {
     const clock = this.#clocks[partition];
     const sentMs = performance.now();
     const reading = clock?.at(sentMs);
-    const limits = { limit: BATCH_LIMIT, deadCap: DEAD_CAP, pausedMs };
+    const limits = { limit: BATCH_LIMIT, pausedMs };
     const ticked = await this.#scripts.tick(this.#keys.tag(partition), queues, limits, reading);
     clock?.note(ticked.nowMs, { sentMs, receivedMs: performance.now() }, reading?.jump);
     return ticked;

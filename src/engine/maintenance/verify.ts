@@ -3,7 +3,9 @@ import type { Logger } from "../../log.ts";
 import { type Connection, connect, mastersOf } from "../../store/connection.ts";
 import { INDEXES, Keys } from "../../store/keys.ts";
 import { checkServer } from "../../store/servers/check-server.ts";
-import { BATCH_LIMIT, type Scripts, scriptsOf, type VerifyItems } from "../../store/verbs/scripts.ts";
+import { BATCH_LIMIT } from "../../store/verbs/script.ts";
+import { type Scripts, scriptsOf } from "../../store/verbs/scripts.ts";
+import type { VerifyItems } from "../../store/verbs/verify.ts";
 import { Batch } from "../calls/batch.ts";
 import { dataVersionProblem } from "../opening/data-version.ts";
 

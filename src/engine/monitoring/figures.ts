@@ -1,5 +1,7 @@
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT, type QueueRow, type Scripts } from "../../store/verbs/scripts.ts";
+import type { QueueRow } from "../../store/verbs/queue.ts";
+import { BATCH_LIMIT } from "../../store/verbs/script.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import { queueBatches } from "../partitions/queue-batches.ts";
 
 /** The figures of queues, in the given order. */

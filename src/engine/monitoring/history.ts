@@ -1,6 +1,7 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Counts, Gauges, Sample, Scripts, Times } from "../../store/verbs/scripts.ts";
+import type { Counts, Gauges, Sample, Times } from "../../store/verbs/history.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 import { queueBatches } from "../partitions/queue-batches.ts";
 

@@ -1,6 +1,8 @@
 import type { Keys } from "../../store/keys.ts";
 import { runOf, workerEnd } from "../../store/run.ts";
-import { BATCH_LIMIT, type Scripts, type SlotBatch } from "../../store/verbs/scripts.ts";
+import { BATCH_LIMIT } from "../../store/verbs/script.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { SlotBatch } from "../../store/verbs/snapshot.ts";
 import { queueBatches } from "../partitions/queue-batches.ts";
 import { pageOf } from "../reading/page.ts";
 

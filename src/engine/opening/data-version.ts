@@ -14,7 +14,7 @@ export const DATA_VERSION = 1;
  * @throws StartError if it has; then nothing is changed
  */
 export async function claimDataVersion(scripts: Scripts, keys: Keys, ours = DATA_VERSION): Promise<void> {
-  const problem = problemOf(await scripts.version(keys.tag(0), ours), keys, ours);
+  const problem = problemOf(await scripts.version(keys.tag(0), { version: ours }), keys, ours);
   if (problem !== undefined) throw new StartError(problem);
 }
 

@@ -65,5 +65,5 @@ export class DeploymentSecret {
 }
 
 function claim({ scripts, keys }: SecretParts, proposal: string): Promise<string> {
-  return scripts.secret(keys.tag(0), proposal);
+  return scripts.secret(keys.tag(0), { proposal });
 }

@@ -85,7 +85,7 @@ export async function openEngine(
 
     const library = libraryOf(redis, { strictResultTtl });
     // That of the release before stays: a store that is full could not load it again.
-    const [, , ...older] = await scripts.libraries(keys.tag(0), library.name);
+    const [, , ...older] = await scripts.libraries(keys.tag(0), { name: library.name });
     await library.install(redis, older, log);
 
     const submissions =

@@ -8,7 +8,7 @@ import type { Scripts } from "../../store/verbs/scripts.ts";
  * @throws StartError if the store was first used with another number
  */
 export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<void> {
-  const stored = await scripts.claim(keys.tag(0), keys.partitions);
+  const stored = await scripts.claim(keys.tag(0), { partitions: keys.partitions });
   if (stored !== keys.partitions) {
     throw new StartError(
       `PARTITIONS is ${keys.partitions}, but the store with KEY_PREFIX ${keys.prefix} was first used with ${stored}; expected ${stored}`,

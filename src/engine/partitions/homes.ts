@@ -1,5 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Pointer, Scripts } from "../../store/verbs/scripts.ts";
+import type { Pointer } from "../../store/verbs/pointer.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 
 /** Maximum number of ids remembered that do not lead to their task or group. */

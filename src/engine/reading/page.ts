@@ -1,5 +1,6 @@
 import type { Index, Keys } from "../../store/keys.ts";
-import type { Entry, Filter, Place, Scripts } from "../../store/verbs/scripts.ts";
+import type { Entry, Filter, Place } from "../../store/verbs/page.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 
 /** Maximum number of tasks on a page. */
 const LONGEST = 200;

@@ -1,6 +1,9 @@
 import type { TargetState } from "../../handler/gateway/target-state.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { BreakerVerdict, Lease, Reservation, ReserveAnswer, Scripts } from "../../store/verbs/scripts.ts";
+import type { BreakerVerdict } from "../../store/verbs/breaker.ts";
+import type { Lease } from "../../store/verbs/lease.ts";
+import type { Reservation, ReserveAnswer } from "../../store/verbs/reserve.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 
 /** A task that this process has taken as a probe. */
 interface Probe {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../backoff.ts";
 import { ProblemError } from "../../errors.ts";
-import type { ReserveAnswer, ReservedTask } from "../../store/verbs/scripts.ts";
+import type { ReserveAnswer, ReservedTask } from "../../store/verbs/reserve.ts";
 import { failureOf, INPUT_GONE, INPUT_UNREAD } from "../attempt/attempt-end.ts";
 import { newCall } from "../calls/new-call.ts";
 import type { Engine } from "../engine.ts";

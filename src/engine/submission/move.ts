@@ -1,5 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Move, MoveVerdict, Scripts } from "../../store/verbs/scripts.ts";
+import type { Move, MoveVerdict } from "../../store/verbs/move.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 import type { Maintenance } from "../maintenance/maintenance.ts";
 

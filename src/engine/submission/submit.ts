@@ -1,16 +1,10 @@
 import { ProblemError } from "../../errors.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
-import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import type {
-  KeyTurn,
-  LimitReached,
-  PointerAnswer,
-  QueueSnapshot,
-  Scripts,
-  SubmitItem,
-  SubmitVerdict,
-} from "../../store/verbs/scripts.ts";
+import type { PointerAnswer } from "../../store/verbs/pointer.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { KeyTurn, QueueSnapshot } from "../../store/verbs/snapshot.ts";
+import { type LimitReached, type SubmitItem, type SubmitVerdict, submit } from "../../store/verbs/submit.ts";
 import type { State } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge } from "../large-values/large-values.ts";
@@ -71,9 +65,7 @@ export class Submitter {
   #batchOn(scripts: Scripts): Batch<SubmitItem, SubmissionVerdict> {
     const { keys } = this.#parts;
     return new Batch({
-      sizeOf: (item) => item.input.length,
-      workOf,
-      queueOf: (item) => item.queue,
+      ...submit.weights,
       send: async (partition, items) => {
         try {
           const { snapshots, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
@@ -191,12 +183,6 @@ export class Submitter {
       if (verdict === "new") accepted(item, submitted);
     }
   }
-}
-
-/** A task of a fair or keyed line looks for a place of its own, and a member joins its group, so that fewer of them fit in a call of 5 ms. */
-function workOf({ share, key, group }: SubmitItem): number {
-  if (share !== undefined) return SHARED.moveWork;
-  return key === undefined && group === undefined ? 1 : 2;
 }
 
 /** Nothing was stored, and no task exists. */

@@ -1,5 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Scripts, UpdateVerdict } from "../../store/verbs/scripts.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { UpdateVerdict } from "../../store/verbs/update.ts";
 import { newCall } from "../calls/new-call.ts";
 import type { QueueSettings } from "../settings.ts";
 import { itemOf, type Submission } from "./submission.ts";

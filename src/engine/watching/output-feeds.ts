@@ -1,5 +1,5 @@
 import { Loop } from "../../loop.ts";
-import type { OutputPart } from "../../store/verbs/scripts.ts";
+import type { OutputPart } from "../../store/verbs/output.ts";
 import type { Engine } from "../engine.ts";
 import type { Subscription } from "./notices.ts";
 

@@ -1,4 +1,4 @@
-import type { AttendVerdict } from "../../store/verbs/scripts.ts";
+import type { AttendVerdict } from "../../store/verbs/attend.ts";
 import type { Engine } from "../engine.ts";
 import type { GroupInspection } from "../groups/group-inspection.ts";
 import { groupAddress } from "../partitions/homes.ts";

@@ -54,13 +54,13 @@ export class Allocations {
 
   /** What an id was allocated for; null if it was not allocated, has been used, or has expired. */
   async find(id: string): Promise<Allocation | null> {
-    const value = isAllocated(id) ? await this.#scripts.allocation(this.#tag(id), id) : null;
+    const value = isAllocated(id) ? await this.#scripts.allocation(this.#tag(id), { id }) : null;
     return value === null ? null : { id, ...(JSON.parse(value) as Omit<Allocation, "id">) };
   }
 
   /** Removes an allocation: its task was submitted, or never will be. */
   async drop({ id, queue }: Pick<Allocation, "id" | "queue">): Promise<void> {
-    await this.#scripts.deallocate(this.#tag(id), id, queue);
+    await this.#scripts.deallocate(this.#tag(id), { id, queue });
   }
 
   /** Of the partition of its queue: see {@link allocate}. */

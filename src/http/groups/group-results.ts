@@ -3,7 +3,7 @@ import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
-import type { Member } from "../../store/verbs/scripts.ts";
+import type { Member } from "../../store/verbs/group.ts";
 import { isOutcome } from "../../task.ts";
 import type { GroupResult } from "../../wire/group.ts";
 import type { Api } from "../api.ts";

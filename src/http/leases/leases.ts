@@ -6,7 +6,7 @@ import { failureOf } from "../../engine/attempt/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../engine/reservation/take.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
-import type { Lease as HeldLease } from "../../store/verbs/scripts.ts";
+import type { Lease as HeldLease } from "../../store/verbs/lease.ts";
 import { type Answer, isId } from "../../task.ts";
 import { traceHeadersOf } from "../../trace/trace-context.ts";
 import type { Lease, Renewal } from "../../wire/lease.ts";

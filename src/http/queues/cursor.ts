@@ -1,4 +1,4 @@
-import type { Place } from "../../store/verbs/scripts.ts";
+import type { Place } from "../../store/verbs/page.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 
 /** A score as Redis writes it, a space, and an id; ids of the server's own tasks contain colons. */

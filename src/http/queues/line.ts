@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { Page, PageRequest } from "../../engine/reading/page.ts";
 import type { Index } from "../../store/keys.ts";
-import type { Entry } from "../../store/verbs/scripts.ts";
+import type { Entry } from "../../store/verbs/page.ts";
 import type { State } from "../../task.ts";
 import { LISTED } from "../../task-record.ts";
 import type { Page as WirePage } from "../../wire/page.ts";

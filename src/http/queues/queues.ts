@@ -5,7 +5,7 @@ import type { Handler } from "../../handler/define.ts";
 import { inputJsonSchema } from "../../handler/input.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import { Portions } from "../../portions.ts";
-import type { QueueRow } from "../../store/verbs/scripts.ts";
+import type { QueueRow } from "../../store/verbs/queue.ts";
 import { QUEUE_ACTIONS } from "../../task.ts";
 import type { Queue, QueueAction } from "../../wire/queue.ts";
 import { timestamp } from "../../wire/timestamp.ts";

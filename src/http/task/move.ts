@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import type { Move, MoveVerdict } from "../../store/verbs/scripts.ts";
+import type { Move, MoveVerdict } from "../../store/verbs/move.ts";
 import { type MoveBody, moveBody } from "../../wire/move.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { msOf } from "../../wire/submit-options.ts";

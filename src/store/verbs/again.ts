@@ -1,5 +1,4 @@
-import { names, verb, written } from "./codec.ts";
-import { text } from "./reply.ts";
+import { verbOnOne } from "./codec.ts";
 
 interface Repetition {
   readonly id: string;
@@ -8,12 +7,5 @@ interface Repetition {
   readonly again: string;
 }
 
-const REPETITION = names<Repetition>("id", "createdMs", "again");
-
 /** Notes which task was submitted with the input of another. */
-export const again = verb(
-  { args: REPETITION },
-  (script) =>
-    async (tag: string, repetition: Repetition): Promise<"noted" | "unknown"> =>
-      text(await script.text(tag, written(REPETITION, repetition))) as "noted" | "unknown",
-);
+export const again = verbOnOne<Repetition, "noted" | "unknown">(["id", "createdMs", "again"]);

@@ -1,4 +1,4 @@
-import { named, names, verb, written } from "./codec.ts";
+import { named, names, verb, verbOnOne, word, written } from "./codec.ts";
 import { number, text } from "./reply.ts";
 
 /** An id to reserve for a later task. */
@@ -24,31 +24,17 @@ const ALLOCATION = names<Allocation>("id", "value", "ttlMs", "queue", "limit");
 const ANSWER = ["verdict", "waiting", "scheduled"] as const;
 
 /** Reserves an id for a later task; "taken" if it is in use. */
-export const allocate = verb(
-  { args: ALLOCATION, answer: ANSWER },
-  (script) =>
-    async (tag: string, of: Allocation): Promise<AllocationAnswer> => {
-      const { verdict, waiting, scheduled } = named(ANSWER, await script.text(tag, written(ALLOCATION, of)));
-      return {
-        verdict: text(verdict) as AllocationAnswer["verdict"],
-        waiting: number(waiting),
-        scheduled: number(scheduled),
-      };
-    },
-);
+export const allocate = verb({
+  layout: { args: ALLOCATION, answer: ANSWER },
+  write: (of: Allocation) => written(ALLOCATION, of),
+  read: (reply): AllocationAnswer => {
+    const { verdict, waiting, scheduled } = named(ANSWER, reply);
+    return { verdict: word(verdict), waiting: number(waiting), scheduled: number(scheduled) };
+  },
+});
 
 /** What was stored with an id; null if it was not allocated or has expired. */
-export const allocation = verb(
-  { args: ["id"] },
-  (script) =>
-    async (tag: string, id: string): Promise<string | null> =>
-      text(await script.text(tag, [id])) || null,
-);
+export const allocation = verbOnOne<Pick<Allocation, "id">, string | null>(["id"], (reply) => text(reply) || null);
 
 /** Releases an allocated id. */
-export const deallocate = verb(
-  { args: ["id", "queue"] },
-  (script) => async (tag: string, id: string, queue: string) => {
-    await script.text(tag, [id, queue]);
-  },
-);
+export const deallocate = verbOnOne<Pick<Allocation, "id" | "queue">, string>(["id", "queue"]);

@@ -1,5 +1,4 @@
-import { names, verb } from "./codec.ts";
-import { grouped } from "./grouped.ts";
+import { type BatchVerb, grouped, names } from "./codec.ts";
 import { text } from "./reply.ts";
 
 /** A task with a presence (or a group, by its address) that somebody has looked at, with the unchanging facts that the store would otherwise have to read. */
@@ -14,11 +13,12 @@ export interface Attendance {
 export type AttendVerdict = "kept" | "gone" | "unknown";
 
 const GROUP = names<Attendance>("queue", "presenceMs", "deadlineMs");
+const TASK = names<Attendance>("id");
 
 /** Keeps tasks that would be canceled if nobody looked at them. */
-export const attend = verb(
-  { args: ["groups"], group: [...GROUP, "tasks"] },
-  (script) =>
-    async (tag: string, items: readonly Attendance[]): Promise<AttendVerdict[]> =>
-      text(await script.text(tag, grouped(items, GROUP, names<Attendance>("id")))).split(" ") as AttendVerdict[],
-);
+export const attend: BatchVerb<Attendance, AttendVerdict> = {
+  layout: { args: ["groups"], group: [...GROUP, "tasks"] },
+  weights: {},
+  write: (items) => grouped(items, GROUP, TASK),
+  read: (reply) => text(reply).split(" ") as AttendVerdict[],
+};

@@ -1,5 +1,5 @@
-import { named, names, verb, written } from "./codec.ts";
-import { number, text } from "./reply.ts";
+import { named, names, verb, verbOnOne, word, written } from "./codec.ts";
+import { number } from "./reply.ts";
 
 /** Asks whether work may be taken from a queue with a circuit breaker. */
 interface BreakerQuestion {
@@ -38,22 +38,18 @@ export type BreakerVerdict = "closed" | "opened" | "open" | "recovered";
 
 const QUESTION = names<BreakerQuestion>("queue", "request", "leaseMs", "verb");
 const STATE = ["state", "waitMs", "failures"] as const;
-const REPORT = names<BreakerReport>("queue", "reference", "state", "reason", "request");
 
 /** Whether work may be taken from a queue with a circuit breaker. */
-export const breaker = verb(
-  { args: QUESTION, answer: STATE },
-  (script) =>
-    async (tag: string, question: BreakerQuestion): Promise<BreakerState> => {
-      const { state, waitMs, failures } = named(STATE, await script.text(tag, written(QUESTION, question)));
-      return { state: text(state) as BreakerState["state"], waitMs: number(waitMs), failures: number(failures) };
-    },
-);
+export const breaker = verb({
+  layout: { args: QUESTION, answer: STATE },
+  write: (question: BreakerQuestion) => written(QUESTION, question),
+  read: (reply): BreakerState => {
+    const { state, waitMs, failures } = named(STATE, reply);
+    return { state: word(state), waitMs: number(waitMs), failures: number(failures) };
+  },
+});
 
 /** Notes what an attempt has shown about the target of a queue. */
-export const breakerReport = verb(
-  { args: REPORT },
-  (script) =>
-    async (tag: string, report: BreakerReport): Promise<BreakerVerdict> =>
-      text(await script.text(tag, written(REPORT, report))) as BreakerVerdict,
-);
+export const breakerReport = verbOnOne<BreakerReport, BreakerVerdict>([
+  ...(["queue", "reference", "state", "reason", "request"] as const),
+]);

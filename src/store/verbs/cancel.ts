@@ -1,10 +1,12 @@
-import type { Call } from "./answers.ts";
-import { each, names, verb } from "./codec.ts";
+import { SHARED } from "../constants.ts";
+import { verbOnEach } from "./codec.ts";
 import type { Retention } from "./settle.ts";
 
 /** A task to cancel. */
-export interface Cancellation extends Call, Retention {
+export interface Cancellation extends Retention {
   readonly id: string;
+  /** Unique to this call, see lua/answers.lua. */
+  readonly call: string;
   /** Only cancel ("pending"), or only delete ("ended"). Default: both. */
   readonly only?: "pending" | "ended" | undefined;
 }
@@ -12,12 +14,8 @@ export interface Cancellation extends Call, Retention {
 /** The verdict, see cancel.lua. */
 export type CancelVerdict = "canceled" | "requested" | "deleted" | "already" | "left" | "unknown";
 
-const CANCELLATION = names<Cancellation>("id", "call", "keepMs", "tombstoneMs", "only");
-
 /** Cancels tasks; deletes the result of one that has ended. */
-export const cancel = verb(
-  { item: CANCELLATION },
-  (script) =>
-    (tag: string, items: readonly Cancellation[]): Promise<CancelVerdict[]> =>
-      each(script, tag, CANCELLATION, items),
-);
+export const cancel = verbOnEach<Cancellation, CancelVerdict>({
+  item: ["id", "call", "keepMs", "tombstoneMs", "only"],
+  workOf: () => SHARED.moveWork,
+});

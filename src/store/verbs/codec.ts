@@ -1,6 +1,4 @@
-import type { Confirmation } from "../durability.ts";
-import { list } from "./reply.ts";
-import type { Argument, BytesReply, Reply, Script } from "./script.ts";
+import { type Argument, list, type Reply, text } from "./reply.ts";
 
 /**
  * The arguments and answers of a verb, by name. Their order is defined only here: the Lua reads `args[ARGS.queue]`, with `local ARGS =
@@ -15,6 +13,39 @@ export interface Layout {
   readonly [list: string]: readonly string[] | undefined;
 }
 
+/** All that TypeScript knows of a verb: the rest is in the Lua file beside it. */
+export interface Verb<Asked extends readonly unknown[], Answer> {
+  readonly layout: Layout;
+  /** The arguments of a call. */
+  write(...asked: Asked): readonly Argument[];
+  /** @param durable whether the writes have the configured durability; asked only for a verb that is `confirmed` */
+  read(reply: Reply, durable: boolean): Answer;
+  /** Whether the strings of the reply are bytes, and not UTF-8. Default: no. */
+  readonly bytes?: boolean;
+  /** Whether the durability of its writes is confirmed. Default: no. */
+  readonly confirmed?: boolean;
+  /** How long it is retried while a cluster is changing, ms; by default as long as a command may take. */
+  readonly patienceMs?: number;
+  /** Whether a call writes nothing, and so also works on a server that takes no writes. Default: no. */
+  isReading?(...asked: Asked): boolean;
+}
+
+/** What an item weighs in a call: larger calls are split, see engine/calls/batch.ts. */
+export interface Weights<Item> {
+  /** Size of an item in a call, bytes; default 0. */
+  sizeOf?(item: Item): number;
+  /** The work of an item for the script, as a multiple of a usual item; default 1. */
+  workOf?(item: Item): number;
+  /** The queue of an item, if each further queue makes a call longer. Default: no limit on queues. */
+  queueOf?(item: Item): string;
+}
+
+/** A verb on any number of items: the calls of one turn of the event loop travel together. */
+export interface BatchVerb<Item, Verdict, More extends readonly unknown[] = []>
+  extends Verb<[items: readonly Item[], ...more: More], readonly Verdict[]> {
+  readonly weights: Weights<Item>;
+}
+
 /** A value that is written as an argument: a missing one as "", and true as "1". */
 type Value = Argument | boolean | null | undefined;
 
@@ -24,15 +55,37 @@ export type Names<T> = readonly (string & { [Name in keyof T]-?: T[Name] extends
 /** The members of a T that a verb takes. */
 export const names = <T>(...of: Names<T>): Names<T> => of;
 
-/** A verb, called through a connection. */
-export interface Verb<Call> {
-  (script: Script, confirmation: Confirmation): Call;
-  readonly layout: Layout;
-}
+/** Infers the types of a verb. */
+export const verb = <Asked extends readonly unknown[], Answer>(of: Verb<Asked, Answer>): Verb<Asked, Answer> => of;
 
-export function verb<Call>(layout: Layout, on: (script: Script, confirmation: Confirmation) => Call): Verb<Call> {
-  return Object.assign((...through: Parameters<typeof on>) => on(...through), { layout });
-}
+/** A verb on one thing, whose members are its arguments; its answer is a word unless `read` says otherwise. */
+export const verbOnOne = <Of, Answer>(
+  args: Names<Of>,
+  read = word as (reply: Reply) => Answer,
+): Verb<[Of], Answer> => ({
+  layout: { args },
+  write: (of) => written(args, of),
+  read,
+});
+
+/** A verb on several items, whose members are its arguments. */
+export const verbOnEach = <Item, Verdict>({
+  item,
+  verdict = word as (reply: Reply) => Verdict,
+  ...weights
+}: Weights<Item> & {
+  readonly item: Names<Item>;
+  /** Reads the answer on one item; default: a word. */
+  readonly verdict?: (reply: Reply) => Verdict;
+}): BatchVerb<Item, Verdict> => ({
+  layout: { item },
+  weights,
+  write: (items) => counted(item, items),
+  read: (reply) => list(reply).map(verdict),
+});
+
+/** A word of the answer. */
+export const word = <Word extends string>(reply: Reply | undefined): Word => text(reply) as Word;
 
 /** The named members of a T, as arguments. */
 export const written = <T>(order: Names<T>, of: T): Argument[] => order.map((name) => argumentOf(of[name] as Value));
@@ -43,17 +96,6 @@ export const counted = <T>(order: Names<T>, items: readonly T[]): Argument[] => 
   ...items.flatMap((item) => written(order, item)),
 ];
 
-/** Calls a verb with several items; the answer has a verdict for each. */
-export async function each<Verdict extends string, T>(
-  script: Script,
-  tag: string,
-  order: Names<T>,
-  items: readonly T[],
-  args: readonly Argument[] = [],
-): Promise<Verdict[]> {
-  return (await script.text(tag, [...args, ...counted(order, items)])) as Verdict[];
-}
-
 /** A value as an argument. */
 export function argumentOf(value: Value): Argument {
   if (value === undefined || value === null || value === false) return "";
@@ -61,14 +103,42 @@ export function argumentOf(value: Value): Argument {
 }
 
 /** The members of a list, by name. */
-export function named<Name extends string, R extends Reply | BytesReply>(
+export function named<Name extends string>(
   order: readonly Name[],
-  reply: R | undefined,
-): Record<Name, R | undefined> {
+  reply: Reply | undefined,
+): Record<Name, Reply | undefined> {
   const members = list(reply);
-  const of = {} as Record<Name, R | undefined>;
+  const of = {} as Record<Name, Reply | undefined>;
   order.forEach((name, n) => {
     of[name] = members[n];
   });
   return of;
+}
+
+/**
+ * Items as arguments of a hot script, after the number of their groups. Each argument and each element of a reply costs the client more
+ * than Redis, so what consecutive items share is sent once, with their number.
+ */
+export function grouped<T>(items: readonly T[], head: Names<T>, own: Names<T>): Argument[] {
+  const args: Argument[] = [0];
+  let groups = 0;
+  let length = 0;
+  let first: T | undefined;
+  for (const one of items) {
+    if (first === undefined || !haveSame(head, first, one)) {
+      groups += 1;
+      first = one;
+      for (const name of head) args.push((one[name] ?? "") as Argument);
+      length = args.push(0) - 1;
+    }
+    args[length] = Number(args[length]) + 1;
+    for (const name of own) args.push(one[name] as Argument);
+  }
+  args[0] = groups;
+  return args;
+}
+
+function haveSame<T>(names: Names<T>, a: T, b: T): boolean {
+  for (const name of names) if (a[name] !== b[name]) return false;
+  return true;
 }

@@ -1,8 +1,7 @@
-import { names, verb } from "./codec.ts";
-import { grouped } from "./grouped.ts";
+import { SHARED } from "../constants.ts";
+import { grouped, names, verb } from "./codec.ts";
 import type { Lease } from "./lease.ts";
-import { text } from "./reply.ts";
-import type { Argument } from "./script.ts";
+import { type Argument, text } from "./reply.ts";
 import type { Retention } from "./settle.ts";
 
 /** A task that has succeeded, with its encoded result. */
@@ -42,12 +41,17 @@ const TASK = names<Completion>("id", "fence", "result");
  * Completes tasks with their results.
  * @param process the name of this process in records
  */
-export const complete = verb(
-  { args: ["process", "groups"], group: [...GROUP, "tasks"], task: TASK },
-  (script) =>
-    async (tag: string, items: readonly Completion[], process = ""): Promise<CompletionAnswer> =>
-      completed(text(await script.text(tag, completeArguments(process, items)))),
-);
+export const complete = {
+  ...verb({
+    layout: { args: ["process", "groups"], group: [...GROUP, "tasks"], task: TASK },
+    write: (items: readonly Completion[], process: string = "") => completeArguments(process, items),
+    read: (reply) => completed(text(reply)),
+  }),
+  weights: {
+    sizeOf: ({ result }: Completion) => result.length,
+    workOf: ({ announced }: Completion) => (announced ? SHARED.moveWork : 1),
+  },
+};
 
 /** The arguments of complete.lua, and the last ones of reserve.lua. */
 export const completeArguments = (process: string, items: readonly Completion[]): Argument[] => [

@@ -1,7 +1,6 @@
 import { PRIORITY } from "../../task.ts";
 import { named, verb } from "./codec.ts";
-import { list, number, text } from "./reply.ts";
-import type { BytesReply } from "./script.ts";
+import { list, number, type Reply, text } from "./reply.ts";
 
 /** Maximum number of steps, and maximum bytes of an input and of a step's value that are read. */
 export const DETAILS_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;
@@ -53,29 +52,28 @@ const ANSWER = [...SUBMITTED, "past", "undo", "stepCount", "steps"] as const;
 const STEP = ["name", "stored", "length"] as const;
 
 /** Reads details of a task that few callers need; null if it is unknown. */
-export const details = verb(
-  { args: ["id", "steps", "bytes", "stepBytes"], answer: ANSWER, step: STEP },
-  (script) =>
-    async (tag: string, id: string): Promise<TaskDetails | null> => {
-      const { steps: maxSteps, bytes, stepBytes } = DETAILS_LIMITS;
-      const reply = await script.bytes(tag, [id, maxSteps, bytes, stepBytes]);
-      if (!Array.isArray(reply)) return null;
-      const { input, ...of } = named(ANSWER, reply as BytesReply);
-      return {
-        past: text(of.past).split("\n").flatMap(attemptOf).reverse(),
-        priority: text(of.priority) === "" ? PRIORITY.default : number(of.priority),
-        mediaType: text(of.mediaType) || "application/json",
-        query: text(of.query),
-        webhook: text(of.webhook),
-        undo: text(of.undo),
-        stepCount: number(of.stepCount),
-        steps: list(of.steps)
-          .map(stepOf)
-          .sort((a, b) => a.number - b.number),
-        input: typeof input === "number" ? input || null : Buffer.isBuffer(input) && input.length > 0 ? input : null,
-      };
-    },
-);
+export const details = verb({
+  layout: { args: ["id", "steps", "bytes", "stepBytes"], answer: ANSWER, step: STEP },
+  bytes: true,
+  write: (id: string) => [id, DETAILS_LIMITS.steps, DETAILS_LIMITS.bytes, DETAILS_LIMITS.stepBytes],
+  read: (reply): TaskDetails | null => {
+    if (!Array.isArray(reply)) return null;
+    const { input, ...of } = named(ANSWER, reply);
+    return {
+      past: text(of.past).split("\n").flatMap(attemptOf).reverse(),
+      priority: text(of.priority) === "" ? PRIORITY.default : number(of.priority),
+      mediaType: text(of.mediaType) || "application/json",
+      query: text(of.query),
+      webhook: text(of.webhook),
+      undo: text(of.undo),
+      stepCount: number(of.stepCount),
+      steps: list(of.steps)
+        .map(stepOf)
+        .sort((a, b) => a.number - b.number),
+      input: typeof input === "number" ? input || null : Buffer.isBuffer(input) && input.length > 0 ? input : null,
+    };
+  },
+});
 
 function attemptOf(line: string): PastAttempt[] {
   const [attempt, began, ended, fate, worker, ...error] = line.split(" ");
@@ -93,7 +91,7 @@ function attemptOf(line: string): PastAttempt[] {
 }
 
 /** A stored step is its number, a letter, a space and JSON: see verbs/step.lua. */
-function stepOf(reply: BytesReply): StepRecord {
+function stepOf(reply: Reply): StepRecord {
   const { name, stored: some, length } = named(STEP, reply);
   const stored = text(some);
   const [head = "", place = "0", letter = ""] = /^(\d+)([a-z]?) /.exec(stored) ?? [];

@@ -1,6 +1,8 @@
-import { each, names, verb } from "./codec.ts";
+import { SHARED } from "../constants.ts";
+import { type BatchVerb, counted, names, word } from "./codec.ts";
 import type { Lease } from "./lease.ts";
-import type { Retention } from "./settle.ts";
+import { list } from "./reply.ts";
+import { DEAD_CAP, type Retention } from "./settle.ts";
 
 /** Another attempt after the backoff, one at the time that the handler chose, or none. */
 export type FailKind = "retry" | "later" | "give-up";
@@ -28,9 +30,9 @@ const FAILURE = names<FailItem>(
 );
 
 /** Ends failed attempts. */
-export const fail = verb(
-  { args: ["deadCap"], item: FAILURE },
-  (script) =>
-    (tag: string, items: readonly FailItem[], deadCap: number): Promise<FailVerdict[]> =>
-      each(script, tag, FAILURE, items, [deadCap]),
-);
+export const fail: BatchVerb<FailItem, FailVerdict, [deadCap?: number]> = {
+  layout: { args: ["deadCap"], item: FAILURE },
+  weights: { sizeOf: ({ result }) => result.length, workOf: () => SHARED.moveWork },
+  write: (items, deadCap = DEAD_CAP) => [deadCap, ...counted(FAILURE, items)],
+  read: (reply) => list(reply).map(word<FailVerdict>),
+};

@@ -1,7 +1,6 @@
 import type { State } from "../../task.ts";
-import { named, names, verb, written } from "./codec.ts";
-import { list, number, optional, text } from "./reply.ts";
-import type { Reply } from "./script.ts";
+import { named, verb, verbOnOne, word } from "./codec.ts";
+import { list, number, optional, type Reply, text } from "./reply.ts";
 import type { Retention } from "./settle.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
@@ -86,18 +85,6 @@ export interface MemberPage {
   readonly count: number;
 }
 
-const OPENING = names<GroupOpening>(
-  "id",
-  "queue",
-  "caller",
-  "webhook",
-  "limit",
-  "presenceMs",
-  "openMs",
-  "keepMs",
-  "tombstoneMs",
-);
-
 /** The answer to an opening, see group.lua. */
 interface OpenedGroup {
   readonly verdict: GroupOpeningVerdict;
@@ -107,17 +94,12 @@ interface OpenedGroup {
 }
 
 /** Opens a group, or adds to one. */
-export const openGroup = verb(
-  { args: OPENING },
-  (script) =>
-    async (tag: string, group: GroupOpening): Promise<OpenedGroup> => {
-      const [verdict, created, firstLine] = list(await script.text(tag, written(OPENING, group)));
-      return {
-        verdict: text(verdict) as GroupOpeningVerdict,
-        createdMs: number(created),
-        firstLine: number(firstLine),
-      };
-    },
+export const openGroup = verbOnOne<GroupOpening, OpenedGroup>(
+  ["id", "queue", "caller", "webhook", "limit", "presenceMs", "openMs", "keepMs", "tombstoneMs"],
+  (reply) => {
+    const [verdict, created, firstLine] = list(reply);
+    return { verdict: word(verdict), createdMs: number(created), firstLine: number(firstLine) };
+  },
 );
 
 /** The end of a batch of a group. */
@@ -129,20 +111,11 @@ export interface BatchEnd {
   readonly closes: boolean;
 }
 
-const BATCH_END = names<BatchEnd>("id", "lines", "closes");
-
 /** Notes the end of a batch. */
-export const endBatch = verb({ args: BATCH_END }, (script) => async (tag: string, end: BatchEnd): Promise<void> => {
-  await script.text(tag, written(BATCH_END, end));
-});
+export const endBatch = verbOnOne<BatchEnd, string>(["id", "lines", "closes"]);
 
 /** Closes a group and cancels some of its members. */
-export const cancelGroup = verb(
-  { args: ["id", "max"] },
-  (script) =>
-    async (tag: string, id: string, max: number): Promise<GroupCancelVerdict> =>
-      text(await script.text(tag, [id, max])) as GroupCancelVerdict,
-);
+export const cancelGroup = verbOnOne<{ readonly id: string; readonly max: number }, GroupCancelVerdict>(["id", "max"]);
 
 const GROUP = [
   ...(["queue", "caller", "created", "closed", "canceled", "finished", "expires"] as const),
@@ -153,20 +126,18 @@ const ANSWER = ["nowMs", "snapshots", "groups"] as const;
 const LAYOUT = { item: ["id"], answer: ANSWER, group: GROUP };
 
 /** Reads groups. */
-export const group = verb(
-  LAYOUT,
-  (script) =>
-    async (tag: string, ids: readonly string[]): Promise<ReadGroups> =>
-      readGroups(await script.text(tag, [ids.length, ...ids])),
-);
+export const group = verb({
+  layout: LAYOUT,
+  write: (ids: readonly string[]) => [ids.length, ...ids],
+  read: readGroups,
+});
 
 /** The same, and adds a process to the listeners of the groups. */
-export const watchGroups = verb(
-  { args: ["process"], ...LAYOUT },
-  (script) =>
-    async (tag: string, process: string, ids: readonly string[]): Promise<ReadGroups> =>
-      readGroups(await script.text(tag, [process, ids.length, ...ids])),
-);
+export const watchGroups = verb({
+  layout: { args: ["process"], ...LAYOUT },
+  write: (process: string, ids: readonly string[]) => [process, ids.length, ...ids],
+  read: readGroups,
+});
 
 function readGroups(reply: Reply): ReadGroups {
   const of = named(ANSWER, reply);
@@ -180,20 +151,13 @@ const STATES: readonly State[] = [
 ];
 
 /** Reads members of a group, in the order in which they joined or ended. */
-export const members = verb(
-  { args: ["id", "by", "from", "count"] },
-  (script) =>
-    async (tag: string, id: string, { by, from, count }: MemberPage): Promise<Member[]> =>
-      list(await script.text(tag, [id, by, from, count])).map((entry) => memberOf(text(entry))),
+export const members = verbOnOne<MemberPage & { readonly id: string }, Member[]>(
+  ["id", "by", "from", "count"],
+  (reply) => list(reply).map((entry) => memberOf(text(entry))),
 );
 
 /** Begins to follow the results of a group: how many had ended when that was first done; null for an unknown group. */
-export const followGroup = verb(
-  { args: ["id"] },
-  (script) =>
-    async (tag: string, id: string): Promise<number | null> =>
-      optional(text(await script.text(tag, [id]))),
-);
+export const followGroup = verbOnOne<{ readonly id: string }, number | null>(["id"], optional);
 
 function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>): GroupRow {
   // In the order of the numbers in group.lua.

@@ -37,33 +37,30 @@ const HISTORIES = ["nowMs", "histories"] as const;
 const SAMPLED = ["endsMs", "empty"] as const;
 
 /** The latest samples of queues, by queue, the newest first, and the time of the store, ms. */
-export const history = verb(
-  { args: ["max"], item: ["queue"], answer: HISTORIES },
-  (script) =>
-    async (tag: string, queues: readonly string[], count: number): Promise<{ nowMs: number; samples: Sample[][] }> => {
-      const { nowMs, histories } = named(HISTORIES, await script.text(tag, [count, queues.length, ...queues]));
-      return { nowMs: number(nowMs), samples: list(histories).map((samples) => samplesOf(text(samples))) };
-    },
-);
+export const history = verb({
+  layout: { args: ["max"], item: ["queue"], answer: HISTORIES },
+  write: (queues: readonly string[], count: number) => [count, queues.length, ...queues],
+  read: (reply) => {
+    const { nowMs, histories } = named(HISTORIES, reply);
+    return { nowMs: number(nowMs), samples: list(histories).map((samples) => samplesOf(text(samples))) };
+  },
+});
 
 /**
  * Adds to the histories of queues, unless another process has begun to in this interval; returns the ms until the interval ends, and
  * whether all of the queues are empty: the next call passes that on.
  */
-export const sample = verb(
-  { args: ["process", "empty"], item: ["queue"], answer: SAMPLED },
-  (script) =>
-    async (
-      tag: string,
-      process: string,
-      queues: readonly string[],
-      wasEmpty: boolean,
-    ): Promise<{ readonly endsMs: number; readonly empty: boolean }> => {
-      const args = [process, wasEmpty ? "1" : "", queues.length, ...queues];
-      const { endsMs, empty } = named(SAMPLED, await script.text(tag, args));
-      return { endsMs: number(endsMs), empty: number(empty) === 1 };
-    },
-);
+export const sample = verb({
+  layout: { args: ["process", "empty"], item: ["queue"], answer: SAMPLED },
+  write: (process: string, queues: readonly string[], wasEmpty: boolean) => [
+    ...[process, wasEmpty ? "1" : "", queues.length],
+    ...queues,
+  ],
+  read: (reply) => {
+    const { endsMs, empty } = named(SAMPLED, reply);
+    return { endsMs: number(endsMs), empty: number(empty) === 1 };
+  },
+});
 
 /** How many numbers a sample has. */
 const NUMBERS = 13;

@@ -1,7 +1,6 @@
 import { ANSWER_MEMBERS, decodeTask, STORED_MEMBERS, type TaskRecord } from "../task-record.ts";
 import { counted, named, names, verb } from "./codec.ts";
-import { list, number } from "./reply.ts";
-import type { BytesReply } from "./script.ts";
+import { list, number, type Reply } from "./reply.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** Tasks and the figures of their queues, all at the same instant. */
@@ -23,33 +22,33 @@ const ANSWER = ["nowMs", "snapshots", "tasks"] as const;
 const LAYOUT = { item: ITEM, answer: ANSWER, stored: STORED_MEMBERS, task: ANSWER_MEMBERS };
 
 /** Reads tasks. */
-export const inspect = verb(
-  LAYOUT,
-  (script) =>
-    async (tag: string, looks: readonly InspectItem[]): Promise<InspectAnswer> =>
-      inspected(await script.bytes(tag, counted(ITEM, looks))),
-);
+export const inspect = verb({
+  layout: LAYOUT,
+  bytes: true,
+  write: (looks: readonly InspectItem[]) => counted(ITEM, looks),
+  read: inspected,
+});
 
 /** The same, and adds a process to the listeners of the tasks. */
-export const watch = verb(
-  { args: ["process"], ...LAYOUT },
-  (script) =>
-    async (tag: string, process: string, looks: readonly InspectItem[]): Promise<InspectAnswer> =>
-      inspected(await script.bytes(tag, [process, ...counted(ITEM, looks)])),
-);
+export const watch = verb({
+  layout: { args: ["process"], ...LAYOUT },
+  bytes: true,
+  write: (process: string, looks: readonly InspectItem[]) => [process, ...counted(ITEM, looks)],
+  read: inspected,
+});
 
 /** How long tasks, or groups, will still exist, ms: infinity for one that has not ended, 0 for an unknown one. */
-export const lifetimes = verb(
-  { item: ["id"] },
-  (script) =>
-    async (tag: string, ids: readonly string[]): Promise<number[]> =>
-      list(await script.text(tag, [ids.length, ...ids])).map((left) => {
-        const ms = number(left);
-        return ms === -1 ? Number.POSITIVE_INFINITY : Math.max(0, ms);
-      }),
-);
+export const lifetimes = verb({
+  layout: { item: ["id"] },
+  write: (ids: readonly string[]) => [ids.length, ...ids],
+  read: (reply) =>
+    list(reply).map((left) => {
+      const ms = number(left);
+      return ms === -1 ? Number.POSITIVE_INFINITY : Math.max(0, ms);
+    }),
+});
 
-function inspected(reply: BytesReply): InspectAnswer {
+function inspected(reply: Reply): InspectAnswer {
   const { nowMs, snapshots, tasks } = named(ANSWER, reply);
   return { nowMs: number(nowMs), snapshots: list(snapshots).map(snapshotOf), tasks: list(tasks).map(decodeTask) };
 }

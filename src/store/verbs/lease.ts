@@ -1,5 +1,7 @@
-import { each, names, verb } from "./codec.ts";
-import type { Retention } from "./settle.ts";
+import { SHARED } from "../constants.ts";
+import { type BatchVerb, counted, names, verbOnEach, word } from "./codec.ts";
+import { list, text } from "./reply.ts";
+import { DEAD_CAP, type Retention } from "./settle.ts";
 import type { LostTask, TickQueue } from "./tick.ts";
 
 /** A worker's lease, required by every verb on a running task. */
@@ -42,44 +44,32 @@ export type ReleaseVerdict = "released" | "canceled" | "stale";
 /** The verdict on a task whose worker has died, see lease.lua. */
 export type LoseVerdict = LostTask["fate"] | "stale";
 
-const BEGUN = names<BegunLease>("queue", "id", "fence", "leaseMs", "apart");
-const RENEWAL = names<Renewal>("queue", "id", "fence", "leaseMs", "asTaken");
-const RELEASED = names<Lease & Retention>("queue", "id", "fence", "keepMs", "tombstoneMs");
 const LOST = names<Lease & TickQueue>(
   ...(["queue", "id", "fence", "maxLost", "problem", "keepMs", "tombstoneMs", "deadMs"] as const),
 );
 
 /** Reports that handlers begin. */
-export const begin = verb(
-  { item: BEGUN },
-  (script) =>
-    (tag: string, items: readonly BegunLease[]): Promise<BeginVerdict[]> =>
-      each(script, tag, BEGUN, items),
-);
+export const begin = verbOnEach<BegunLease, BeginVerdict>({ item: ["queue", "id", "fence", "leaseMs", "apart"] });
 
 /** Prolongs leases. */
-export const renew = verb(
-  { item: RENEWAL },
-  (script) =>
-    async (tag: string, leases: readonly Renewal[]): Promise<RenewalAnswer[]> =>
-      (await each(script, tag, RENEWAL, leases)).map((answer) => {
-        const [verdict, leaseMs = 0] = answer.split(" ");
-        return { verdict: verdict as RenewalAnswer["verdict"], leaseMs: Number(leaseMs) };
-      }),
-);
+export const renew = verbOnEach<Renewal, RenewalAnswer>({
+  item: ["queue", "id", "fence", "leaseMs", "asTaken"],
+  verdict: (reply) => {
+    const [verdict, leaseMs = 0] = text(reply).split(" ");
+    return { verdict: verdict as RenewalAnswer["verdict"], leaseMs: Number(leaseMs) };
+  },
+});
 
 /** Hands tasks back to their old places; their attempts do not count. */
-export const release = verb(
-  { item: RELEASED },
-  (script) =>
-    (tag: string, items: readonly (Lease & Retention)[]): Promise<ReleaseVerdict[]> =>
-      each(script, tag, RELEASED, items),
-);
+export const release = verbOnEach<Lease & Retention, ReleaseVerdict>({
+  item: ["queue", "id", "fence", "keepMs", "tombstoneMs"],
+  workOf: () => SHARED.moveWork,
+});
 
 /** Reports tasks whose process died. */
-export const lose = verb(
-  { args: ["deadCap"], item: LOST },
-  (script) =>
-    (tag: string, items: readonly (Lease & TickQueue)[], deadCap: number): Promise<LoseVerdict[]> =>
-      each(script, tag, LOST, items, [deadCap]),
-);
+export const lose: BatchVerb<Lease & TickQueue, LoseVerdict, [deadCap?: number]> = {
+  layout: { args: ["deadCap"], item: LOST },
+  weights: { workOf: () => SHARED.moveWork },
+  write: (items, deadCap = DEAD_CAP) => [deadCap, ...counted(LOST, items)],
+  read: (reply) => list(reply).map(word<LoseVerdict>),
+};

@@ -1,6 +1,4 @@
-import type { Call } from "./answers.ts";
-import { names, verb, written } from "./codec.ts";
-import { text } from "./reply.ts";
+import { verbOnOne } from "./codec.ts";
 
 /** Where a task that waits is moved. Exactly one of the four. */
 export interface Move {
@@ -13,19 +11,13 @@ export interface Move {
   readonly notBeforeMs?: number | undefined;
 }
 
-interface MoveCall extends Move, Call {
+interface MoveCall extends Move {
+  readonly call: string;
   readonly id: string;
 }
 
 /** The verdict, see move.lua. */
 export type MoveVerdict = "moved" | "not-waiting" | "ordered" | "late" | "far" | "unknown";
 
-const MOVE = names<MoveCall>("id", "call", "priority", "place", "delayMs", "notBeforeMs");
-
 /** Moves a task that waits. */
-export const move = verb(
-  { args: MOVE },
-  (script) =>
-    async (tag: string, of: MoveCall): Promise<MoveVerdict> =>
-      text(await script.text(tag, written(MOVE, of))) as MoveVerdict,
-);
+export const move = verbOnOne<MoveCall, MoveVerdict>(["id", "call", "priority", "place", "delayMs", "notBeforeMs"]);

@@ -1,5 +1,4 @@
-import type { Call } from "./answers.ts";
-import { counted, each, names, verb, written } from "./codec.ts";
+import { type BatchVerb, names, verbOnEach, written } from "./codec.ts";
 import type { Lease } from "./lease.ts";
 import { list, number, text } from "./reply.ts";
 
@@ -29,7 +28,9 @@ export interface OutputPart {
 }
 
 /** Values that a handler has written together. */
-export interface OutputItem extends Pick<Lease, "id" | "fence">, Call {
+export interface OutputItem extends Pick<Lease, "id" | "fence"> {
+  /** Unique to this call, see output.lua. */
+  readonly call: string;
   /** Each as JSON. */
   readonly values: readonly string[];
   /** Maximum size of all values of the task together, bytes. */
@@ -49,45 +50,34 @@ export interface ProgressReport {
   readonly progress: string;
 }
 
-const PLACE = names<OutputPlace>("id", "from");
 /** The values follow, as many as it says. */
 const OUTPUT = names<Omit<OutputItem, "values"> & { readonly values: number }>(
   ...(["id", "fence", "call", "maxBytes", "all", "values"] as const),
 );
-const PROGRESS = names<ProgressReport>("id", "fence", "progress");
 
 /** Reads a page of the output of each task. */
-export const output = verb(
-  { item: PLACE },
-  (script) =>
-    async (tag: string, items: readonly OutputPlace[]): Promise<OutputPart[]> =>
-      list(await script.text(tag, counted(PLACE, items))).map((page) => {
-        const [total, ...values] = list(page);
-        return { total: number(total), values: values.map((value) => outputValue(text(value))) };
-      }),
-);
+export const output = verbOnEach<OutputPlace, OutputPart>({
+  item: ["id", "from"],
+  sizeOf: () => OUTPUT_PAGE_BYTES,
+  verdict: (page) => {
+    const [total, ...values] = list(page);
+    return { total: number(total), values: values.map((value) => outputValue(text(value))) };
+  },
+});
 
 /** Appends values to the output of running tasks. */
-export const write = verb(
-  { item: OUTPUT },
-  (script) =>
-    async (tag: string, items: readonly OutputItem[]): Promise<WriteAnswer[]> => {
-      const args = items.flatMap(({ values, ...item }) => [
-        ...written(OUTPUT, { ...item, values: values.length }),
-        ...values,
-      ]);
-      const verdicts = list(await script.text(tag, [items.length, ...args])).map(text);
-      return verdicts.map((verdict) => (verdict === "stale" ? verdict : Number(verdict)));
-    },
-);
+export const write: BatchVerb<OutputItem, WriteAnswer> = {
+  layout: { item: OUTPUT },
+  weights: { sizeOf: ({ values }) => values.reduce((sum, value) => sum + value.length, 0) },
+  write: (items) => [
+    items.length,
+    ...items.flatMap(({ values, ...item }) => [...written(OUTPUT, { ...item, values: values.length }), ...values]),
+  ],
+  read: (reply) => list(reply).map((verdict) => (text(verdict) === "stale" ? "stale" : number(verdict))),
+};
 
 /** Stores the progress of running tasks. */
-export const progress = verb(
-  { item: PROGRESS },
-  (script) =>
-    (tag: string, items: readonly ProgressReport[]): Promise<("ok" | "stale")[]> =>
-      each(script, tag, PROGRESS, items),
-);
+export const progress = verbOnEach<ProgressReport, "ok" | "stale">({ item: ["id", "fence", "progress"] });
 
 function outputValue(stored: string): OutputValue {
   const first = stored.indexOf(" ");

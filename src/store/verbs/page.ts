@@ -2,8 +2,7 @@ import type { State } from "../../task.ts";
 import { type Index, START } from "../keys.ts";
 import { STATE_LETTERS } from "../letters.ts";
 import { type Names, named, names, verb, written } from "./codec.ts";
-import { list, number, text } from "./reply.ts";
-import type { Reply } from "./script.ts";
+import { list, number, type Reply, text } from "./reply.ts";
 
 /** The place of a task in an index. */
 export interface Place {
@@ -104,39 +103,47 @@ const ENTRY = names<Entry>("id", "score", "run");
 const PLACE = names<Place>("id", "score");
 
 /** The tasks of an index after a place, in order. */
-export const page = verb(
-  { args: PAGE, answer: PART, entry: ENTRY, last: PLACE },
-  (script) =>
-    async (tag: string, { index, after, filter, lastScore, ...asked }: PageRequest): Promise<PageAnswer> => {
-      const place = { score: after?.score, id: after?.id };
-      const sent = { index: START[index], ...place, lastScore: lastScore ?? "+inf", ...asked, ...sentFilter(filter) };
-      const { nowMs, looked, more, last, entries } = named(PART, await script.text(tag, written(PAGE, sent)));
-      const { id, score } = named(PLACE, last);
-      return {
-        nowMs: number(nowMs),
-        looked: number(looked),
-        more: text(more) === "1",
-        last: text(id) === "" ? null : { id: text(id), score: text(score) },
-        entries: list(entries).map(entryOf),
-      };
-    },
-);
+export const page = verb({
+  layout: { args: PAGE, answer: PART, entry: ENTRY, last: PLACE },
+  write: ({ index, after, filter, lastScore, ...asked }: PageRequest) => {
+    const place = { score: after?.score, id: after?.id };
+    return written<SentPage>(PAGE, {
+      index: START[index],
+      ...place,
+      lastScore: lastScore ?? "+inf",
+      ...asked,
+      ...sentFilter(filter),
+    });
+  },
+  read: (reply): PageAnswer => {
+    const { nowMs, looked, more, last, entries } = named(PART, reply);
+    const { id, score } = named(PLACE, last);
+    return {
+      nowMs: number(nowMs),
+      looked: number(looked),
+      more: text(more) === "1",
+      last: text(id) === "" ? null : { id: text(id), score: text(score) },
+      entries: list(entries).map(entryOf),
+    };
+  },
+});
 
 /** The tasks of a queue that finished last, the newest first. */
-export const finished = verb(
-  { args: FINISHED, answer: FINISHED_PART, entry: ENTRY },
-  (script) =>
-    async (tag: string, { queue, after, limit, filter }: FinishedRequest): Promise<FinishedPage> => {
-      const place = { ended: after?.score, id: after?.id };
-      const sent = { queue, ...place, limit, ...sentFilter(filter) };
-      const { looked, entries, nowMs } = named(FINISHED_PART, await script.text(tag, written(FINISHED, sent)));
-      return {
-        looked: number(looked),
-        entries: list(entries).map(entryOf),
-        nowMs: number(nowMs),
-      };
-    },
-);
+export const finished = verb({
+  layout: { args: FINISHED, answer: FINISHED_PART, entry: ENTRY },
+  write: ({ queue, after, limit, filter }: FinishedRequest) => {
+    const place = { ended: after?.score, id: after?.id };
+    return written<SentFinished>(FINISHED, { queue, ...place, limit, ...sentFilter(filter) });
+  },
+  read: (reply): FinishedPage => {
+    const { looked, entries, nowMs } = named(FINISHED_PART, reply);
+    return {
+      looked: number(looked),
+      entries: list(entries).map(entryOf),
+      nowMs: number(nowMs),
+    };
+  },
+});
 
 const sentFilter = ({ states, ...filter }: Filter): SentFilter => ({
   ...filter,

@@ -1,5 +1,5 @@
 import { counted, named, names, verb } from "./codec.ts";
-import { list, text } from "./reply.ts";
+import { list, optional, text } from "./reply.ts";
 import { BATCH_LIMIT } from "./script.ts";
 
 /** How long a pointer that one caller got is not given to others, ms: after that, the caller has probably gone. */
@@ -41,38 +41,34 @@ const CHECKED = names<CheckedPointer>("id", "score", "nextMs");
 const DUE = ["id", "score", "home"] as const;
 
 /** Writes pointers to tasks that will be stored; whether the tasks exist is first checked after `checkMs`. */
-export const point = verb(
-  { args: ["checkMs"], item: POINTER },
-  (script, confirmation) =>
-    async (tag: string, items: readonly Pointer[], checkMs: number): Promise<PointerAnswer[]> => {
-      const { reply, node } = await script.served(tag, [checkMs, ...counted(POINTER, items)]);
-      const durable = await confirmation.confirm(node);
-      return list(reply).map((answer) => {
-        const [verdict, score] = text(answer).split(" ");
-        return { verdict: verdict as PointerAnswer["verdict"], score, durable };
-      });
-    },
-);
+export const point = verb({
+  layout: { args: ["checkMs"], item: POINTER },
+  confirmed: true,
+  write: (items: readonly Pointer[], checkMs: number) => [checkMs, ...counted(POINTER, items)],
+  read: (reply, durable): PointerAnswer[] =>
+    list(reply).map((answer) => {
+      const [verdict, score] = text(answer).split(" ");
+      return { verdict: verdict as PointerAnswer["verdict"], score, durable };
+    }),
+});
 
 /** Deletes the pointers to tasks that have gone; returns those to check next, which no other caller gets for a while. */
-export const repoint = verb(
-  { args: ["limit", "claimMs"], item: CHECKED, due: DUE },
-  (script) =>
-    async (tag: string, checked: readonly CheckedPointer[], { limit = BATCH_LIMIT } = {}): Promise<DuePointer[]> => {
-      const reply = await script.text(tag, [limit, CLAIM_MS, ...counted(CHECKED, checked)]);
-      return list(reply).map((one) => {
-        const { id, score, home } = named(DUE, one);
-        return { id: text(id), score: text(score), home: text(home) === "" ? null : Number(text(home)) };
-      });
-    },
-);
+export const repoint = verb({
+  layout: { args: ["limit", "claimMs"], item: CHECKED, due: DUE },
+  write: (checked: readonly CheckedPointer[], { limit = BATCH_LIMIT }: { readonly limit?: number } = {}) => [
+    ...[limit, CLAIM_MS],
+    ...counted(CHECKED, checked),
+  ],
+  read: (reply): DuePointer[] =>
+    list(reply).map((one) => {
+      const { id, score, home } = named(DUE, one);
+      return { id: text(id), score: text(score), home: optional(home) };
+    }),
+});
 
 /** Finds the partitions of tasks that are not in the partition of their id; null for all others. */
-export const home = verb(
-  { item: ["id"] },
-  (script) =>
-    async (tag: string, ids: readonly string[]): Promise<(number | null)[]> =>
-      list(await script.text(tag, [ids.length, ...ids])).map((partition) =>
-        text(partition) === "" ? null : Number(text(partition)),
-      ),
-);
+export const home = verb({
+  layout: { item: ["id"] },
+  write: (ids: readonly string[]) => [ids.length, ...ids],
+  read: (reply) => list(reply).map(optional),
+});

@@ -11,12 +11,12 @@ export interface RefusedCommand {
 const REFUSED = names<RefusedCommand>("command", "said");
 
 /** Tries every command that scripts use; returns those that the user may not run. Writes, and removes what it has written. */
-export const probe = verb(
-  { args: ["publish"], refused: REFUSED },
-  (script) =>
-    async (tag: string, publish: "PUBLISH" | "SPUBLISH"): Promise<RefusedCommand[]> =>
-      list(await script.text(tag, [publish])).map((reply) => {
-        const { command, said } = named(REFUSED, reply);
-        return { command: text(command), said: text(said) };
-      }),
-);
+export const probe = verb({
+  layout: { args: ["publish"], refused: REFUSED },
+  write: (publish: "PUBLISH" | "SPUBLISH") => [publish],
+  read: (replies): RefusedCommand[] =>
+    list(replies).map((reply) => {
+      const { command, said } = named(REFUSED, reply);
+      return { command: text(command), said: text(said) };
+    }),
+});

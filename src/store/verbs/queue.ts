@@ -1,6 +1,5 @@
-import { named, verb } from "./codec.ts";
-import { list, number, optional, text } from "./reply.ts";
-import type { Reply } from "./script.ts";
+import { named, verb, verbOnOne } from "./codec.ts";
+import { list, number, optional, type Reply, text } from "./reply.ts";
 import { type QueueSnapshot, SNAPSHOT, snapshotOf } from "./snapshot.ts";
 
 /** A queue's figures for operators. */
@@ -30,20 +29,14 @@ const MINUTE = ["accepted", "finished", "failed"] as const;
 const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "breaker", "newcomer"] as const;
 
 /** The figures of queues. */
-export const queue = verb(
-  { item: ["queue"], figures: FIGURES, snapshot: SNAPSHOT },
-  (script) =>
-    async (tag: string, queues: readonly string[]): Promise<QueueRow[]> =>
-      list(await script.text(tag, [queues.length, ...queues])).map(queueRow),
-);
+export const queue = verb({
+  layout: { item: ["queue"], figures: FIGURES, snapshot: SNAPSHOT },
+  write: (queues: readonly string[]) => [queues.length, ...queues],
+  read: (reply) => list(reply).map(queueRow),
+});
 
 /** Pauses or resumes a queue. */
-export const pause = verb(
-  { args: ["queue", "paused"] },
-  (script) => async (tag: string, of: string, paused: boolean) => {
-    await script.text(tag, [of, paused ? "1" : ""]);
-  },
-);
+export const pause = verbOnOne<{ readonly queue: string; readonly paused: boolean }, string>(["queue", "paused"]);
 
 function queueRow(reply: Reply): QueueRow {
   const row = named(FIGURES, reply);

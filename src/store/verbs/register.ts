@@ -27,24 +27,23 @@ const REGISTERED = names<RegisteredQueue>(...QUEUE, "silentMs");
  * Registers queues, at most BATCH_LIMIT; returns all that are registered. Queues without a handler and tasks are removed after
  * `deleteAfterMs`; if it is null, none are removed or returned.
  */
-export const register = verb(
-  { args: ["deleteAfterMs"], item: OWN, registered: REGISTERED },
-  (script) =>
-    async (
-      tag: string,
-      queues: readonly Omit<OwnQueue, "problem">[],
-      deleteAfterMs: number | null,
-    ): Promise<RegisteredQueue[]> =>
-      list(await script.text(tag, [deleteAfterMs ?? "", ...counted(OWN, queues)])).map((reply) => {
-        const of = named(REGISTERED, reply);
-        return {
-          queue: text(of.queue),
-          maxLost: number(of.maxLost),
-          keepMs: number(of.keepMs),
-          tombstoneMs: number(of.tombstoneMs),
-          deadMs: number(of.deadMs),
-          leaseMs: optional(of.leaseMs),
-          silentMs: number(of.silentMs),
-        };
-      }),
-);
+export const register = verb({
+  layout: { args: ["deleteAfterMs"], item: OWN, registered: REGISTERED },
+  write: (queues: readonly Omit<OwnQueue, "problem">[], deleteAfterMs: number | null) => [
+    deleteAfterMs ?? "",
+    ...counted(OWN, queues),
+  ],
+  read: (replies): RegisteredQueue[] =>
+    list(replies).map((reply) => {
+      const of = named(REGISTERED, reply);
+      return {
+        queue: text(of.queue),
+        maxLost: number(of.maxLost),
+        keepMs: number(of.keepMs),
+        tombstoneMs: number(of.tombstoneMs),
+        deadMs: number(of.deadMs),
+        leaseMs: optional(of.leaseMs),
+        silentMs: number(of.silentMs),
+      };
+    }),
+});

@@ -1,16 +1,16 @@
-import type { BytesReply, Reply } from "./script.ts";
+/** The parts of a script's reply; its strings are Buffers if bytes were requested. */
+export type Reply = string | Buffer | number | null | Reply[];
+export type Argument = string | number | Buffer;
 
 /** A bulk string; "" if absent. */
-export const text = (reply: Reply | BytesReply | undefined): string =>
+export const text = (reply: Reply | undefined): string =>
   reply === null || reply === undefined ? "" : reply.toString();
 
 /** A number that is always present. */
-export const number = (reply: Reply | BytesReply | undefined): number => Number(text(reply));
+export const number = (reply: Reply | undefined): number => Number(text(reply));
 
 /** A number; null for "". */
-export const optional = (reply: Reply | BytesReply | undefined): number | null =>
-  text(reply) === "" ? null : number(reply);
+export const optional = (reply: Reply | undefined): number | null => (text(reply) === "" ? null : number(reply));
 
 /** The members of an array. */
-export const list = <T extends Reply | BytesReply>(reply: T | undefined): T[] =>
-  Array.isArray(reply) ? (reply as T[]) : [];
+export const list = (reply: Reply | undefined): Reply[] => (Array.isArray(reply) ? reply : []);

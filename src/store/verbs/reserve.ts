@@ -1,7 +1,7 @@
-import { named, names, verb, written } from "./codec.ts";
+import { named, names, verb, verbOnOne, written } from "./codec.ts";
 import { type Completion, type CompletionAnswer, completeArguments, completed } from "./complete.ts";
-import { list, number, text } from "./reply.ts";
-import { BATCH_LIMIT, type BytesReply } from "./script.ts";
+import { list, number, type Reply, text } from "./reply.ts";
+import { BATCH_LIMIT } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
 /** A worker's request for tasks. */
@@ -80,47 +80,41 @@ const REQUEST = names<SentRequest>(
 const ANSWER = ["tasks", "waiting", "pauseMs", "verdicts"] as const;
 /** Members that follow a task that has any of them. */
 const RARE = ["mediaType", "query", "caller", "trace"] as const;
-const RETURNED = names<ReturnedReservation>("queue", "worker", "reservation", "sender", "keepMs", "tombstoneMs");
 
 /**
  * Reserves tasks, and completes others in the same call.
  * @param process the name of this process in records
  */
-export const reserve = verb(
-  { args: REQUEST, answer: ANSWER, rare: RARE },
-  (script) =>
-    async (
-      tag: string,
-      request: Reservation,
-      completions: readonly Completion[] = [],
-      process = "",
-    ): Promise<ReserveAnswer> => {
-      const { queue, worker, reservation, leaseMs, rate, suspectLeaseMs = 0 } = request;
-      const lane = request.sender ?? String(request.lane ?? 0);
-      const count = Math.min(request.count, BATCH_LIMIT);
-      const { max, perMs } = rate ?? { max: 0, perMs: 0 };
-      const sent = { queue, worker, lane, reservation, count, leaseMs, max, perMs, suspectLeaseMs };
-      const args = [...written(REQUEST, sent), ...completeArguments(process, completions)];
-      const { tasks, waiting, pauseMs, verdicts } = named(ANSWER, await script.bytes(tag, args, PATIENCE_MS));
-      return {
-        tasks: reservedTasks(list(tasks)),
-        waiting: number(waiting) < 0 ? null : number(waiting),
-        pauseMs: number(pauseMs),
-        ...completed(text(verdicts)),
-      };
-    },
-);
+export const reserve = verb({
+  layout: { args: REQUEST, answer: ANSWER, rare: RARE },
+  bytes: true,
+  patienceMs: PATIENCE_MS,
+  write: (request: Reservation, completions: readonly Completion[] = [], process: string = "") => {
+    const { queue, worker, reservation, leaseMs, rate, suspectLeaseMs = 0 } = request;
+    const lane = request.sender ?? String(request.lane ?? 0);
+    const count = Math.min(request.count, BATCH_LIMIT);
+    const { max, perMs } = rate ?? { max: 0, perMs: 0 };
+    const sent = { queue, worker, lane, reservation, count, leaseMs, max, perMs, suspectLeaseMs };
+    return [...written(REQUEST, sent), ...completeArguments(process, completions)];
+  },
+  read: (reply): ReserveAnswer => {
+    const { tasks, waiting, pauseMs, verdicts } = named(ANSWER, reply);
+    return {
+      tasks: reservedTasks(list(tasks)),
+      waiting: number(waiting) < 0 ? null : number(waiting),
+      pauseMs: number(pauseMs),
+      ...completed(text(verdicts)),
+    };
+  },
+});
 
 /** Hands back the tasks of a request over HTTP; "shared" if another sender of it may have got them. */
-export const unreserve = verb(
-  { args: RETURNED },
-  (script) =>
-    async (tag: string, request: ReturnedReservation): Promise<"handed-back" | "shared"> =>
-      text(await script.text(tag, written(RETURNED, request))) as "handed-back" | "shared",
-);
+export const unreserve = verbOnOne<ReturnedReservation, "handed-back" | "shared">([
+  ...(["queue", "worker", "reservation", "sender", "keepMs", "tombstoneMs"] as const),
+]);
 
 /** Reads the tasks in the answer of reserve.lua: for each its facts and its input, and four more members if the facts say so. */
-function reservedTasks(reply: readonly BytesReply[]): ReservedTask[] {
+function reservedTasks(reply: readonly Reply[]): ReservedTask[] {
   const tasks: ReservedTask[] = [];
   for (let at = 0; at < reply.length; at += 2) {
     const [id = "", fence = "", attempt, lost, created, stood, announced, more] = text(reply[at]).split(" ");

@@ -3,11 +3,8 @@ import { ProblemError } from "../../errors.ts";
 import type { Nodes } from "../cluster-routing.ts";
 import { CONNECTION_DEFAULTS } from "../connection.ts";
 import { refusalOf } from "../refusal.ts";
-
-/** The parts of a script's reply: strings, or Buffers if bytes were requested. */
-export type Reply = string | number | null | Reply[];
-export type BytesReply = Buffer | number | null | BytesReply[];
-export type Argument = string | number | Buffer;
+import type { Verb } from "./codec.ts";
+import type { Argument, Reply } from "./reply.ts";
 
 /** Maximum number of items in a call of a script, so that no call blocks Redis for long. */
 export const BATCH_LIMIT = 100;
@@ -28,74 +25,61 @@ interface Library {
   load(node: Redis): Promise<void>;
 }
 
-/** A reply, and the connection that it came from. */
-interface NodeReply {
-  readonly reply: Reply;
-  readonly node: Redis;
+/** What all verbs of a connection are called through. */
+export interface Through {
+  readonly nodes: Nodes;
+  readonly library: Library;
+  /** Confirms the durability of what was written through a connection. */
+  readonly confirmation: { confirm(node: Redis): Promise<boolean> };
 }
 
-/** One verb: a function of the library, which is loaded if the server does not have it (yet, or any more). */
-export class Script {
+/** One verb on one connection: a function of the library, which is loaded if the server does not have it (yet, or any more). */
+export class Script<Asked extends readonly unknown[], Answer> {
+  readonly #verb: Verb<Asked, Answer>;
   readonly #nodes: Nodes;
   readonly #library: Library;
+  readonly #confirmation: Through["confirmation"];
   readonly #name: string;
   /** The same without writes, if the server refuses it as a whole where it takes none. */
   readonly #reading: string | undefined;
 
-  constructor(nodes: Nodes, library: Library, verb: string) {
-    const { name, reading } = library.functionsOf(verb);
+  constructor(verb: Verb<Asked, Answer>, name: string, { nodes, library, confirmation }: Through) {
+    const functions = library.functionsOf(name);
+    this.#verb = verb;
     this.#nodes = nodes;
     this.#library = library;
-    this.#name = name;
-    this.#reading = reading;
-  }
-
-  /**
-   * Runs the script on a partition; the reply's strings are decoded as UTF-8.
-   * @param patienceMs how long it is retried while a cluster is changing; by default as long as a command may take
-   * @throws ProblemError, see {@link storeError}
-   */
-  text(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Reply> {
-    return this.#run(tag, patienceMs, (node) => this.#on<Reply>(node, tag, args, "utf8"));
-  }
-
-  /** The same, with the connection that was used. @throws ProblemError, see {@link storeError} */
-  served(tag: string, args: readonly Argument[], patienceMs?: number): Promise<NodeReply> {
-    return this.#run(tag, patienceMs, async (node) => ({
-      reply: await this.#on<Reply>(node, tag, args, "utf8"),
-      node,
-    }));
-  }
-
-  /** Like `text`, with the reply's strings as bytes. @throws ProblemError, see {@link storeError} */
-  bytes(tag: string, args: readonly Argument[], patienceMs?: number): Promise<BytesReply> {
-    return this.#run(tag, patienceMs, (node) => this.#on<BytesReply>(node, tag, args, null));
-  }
-
-  /**
-   * Like `text`, for a call that writes nothing; works also on a server that takes no writes. @throws ProblemError, see {@link storeError}
-   */
-  reading(tag: string, args: readonly Argument[]): Promise<Reply> {
-    return this.#run(tag, undefined, (node) => this.#on<Reply>(node, tag, args, "utf8", this.#reading));
+    this.#confirmation = confirmation;
+    this.#name = functions.name;
+    this.#reading = functions.reading;
   }
 
   // No async functions from here to the socket: each would add promises to every call.
 
-  #run<T>(tag: string, patienceMs: number | undefined, send: (node: Redis) => Promise<T>): Promise<T> {
-    return this.#nodes.run(tag, send, patienceMs).catch((error: unknown) => {
-      throw storeError(error);
-    });
+  /** Calls the verb on a partition. @throws ProblemError, see {@link storeError} */
+  call(tag: string, asked: Asked): Promise<Answer> {
+    const verb = this.#verb;
+    const args = verb.write(...asked);
+    const name = (verb.isReading?.(...asked) && this.#reading) || this.#name;
+    let through: Redis;
+    const send = (node: Redis) => {
+      through = node;
+      return this.#send(node, name, tag, args);
+    };
+    return this.#nodes.run(tag, send, verb.patienceMs).then(
+      (reply) => {
+        if (!verb.confirmed) return verb.read(reply, true);
+        return this.#confirmation.confirm(through).then((durable) => verb.read(reply, durable));
+      },
+      (error: unknown) => {
+        throw storeError(error);
+      },
+    );
   }
 
-  #on<T>(
-    node: Redis,
-    tag: string,
-    args: readonly Argument[],
-    encoding: "utf8" | null,
-    name: string = this.#name,
-  ): Promise<T> {
+  #send(node: Redis, name: string, tag: string, args: readonly Argument[]): Promise<Reply> {
+    const replyEncoding = this.#verb.bytes ? null : "utf8";
     const call = (of: string) =>
-      node.sendCommand(new Command("fcall", [of, 1, tag, ...args], { replyEncoding: encoding })) as Promise<T>;
+      node.sendCommand(new Command("fcall", [of, 1, tag, ...args], { replyEncoding })) as Promise<Reply>;
     return call(name).catch((error: unknown) => {
       if (isUnknownFunction(error)) return this.#loaded(node, () => call(name));
       if (this.#reading === undefined || refusalOf(error) === undefined) throw error;

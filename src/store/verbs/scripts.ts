@@ -4,45 +4,18 @@ import { nodesOf } from "../cluster-routing.ts";
 import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import { type Library, type LibraryOptions, libraryWith } from "../library/library.ts";
+import type { Verb } from "./codec.ts";
 import { reserve } from "./reserve.ts";
-import { Script, storeError } from "./script.ts";
+import { Script, storeError, type Through } from "./script.ts";
 import * as VERBS from "./verbs.ts";
 
-export type * from "./answers.ts";
-export type * from "./attend.ts";
-export type * from "./breaker.ts";
-export type * from "./cancel.ts";
-export type * from "./complete.ts";
-export type * from "./dead.ts";
-export type * from "./details.ts";
-export { DETAILS_LIMITS } from "./details.ts";
-export type * from "./fail.ts";
-export type * from "./group.ts";
-export type * from "./history.ts";
-export type * from "./inspect.ts";
-export type * from "./lease.ts";
-export type * from "./move.ts";
-export type * from "./output.ts";
-export { OUTPUT_PAGE_BYTES } from "./output.ts";
-export type * from "./page.ts";
-export type * from "./pointer.ts";
-export type * from "./probe.ts";
-export type * from "./queue.ts";
-export type * from "./register.ts";
-export type * from "./reserve.ts";
-export { BATCH_LIMIT } from "./script.ts";
-export type * from "./settle.ts";
-export type * from "./snapshot.ts";
-export type * from "./step.ts";
-export type * from "./submit.ts";
-export type * from "./tick.ts";
-export type * from "./update.ts";
-export type * from "./verify.ts";
+type Verbs = typeof VERBS;
 
-/** Every script as one typed function; nothing else runs them. The first argument is the tag of a partition, see keys.ts. */
-export type Scripts = {
-  [Name in keyof typeof VERBS]: ReturnType<(typeof VERBS)[Name]>;
-} & {
+/** The call of a verb. Its first argument is the tag of a partition, see keys.ts. @throws ProblemError, see {@link storeError} */
+type Call<V> = V extends Verb<infer Asked, infer Answer> ? (tag: string, ...asked: Asked) => Promise<Answer> : never;
+
+/** Every verb on one connection; nothing else calls them. */
+export type Scripts = { [Name in keyof Verbs]: Call<Verbs[Name]> } & {
   /** The bytes of a key, read outside of scripts; null if there is none. @throws ProblemError, see {@link storeError} */
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
   /** A part of such a key; null if the key does not have that many bytes in all. @throws ProblemError, see {@link storeError} */
@@ -70,12 +43,22 @@ interface ScriptsOptions extends UsedLibrary {
   readonly durability?: Durability;
 }
 
-/** The script that reserves, on a connection of its own. */
+/** The verb that reserves, on a connection of its own. */
 export function reserveOn(connection: Connection, options: UsedLibrary = {}): Scripts["reserve"] {
-  return reserve(
-    new Script(nodesOf(connection), libraryOf(connection, options), "reserve"),
-    new Confirmation("memory"),
-  );
+  return callOf(reserve, "reserve", throughOf(connection, options));
+}
+
+function throughOf(connection: Connection, { durability = "memory", ...options }: ScriptsOptions): Through {
+  return {
+    nodes: nodesOf(connection),
+    library: libraryOf(connection, options),
+    confirmation: new Confirmation(durability),
+  };
+}
+
+function callOf<Asked extends readonly unknown[], Answer>(verb: Verb<Asked, Answer>, name: string, through: Through) {
+  const script = new Script(verb, name, through);
+  return (tag: string, ...asked: Asked): Promise<Answer> => script.call(tag, asked);
 }
 
 /** The library for a connection; `sharded` is for a connection to one node of a cluster. */
@@ -88,13 +71,9 @@ export function libraryOf(
 
 /** The scripts, run through a connection. */
 export function scriptsOf(connection: Connection, options: ScriptsOptions = {}): Scripts {
-  const nodes = nodesOf(connection);
-  const library = libraryOf(connection, options);
-  const confirmation = new Confirmation(options.durability ?? "memory");
-  const calls = Object.entries(VERBS).map(([name, verb]) => [
-    name,
-    verb(new Script(nodes, library, name), confirmation),
-  ]);
+  const through = throughOf(connection, options);
+  const { nodes } = through;
+  const calls = Object.entries(VERBS).map(([name, verb]) => [name, callOf<never, unknown>(verb, name, through)]);
   const read = async <T>(tag: string, command: (node: Redis) => Promise<T>): Promise<T> => {
     try {
       return await nodes.run(tag, command, LARGE_VALUE_MS);

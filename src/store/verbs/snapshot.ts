@@ -1,6 +1,5 @@
 import { named } from "./codec.ts";
-import { list, number, optional, text } from "./reply.ts";
-import type { BytesReply, Reply } from "./script.ts";
+import { list, number, optional, type Reply, text } from "./reply.ts";
 
 /** How many tasks one call of a handler gets at most, and for how long it waits for more. */
 export interface SlotBatch {
@@ -100,8 +99,8 @@ const TIMES = ["mean", "deviation", "samples", "forecast", "rate", "ages", "star
 export const SNAPSHOT = [...QUEUE, ...COUNTS, ...TIMES, "starting"] as const;
 
 /** Parses the reply of lua/snapshot.lua. */
-export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot {
-  const of = named<(typeof SNAPSHOT)[number], Reply | BytesReply>(SNAPSHOT, reply);
+export function snapshotOf(reply: Reply | undefined): QueueSnapshot {
+  const of = named(SNAPSHOT, reply);
   const [slowMean, ...misses] = text(of.forecast).split(" ");
   const slots = text(of.slots);
   const ages = list(of.ages).map((words) => text(words).split(" "));
@@ -169,7 +168,7 @@ function batchOf(words: string): SlotBatch {
 }
 
 /** µs as ms; null for "". */
-function milliseconds(reply: Reply | BytesReply | undefined): number | null {
+function milliseconds(reply: Reply | undefined): number | null {
   const micros = optional(reply);
   return micros === null ? null : micros / 1000;
 }

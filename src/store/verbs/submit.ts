@@ -1,9 +1,9 @@
 import type { State } from "../../task.ts";
 import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submit-options.ts";
+import { SHARED } from "../constants.ts";
 import { stateOf } from "../letters.ts";
 import { argumentOf, named, names, verb, written } from "./codec.ts";
-import { list, optional, text } from "./reply.ts";
-import type { Argument } from "./script.ts";
+import { type Argument, list, optional, text } from "./reply.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A task for submit.lua. */
@@ -127,16 +127,24 @@ const OWN_LISTS = Object.entries(OWN) as [keyof typeof OWN, (typeof OWN)[keyof t
 const ANSWER = ["snapshots", "verdicts"] as const;
 
 /** Stores tasks and adds them to the line. */
-export const submit = verb(
-  { args: ["groups"], group: GROUP, options: OPTIONS, answer: ANSWER },
-  (script, confirmation) =>
-    async (tag: string, items: readonly SubmitItem[]): Promise<SubmittedBatch> => {
-      const { reply, node } = await script.served(tag, submitArguments(items));
-      const durable = await confirmation.confirm(node);
+export const submit = {
+  ...verb({
+    layout: { args: ["groups"], group: GROUP, options: OPTIONS, answer: ANSWER },
+    confirmed: true,
+    write: submitArguments,
+    read: (reply, durable): SubmittedBatch => {
       const { snapshots, verdicts } = named(ANSWER, reply);
       return { durable, snapshots: list(snapshots).map(snapshotOf), verdicts: submittedOf(text(verdicts)) };
     },
-);
+  }),
+  weights: { sizeOf: ({ input }: SubmitItem) => input.length, workOf, queueOf: ({ queue }: SubmitItem) => queue },
+};
+
+/** A task of a fair or keyed line looks for a place of its own, and a member joins its group, so that fewer of them fit in a call of 5 ms. */
+function workOf({ share, key, group }: SubmitItem): number {
+  if (share !== undefined) return SHARED.moveWork;
+  return key === undefined && group === undefined ? 1 : 2;
+}
 
 /** Each argument and each element of a reply costs the client more than Redis: what consecutive tasks share is sent once. */
 function submitArguments(items: readonly SubmitItem[]): Argument[] {

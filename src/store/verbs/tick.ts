@@ -1,7 +1,6 @@
 import { counted, named, names, verb, written } from "./codec.ts";
-import { list, number, optional, text } from "./reply.ts";
-import type { Reply } from "./script.ts";
-import type { Retention } from "./settle.ts";
+import { list, number, optional, type Reply, text } from "./reply.ts";
+import { DEAD_CAP, type Retention } from "./settle.ts";
 
 /** A queue of a tick, with the facts about the end of its lost tasks. */
 export interface TickQueue extends Retention {
@@ -60,7 +59,7 @@ export interface TickAnswer {
 /** Limits of one tick, and its timing. */
 interface TickLimits {
   readonly limit: number;
-  readonly deadCap: number;
+  readonly deadCap?: number;
   /** How long the process has deliberately waited since its last tick, if longer than usual, ms. */
   readonly pausedMs?: number;
 }
@@ -79,29 +78,29 @@ const LOST = names<LostTask>("queue", "id", "worker", "losses", "fate");
 const LATE = names<LateTask>("queue", "id", "verdict", "reason");
 
 /** Applies the passage of time to queues. */
-export const tick = verb(
-  { args: ARGS, item: QUEUE, answer: ANSWER, lost: LOST, late: LATE },
-  (script) =>
-    async (
-      tag: string,
-      queues: readonly TickQueue[],
-      { limit, deadCap, pausedMs = 0 }: TickLimits,
-      { expectedMs, jump }: ClockReading = { expectedMs: undefined, jump: undefined },
-    ): Promise<TickAnswer & { readonly nowMs: number }> => {
-      const of = { limit, deadCap, expectedMs, fromMs: jump?.fromMs, toMs: jump?.toMs, pausedMs };
-      const reply = await script.text(tag, [...written(ARGS, of), ...counted(QUEUE, queues)]);
-      const { promoted, nextMs, lost, late, nowMs, held, waiting } = named(ANSWER, reply);
-      return {
-        promoted: number(promoted),
-        nextMs: optional(nextMs),
-        lost: list(lost).map(lostTask),
-        late: list(late).map(lateTask),
-        nowMs: number(nowMs),
-        held: number(held) === 1,
-        waiting: list(waiting).map(text),
-      };
-    },
-);
+export const tick = verb({
+  layout: { args: ARGS, item: QUEUE, answer: ANSWER, lost: LOST, late: LATE },
+  write: (
+    queues: readonly TickQueue[],
+    { limit, deadCap = DEAD_CAP, pausedMs = 0 }: TickLimits,
+    { expectedMs, jump }: ClockReading = { expectedMs: undefined, jump: undefined },
+  ) => {
+    const of = { limit, deadCap, expectedMs, fromMs: jump?.fromMs, toMs: jump?.toMs, pausedMs };
+    return [...written(ARGS, of), ...counted(QUEUE, queues)];
+  },
+  read: (reply): TickAnswer & { readonly nowMs: number } => {
+    const { promoted, nextMs, lost, late, nowMs, held, waiting } = named(ANSWER, reply);
+    return {
+      promoted: number(promoted),
+      nextMs: optional(nextMs),
+      lost: list(lost).map(lostTask),
+      late: list(late).map(lateTask),
+      nowMs: number(nowMs),
+      held: number(held) === 1,
+      waiting: list(waiting).map(text),
+    };
+  },
+});
 
 function lateTask(reply: Reply): LateTask {
   const { queue, id, verdict, reason } = named(LATE, reply);

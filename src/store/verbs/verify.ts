@@ -17,12 +17,12 @@ export interface VerifyItems {
 }
 
 /** Compares tasks with indexes, or the reverse; returns the ids that disagree. */
-export const verify = verb(
-  { args: ["of", "queue", "heal"], item: ["id"] },
-  (script) =>
-    async (tag: string, { index, ids, heal }: VerifyItems): Promise<string[]> => {
-      const of = index ? START[index.name] : START.task;
-      const args = [of, index?.queue ?? "", heal ? "1" : "", ids.length, ...ids];
-      return list(await (heal ? script.text(tag, args) : script.reading(tag, args))).map(text);
-    },
-);
+export const verify = verb({
+  layout: { args: ["of", "queue", "heal"], item: ["id"] },
+  isReading: ({ heal }: VerifyItems) => !heal,
+  write: ({ index, ids, heal }: VerifyItems) => {
+    const of = index ? START[index.name] : START.task;
+    return [of, index?.queue ?? "", heal ? "1" : "", ids.length, ...ids];
+  },
+  read: (reply) => list(reply).map(text),
+});

@@ -1,5 +1,5 @@
 import { counted, named, names, verb, written } from "./codec.ts";
-import { list, number, text } from "./reply.ts";
+import { list, number, optional, text } from "./reply.ts";
 import type { SlotBatch } from "./snapshot.ts";
 
 /** Short, so that the heartbeats of queues in other partitions are in time while a cluster is changing. */
@@ -40,48 +40,42 @@ const ABOUT = names<WorkerAbout>("worker", "about", "leftMs");
  * Reports that a worker is alive, with its slots for each queue, and how many tasks a slot has if it is more than one; with `ttlMs` 0,
  * that it leaves. Returns the time since a task of these queues last lost its worker, ms; infinity if none has.
  */
-export const heartbeat = verb(
-  { args: HEARTBEAT, item: QUEUE },
-  (script) =>
-    async (
-      tag: string,
-      worker: string,
-      ttlMs: number,
-      slots: ReadonlyMap<string, number>,
-      about: string,
-      again: boolean,
-      batches: ReadonlyMap<string, SlotBatch> = new Map(),
-    ): Promise<number> => {
-      const all = [...slots].map(([queue, some]) => {
-        const batch = batches.get(queue);
-        return { queue, slots: some, batch: batch ? `${batch.max} ${batch.waitMs}` : "" };
-      });
-      const args = written(HEARTBEAT, { worker, ttlMs, about, again });
-      const since = text(await script.text(tag, [...args, ...counted(QUEUE, all)], PATIENCE_MS));
-      return since === "" ? Number.POSITIVE_INFINITY : Number(since);
-    },
-);
+export const heartbeat = verb({
+  layout: { args: HEARTBEAT, item: QUEUE },
+  patienceMs: PATIENCE_MS,
+  write: (
+    worker: string,
+    ttlMs: number,
+    slots: ReadonlyMap<string, number>,
+    about: string,
+    again: boolean,
+    batches: ReadonlyMap<string, SlotBatch> = new Map(),
+  ) => {
+    const all = [...slots].map(([queue, some]) => {
+      const batch = batches.get(queue);
+      return { queue, slots: some, batch: batch ? `${batch.max} ${batch.waitMs}` : "" };
+    });
+    return [...written(HEARTBEAT, { worker, ttlMs, about, again }), ...counted(QUEUE, all)];
+  },
+  read: (since) => optional(since) ?? Number.POSITIVE_INFINITY,
+});
 
 /** The live workers of queues: at most `most` of each, and of all. */
-export const workers = verb(
-  { args: ["max"], item: ["queue"], answer: ANSWER, slots: SLOTS, about: ABOUT },
-  (script) =>
-    async (
-      tag: string,
-      queues: readonly string[],
-      max: number,
-    ): Promise<{ nowMs: number; slots: WorkerSlots[]; abouts: WorkerAbout[] }> => {
-      const { nowMs, slots, abouts } = named(ANSWER, await script.text(tag, [max, queues.length, ...queues]));
-      return {
-        nowMs: number(nowMs),
-        slots: list(slots).map((reply) => {
-          const of = named(SLOTS, reply);
-          return { queue: text(of.queue), worker: text(of.worker), slots: number(of.slots) };
-        }),
-        abouts: list(abouts).map((reply) => {
-          const of = named(ABOUT, reply);
-          return { worker: text(of.worker), about: text(of.about), leftMs: number(of.leftMs) };
-        }),
-      };
-    },
-);
+export const workers = verb({
+  layout: { args: ["max"], item: ["queue"], answer: ANSWER, slots: SLOTS, about: ABOUT },
+  write: (queues: readonly string[], max: number) => [max, queues.length, ...queues],
+  read: (reply): { nowMs: number; slots: WorkerSlots[]; abouts: WorkerAbout[] } => {
+    const { nowMs, slots, abouts } = named(ANSWER, reply);
+    return {
+      nowMs: number(nowMs),
+      slots: list(slots).map((reply) => {
+        const of = named(SLOTS, reply);
+        return { queue: text(of.queue), worker: text(of.worker), slots: number(of.slots) };
+      }),
+      abouts: list(abouts).map((reply) => {
+        const of = named(ABOUT, reply);
+        return { worker: text(of.worker), about: text(of.about), leftMs: number(of.leftMs) };
+      }),
+    };
+  },
+});

@@ -1,5 +1,5 @@
 import { jsonText } from "../../handler/json-text.ts";
-import type { StepVerdict, StoredStep } from "../../store/verbs/scripts.ts";
+import type { StepVerdict, StoredStep } from "../../store/verbs/step.ts";
 import type { InSpan } from "../../trace/spans.ts";
 import { PermanentError } from "../sandbox/handler-end.ts";
 import { TaskAborted } from "./abort.ts";

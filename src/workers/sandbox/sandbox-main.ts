@@ -5,7 +5,7 @@ import type { Handler } from "../../handler/define.ts";
 import { ownQueueOf } from "../../handler/internal-queues.ts";
 import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";
-import type { StepVerdict } from "../../store/verbs/scripts.ts";
+import type { StepVerdict } from "../../store/verbs/step.ts";
 import { TaskAborted } from "../attempt/abort.ts";
 import type { WriteVerdict } from "../attempt/output.ts";
 import { Reporter } from "../attempt/reporter.ts";

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import type { Lease, OutputValue } from "../../../src/store/verbs/scripts.ts";
+import type { Lease } from "../../../src/store/verbs/lease.ts";
+import type { OutputValue } from "../../../src/store/verbs/output.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 

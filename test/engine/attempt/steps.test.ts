@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Lease } from "../../../src/store/verbs/scripts.ts";
+import type { Lease } from "../../../src/store/verbs/lease.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the steps of a task", () => {

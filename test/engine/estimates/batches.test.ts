@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../src/engine/estimates/slots-wanted.ts";
 import { turnoversBefore } from "../../../src/engine/estimates/turnovers.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 import { openEngine, resultOf } from "../../helpers/engine.ts";
 import { type BatchLook, simulateBatchLine } from "../../shared/batch-line-simulation.ts";
 import { ARRIVALS, MEAN, WORKLOADS, type Workload, type WorkloadName } from "../../shared/line-simulation.ts";

@@ -3,7 +3,7 @@ import { Calibration, EstimateSample } from "../../../src/engine/estimates/calib
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics/metrics.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 import { eventually } from "../../shared/eventually.ts";
 
 /** Of even tasks of one second behind one slot: a newcomer at index 0 starts in a second. */

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { serviceIn } from "../../helpers/store/service.ts";
 import { TASK } from "../../helpers/store/stored.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { forecastStart } from "../../../src/engine/estimates/worker-start.ts";
-import type { QueueSnapshot, WorkerStart } from "../../../src/store/verbs/scripts.ts";
+import type { QueueSnapshot, WorkerStart } from "../../../src/store/verbs/snapshot.ts";
 import { START_TIMES, type StartTimes, simulateStarts } from "../../shared/start-simulation.ts";
 
 const declared: WorkerStart = { elapsedMs: 0, declaredMs: 70_000, meanMs: 0, variance: 0, samples: 0, slots: 2 };

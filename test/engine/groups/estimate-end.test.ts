@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { estimateEnd } from "../../../src/engine/groups/estimate-end.ts";
 import { viewOf } from "../../../src/engine/groups/group-inspection.ts";
-import type { GroupRow, MemberCounts, QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import type { GroupRow, MemberCounts } from "../../../src/store/verbs/group.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 const NOW = 1_000_000;
 /** Its only slot is free: what waits at index 0 starts at once. A task takes ten seconds, give or take two. */

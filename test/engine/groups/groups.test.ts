@@ -225,7 +225,7 @@ describe("a group of tasks", () => {
   it("goes on being canceled by ticks if the process that began it is gone", async () => {
     const group = await of.open();
     await of.join(group, ...Array.from({ length: 50 }, (_, n) => `m${n}`));
-    expect(await t.scripts.cancelGroup(t.keys.tag(0), group.id, 20)).to.equal("more");
+    expect(await t.scripts.cancelGroup(t.keys.tag(0), { id: group.id, max: 20 })).to.equal("more");
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 30, canceled: 20 });
     const { nextMs } = await t.engine.maintenance.tick(0);
     expect(nextMs).to.equal(0);
@@ -252,7 +252,7 @@ describe("a group of tasks", () => {
   it("has ended when a tick that cancels it finds that the store has lost its last member", async () => {
     const group = await of.open();
     await of.join(group, "a", "lost");
-    expect(await t.scripts.cancelGroup(t.keys.tag(0), group.id, 1)).to.equal("more");
+    expect(await t.scripts.cancelGroup(t.keys.tag(0), { id: group.id, max: 1 })).to.equal("more");
     await t.redis.del(t.key("task", "lost"));
     await t.redis.zrem(t.key("waiting"), "lost");
     await t.engine.maintenance.tick(0);

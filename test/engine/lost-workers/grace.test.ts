@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ReservedTask } from "../../../src/store/verbs/scripts.ts";
+import type { ReservedTask } from "../../../src/store/verbs/reserve.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";

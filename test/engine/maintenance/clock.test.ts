@@ -246,7 +246,7 @@ describe("a store whose clock is set back by an hour", function () {
     };
     const [left, canceled] = [await open(), await open()];
     for (const [line, id] of ["a", "b", "c"].entries()) await t.submit({ id, member: { group: canceled, line } });
-    expect(await t.scripts.cancelGroup(t.keys.tag(0), canceled, 1)).to.equal("more");
+    expect(await t.scripts.cancelGroup(t.keys.tag(0), { id: canceled, max: 1 })).to.equal("more");
     store.setAhead(0);
     await ticking(async () => (await stateOf("b")) === "canceled" && (await stateOf("c")) === "canceled");
     const openMs = Number(await t.redis.hget(t.key("group", left), GROUP.openMs));

@@ -5,7 +5,9 @@ import { settingsOf } from "../../../src/engine/settings.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { defineHandler } from "../../../src/handler/define.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import type { RegisteredQueue, Scripts, TickAnswer } from "../../../src/store/verbs/scripts.ts";
+import type { RegisteredQueue } from "../../../src/store/verbs/register.ts";
+import type { Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { TickAnswer } from "../../../src/store/verbs/tick.ts";
 
 const KEYS = new Keys("many", 2);
 const OWN = Array.from({ length: 240 }, (_, n) => `own${n}`);

@@ -1,16 +1,13 @@
-import type {
-  CancelVerdict,
-  CompleteVerdict,
-  FailKind,
-  FailVerdict,
-  LoseVerdict,
-  MoveVerdict,
-  RetryVerdict,
-  StepVerdict,
-  SubmitVerdict,
-  UpdateVerdict,
-  WriteAnswer,
-} from "../../../src/store/verbs/scripts.ts";
+import type { CancelVerdict } from "../../../src/store/verbs/cancel.ts";
+import type { CompleteVerdict } from "../../../src/store/verbs/complete.ts";
+import type { RetryVerdict } from "../../../src/store/verbs/dead.ts";
+import type { FailKind, FailVerdict } from "../../../src/store/verbs/fail.ts";
+import type { LoseVerdict } from "../../../src/store/verbs/lease.ts";
+import type { MoveVerdict } from "../../../src/store/verbs/move.ts";
+import type { WriteAnswer } from "../../../src/store/verbs/output.ts";
+import type { StepVerdict } from "../../../src/store/verbs/step.ts";
+import type { SubmitVerdict } from "../../../src/store/verbs/submit.ts";
+import type { UpdateVerdict } from "../../../src/store/verbs/update.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import { ModelGroups } from "./groups.ts";
 import { playStep, type StepCall } from "./step.ts";

@@ -3,7 +3,7 @@ import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
 import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import type { Lease } from "../../../src/store/verbs/scripts.ts";
+import type { Lease } from "../../../src/store/verbs/lease.ts";
 import type { Result } from "../../../src/task.ts";
 import { submissionOf } from "../../shared/submission.ts";
 import {

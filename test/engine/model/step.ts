@@ -1,4 +1,4 @@
-import type { StepVerdict } from "../../../src/store/verbs/scripts.ts";
+import type { StepVerdict } from "../../../src/store/verbs/step.ts";
 import type { ModelTask } from "./task.ts";
 
 /** What a worker tells of a step. */

@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { figuresOf, holdsTasks } from "../../../src/engine/monitoring/figures.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { BATCH_LIMIT, type QueueRow, type QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import type { QueueRow } from "../../../src/store/verbs/queue.ts";
+import { BATCH_LIMIT } from "../../../src/store/verbs/script.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 const SNAPSHOT: QueueSnapshot = {
   ...{ queue: "jobs", waiting: 0, scheduled: 0, running: 0, paused: false, breakerOpen: false, workers: 1, slots: 4 },

@@ -73,7 +73,7 @@ describe("the secret of a running process", () => {
     try {
       const proposed: string[] = [];
       const scripts = {
-        secret: async (_: string, proposal: string) => {
+        secret: async (_: string, { proposal }: { proposal: string }) => {
           proposed.push(proposal);
           if (proposed.length === 2) throw new ProblemError("store-unavailable");
           return proposal;

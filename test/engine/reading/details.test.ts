@@ -80,7 +80,7 @@ describe("the details of a task", () => {
     const { tasks } = await t.engine.leases.reserve({ ...request, rate: undefined });
     const lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };
     const step = (name: string, value: string, undo = false) =>
-      t.scripts.step.keep(t.keys.tag(partition), { ...lease, name, value, undo }, { max: 10, bytes: 1e6 });
+      t.scripts.step(t.keys.tag(partition), { ...lease, verb: "keep", name, value, undo, max: 10, bytes: 1e6 });
     await step("second thoughts", '{"a":1}', true);
     await step("long", `"${"x".repeat(5000)}"`);
     const details = await t.engine.tasks.details("a", "jobs");

@@ -8,7 +8,8 @@ import { SHARED } from "../../../src/store/constants.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { encodeResult } from "../../../src/store/result.ts";
 import { ANSWER_MEMBERS, decodeTask, type TaskRecord } from "../../../src/store/task-record.ts";
-import type { QueueSnapshot, Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 const NOW = 1_000_000;
 const SNAPSHOT: QueueSnapshot = {

@@ -4,7 +4,7 @@ import type { Page } from "../../../src/engine/reading/page.ts";
 import { nameOf } from "../../../src/engine/submission/submission.ts";
 import { cursorOf, readCursor } from "../../../src/http/queues/cursor.ts";
 import { runOf } from "../../../src/store/run.ts";
-import type { Filter, Place } from "../../../src/store/verbs/scripts.ts";
+import type { Filter, Place } from "../../../src/store/verbs/page.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 

@@ -79,8 +79,14 @@ export const GROUP_CASES: readonly (Resent & { readonly script: string; readonly
   {
     ...{ script: "cancelGroup", when: "of all members" },
     given: grouped,
-    call: ({ scripts, tag }) => scripts.cancelGroup(tag, "g", 10),
+    call: ({ scripts, tag }) => scripts.cancelGroup(tag, { id: "g", max: 10 }),
     replies: ["canceled", "canceled"],
+  },
+  {
+    ...{ script: "watchGroups", when: "of one whose members wait" },
+    given: grouped,
+    call: async ({ scripts, tag }) => (await scripts.watchGroups(tag, "me", ["g"])).groups.length,
+    replies: [1, 1],
   },
   {
     ...{ script: "followGroup", when: "of one of whose members one has ended" },
@@ -88,7 +94,7 @@ export const GROUP_CASES: readonly (Resent & { readonly script: string; readonly
       await grouped(scene);
       await scene.scripts.cancel(scene.tag, [{ id: "a", call: "a", ...KEEP }]);
     },
-    call: ({ scripts, tag }) => scripts.followGroup(tag, "g"),
+    call: ({ scripts, tag }) => scripts.followGroup(tag, { id: "g" }),
     replies: [1, 1],
   },
   {
@@ -106,7 +112,7 @@ export const GROUP_CASES: readonly (Resent & { readonly script: string; readonly
       await scripts.openGroup(tag, { ...OPENING, id: "left", ...KEEP });
       await scripts.submit(tag, [submitItemOf({ id: "c", group: "left", line: "0" })]);
       await scene.t.redis.zadd(storedKey(tag, "groups"), 1, "left");
-      await scripts.cancelGroup(tag, "g", 1);
+      await scripts.cancelGroup(tag, { id: "g", max: 1 });
     },
     call: (scene) => scene.tick().then(({ promoted }) => promoted),
     replies: [0, 0],

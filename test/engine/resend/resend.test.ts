@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
 import type { Index } from "../../../src/store/keys.ts";
-import { type Move, scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import type { Move } from "../../../src/store/verbs/move.ts";
+import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import * as VERBS from "../../../src/store/verbs/verbs.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-store.ts";
@@ -152,7 +153,7 @@ const CASES: readonly Case[] = [
     ...{ script: "fail", when: "for good, with a step to undo and a webhook to tell" },
     given: async (scene) => {
       await scene.running({ input: LONG, webhook: "https://example.com/" });
-      await scene.scripts.step.keep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true }, ROOM);
+      await scene.scripts.step(scene.tag, { ...scene.lease, verb: "keep", name: "s", value: "1", undo: true, ...ROOM });
     },
     call: (scene) => scene.fail("retry", 1),
     replies: [["dead"], ["dead"]],
@@ -179,7 +180,7 @@ const CASES: readonly Case[] = [
     ...{ script: "cancel", when: "of a finished task that can be undone" },
     given: async (scene) => {
       await scene.running({ input: LONG });
-      await scene.scripts.step.keep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true }, ROOM);
+      await scene.scripts.step(scene.tag, { ...scene.lease, verb: "keep", name: "s", value: "1", undo: true, ...ROOM });
       await scene.scripts.complete(scene.tag, [{ ...scene.lease, ...KEEP, result: answer }]);
     },
     call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", call: "1a", ...KEEP }]),
@@ -218,7 +219,7 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "pause", when: "of a queue" },
     given: (scene) => scene.waiting(),
-    call: ({ scripts, tag }) => scripts.pause(tag, "jobs", true),
+    call: ({ scripts, tag }) => scripts.pause(tag, { queue: "jobs", paused: true }),
   },
   {
     ...{ script: "progress", when: "of a running task" },
@@ -238,7 +239,8 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "step", when: "that is kept" },
     given: (scene) => scene.running(),
-    call: ({ scripts, tag, lease }) => scripts.step.keep(tag, { ...lease, name: "s", value: "1", undo: true }, ROOM),
+    call: async ({ scripts, tag, lease }) =>
+      (await scripts.step(tag, { ...lease, verb: "keep", name: "s", value: "1", undo: true, ...ROOM })).verdict,
     replies: ["ok", "ok"],
   },
   {

@@ -1,5 +1,7 @@
 import { encodeResult } from "../../../src/store/result.ts";
-import type { Lease, Scripts, TickQueue } from "../../../src/store/verbs/scripts.ts";
+import type { Lease } from "../../../src/store/verbs/lease.ts";
+import type { Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { TickQueue } from "../../../src/store/verbs/tick.ts";
 import type { TestEngine } from "../../helpers/engine.ts";
 
 export const KEEP = { keepMs: 60_000, tombstoneMs: 60_000 };
@@ -51,7 +53,7 @@ export class Scene {
 
   async dead(): Promise<void> {
     await this.running({ input: LONG });
-    await this.scripts.step.keep(this.tag, { ...this.lease, name: "s", value: "1", undo: true }, ROOM);
+    await this.scripts.step(this.tag, { ...this.lease, verb: "keep", name: "s", value: "1", undo: true, ...ROOM });
     await this.fail("retry", 1);
   }
 

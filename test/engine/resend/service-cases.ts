@@ -19,8 +19,8 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
   },
   {
     ...{ script: "libraries", when: "of a start" },
-    given: ({ scripts, tag }) => scripts.libraries(tag, "paihao_before"),
-    call: ({ scripts, tag }) => scripts.libraries(tag, "paihao_now"),
+    given: ({ scripts, tag }) => scripts.libraries(tag, { name: "paihao_before" }),
+    call: ({ scripts, tag }) => scripts.libraries(tag, { name: "paihao_now" }),
     replies: [
       ["paihao_now", "paihao_before"],
       ["paihao_now", "paihao_before"],
@@ -49,12 +49,12 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
   {
     ...{ script: "deallocate", when: "of an allocated id" },
     given: ({ scripts, tag }) => scripts.allocate(tag, ALLOCATION),
-    call: ({ scripts, tag }) => scripts.deallocate(tag, "a-1", "jobs"),
+    call: ({ scripts, tag }) => scripts.deallocate(tag, { id: "a-1", queue: "jobs" }),
   },
   {
     ...{ script: "claim", when: "of the number of partitions" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.claim(tag, 3),
+    call: ({ scripts, tag }) => scripts.claim(tag, { partitions: 3 }),
     replies: [3, 3],
   },
   {
@@ -72,13 +72,13 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
   {
     ...{ script: "secret", when: "of the deployment's secret" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.secret(tag, "mine"),
+    call: ({ scripts, tag }) => scripts.secret(tag, { proposal: "mine" }),
     replies: ["mine", "mine"],
   },
   {
     ...{ script: "version", when: "of the version of the data" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.version(tag, 2),
+    call: ({ scripts, tag }) => scripts.version(tag, { version: 2 }),
     replies: [2, 2],
   },
 ];

@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { CircuitBreakers } from "../../../src/engine/reservation/circuit-breakers.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import type { Reservation, ReserveAnswer, Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { Reservation, ReserveAnswer } from "../../../src/store/verbs/reserve.ts";
+import type { Scripts } from "../../../src/store/verbs/scripts.ts";
 
 const REQUEST: Reservation = {
   ...{ queue: "jobs", worker: "w1", reservation: "r1", count: 5, leaseMs: 15_000 },

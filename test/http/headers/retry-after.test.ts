@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { restMs } from "../../../src/engine/estimates/estimate.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { fullRetryAfterS, pendingRetryAfterS, retryAfterOf } from "../../../src/http/headers/retry-after.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 const snapshot = (meanMs: number | null, slots = 1, over: Partial<QueueSnapshot> = {}) =>
   ({ meanMs, variance: meanMs && 0, samples: 100, slots, ...over }) as QueueSnapshot;

@@ -5,7 +5,8 @@ import type { Submission } from "../../../src/engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../../src/engine/submission/submit.ts";
 import { checkAccepted, groupRefusal, refusalOf, tooMany } from "../../../src/http/submit/refusal.ts";
 import { openAccess } from "../../../src/http/task/access.ts";
-import type { LimitReached, QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import type { LimitReached } from "../../../src/store/verbs/submit.ts";
 
 /** One slot, with 4 s a task. */
 const SNAPSHOT = {

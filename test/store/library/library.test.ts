@@ -137,7 +137,7 @@ describe("the library in the store", function () {
     for (const name of [OLDER, "paihao_another"]) await withOlder(name);
     const { keys, redis: connection } = await openEngine({ url: redis.url, prefix: KEY_PREFIX });
     const releases = scriptsOf(connection);
-    await releases.libraries(keys.tag(0), OLDER);
+    await releases.libraries(keys.tag(0), { name: OLDER });
     await start({ KEY_PREFIX });
     const names = async () => ((await admin.function("LIST")) as unknown[][]).map((row) => row[1]);
     expect(await names()).to.have.members([OURS.name, OLDER, "paihao_another"]);

@@ -11,7 +11,7 @@ describe("ids that are kept for later tasks", () => {
 
   const allocate = (id: string, value = "ann") =>
     t.scripts.allocate(t.keys.tag(0), { id, value, ttlMs: 60_000, queue: "jobs", limit: 3 });
-  const allocation = (id: string) => t.scripts.allocation(t.keys.tag(0), id);
+  const allocation = (id: string) => t.scripts.allocation(t.keys.tag(0), { id });
 
   it("are given once, with what is stored with them, until they are handed back", async () => {
     expect(await allocation("a")).to.equal(null);
@@ -19,7 +19,7 @@ describe("ids that are kept for later tasks", () => {
     expect(await allocate("a")).to.include({ verdict: "kept" });
     expect(await allocate("a", "bob")).to.include({ verdict: "taken" });
     expect(await allocation("a")).to.equal("ann");
-    await t.scripts.deallocate(t.keys.tag(0), "a", "jobs");
+    await t.scripts.deallocate(t.keys.tag(0), { id: "a", queue: "jobs" });
     expect(await allocation("a")).to.equal(null);
     expect(await allocate("a", "bob")).to.include({ verdict: "kept" });
   });
@@ -38,7 +38,7 @@ describe("ids that are kept for later tasks", () => {
     await allocate("a");
     expect((await submit("b")).verdict).to.equal("new");
     expect((await submit("c")).verdict).to.equal("full");
-    await t.scripts.deallocate(t.keys.tag(0), "a", "jobs");
+    await t.scripts.deallocate(t.keys.tag(0), { id: "a", queue: "jobs" });
     expect((await submit("c")).verdict).to.equal("new");
   });
 });

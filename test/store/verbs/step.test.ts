@@ -13,8 +13,10 @@ describe("the steps of a task", () => {
     await t.submit({ id: "a" });
     const [task] = await t.reserve();
     const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
-    return (name: string, value: string, bytes: number, max = 10) =>
-      t.scripts.step.keep(t.keys.tag(0), { ...lease, name, value, undo: false }, { bytes, max });
+    return async (name: string, value: string, bytes: number, max = 10) => {
+      const call = { ...lease, verb: "keep", name, value, undo: false, bytes, max } as const;
+      return (await t.scripts.step(t.keys.tag(0), call)).verdict;
+    };
   };
 
   it("fit if they have as many bytes as are allowed, and not one more", async () => {
@@ -40,20 +42,18 @@ describe("the steps of a task", () => {
     await t.submit({ id: "a" });
     const [task] = await t.reserve();
     const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
-    const { step } = t.scripts;
-    const room = { bytes: 1000, max: 10 };
-    const tag = t.keys.tag(0);
-    await step.keep(tag, { ...lease, name: "plain", value: "1", undo: false }, room);
-    await step.begin(tag, { ...lease, name: "begun" }, room);
-    await step.keep(tag, { ...lease, name: "kept", value: '"two words"', undo: true }, room);
-    await step.keep(tag, { ...lease, name: "undone", value: "4", undo: true }, room);
-    await step.undone(tag, { ...lease, name: "undone" });
-    expect([...((await step.all(tag, lease)) ?? [])]).to.deep.equal([
+    const { steps } = t.engine;
+    await steps.keep(lease, { name: "plain", value: "1", undo: false }, 1000);
+    await steps.begin(lease, "begun", 1000);
+    await steps.keep(lease, { name: "kept", value: '"two words"', undo: true }, 1000);
+    await steps.keep(lease, { name: "undone", value: "4", undo: true }, 1000);
+    await steps.undone(lease, "undone");
+    expect([...((await steps.all(lease)) ?? [])]).to.deep.equal([
       ["plain", { number: 0, json: "1", undo: "none" }],
       ["begun", { number: 1, json: undefined, undo: "due" }],
       ["kept", { number: 2, json: '"two words"', undo: "due" }],
       ["undone", { number: 3, json: "4", undo: "done" }],
     ]);
-    expect(await step.all(tag, { ...lease, fence: "1" })).to.equal(null);
+    expect(await steps.all({ ...lease, fence: "1" })).to.equal(null);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
-import type { SubmitItem } from "../../../src/store/verbs/scripts.ts";
+import type { SubmitItem } from "../../../src/store/verbs/submit.ts";
 import { contents } from "../../engine/resend/dump.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { removeKeysLike } from "../../helpers/store/scan.ts";

@@ -1,5 +1,5 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/scripts.ts";
+import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/details.ts";
 import { isJsonType, isOutcome } from "../../../task.ts";
 import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
 import { timestamp } from "../../../wire/timestamp.ts";

@@ -6,7 +6,7 @@ import {
   type PastAttempt,
   type StepRecord,
   type TaskDetails,
-} from "../../../../src/store/verbs/scripts.ts";
+} from "../../../../src/store/verbs/details.ts";
 import { timestamp } from "../../../../src/wire/timestamp.ts";
 
 describe("the attempts in a timeline", () => {
