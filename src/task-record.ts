@@ -15,6 +15,8 @@ interface Member {
   readonly title?: string;
   /** The only time when it is a fact for people: before the end of the task, or after. */
   readonly fact?: "pending" | "ended";
+  /** Whether lists of tasks have a column for it. */
+  readonly column?: true;
 }
 
 /** The members that the document of every task has. */
@@ -68,10 +70,11 @@ export const SHOWN = {
 
 /** Those that it has besides in lists, which are for operators. */
 export const LISTED = {
-  caller: { field: "caller", form: "text", title: "Caller" },
+  caller: { field: "caller", form: "text", title: "Caller", column: true },
   key: {
     form: "key",
     title: "Key",
+    column: true,
     description:
       "Its line key: whose share of a fair line it takes, or what it waits for in a keyed one. For a long key: `#` and a digest.",
   },
@@ -119,15 +122,19 @@ export type NameOf<N extends keyof Members> = Members[N] extends { readonly as: 
 export const isTime = (form: string): boolean => form === "time" || form === "instant" || form === "started";
 
 /** A fact of a task for people: see {@link Member}. */
-export interface Fact {
+export interface Fact extends Pick<Member, "fact" | "column"> {
   readonly name: string;
   readonly title: string;
   readonly isTime: boolean;
-  readonly fact?: Member["fact"];
 }
 
-/** The facts that lists of a task's facts show, in order. */
-export const FACTS: readonly Fact[] = Object.entries<Member>({ ...SHOWN, ...LISTED }).flatMap(
-  ([name, { title, form, fact }]) =>
-    title === undefined ? [] : [{ name, title, isTime: isTime(form), ...(fact && { fact }) }],
-);
+/** What commands and pages tell of a task, in order; and the same without what is for operators. */
+export const FACTS: readonly Fact[] = factsIn({ ...SHOWN, ...LISTED });
+export const TASK_FACTS: readonly Fact[] = factsIn(SHOWN);
+
+function factsIn(members: Readonly<Record<string, Member>>): Fact[] {
+  return Object.entries(members).flatMap(([name, { title, form, fact, column }]) => {
+    const known = { name, isTime: isTime(form), ...(fact && { fact }), ...(column && { column }) };
+    return title === undefined ? [] : [{ ...known, title }];
+  });
+}

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { about } from "../../http/pages/browser/words.js";
+import { TASK_FACTS } from "../../task-record.ts";
 import type { ListedTask } from "../../wire/task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { connectionTo, itemsOf, queuePath } from "../server.ts";
@@ -36,6 +37,14 @@ const RETRY: Column<ListedTask> = {
   value: ({ actions }) => (actions?.includes("retry") === false ? "no" : null),
   early: true,
 };
+
+/** Further facts, each shown only if a task has it. */
+const FURTHER: readonly Column<ListedTask>[] = TASK_FACTS.filter(({ column }) => column).map(({ name, title }) => ({
+  title: title.toUpperCase(),
+  value: (task) => Reflect.get(task, name),
+  cut: { where: "end", min: 8 },
+  early: true,
+}));
 
 /** How each list is shown. */
 export const COLUMNS: Readonly<Record<ListName, readonly Column<ListedTask>[]>> = {
@@ -98,7 +107,7 @@ export async function list(options: ListOptions, queue: string, name: ListName):
     if (options.json) printJsonLine(task);
     else rows.push(task);
   }
-  if (!options.json && rows.length > 0) printTable(COLUMNS[name], rows);
+  if (!options.json && rows.length > 0) printTable([...COLUMNS[name], ...FURTHER], rows);
   if (printed === 0) note(`${queue} has no ${name} tasks`);
   return undefined;
 }

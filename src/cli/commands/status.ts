@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
+import { factsOf } from "../../http/pages/browser/words.js";
+import { TASK_FACTS } from "../../task-record.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { lastErrorOf } from "../last-error.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
@@ -35,14 +37,12 @@ function statusLines(status: Status, lastError: Awaited<ReturnType<typeof lastEr
     ["last error", lastError?.message ?? null],
     ["stack", lastError?.stack ?? null],
     ["attempt", status.attempt === 0 ? null : `${status.attempt} of ${status.maxAttempts}`],
-    ["submitted", timeText(status.createdAt)],
-    ["started", timeText(status.startedAt)],
-    ["finished", timeText(status.finishedAt)],
-    ["result until", status.state === "succeeded" ? status.expiresAt : null],
-    ["deadline", status.finishedAt === null ? status.deadlineAt : null],
-    ["kept until", status.presentUntil ?? null],
+    ...factsOf(TASK_FACTS, status).map(({ title, value, isTime }) => {
+      return [title.toLowerCase(), isTime ? timeText(value) : value] as const;
+    }),
     ["actions", status.actions?.join(", ") || null],
   ]);
 }
 
-const timeText = (time: string | null): string | null => (time === null ? null : `${time} (${ageText(time)} ago)`);
+/** A time, and how long ago it was. */
+const timeText = (time: string): string => (Date.parse(time) > Date.now() ? time : `${time} (${ageText(time)} ago)`);

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { basename, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
+import { FACTS, TASK_FACTS } from "../../task-record.ts";
 import { type Asset, makeAsset } from "../asset.ts";
 
 /** What browsers load, and nothing else: all of it is served. */
@@ -36,11 +37,22 @@ const FILES: Readonly<Record<AssetFolder, () => Files>> = {
   }),
 };
 
+/** A module of what the server knows, by its address in the pages. */
+const FACTS_MODULE = "task-facts.js";
+const factsModule = () =>
+  makeAsset(
+    TYPES[".js"] ?? "",
+    Buffer.from(
+      `export const FACTS = ${JSON.stringify(FACTS)};\nexport const TASK_FACTS = ${JSON.stringify(TASK_FACTS)};\n`,
+    ),
+  );
+
 const folders = new Map<AssetFolder, Files>();
 const assets = new Map<URL, Asset>();
 
 /** A file that pages load, read when first asked for; undefined for any other name. */
 export function assetOf(folder: AssetFolder, name: string): Asset | undefined {
+  if (folder === "pages" && name === FACTS_MODULE) return factsModule();
   const files = folders.get(folder) ?? FILES[folder]();
   folders.set(folder, files);
   const location = Object.hasOwn(files, name) ? files[name] : undefined;

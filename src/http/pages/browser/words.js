@@ -97,3 +97,20 @@ export function size(bytes) {
   const short = (value) => (value < 9.95 ? value.toFixed(1) : String(Math.round(value)));
   return bytes < 999_500 ? `${short(bytes / 1000)} kB` : `${short(bytes / 1_000_000)} MB`;
 }
+
+/** @typedef {import("../../../task-record.ts").Fact} Fact */
+
+/**
+ * What there is to tell of a task now, each fact with its value.
+ * @template {{ finishedAt: string | null }} T
+ * @param {readonly Fact[]} facts
+ * @param {T} task
+ * @returns {(Fact & { value: string })[]}
+ */
+export function factsOf(facts, task) {
+  const past = task.finishedAt === null ? "ended" : "pending";
+  return facts.flatMap((fact) => {
+    const value = Reflect.get(task, fact.name);
+    return value === null || value === undefined || fact.fact === past ? [] : [{ ...fact, value: String(value) }];
+  });
+}

@@ -2,6 +2,8 @@
 
 import { jsonLines, useOutputText } from "../output-text.js";
 import { html, render, useEffect, useLayoutEffect, useReducer, useRef, useState } from "../preact.js";
+import { TASK_FACTS } from "../task-facts.js";
+import { factsOf } from "../words.js";
 import { Output } from "./task-output.js";
 import { Result } from "./task-result.js";
 import {
@@ -191,11 +193,7 @@ function Page({ first }) {
       <footer>
         <dl>
           <div><dt>Task</dt><dd class="id">${task.id}</dd></div>
-          ${time("Submitted", task.createdAt)}
-          ${!hasEnded(task.state) && time("Deadline", task.deadlineAt)}
-          ${task.presentUntil && html`<div><dt>Kept</dt><dd>as long as somebody looks at it, such as on this page</dd></div>`}
-          ${time("Ended", task.finishedAt)}
-          ${isKept && time("Result kept until", task.expiresAt)}
+          ${factsOf(TASK_FACTS, task).map((known) => (isKept || known.name !== "expiresAt" ? fact(known) : null))}
         </dl>
         <p id="trouble" class="trouble" role="status" hidden=${isLive !== false || isDone}>
           Connection lost. Reconnecting …
@@ -222,10 +220,11 @@ function Progress({ percent }) {
   return html`<progress id="progress" ref=${bar} max="100" value=${percent ?? 0} aria-label="Progress" />`;
 }
 
-/** @param {string} name @param {string | null} iso */
-const time = (name, iso) =>
-  iso !== null &&
-  html`<div><dt>${name}</dt><dd><time datetime=${iso}>${new Date(iso).toLocaleString()}</time></dd></div>`;
+/** @param {ReturnType<typeof factsOf>[number]} known */
+const fact = ({ name, title, value, isTime }) =>
+  name === "presentUntil"
+    ? html`<div key=${name}><dt>Kept</dt><dd>as long as somebody looks at it, such as on this page</dd></div>`
+    : html`<div key=${name}><dt>${title}</dt><dd>${isTime ? html`<time datetime=${value}>${new Date(value).toLocaleString()}</time>` : value}</dd></div>`;
 
 /** @param {ReturnType<typeof useOutputText>["text"]} text */
 async function readOutput(text) {

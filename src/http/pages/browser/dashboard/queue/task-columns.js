@@ -1,6 +1,7 @@
 /** The columns of each list of a queue. */
 
 import { html } from "../../preact.js";
+import { FACTS } from "../../task-facts.js";
 import { count, duration } from "../../words.js";
 import { paths } from "../address.js";
 import { eta, moment, secondsSince } from "../parts/format.js";
@@ -31,8 +32,6 @@ const place = {
     held && html`<span class="badge" title="Waits for a task with the same line key to end">held</span>`,
   ],
 };
-const caller = { name: "Caller", cell: (/** @type {ListedTask} */ task) => task.caller ?? "–" };
-const key = { name: "Key", cell: (/** @type {ListedTask} */ task) => task.key ?? "–" };
 const attempt = {
   name: "Attempt",
   number: true,
@@ -54,8 +53,6 @@ const COLUMNS = {
     place,
     { name: "Waits for", number: true, cell: (task) => since(task.createdAt) },
     { name: "Starts in", number: true, cell: (task) => eta(task.eta) },
-    caller,
-    key,
   ],
   running: [
     id,
@@ -63,8 +60,6 @@ const COLUMNS = {
     { name: "Runs for", number: true, cell: (task) => since(task.startedAt) },
     attempt,
     { name: "Worker", cell: (task) => task.worker ?? "–" },
-    caller,
-    key,
   ],
   scheduled: [
     id,
@@ -77,10 +72,8 @@ const COLUMNS = {
         task.dueAt === null ? "–" : duration(Math.max(0, Math.round((Date.parse(task.dueAt) - Date.now()) / 1000))),
     },
     attempt,
-    caller,
-    key,
   ],
-  dead: [id, { name: "Died", number: true, cell: (task) => time(task.finishedAt) }, attempt, error, caller, key],
+  dead: [id, { name: "Died", number: true, cell: (task) => time(task.finishedAt) }, attempt, error],
   finished: [
     id,
     { name: "State", cell: (task) => state(task) },
@@ -94,27 +87,29 @@ const COLUMNS = {
           : duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000),
     },
     error,
-    caller,
-    key,
   ],
 };
 
 /**
- * The columns of a list; line keys only if the queue has them.
+ * The columns of a list, and those of further facts that one of its tasks has.
  * @param {List} list
- * @param {Queue} queue
+ * @param {readonly ListedTask[]} tasks
  * @param {import("../desk.js").Desk} desk
  * @returns {readonly Shown[]}
  */
-export function columns(list, queue, desk) {
-  const isKeyed = queue.order === "fair" || queue.held !== null;
+export function columns(list, tasks, desk) {
+  const further = FACTS.filter(({ name, column }) => column && tasks.some((task) => Reflect.get(task, name)));
   /** @param {ListedTask} task */
   function actions(task) {
     const buttons = taskButtons(task, desk);
     return buttons.length > 0 && html`<span class="actions">${buttons}</span>`;
   }
   return [
-    ...COLUMNS[list].filter((column) => column !== key || isKeyed),
+    ...COLUMNS[list],
+    ...further.map(({ name, title }) => ({
+      name: title,
+      cell: (/** @type {ListedTask} */ task) => Reflect.get(task, name) ?? "–",
+    })),
     { name: "Actions", hidden: true, cell: actions },
   ];
 }

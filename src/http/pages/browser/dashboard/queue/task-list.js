@@ -66,7 +66,7 @@ export function TaskList({ tab, queue, page }) {
 function content(tab, queue, page, desk) {
   if (page.refused !== "") return html`<p class="empty bad" role="alert">${page.refused}</p>`;
   if (page.items.length === 0) return nothing(tab, queue, page);
-  const shown = columns(tab, queue, desk);
+  const shown = columns(tab, page.items, desk);
   const rows = page.items.map((task) =>
     row(
       task.id,

@@ -1,7 +1,8 @@
 /** A task: its state, history, input and result. */
 
 import { html, useState } from "../../preact.js";
-import { count, counted, duration } from "../../words.js";
+import { FACTS } from "../../task-facts.js";
+import { count, counted, duration, factsOf } from "../../words.js";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { eta, moment, secondsSince } from "../parts/format.js";
@@ -136,24 +137,18 @@ function facts({ task, caller, key, priority, query }) {
   /** @param {string} name @param {Content} content */
   const fact = (name, content) =>
     content !== null && content !== undefined && html`<div key=${name}><dt>${name}</dt><dd>${content}</dd></div>`;
-  /** @param {string | null} iso */
-  const time = (iso) => iso && html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
+  /** @param {string} iso */
+  const time = (iso) => html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
   const page = `/v1/requests/${encodeURIComponent(task.id)}/status`;
+  /** @param {ReturnType<typeof factsOf>[number]} known */
+  const shown = ({ name, value, isTime }) =>
+    isTime ? time(value) : name === "original" || name === "again" ? taskLink(value) : value;
   return html`
     <dl class="facts">
-      ${fact("Submitted", time(task.createdAt))}
-      ${fact("Started", time(task.startedAt))}
-      ${fact("Ended", time(task.finishedAt))}
-      ${fact("Caller", caller)}
-      ${fact("Key", key)}
+      ${factsOf(FACTS, { ...task, caller, key }).map((known) => fact(known.title, shown(known)))}
       ${fact("Priority", `${priority}${priority === 3 ? " (default)" : ""}`)}
       ${fact("Attempt", `${task.attempt} of ${task.maxAttempts}`)}
-      ${fact("Deadline", time(task.deadlineAt))}
-      ${fact("Kept without a look until", time(task.presentUntil))}
-      ${fact("Result kept until", ENDED.includes(task.state) ? time(task.expiresAt) : null)}
       ${fact("Query", query && Object.keys(query).length > 0 ? html`<code>${JSON.stringify(query)}</code>` : null)}
-      ${fact("Run again from", task.original && taskLink(task.original))}
-      ${fact("Run again as", task.again && taskLink(task.again))}
       ${fact("For others", html`<a href=${page} class="inline">Page of the task</a>`)}
     </dl>`;
 }
