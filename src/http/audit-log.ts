@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../engine/reading/inspect.ts";
 import type { CancelVerdict } from "../store/verbs/cancel.ts";
 import type { Api } from "./api.ts";
-import { accessOf, callerOf } from "./task/access.ts";
+import { accessOf } from "./task/access.ts";
 
 /** Writes what an operator has done, and with which API key, to the audit log. */
 export function logAction(
@@ -11,7 +11,7 @@ export function logAction(
   action: string,
   what: { readonly queue: string; readonly [member: string]: unknown },
 ): void {
-  log.info({ audit: action, by: callerOf(ctx), ...what }, `audit: ${action} in queue ${what.queue}`);
+  log.info({ audit: action, by: accessOf(ctx).caller, ...what }, `audit: ${action} in queue ${what.queue}`);
 }
 
 /** Writes to the audit log that an operator has canceled a task or deleted its result. Callers who end their own tasks are not logged. */

@@ -10,10 +10,10 @@ export class GrowingBuffer {
   /** Bytes gathered. */
   length = 0;
   /** The first chunk, as long as it is the only one: most bodies have just one, which needs no copy. */
-  #only: Uint8Array | undefined;
+  #only: Buffer | undefined;
   #room: Buffer = NOTHING;
 
-  append(chunk: Uint8Array): void {
+  append(chunk: Buffer): void {
     if (this.length === 0) {
       this.#only = chunk;
     } else {
@@ -25,16 +25,11 @@ export class GrowingBuffer {
 
   /** Returns the gathered bytes and resets the buffer. They may be the original chunk if there was only one. */
   take(): Buffer {
-    const bytes = this.#only ? asBuffer(this.#only) : this.#room.subarray(0, this.length);
-    this.clear();
-    return bytes;
-  }
-
-  /** Drops the gathered bytes. */
-  clear(): void {
+    const bytes = this.#only ?? this.#room.subarray(0, this.length);
     this.length = 0;
     this.#only = undefined;
     this.#room = NOTHING;
+    return bytes;
   }
 
   #makeRoom(bytes: number): void {
@@ -48,8 +43,4 @@ export class GrowingBuffer {
       this.#only = undefined;
     }
   }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -50,7 +50,7 @@ export async function readLimited(
       }
       if (!(value instanceof Uint8Array)) throw new TypeError("the body has a chunk that is not bytes");
       if (gathered.length + value.length > maxBytes) throw new BodyTooLong(maxBytes);
-      gathered.append(value);
+      gathered.append(Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength));
     }
   } finally {
     signal?.removeEventListener("abort", stop);

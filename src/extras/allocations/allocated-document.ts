@@ -5,7 +5,7 @@ import { ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { setRetryAfter } from "../../http/headers/retry-after.ts";
 import { pathTo } from "../../http/route.ts";
-import { accessOf, callerOf, mayRead } from "../../http/task/access.ts";
+import { accessOf, mayRead } from "../../http/task/access.ts";
 import { errorOf } from "../../http/task/documents/monitor-document.ts";
 import { findTask } from "../../http/task/find.ts";
 import { pendingTask, unknownTask } from "../../http/task/reply.ts";
@@ -52,7 +52,7 @@ export async function findAllocated(
     return { queue: task.queue, task };
   }
   const allowed =
-    allocation && (options.use ? callerOf(ctx) === allocation.caller : mayRead(accessOf(ctx), allocation));
+    allocation && (options.use ? accessOf(ctx).caller === allocation.caller : mayRead(accessOf(ctx), allocation));
   if (!allowed) throw unknownTask(id.slice(0, 128));
   return { queue: allocation.queue, allocation };
 }

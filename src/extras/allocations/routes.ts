@@ -24,7 +24,7 @@ import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../../http/route.ts";
 import { checkAccepted, conflict, tooMany } from "../../http/submit/refusal.ts";
 import { send } from "../../http/submit/send.ts";
 import { assembleSubmission, withWebhook } from "../../http/submit/submission.ts";
-import { accessOf, callerOf, mayEnd, signatureOf } from "../../http/task/access.ts";
+import { accessOf, mayEnd, signatureOf } from "../../http/task/access.ts";
 import { replyEmbedding } from "../../http/task/embedded-result.ts";
 import { findTask, observeRequested } from "../../http/task/find.ts";
 import { paths } from "../../http/task/links.ts";
@@ -148,7 +148,7 @@ async function allocate(ctx: Context, api: AllocatingApi): Promise<void> {
     return;
   }
   const { maxWaiting } = api.engine.queues.settings(handler.queue);
-  const { id } = await api.allocations.allocate(handler.queue, callerOf(ctx), maxWaiting);
+  const { id } = await api.allocations.allocate(handler.queue, accessOf(ctx).caller, maxWaiting);
   ctx.set("Location", allocatedPath(id));
   ctx.body = { id };
 }

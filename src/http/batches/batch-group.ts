@@ -8,7 +8,7 @@ import type { Api } from "../api.ts";
 import { groupPaths } from "../groups/group-document.ts";
 import { derivedId } from "../headers/request-id.ts";
 import { groupRefusal } from "../submit/refusal.ts";
-import { callerOf, signatureOf } from "../task/access.ts";
+import { accessOf, signatureOf } from "../task/access.ts";
 import type { Tally } from "./tally.ts";
 
 /** What a request says of the group of its batch. */
@@ -39,7 +39,7 @@ export async function openGroup(
   { engine, idSecret }: Pick<Api, "engine" | "idSecret">,
   { group, staysOpen, options, settings }: AskedGroup,
 ): Promise<OpenedGroup> {
-  const caller = callerOf(ctx);
+  const { caller } = accessOf(ctx);
   const { webhook, presenceMs, query } = options;
   if (presenceMs !== null) ctx.set("Presence", String(presenceMs / 1000));
   const isNamed = group !== "true";

@@ -1,7 +1,7 @@
 import { isId } from "../../task.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { LINE_MEMBERS, type SubmitOptions, withMembers } from "../../wire/submit-options.ts";
-import { parseJson } from "../input/json.ts";
+import { parseJson } from "../input/body.ts";
 
 /** A line of a batch: the input as JSON text, and the options of its task. */
 export interface Envelope {

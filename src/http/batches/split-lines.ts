@@ -1,5 +1,4 @@
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
-import { withoutMark } from "../input/body.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -102,4 +101,11 @@ function trimEnd(line: Buffer): Buffer {
 /** JSON's white space only (RFC 8259 §2). */
 function isBlank(line: Buffer): boolean {
   return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === CR);
+}
+
+const [FIRST, SECOND, THIRD] = [0xef, 0xbb, 0xbf];
+
+/** UTF-8 without the byte-order mark that some programs put before it. */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === FIRST && bytes[1] === SECOND && bytes[2] === THIRD ? bytes.subarray(3) : bytes;
 }

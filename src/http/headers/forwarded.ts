@@ -31,16 +31,10 @@ let lastShown = "";
 /** The host as it was sent if it is valid, else "". */
 export function shownHost(host: string): string {
   if (host === lastShown) return host;
-  const shown = validHost(host);
-  if (shown !== "") lastShown = shown;
-  return shown;
-}
-
-function validHost(host: string): string {
-  const match = SHOWN_HOST.exec(host);
-  if (!match) return "";
-  const [, address, port = "0"] = match;
-  return (address === undefined || isIP(address) === 6) && Number(port) <= 65_535 ? host : "";
+  const [match, address, port = "0"] = SHOWN_HOST.exec(host) ?? [];
+  if (match === undefined || (address !== undefined && isIP(address) !== 6) || Number(port) > 65_535) return "";
+  lastShown = host;
+  return host;
 }
 
 /** An address without the port that some proxies add. */

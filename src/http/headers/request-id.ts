@@ -28,23 +28,21 @@ export interface IdSource {
  * choice leads to the partition of the queue.
  */
 export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret, keys: Keys): string {
-  const { params = {}, headers } = request;
+  const { params: { queue, id } = {}, headers } = request;
   const submits = routeOf(request)?.submits;
-  if (submits === "under the path's id" && params.id !== undefined && isId(params.id)) return params.id;
-  const key = single(headers["idempotency-key"]);
-  const bare = key === undefined ? undefined : bareKey(key);
+  if (submits === "under the path's id" && id !== undefined && isId(id)) return id;
+  const { "idempotency-key": key, "x-request-id": sent } = headers;
+  const bare = key === undefined ? undefined : bareKey(String(key));
   if (bare !== undefined && submits === "under the caller's key") {
-    const text = JSON.stringify([caller, params.queue ?? DEFAULT_QUEUE, bare]);
-    return keys.idIn(keys.partitionOfQueue(params.queue ?? DEFAULT_QUEUE), (n) => derivedId(text, secret.value, n));
+    const text = JSON.stringify([caller, queue ?? DEFAULT_QUEUE, bare]);
+    return keys.idIn(keys.partitionOfQueue(queue ?? DEFAULT_QUEUE), (n) => derivedId(text, secret.value, n));
   }
-  const sent = single(headers["x-request-id"]);
-  if (sent !== undefined && isId(sent)) return sent;
-  return submits === undefined ? randomUUID() : keys.idIn(partitionFor(params, keys), () => randomUUID());
-}
-
-/** The partition of the queue that a path names; a task that is submitted again names its own, by the id. */
-function partitionFor({ queue, id }: Readonly<Record<string, string>>, keys: Keys): number {
-  return queue === undefined && id !== undefined ? keys.partitionOf(id) : keys.partitionOfQueue(queue ?? DEFAULT_QUEUE);
+  if (sent !== undefined && isId(String(sent))) return String(sent);
+  if (submits === undefined) return randomUUID();
+  // A task that is submitted again names its partition itself, by its id.
+  const isAgain = queue === undefined && id !== undefined;
+  const partition = isAgain ? keys.partitionOf(id) : keys.partitionOfQueue(queue ?? DEFAULT_QUEUE);
+  return keys.idIn(partition, () => randomUUID());
 }
 
 /** The nth id that only the deployment can derive from a text: a UUID of version 8 (RFC 9562 §5.8). */
@@ -62,8 +60,8 @@ export function isKeyed(headers: IdSource["headers"]): boolean {
 
 /** Refuses an invalid Idempotency-Key. @throws ProblemError invalid-parameter */
 export function checkIdempotencyKey(headers: IdSource["headers"]): void {
-  const header = single(headers["idempotency-key"]);
-  if (header !== undefined && bareKey(header) === undefined) {
+  const { "idempotency-key": header } = headers;
+  if (header !== undefined && bareKey(String(header)) === undefined) {
     throw new ProblemError(
       "invalid-parameter",
       "Idempotency-Key: expected 1–255 visible ASCII characters, quoted or bare",
@@ -80,8 +78,4 @@ function bareKey(header: string): string | undefined {
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value);
   const key = quoted ? (quoted[1] ?? "").replace(/\\(.)/g, "$1") : value;
   return KEY_FORM.test(key) && (quoted !== null || !value.startsWith('"')) ? key : undefined;
-}
-
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }

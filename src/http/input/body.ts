@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ProblemError } from "../../errors.ts";
@@ -6,10 +5,18 @@ import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
 import { nameValue, splitField, trimField } from "../../wire/header-fields.ts";
-import { invalidInput } from "./field-errors.ts";
-import { parseJson } from "./json.ts";
+import { invalidInput, pointerOf } from "./field-errors.ts";
 
 const JSON_TYPE = "application/json";
+
+/** The maximum depth of nesting: deeper JSON has no use, and is expensive to walk. */
+const JSON_DEPTH = 64;
+
+/** A number with fewer digits and no exponent is finite. */
+const DIGITS_OF_LARGEST = 308;
+
+const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+const [ZERO, NINE, SMALL_E, CAPITAL_E] = [0x30, 0x39, 0x65, 0x45];
 
 /** A valid input to be stored: JSON as text, anything else as bytes. */
 export interface CheckedInput {
@@ -21,11 +28,11 @@ export interface CheckedInput {
 
 /**
  * Reads the body of a submission and checks it against the media types and schema of the handler.
- * @throws ProblemError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
+ * @throws ProblemError unsupported-media-type, before anything is read; and payload-too-large, malformed-json, invalid-input
  */
-export function readInput(req: IncomingMessage, handler: Handler, maxBytes: number): Promise<CheckedInput> {
+export async function readInput(req: IncomingMessage, handler: Handler, maxBytes: number): Promise<CheckedInput> {
   const mediaType = acceptedType(req, handler);
-  return readBytes(req, maxBytes).then((bytes) => checkInput(bytes, mediaType, handler));
+  return checkInput(await readBytes(req, maxBytes), mediaType, handler);
 }
 
 /** Checks an input of a media type that the handler takes. @throws ProblemError malformed-json, invalid-input */
@@ -84,29 +91,22 @@ function outputOf<T>(verdict: StandardSchemaV1.Result<T>): T {
 export function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(req.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
-    const body = new GrowingBuffer();
-    let fits = true;
-    let ended = false;
+    let body: GrowingBuffer | undefined = new GrowingBuffer();
     req.on("data", (chunk: Buffer) => {
       // The rest is read and discarded: closing a connection with unread bytes resets it, and the response would be lost.
-      if (!fits) return;
-      fits = body.length + chunk.length <= maxBytes;
-      if (fits) return body.append(chunk);
-      body.clear();
+      if (!body) return;
+      if (body.length + chunk.length <= maxBytes) return body.append(chunk);
+      body = undefined;
       reject(tooLarge(maxBytes));
     });
-    req.on("end", () => {
-      ended = true;
-      // Else the promise has already been rejected.
-      if (fits) resolve(body.take());
-    });
-    const broken = (cause?: unknown) => {
-      if (!ended) reject(new ProblemError("invalid-parameter", "The body did not arrive completely.", { cause }));
+    // What comes after the first of these events changes nothing.
+    const end = (cause?: unknown) => {
+      if (body && req.readableEnded) resolve(body.take());
+      else reject(new ProblemError("invalid-parameter", "The body did not arrive completely.", { cause }));
     };
-    req.on("error", broken);
-    req.on("close", broken);
+    for (const event of ["end", "error", "close"]) req.on(event, end);
     // It may have broken off before it was read.
-    if (req.destroyed) broken();
+    if (req.destroyed) end();
   });
 }
 
@@ -152,11 +152,18 @@ function shown(value: string): string {
   return value === "" ? "an empty one" : value.slice(0, 100);
 }
 
+/** A decoder that skips a byte-order mark, as a reader of JSON may (RFC 8259 §8.1). */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 function jsonText(body: Buffer): string {
-  const bytes = withoutMark(body);
-  if (bytes.length === 0) throw new ProblemError("malformed-json", "The body is empty.");
-  if (!isUtf8(bytes)) throw new ProblemError("malformed-json", "The body is not UTF-8.");
-  return bytes.toString("utf8");
+  let text: string;
+  try {
+    text = UTF8.decode(body);
+  } catch {
+    throw new ProblemError("malformed-json", "The body is not UTF-8.");
+  }
+  if (text === "") throw new ProblemError("malformed-json", "The body is empty.");
+  return text;
 }
 
 /** A media type in lower case, without its parameters, and its charset. */
@@ -172,9 +179,82 @@ export function readMediaType(header: string): MediaType {
   return { type: trimField(type).toLowerCase(), charset };
 }
 
-const [FIRST, SECOND, THIRD] = [0xef, 0xbb, 0xbf];
+/**
+ * Parses JSON from a caller. Numbers too large for a double (`1e400`) are refused: they would become Infinity, which JSON
+ * cannot represent. Integers above 2^53, `-0` and escaped lone surrogates are valid JSON, and left to the handler.
+ * @throws ProblemError malformed-json; invalid-input of a number too large
+ */
+export function parseJson(text: string): unknown {
+  const { tooDeep, mayOverflow } = scan(text);
+  if (tooDeep) throw new ProblemError("malformed-json", `The body is nested deeper than ${JSON_DEPTH} levels.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new ProblemError(
+      "malformed-json",
+      error instanceof SyntaxError ? error.message : "The body cannot be parsed.",
+    );
+  }
+  const path = mayOverflow ? pathOfInfinity(value) : undefined;
+  if (path) {
+    const pointer = pointerOf(path);
+    const detail = "the number is too large, expected one that fits a double";
+    throw new ProblemError("invalid-input", `${pointer}: ${detail}`, { extensions: { errors: [{ pointer, detail }] } });
+  }
+  return value;
+}
 
-/** UTF-8 without the byte-order mark that some programs put before it: a reader of JSON may skip it (RFC 8259 §8.1). */
-export function withoutMark(bytes: Buffer): Buffer {
-  return bytes[0] === FIRST && bytes[1] === SECOND && bytes[2] === THIRD ? bytes.subarray(3) : bytes;
+/**
+ * One pass over the text before it is parsed: a megabyte of `[` takes the parser a second, and this scan a millisecond. Syntax
+ * errors are left to the parser.
+ */
+function scan(text: string): { tooDeep: boolean; mayOverflow: boolean } {
+  let depth = 0;
+  let digits = 0;
+  let mayOverflow = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code >= ZERO && code <= NINE) {
+      digits += 1;
+      if (digits > DIGITS_OF_LARGEST) mayOverflow = true;
+      continue;
+    }
+    // The e of true and false does not follow a digit.
+    if (digits > 0 && (code === SMALL_E || code === CAPITAL_E)) mayOverflow = true;
+    digits = 0;
+    if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > JSON_DEPTH) return { tooDeep: true, mayOverflow };
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) {
+      depth -= 1;
+    } else if (code === QUOTE) {
+      at = endOfString(text, at + 1);
+    }
+  }
+  return { tooDeep: false, mayOverflow };
+}
+
+/** The end of the current string: its closing quotation mark, or the end of the text. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    // An odd number of them escapes it. The opening quotation mark ends the count.
+    if (backslashes % 2 === 0) return at;
+  }
+  return text.length;
+}
+
+/** The path of a number that was parsed as Infinity; undefined if there is none. */
+function pathOfInfinity(value: unknown): string[] | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : [];
+  if (typeof value !== "object" || value === null) return undefined;
+  // No list of the entries of an array is made: it would be several times as large.
+  const names = Array.isArray(value) ? value.keys() : Object.keys(value);
+  for (const name of names) {
+    const path = pathOfInfinity((value as Record<PropertyKey, unknown>)[name]);
+    if (path) return [String(name), ...path];
+  }
+  return undefined;
 }

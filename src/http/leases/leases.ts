@@ -21,7 +21,7 @@ import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, json, jsonBody } from "../openapi/responses.ts";
 import { handlerOf } from "../queues/named-queue.ts";
 import { pathTo, type Route, WORK } from "../route.ts";
-import { callerOf } from "../task/access.ts";
+import { accessOf } from "../task/access.ts";
 import { unknownTask } from "../task/reply.ts";
 
 /** How long after its request a worker counts as alive, ms. */
@@ -119,7 +119,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   const { wait } = parsePrefer(ctx.get("Prefer"));
   const waitMs = Math.min((wait ?? Number.POSITIVE_INFINITY) * 1000, api.syncLimitMs);
   if (waitMs > 0) api.streams.add(ctx);
-  const worker = asked.worker ?? callerOf(ctx) ?? "remote";
+  const worker = asked.worker ?? accessOf(ctx).caller ?? "remote";
   const signal = untilGone(ctx, api);
   const fillMs = parseDuration(asked.fill ?? 0) ?? 0;
   // A worker that fills its requests runs the tasks of each in one call.

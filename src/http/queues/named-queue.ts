@@ -2,7 +2,6 @@ import { hint } from "../../config/nearest.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { isGateway } from "../../handler/gateway/gateway.ts";
-import { isQueueName } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { pathTo } from "../route.ts";
 
@@ -14,7 +13,7 @@ export const gatewayPath = pathTo(GATEWAY_PATH);
 
 /** The handler of a queue. @throws ProblemError unknown-queue */
 export function handlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
-  const handler = isQueueName(queue) ? api.handlers.get(queue) : undefined;
+  const handler = api.handlers.get(queue);
   if (!handler)
     throw new ProblemError("unknown-queue", thereAre(api, queue), { extensions: { queue: queue.slice(0, 64) } });
   return handler;
@@ -41,7 +40,7 @@ export function takesInputs(handler: Handler | undefined): handler is Handler {
 /** The handler of a queue that takes inputs. @throws ProblemError unknown-queue */
 export function inputHandlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
   const handler = handlerOf(api, queue);
-  if (takesInputs(handler)) return handler;
+  if (!isGateway(handler)) return handler;
   throw new ProblemError("unknown-queue", `The queue is a gateway: it takes requests only at ${gatewayPath(queue)}/.`, {
     extensions: { queue },
   });

@@ -5,7 +5,7 @@ import { wrongParameter } from "../../wire/parameter.ts";
 import type { SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import type { CheckedInput } from "../input/body.ts";
-import { callerOf } from "../task/access.ts";
+import { accessOf } from "../task/access.ts";
 import { lineKeysOf } from "./line-keys.ts";
 import { tellMisspelt } from "./misspelt-options.ts";
 
@@ -27,7 +27,7 @@ export function assembleSubmission(
 ): Submission {
   const { queue, fair, keyed, limit, presenceMs } = handler;
   const { input, mediaType, value } = checked;
-  const caller = callerOf(ctx);
+  const { caller } = accessOf(ctx);
   // The presence of a member is that of its group.
   const options = presenceMs === undefined || member || given.presenceMs !== null ? given : { ...given, presenceMs };
   tellMisspelt(api, queue, options.query);

@@ -7,7 +7,7 @@ import type { Route } from "../route.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {
-  /** The name of their API key; null if keys are off or none was sent. */
+  /** The name of their API key, stored with the tasks they submit; null if keys are off or none was sent. */
   readonly caller: string | null;
   readonly scopes: ReadonlySet<Scope>;
   /** `none` was sent, or an `invalid` one; `off`: this server has no keys, and everyone may do everything. */
@@ -54,11 +54,6 @@ const OPEN = openAccess();
 /** The access of a request. */
 export function accessOf(ctx: Pick<Context, "state">): Access {
   return (ctx.state.access as Access | undefined) ?? OPEN;
-}
-
-/** The caller of a request, as stored with the tasks they submit. */
-export function callerOf(ctx: Pick<Context, "state">): string | null {
-  return accessOf(ctx).caller;
 }
 
 /** Whether they may send requests to a route that requires these scopes; access to each task is checked separately. */
