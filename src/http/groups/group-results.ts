@@ -63,16 +63,25 @@ async function* joined(parts: ResultsParts, ends: number): AsyncGenerator<string
 async function* ended(parts: ResultsParts, watchers: GroupWatchers, ends: number): AsyncGenerator<string, void, void> {
   const { api, group, gone } = parts;
   let latest: GroupInspection | null = group;
+  /** Whether it has changed, or the reader has left, since members were last read. */
+  let isNews = false;
   let wake: () => void = () => undefined;
-  gone.addEventListener("abort", () => wake());
-  const tell = (seen: GroupInspection | null) => {
-    latest = seen?.createdMs === group.createdMs ? seen : null;
+  const notice = () => {
+    isNews = true;
     wake();
   };
-  const watched = await watchers.watch(group, tell, keepsPresent(accessOf(parts.ctx), group));
+  gone.addEventListener("abort", notice);
+  const tell = (seen: GroupInspection | null) => {
+    latest = seen?.createdMs === group.createdMs ? seen : null;
+    notice();
+  };
+  const { first, stop } = await watchers.watch(group, tell, keepsPresent(accessOf(parts.ctx), group));
+  // It may have ended while the first results were read.
+  if (!isNews) tell(first);
   try {
     for (let from = Math.max(ends, parts.after); !gone.aborted; ) {
-      // Noted before reading: what ends afterwards is read in another round.
+      // Noted before reading: what happens afterwards is read in another round.
+      isNews = false;
       const isOver: boolean = latest === null || hasEnded(latest);
       const members = await api.engine.groups.members(group.id, group.queue, { by: "end", from, count: PAGE });
       const text = await textOf(parts, members);
@@ -82,10 +91,11 @@ async function* ended(parts: ResultsParts, watchers: GroupWatchers, ends: number
       if (isOver) return;
       await new Promise<void>((resolve) => {
         wake = resolve;
+        if (isNews) resolve();
       });
     }
   } finally {
-    watched.stop();
+    stop();
   }
 }
 
