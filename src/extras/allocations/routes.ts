@@ -21,9 +21,8 @@ import { laterParameters, parameterRefs } from "../../http/openapi/parameters.ts
 import { empty, json, schemaRef } from "../../http/openapi/responses.ts";
 import { inputHandlerOf } from "../../http/queues/named-queue.ts";
 import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../../http/route.ts";
-import { checkAccepted, conflict, tooMany } from "../../http/submit/refusal.ts";
-import { send } from "../../http/submit/send.ts";
-import { assembleSubmission, withWebhook } from "../../http/submit/submission.ts";
+import { conflict, tooMany } from "../../http/submit/refusal.ts";
+import { assembleSubmission, checkAccepted, send, withWebhook } from "../../http/submit/submission.ts";
 import { accessOf, mayEnd, signatureOf } from "../../http/task/access.ts";
 import { replyEmbedding } from "../../http/task/embedded-result.ts";
 import { findTask, observeRequested } from "../../http/task/find.ts";
@@ -194,7 +193,7 @@ async function readSubmission(ctx: Context, api: AllocatingApi, id: string, queu
 /** Stores a task, unless it is already stored; `conflict` if that has another input. @throws ProblemError */
 async function submit(ctx: Context, api: AllocatingApi, submission: Submission): Promise<SubmissionVerdict> {
   const verdict = await send(ctx, api, submission);
-  if (verdict.verdict !== "conflict") checkAccepted(ctx, submission, verdict, { byKey: false });
+  if (verdict.verdict !== "conflict") checkAccepted(ctx, submission, verdict);
   return verdict;
 }
 

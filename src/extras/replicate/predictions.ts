@@ -13,9 +13,7 @@ import { forbidden } from "../../http/middleware/authorize.ts";
 import { requestId } from "../../http/middleware/request.ts";
 import { inputHandlerOf } from "../../http/queues/named-queue.ts";
 import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
-import { checkAccepted } from "../../http/submit/refusal.ts";
-import { send } from "../../http/submit/send.ts";
-import { assembleSubmission, withWebhook } from "../../http/submit/submission.ts";
+import { assembleSubmission, checkAccepted, send, withWebhook } from "../../http/submit/submission.ts";
 import { accessOf, mayEnd, signatureOf } from "../../http/task/access.ts";
 import { replyEmbedding } from "../../http/task/embedded-result.ts";
 import { findTask } from "../../http/task/find.ts";
@@ -80,7 +78,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   try {
     const deadlineMs = Date.now() + waitMs;
     const verdict = await send(ctx, api, submission, wait !== undefined);
-    checkAccepted(ctx, submission, verdict, { byKey: isKeyed(ctx.headers) });
+    checkAccepted(ctx, submission, verdict);
     if (wait) {
       countRepeated(ctx, api, verdict);
       whenGone(ctx, api, () => wait.leave());

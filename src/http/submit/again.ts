@@ -2,10 +2,11 @@ import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
-import type { SubmitOptions } from "../../wire/submit-options.ts";
+import { readSubmitOptions, type SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { type CheckedInput, checkInput, isEmpty, readInput } from "../input/body.ts";
+import { searchOf } from "../input/parameters.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { requestId } from "../middleware/request.ts";
@@ -18,9 +19,10 @@ import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
 import { observe } from "../task/find.ts";
 import { paths } from "../task/links.ts";
 import { storedInput } from "../task/stored-input.ts";
+import { submitAndAnswer } from "./answer.ts";
 import { conflict } from "./refusal.ts";
 import { assembleSubmission, withWebhook } from "./submission.ts";
-import { EVENTS_AS_ANSWER, optionsOf, postAndAnswer } from "./submit.ts";
+import { EVENTS_AS_ANSWER } from "./submit.ts";
 
 /** Submitting the input of a task again, as it was or edited. */
 export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {
@@ -44,7 +46,7 @@ export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {
 
 async function again(ctx: Context, api: Api, live: LiveTasks, original: string): Promise<void> {
   checkIdempotencyKey(ctx.headers);
-  const given = optionsOf(ctx);
+  const given = readSubmitOptions(searchOf(ctx), ctx.headers);
   const id = requestId(ctx);
   if (id === original) throw conflict(id, "The new task needs an id of its own.");
   const task = await observe(ctx, api, original);
@@ -55,7 +57,7 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
     : { checked: await readInput(ctx.req, handler, api.maxBodyBytes), options: given };
   const parts = { id, handler, options: await withWebhook(api, options, id), checked, original: task };
   ctx.append("Link", `<${paths.result(original, signatureOf(ctx, task))}>; rel="original"`);
-  await postAndAnswer(ctx, api, live, assembleSubmission(ctx, api, parts));
+  await submitAndAnswer(ctx, api, assembleSubmission(ctx, api, parts), { put: false, live });
 }
 
 /** The input that the task was given, and the handler's parameters unless others are given. @throws ProblemError expired */

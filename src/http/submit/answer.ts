@@ -7,18 +7,18 @@ import type { Wait } from "../../engine/watching/wait.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
+import { prefersEvents } from "../headers/accept.ts";
 import { preconditionFailed } from "../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../headers/prefer.ts";
-import { isKeyed } from "../headers/request-id.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { countRepeated, whenGone } from "../live/long-poll.ts";
 import { signatureOf } from "../task/access.ts";
 import { documentOf } from "../task/documents/monitor-document.ts";
 import { observe } from "../task/find.ts";
 import { paths } from "../task/links.ts";
-import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../task/reply.ts";
-import { checkAccepted, conflict, tooMany } from "./refusal.ts";
-import { send } from "./send.ts";
+import { pendingHeaders, pendingTask, replyOutcome, replyPending, storedTask } from "../task/reply.ts";
+import { conflict, tooMany } from "./refusal.ts";
+import { checkAccepted, send } from "./submission.ts";
 
 /** How a submission treats an id that is taken. */
 export interface SubmitMode {
@@ -28,22 +28,24 @@ export interface SubmitMode {
   readonly create?: boolean;
   /** Replaces the input only if it has this version. */
   readonly revision?: number;
-  /** Answered with the events of the task, whatever Prefer says. */
-  readonly events?: LiveTasks;
+  /** The events of tasks, with which a caller that prefers them is answered, whatever Prefer says; absent: never. */
+  readonly live?: LiveTasks;
 }
 
 /** Submits a request that has been read and checked, and answers as Prefer asks. */
 export async function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
   const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
-  const waitMs = how.events ? 0 : waitOf(prefer, api.syncLimitMs);
+  const prefersLive = !submission.options.dryRun && prefersEvents(String(ctx.headers.accept ?? ""));
+  const events = prefersLive ? how.live : undefined;
+  const waitMs = events ? 0 : waitOf(prefer, api.syncLimitMs);
   // Counted before anything is stored, since too many streams refuse the submission.
-  if (how.events) api.streams.add(ctx);
+  if (events) api.streams.add(ctx);
   // Both at once: if the store is unavailable, the caller would otherwise wait for two timeouts.
   const wait = waitMs > 0 && !submission.options.dryRun ? api.engine.tasks.wait(submission) : undefined;
   const deadline = Date.now() + waitMs;
   try {
     const verdict = await send(ctx, api, submission, wait !== undefined);
-    await answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict);
+    await answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how, events }, verdict);
   } finally {
     wait?.stop();
   }
@@ -55,12 +57,6 @@ function waitOf(prefer: Preferences, limitMs: number): number {
   return prefer.respondAsync ? 0 : limitMs;
 }
 
-/** The preferences that a 202 has applied. */
-function appliedOf({ respondAsync, waitAsSent }: Preferences): string {
-  if (waitAsSent === undefined) return "respond-async";
-  return respondAsync ? `respond-async, ${waitAsSent}` : waitAsSent;
-}
-
 interface SubmitRequest {
   readonly submission: Submission;
   readonly prefer: Preferences;
@@ -69,6 +65,8 @@ interface SubmitRequest {
   readonly deadline: number;
   readonly wait: Wait | undefined;
   readonly how: SubmitMode;
+  /** Answers with the events of the task. */
+  readonly events: LiveTasks | undefined;
 }
 
 async function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> {
@@ -80,9 +78,9 @@ async function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Sub
     throw preconditionFailed(id, "If-None-Match: the id is taken.");
   }
   if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, asked, verdict);
-  checkAccepted(ctx, submission, verdict, { byKey: !put && isKeyed(ctx.headers) });
+  checkAccepted(ctx, submission, verdict);
   if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
-  if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
+  if (asked.events) return replyEvents(ctx, api, asked.events, asked, verdict);
   if (wait) {
     countRepeated(ctx, api, verdict);
     whenGone(ctx, api, () => wait.leave());
@@ -126,8 +124,12 @@ function replyPendingTask(
   const { submission, prefer } = asked;
   const { id, queue, caller } = submission;
   if (prefer.respondAsync || prefer.wait !== undefined) {
-    ctx.set("Preference-Applied", appliedOf(prefer));
-    return replyAccepted(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict));
+    const applied = [
+      ...(prefer.respondAsync ? ["respond-async"] : []),
+      ...(prefer.waitAsSent ? [prefer.waitAsSent] : []),
+    ];
+    ctx.set("Preference-Applied", applied.join(", "));
+    return replyPending(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict), 202);
   }
   throw new ProblemError("sync-timeout", "The task continues: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
@@ -149,7 +151,7 @@ function replyDryRun(
 async function replyUpdated(
   ctx: Context,
   api: Api,
-  { submission, how: { revision, events } }: SubmitRequest,
+  { submission, events, how: { revision } }: SubmitRequest,
   { snapshot }: SubmissionVerdict,
 ): Promise<void> {
   const settings = api.engine.queues.settings(submission.queue);

@@ -1,4 +1,3 @@
-import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
@@ -9,7 +8,7 @@ import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import type { LimitReached } from "../../store/verbs/submit.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
-import { signatureOf } from "../task/access.ts";
+import type { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 
 /** What is said of a `notBefore` that the store finds too far ahead. */
@@ -80,17 +79,6 @@ function webhooksFull(): ProblemError {
     "Too many webhook deliveries are waiting. A submission without a webhook would be accepted.",
     { extensions: { queue: INTERNAL_QUEUES.webhooks }, retryAfterS: UNKNOWN_PLACE_S },
   );
-}
-
-/** @throws ProblemError if a submission is not answered as accepted, see {@link refusalOf} */
-export function checkAccepted(
-  ctx: Context,
-  submission: Submission,
-  verdict: SubmissionVerdict,
-  { byKey }: { byKey: boolean },
-): void {
-  const refusal = refusalOf(submission, verdict, { byKey, signature: (task) => signatureOf(ctx, task) });
-  if (refusal) throw refusal;
 }
 
 /** The error for a caller with too many waiting tasks, who can submit again when the first of them starts. */

@@ -1,13 +1,18 @@
 import type { Context } from "koa";
-import type { Submission } from "../../engine/submission/submission.ts";
+import { nearest } from "../../config/nearest.ts";
+import type { Original, Submission } from "../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import type { Handler } from "../../handler/define.ts";
+import { traceOf } from "../../trace/trace-context.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
-import type { SubmitOptions } from "../../wire/submit-options.ts";
+import { SUBMIT_PARAMETERS, type SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
+import { isKeyed } from "../headers/request-id.ts";
 import type { CheckedInput } from "../input/body.ts";
-import { accessOf } from "../task/access.ts";
+import { routeOf } from "../route.ts";
+import { accessOf, signatureOf } from "../task/access.ts";
 import { lineKeysOf } from "./line-keys.ts";
-import { tellMisspelt } from "./misspelt-options.ts";
+import { refusalOf } from "./refusal.ts";
 
 /** The parts of a submission. */
 interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" | "original" | "member"> {
@@ -48,4 +53,71 @@ export async function withWebhook(api: Api, options: SubmitOptions, id?: string)
   if (!api.checkWebhook) throw wrongParameter("webhook", "this server sends no webhooks");
   const known = id !== undefined && (await api.engine.tasks.inspect(id, { result: false })) !== null;
   return known ? options : { ...options, webhook: await api.checkWebhook(webhook) };
+}
+
+/** The names of the options. */
+const OPTIONS = SUBMIT_PARAMETERS.filter((parameter) => parameter.in === "query").map(({ name }) => name);
+
+/** Names are from callers: after so many, nothing more is told. */
+const MAX_TOLD = 100;
+
+const toldBy = new WeakMap<Api, Set<string>>();
+
+/**
+ * Tells in the log that a parameter for the handler is named almost like an option, such as `delya`: once for each queue and name. It is no
+ * error, since the handler may want it.
+ */
+function tellMisspelt(api: Api, queue: string, query: SubmitOptions["query"]): void {
+  for (const parameter of Object.keys(query)) {
+    const meant = nearest(parameter, OPTIONS);
+    if (meant === undefined) continue;
+    const told = toldBy.get(api) ?? new Set();
+    toldBy.set(api, told);
+    const name = `${queue} ${parameter}`;
+    if (told.has(name) || told.size >= MAX_TOLD) continue;
+    told.add(name);
+    const message = "a parameter of a submission went to the handler; was the option of a similar name meant?";
+    api.log.warn({ queue, parameter, meant }, message);
+  }
+}
+
+/**
+ * Submits a task in the trace of its request.
+ * @param listen see `submit` of the engine
+ */
+export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
+  const { engine, tracing } = api;
+  const settings = engine.queues.settings(submission.queue);
+  const sent =
+    tracing && !submission.options.dryRun
+      ? tracing.send(submission, (trace) => engine.tasks.submit(submission, settings, listen, trace))
+      : engine.tasks.submit(submission, settings, listen, traceOf(ctx.headers));
+  return submission.original === undefined ? sent : noted(sent, api, submission.id, submission.original);
+}
+
+/** Notes in the original which task repeats it. The repetition is stored even if this fails. */
+async function noted(
+  sent: Promise<SubmissionVerdict>,
+  { engine, log }: Api,
+  id: string,
+  original: Original,
+): Promise<SubmissionVerdict> {
+  const verdict = await sent;
+  const failed = (error: unknown) =>
+    log.warn(
+      { original: original.id, err: error },
+      "submission: could not note in the original task which task repeats it",
+    );
+  if (verdict.verdict === "new") await engine.tasks.noteAgain(original, id).catch(failed);
+  return verdict;
+}
+
+/**
+ * Refuses a submission that is not answered as accepted, see {@link refusalOf}.
+ * @throws ProblemError
+ */
+export function checkAccepted(ctx: Context, submission: Submission, verdict: SubmissionVerdict): void {
+  const byKey = routeOf(ctx)?.submits === "under the caller's key" && isKeyed(ctx.headers);
+  const refusal = refusalOf(submission, verdict, { byKey, signature: (task) => signatureOf(ctx, task) });
+  if (refusal) throw refusal;
 }

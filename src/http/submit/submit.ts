@@ -1,9 +1,8 @@
 import type { Context } from "koa";
 import type { Submission } from "../../engine/submission/submission.ts";
-import { readSubmitOptions, type SubmitOptions } from "../../wire/submit-options.ts";
+import { readSubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import { checkedId } from "../batches/envelope.ts";
-import { prefersEvents } from "../headers/accept.ts";
 import { isAny } from "../headers/etag.ts";
 import { checkPreconditions, onlyCreates, type Preconditions, readPreconditions } from "../headers/preconditions.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
@@ -94,39 +93,16 @@ async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pa
   if (pathId !== undefined) checkedId(pathId);
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
-  const given = optionsOf(ctx);
+  const given = readSubmitOptions(searchOf(ctx), ctx.headers);
   const id = pathId ?? requestId(ctx);
   const checked = await readInput(ctx.req, handler, api.maxBodyBytes);
   const options = await withWebhook(api, given, id);
   const submission = assembleSubmission(ctx, api, { id, handler, options, checked });
-  if (pathId === undefined) await postAndAnswer(ctx, api, live, submission);
-  else await putAndAnswer(ctx, api, submission, eventsFor(ctx, submission, live));
+  const conditions = pathId === undefined ? undefined : readPreconditions(ctx);
+  const put = pathId !== undefined;
+  const mode = conditions ? { put, live, ...(await conditioned(ctx, api, submission, conditions)) } : { put, live };
+  await submitAndAnswer(ctx, api, submission, mode);
 }
-
-/** The options of a request. @throws ProblemError invalid-parameter */
-export const optionsOf = (ctx: Context): SubmitOptions => readSubmitOptions(searchOf(ctx), ctx.headers);
-
-/** The events of tasks, if the caller prefers those of this one as the answer. */
-function eventsFor(ctx: Context, { options }: Submission, live: LiveTasks): LiveTasks | undefined {
-  return !options.dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
-}
-
-/** Submits a task under an id that no path names, and answers as Prefer and Accept ask. */
-export function postAndAnswer(ctx: Context, api: Api, live: LiveTasks, submission: Submission): Promise<void> {
-  const events = eventsFor(ctx, submission, live);
-  return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);
-}
-
-async function putAndAnswer(ctx: Context, api: Api, submission: Submission, events?: LiveTasks): Promise<void> {
-  const conditions = readPreconditions(ctx);
-  await submitAndAnswer(ctx, api, submission, {
-    put: true,
-    ...(events && { events }),
-    ...(conditions && (await conditioned(ctx, api, submission, conditions))),
-  });
-}
-
-const PLAIN_POST: SubmitMode = { put: false };
 
 /** The conditions of a PUT that the store has to check. @throws ProblemError precondition-failed */
 async function conditioned(

@@ -53,10 +53,8 @@ export function pendingLinks(id: string, signature = ""): Link[] {
 }
 
 /** The same links as JSON text: nothing in a path needs escaping. */
-export function pendingLinksJson(at: TaskPaths): string {
-  const link = (rel: string, href: string, method: string) => `{"rel":"${rel}","href":"${href}","method":"${method}"}`;
-  const reading = `${link("self", at.result, "GET")},${link("monitor", at.monitor, "GET")},${link("events", at.events, "GET")}`;
-  return `[${reading},${link("cancel", at.cancel, "DELETE")}]`;
+export function pendingLinksJson({ result, monitor, events, cancel }: TaskPaths): string {
+  return `[{"rel":"self","href":"${result}","method":"GET"},{"rel":"monitor","href":"${monitor}","method":"GET"},{"rel":"events","href":"${events}","method":"GET"},{"rel":"cancel","href":"${cancel}","method":"DELETE"}]`;
 }
 
 /** The absolute form of a path, with the host that the client used: behind a trusted proxy, the forwarded one. */

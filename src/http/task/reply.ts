@@ -56,23 +56,10 @@ function pending(
   return { id, caller, createdMs, queue, state, index, eta, retryAfterS, presenceMs };
 }
 
-/**
- * The members of a 202's body and of the 404 `pending`, as JSON without its braces: the first four are those of PayPal's pattern.
- * Written as text, since this is the most frequent response, and JSON.stringify would take longer than the rest. Ids, queues,
- * states and signatures contain nothing that JSON has to escape.
- */
-function pendingMembers({ id, queue, state, index, eta }: PendingTask, at: TaskPaths): string {
-  const self = `"rel":"self","href":"${at.result}","method":"GET"`;
-  const task = `"index":${index},"id":"${id}","queue":"${queue}","state":"${state}","eta":${JSON.stringify(eta)}`;
-  return `${self},${task},"links":${pendingLinksJson(at)}`;
-}
-
-/** Adds the headers about a pending task, for gateways that replace bodies. */
-function addPendingHeaders(
-  ctx: Context,
-  { state, index, eta, retryAfterS, presenceMs }: PendingTask,
-  at: TaskPaths,
-): void {
+/** Adds the headers about a pending task to the response, for gateways that replace bodies. Returns the paths in its links. */
+export function pendingHeaders(ctx: Context, task: PendingTask): TaskPaths {
+  const { state, index, eta, retryAfterS, presenceMs } = task;
+  const at = taskPaths(task.id, signatureOf(ctx, task));
   ctx.set("Location", at.result);
   ctx.set("Operation-Location", absolute(ctx, at.monitor));
   ctx.append("Link", `<${at.monitor}>; rel="monitor", <${at.events}>; rel="alternate"; type="text/event-stream"`);
@@ -81,38 +68,26 @@ function addPendingHeaders(
   if (index !== null) ctx.set("X-Queue-Index", String(index));
   if (eta !== null) ctx.set("X-Queue-ETA", String(eta.seconds));
   if (presenceMs !== null) ctx.set("Presence", String(presenceMs / 1000));
-}
-
-/** Adds the headers about a pending task to the response. */
-export function pendingHeaders(ctx: Context, task: PendingTask): void {
-  addPendingHeaders(ctx, task, taskPaths(task.id, signatureOf(ctx, task)));
-}
-
-/** Answers 202: the task is accepted, and its result comes later. */
-export function replyAccepted(ctx: Context, task: PendingTask): void {
-  replyPendingTask(ctx, task, { status: 202, type: "application/json; charset=utf-8", members: "" });
+  return at;
 }
 
 /** The members of the problem `pending`, as JSON without its braces. */
 const PENDING_PROBLEM = `${JSON.stringify(problemDocument("pending")).slice(1, -1)},`;
 
-/** Answers 404 `pending`, or 202 for clients that treat a 404 as final. */
+/**
+ * Answers 202: the task is accepted, and its result comes later. Or 404 `pending` with the same members, the first four of which are
+ * those of PayPal's pattern. Written as text, since this is the most frequent response, and JSON.stringify would take longer than the
+ * rest. Ids, queues, states and signatures contain nothing that JSON has to escape.
+ */
 export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
-  if (status === 202) replyAccepted(ctx, task);
-  else replyPendingTask(ctx, task, { status, type: PROBLEM_TYPE, members: PENDING_PROBLEM });
-}
-
-/** @param how.members members of the body, before those of the task */
-function replyPendingTask(
-  ctx: Context,
-  task: PendingTask,
-  how: { status: number; type: string; members: string },
-): void {
-  const at = taskPaths(task.id, signatureOf(ctx, task));
-  addPendingHeaders(ctx, task, at);
-  ctx.set("Content-Type", how.type);
-  ctx.status = how.status;
-  ctx.body = `{${how.members}${pendingMembers(task, at)}}`;
+  const { id, queue, state, index, eta } = task;
+  const at = pendingHeaders(ctx, task);
+  const problem = status === 404 ? PENDING_PROBLEM : "";
+  const self = `"rel":"self","href":"${at.result}","method":"GET"`;
+  const members = `"index":${index},"id":"${id}","queue":"${queue}","state":"${state}","eta":${JSON.stringify(eta)}`;
+  ctx.set("Content-Type", status === 404 ? PROBLEM_TYPE : "application/json; charset=utf-8");
+  ctx.status = status;
+  ctx.body = `{${problem}${self},${members},"links":${pendingLinksJson(at)}}`;
 }
 
 /** Answers with a problem document of the catalogue (RFC 9457). */

@@ -3,7 +3,8 @@ import type { Context } from "koa";
 import type { LinkSigner } from "../../../src/auth/link-signer.ts";
 import type { Submission } from "../../../src/engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../../src/engine/submission/submit.ts";
-import { checkAccepted, groupRefusal, refusalOf, tooMany } from "../../../src/http/submit/refusal.ts";
+import { groupRefusal, refusalOf, tooMany } from "../../../src/http/submit/refusal.ts";
+import { checkAccepted } from "../../../src/http/submit/submission.ts";
 import { openAccess } from "../../../src/http/task/access.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 import type { LimitReached } from "../../../src/store/verbs/submit.ts";
@@ -41,8 +42,12 @@ describe("the refusal of a submission", () => {
     const access = openAccess({
       sign: (_: string, task: Parameters<typeof sign>[0]) => sign(task),
     } as unknown as LinkSigner);
+    const request = {
+      headers: { "idempotency-key": "k" },
+      state: { access, route: { submits: "under the caller's key" } },
+    };
     const check = (verdict: Partial<SubmissionVerdict>) =>
-      checkAccepted({ state: { access } } as Context, SUBMISSION as Submission, verdictOf(verdict), { byKey: true });
+      checkAccepted(request as unknown as Context, SUBMISSION as Submission, verdictOf(verdict));
     check({});
     expect(() => check({ verdict: "conflict" }))
       .to.throw()

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Context } from "koa";
 import type { Submission } from "../../../src/engine/submission/submission.ts";
 import type { Api } from "../../../src/http/api.ts";
-import { send } from "../../../src/http/submit/send.ts";
+import { send } from "../../../src/http/submit/submission.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 
 const PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
