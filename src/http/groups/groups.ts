@@ -67,6 +67,7 @@ export function groupRoutes(api: Api): readonly Route[] {
           headers: headerRefs(...PENDING_HEADERS),
           content: { "application/json": { schema: schemaRef("Group") }, "text/html": {} },
         },
+        "204": empty("Of its events, the caller has already received the last."),
         "304": empty("The caller has the current version of the document.", ...PENDING_HEADERS),
       },
       run: (ctx) => show(ctx, api, watchers, streams),

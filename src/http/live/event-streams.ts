@@ -80,6 +80,13 @@ export class EventStreams {
   };
 }
 
+/** The headers of a stream: nothing on its way keeps events back, or keeps them. */
+export const EVENT_HEADERS = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-cache, no-transform",
+  "X-Accel-Buffering": "no",
+} as const;
+
 /** One client's stream. A client that reads slowly gets the latest state when it is ready again, and skips those in between. */
 export class EventStream {
   readonly #res: ServerResponse;
@@ -94,11 +101,7 @@ export class EventStream {
   constructor(res: ServerResponse, onReady: () => void = () => undefined) {
     this.#res = res;
     this.#onReady = onReady;
-    res.writeHead(200, {
-      "Content-Type": "text/event-stream",
-      "Cache-Control": "no-cache, no-transform",
-      "X-Accel-Buffering": "no",
-    });
+    res.writeHead(200, EVENT_HEADERS);
     res.on("drain", () => this.#drained());
     // A write to a connection that has just closed; its "close" event follows.
     res.on("error", () => undefined);

@@ -25,7 +25,7 @@ export function inputRoutes(api: Api): readonly Route[] {
         "200": {
           description: "The input.",
           headers: headerRefs("Content-Disposition"),
-          content: { "*/*": { schema: { type: "string", contentEncoding: "binary" } } },
+          content: { "*/*": {} },
         },
       },
       run: (ctx) => replyInput(ctx, api, ctx.params.id ?? ""),

@@ -1,36 +1,72 @@
+import { gunzipSync } from "node:zlib";
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
-import type { OpenApiDocument, Operation, Response } from "../../../src/http/openapi/types.ts";
-import type { Answer } from "./server.ts";
+import { openApiDocument } from "../../../src/http/openapi/document.ts";
+import type { Method, OpenApiDocument, Operation, Response } from "../../../src/http/openapi/types.ts";
+import type { Answer } from "./answer.ts";
+import { allExtensions, allRoutes } from "./matched.ts";
+import { isOfHandler, ruleViolations } from "./rules.ts";
 
 /** Our headers that a response may only have if its operation describes them. */
 const DECLARED =
   /^(x-.*|location|operation-location|link|retry-after|preference-applied|idempotent-replayed|etag|www-authenticate|allow|accept|expires)$/;
 /** Headers that say how to treat the bytes, whatever they are. */
-const UNDECLARED = new Set(["x-content-type-options", "x-accel-buffering", "x-made-by"]);
+const UNDECLARED = new Set(["x-content-type-options", "x-accel-buffering"]);
 
-/** Compares the responses of a server with its OpenAPI description. */
-export class Contract {
+/** One for the process: schemas are compiled when an answer first has them. */
+let ours: Promise<Contract> | undefined;
+
+/**
+ * Holds an answer against all that the contract says of it, whatever was asked.
+ * @throws Error that names the request and each broken rule
+ */
+export async function assertContract(method: string, target: string, answer: Answer): Promise<void> {
+  ours ??= describeAll();
+  const broken = (await ours).complaints(method, target, answer);
+  if (broken.length === 0) return;
+  const said = `${answer.status} ${answer.text.slice(0, 300)}`;
+  throw new Error(`${method} ${target} breaks the contract: ${broken.join("; ")}\n  answer: ${said}`);
+}
+
+async function describeAll(): Promise<Contract> {
+  const described = { routes: allRoutes(), handlers: [], extensions: allExtensions(), version: "0.0.0" };
+  return new Contract(await openApiDocument(described));
+}
+
+/** Compares the responses of a server with its OpenAPI description, and with the rules of all answers. */
+class Contract {
   readonly #document: OpenApiDocument;
   readonly #ajv: InstanceType<typeof Ajv2020.Ajv2020>;
   readonly #compiled = new Map<string, ValidateFunction>();
-  /** The operations whose responses agreed, each with its statuses: "GET /v1/queues" → 200. */
-  readonly seen = new Map<string, Set<number>>();
+  /** The paths of the description: a literal one takes precedence over a template (OpenAPI 3.1 §4.8.8.2). */
+  readonly #templates: readonly { template: string; form: RegExp }[];
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
     this.#ajv = new Ajv2020.Ajv2020({ strict: false, validateFormats: false, allErrors: true });
     this.#ajv.addSchema({ $id: "http://paihao/openapi.json", components: closed(document.components) });
+    const variables = (template: string) => template.split("{").length;
+    this.#templates = Object.keys(document.paths)
+      .sort((a, b) => variables(a) - variables(b))
+      .map((template) => {
+        const form = template
+          .replace(/[.]/g, "\\.")
+          .replace(/\{path\}/g, ".+")
+          .replace(/\{\w+\}/g, "[^/]+");
+        return { template, form: new RegExp(`^${form}$`) };
+      });
   }
 
-  /** Whether an operation is described. */
-  describes(method: string, path: string): boolean {
-    return this.#operation(method, path) !== undefined;
+  /** What is wrong with an answer. */
+  complaints(method: string, target: string, answer: Answer): string[] {
+    const [path = ""] = target.split("?");
+    const rules = ruleViolations(method, path, answer);
+    return [...rules, ...(isRouted(path, answer) ? this.#violations(method, path, answer) : [])];
   }
 
   /** The differences between a response and its description. */
-  violations(method: string, path: string, answer: Answer): string[] {
+  #violations(method: string, path: string, answer: Answer): string[] {
     const found = this.#operation(method, path);
-    if (!found) return [`${method} ${path} is not described`];
+    if (!found) return [];
     const { status } = answer;
     const { responses } = found.operation;
     const problem = status >= 400 ? responses.default : undefined;
@@ -38,36 +74,46 @@ export class Contract {
     const response =
       given && "$ref" in given ? this.#document.components.responses[given.$ref.split("/").at(-1) ?? ""] : given;
     if (!response) return [`status ${status} is not described: ${answer.text.slice(0, 200)}`];
-    const seen = this.seen.get(found.name) ?? new Set();
-    this.seen.set(found.name, seen.add(status));
-    const problems = [...this.#headers(response, answer), ...this.#body(response, method, answer)];
+    const problems = [
+      ...this.#headers(response, answer),
+      ...this.#body(response, method, answer),
+      ...this.#task(path, method, answer),
+    ];
     return problems.map((problem) => `${found.name} ${status}: ${problem}`);
   }
 
-  /** The differences between a document and a schema, by name: for responses that may also be something else. */
-  faults(name: string, document: unknown): string[] {
-    return this.#check({ $ref: `#/components/schemas/${name}` }, document, name);
+  /** A monitor may also answer with a result, and a stream with anything, so that their descriptions allow all. */
+  #task(path: string, method: string, answer: Answer): string[] {
+    const { status, headers, text } = answer;
+    if (status !== 200 || method === "HEAD" || isOfHandler(answer)) return [];
+    const schema = { $ref: "#/components/schemas/Task" };
+    const type = String(headers["content-type"]);
+    const isMonitor = /^\/v1\/(requests\/[^/]+\/status|queue\/requests\/[^/]+)$/.test(path);
+    if (isMonitor && type.startsWith("application/json")) return this.#check(schema, JSON.parse(text), "body");
+    if (!/^\/v1\/requests\/[^/]+\/events$/.test(path)) return [];
+    const [, done] = /^event: done\n(?:.*\n)*?data: (.*)$/m.exec(text) ?? [];
+    if (done === undefined) return [];
+    // The last event also has what collecting would answer.
+    const { result: _, problem: __, ...document } = JSON.parse(done);
+    return this.#check(schema, document, "event done");
   }
 
   #operation(method: string, path: string): { name: string; operation: Operation } | undefined {
-    const { pathname } = new URL(path, "http://host");
-    const templates = Object.keys(this.#document.paths).filter((template) => {
-      const form = template
-        .replace(/[.]/g, "\\.")
-        .replace(/\{path\}/g, ".+")
-        .replace(/\{\w+\}/g, "[^/]+");
-      return new RegExp(`^${form}$`).test(pathname);
-    });
-    // A literal path takes precedence over a template (OpenAPI 3.1 §4.8.8.2).
-    const variables = (template: string) => template.split("{").length;
-    const [template] = templates
-      .filter((candidate) => method.toLowerCase() in (this.#document.paths[candidate] ?? {}))
-      .sort((a, b) => variables(a) - variables(b));
-    const operation = template && this.#document.paths[template]?.[method.toLowerCase() as "get"];
-    return operation ? { name: `${method} ${template}`, operation } : undefined;
+    const matching = this.#templates.filter(({ form }) => form.test(path));
+    // HEAD is answered as GET, without a body.
+    for (const name of method === "HEAD" ? ["head", "get"] : [method.toLowerCase()]) {
+      for (const { template } of matching) {
+        const operation = this.#document.paths[template]?.[name as Method];
+        if (operation) return { name: `${method} ${template}`, operation };
+      }
+    }
+    return undefined;
   }
 
-  #headers(response: Response, { headers }: Answer): string[] {
+  #headers(response: Response, answer: Answer): string[] {
+    const { headers } = answer;
+    // A handler, or an API behind a gateway, may set what it likes.
+    if (isOfHandler(answer)) return [];
     const described = new Map(
       Object.entries(response.headers ?? {}).map(([name, header]) => [
         name.toLowerCase(),
@@ -86,7 +132,8 @@ export class Contract {
   }
 
   #body(response: Response, method: string, answer: Answer): string[] {
-    const { headers, body, text } = answer;
+    const { headers, body } = answer;
+    const text = headers["content-encoding"] === "gzip" ? gunzipSync(body).toString() : answer.text;
     if (body.length === 0 || method === "HEAD") return [];
     const type = (headers["content-type"] ?? "").split(";")[0] ?? "";
     const content = response.content ?? {};
@@ -110,6 +157,12 @@ export class Contract {
     if (validate(value)) return [];
     return [`${what} ${JSON.stringify(value).slice(0, 300)}: ${this.#ajv.errorsText(validate.errors)}`];
   }
+}
+
+/** Whether a request comes to an operation of the description, as its path is written and not only as it is understood. */
+function isRouted(path: string, answer: Answer): boolean {
+  if (/[^A-Za-z0-9._~/-]|\/\.{1,2}(\/|$)|\/\/|.\/$/.test(path)) return false;
+  return !/\/problems\/(not-found|method-not-allowed)"/.test(answer.text.slice(0, 200));
 }
 
 /** Schemas that others compose: if closed, they would refuse the members of those. */

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import http, { type IncomingHttpHeaders } from "node:http";
+import http from "node:http";
 import path from "node:path";
 import { readConfig } from "../../../src/config/config.ts";
 import { secretsOf } from "../../../src/config/secrets.ts";
@@ -11,17 +11,10 @@ import { eventually } from "../../shared/eventually.ts";
 import { storeUrl, uniquePrefix } from "../store/run-store.ts";
 import { removeKeys } from "../store/scan.ts";
 import { TASK } from "../store/stored.ts";
+import type { Answer } from "./answer.ts";
+import { assertContract } from "./contract.ts";
 
-/** A complete response. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-  readonly text: string;
-  /** The body as JSON; throws where it is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into documents whose shape is what they test
-  readonly json: any;
-}
+export type { Answer } from "./answer.ts";
 
 /** A request to send. */
 export interface Sent {
@@ -32,6 +25,8 @@ export interface Sent {
   readonly body?: unknown;
   /** In place of a body: sent as chunks, without a Content-Length. */
   readonly chunks?: readonly (string | Buffer)[];
+  /** Whether the answer is to be as the contract says; false for a server that is not ours, or meant to fail. */
+  readonly contract?: boolean;
 }
 
 /** A line of the log. */
@@ -115,8 +110,14 @@ export async function startServer(
   };
 }
 
-/** One request, on a connection of its own. */
-export async function exchange(url: URL, { method = "GET", headers = {}, body, chunks }: Sent = {}): Promise<Answer> {
+/**
+ * One request, on a connection of its own.
+ * @throws Error when the answer breaks the contract
+ */
+export async function exchange(
+  url: URL,
+  { method = "GET", headers = {}, body, chunks, contract = true }: Sent = {},
+): Promise<Answer> {
   const isJson = body !== undefined && typeof body !== "string" && !Buffer.isBuffer(body);
   const bytes = body === undefined ? undefined : bytesOf(body);
   const request = http.request(url, {
@@ -141,7 +142,7 @@ export async function exchange(url: URL, { method = "GET", headers = {}, body, c
   const received: Buffer[] = [];
   for await (const chunk of response) received.push(chunk as Buffer);
   const whole = Buffer.concat(received);
-  return {
+  const answer: Answer = {
     status: response.statusCode ?? 0,
     headers: response.headers,
     body: whole,
@@ -150,6 +151,8 @@ export async function exchange(url: URL, { method = "GET", headers = {}, body, c
       return JSON.parse(whole.toString("utf8"));
     },
   };
+  if (contract) await assertContract(method, `${url.pathname}${url.search}`, answer);
+  return answer;
 }
 
 function bytesOf(body: unknown): Buffer {

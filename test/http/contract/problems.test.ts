@@ -98,6 +98,13 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
   it("404, 405 and 421: unknown paths, methods and hosts", async () => {
     expectProblem(await server.send("/v1/requests/nobody"), 404, "unknown");
     expectProblem(await post("/v1/queues/none/requests", {}), 404, "unknown-queue");
+    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]) {
+      for (const at of ["/v1/gateway/default", "/v1/gateway/default/some/path"]) {
+        const answer = await server.send(at, { method });
+        if (method === "HEAD") expect(answer.status, at).to.equal(404);
+        else expectProblem(answer, 404, "unknown-queue");
+      }
+    }
     expectProblem(await server.send("/none"), 404, "not-found");
     expectProblem(await post("/openapi.json", {}), 405, "method-not-allowed");
     expectProblem(await server.send("/v1/queues", { headers: { Host: "x.example" } }), 421, "wrong-host");

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { task } from "../../../src/wire/task.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
-import { CONDITIONS, type Condition, type TasksOfEach, tasksOfEach } from "./task-states.ts";
+import { CONDITIONS, type Condition, ENDED, type TasksOfEach, tasksOfEach } from "./task-states.ts";
 
 const MEMBERS = Object.keys(task.shape);
 
@@ -107,6 +107,16 @@ describe("the contract: the monitor in every state", () => {
         expect([streamed.status, streamed.text]).to.deep.equal([collected.status, collected.text]);
         expect(streamed.headers.etag).to.equal(collected.headers.etag);
       }
+    }
+  });
+
+  it("events: those of an ended task end with done, and who has that one gets 204", async () => {
+    for (const condition of ENDED.filter((c) => c !== "deleted")) {
+      const at = `/v1/requests/${each.tasks[condition].id}/events`;
+      const { status, text } = await server.send(at);
+      expect([status, /^event: done$/m.test(text)], condition).to.deep.equal([200, true]);
+      const headers = { "Last-Event-ID": /^id: ?(.+)$/m.exec(text)?.[1] ?? "" };
+      expect((await server.send(at, { headers })).status, condition).to.equal(204);
     }
   });
 

@@ -142,6 +142,7 @@ describe("a group over HTTP", () => {
     }
     const inOrder = verdictsOf((await get("/v1/groups/ends/results?after=1")).text);
     expect(inOrder.map(({ line }) => line)).to.deep.equal([1, 2]);
+    expect((await get(`${path}&after=x`)).json.type).to.equal("/problems/invalid-parameter");
   });
 
   it("is answered as at first if its batch is sent again, also once it is closed", async () => {
@@ -335,6 +336,7 @@ describe("a group over HTTP", () => {
       const last = events.at(-1);
       expect(last?.json).to.include({ state: "done", succeeded: 1 });
       await reader.closed;
+      expect((await get(path, { Accept: "text/event-stream" })).text).to.contain("event: done");
       expect((await get(path, { Accept: "text/event-stream", "Last-Event-ID": last?.id ?? "" })).status).to.equal(204);
     }
   });

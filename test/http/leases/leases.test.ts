@@ -139,8 +139,13 @@ describe("a worker over HTTP", () => {
     expect(wrong.status).to.equal(400);
     expect(wrong.json.errors[0].pointer).to.equal("#/count");
     expect((await take({}, 0, "nowhere")).json.type).to.equal("/problems/unknown-queue");
-    expect((await say("nobody", "renew", { fence: 1 })).json.type).to.equal("/problems/unknown");
-    expect((await say("nobody", "renew", {})).json.errors[0].pointer).to.equal("#/fence");
+    expect((await take({ count: 64, fill: "2m" })).json.errors[0].pointer).to.equal("#/fill");
+    for (const [verb, more] of Object.entries({ renew: {}, progress: { percent: 1 }, complete: {}, fail: {} })) {
+      expect((await say("nobody", verb, { fence: 1, ...more })).json.type, verb).to.equal("/problems/unknown");
+      expect((await say("nobody", verb, more)).json.errors[0].pointer, verb).to.equal("#/fence");
+    }
+    expect((await say("nobody", "progress", { fence: 1, percent: 101 })).json.errors[0].pointer).to.equal("#/percent");
+    expect((await say("nobody", "output", { fence: 1, data: "word" })).json.errors[0].pointer).to.equal("#/data");
     expect((await say("nobody", "complete", { fence: 1, result: 1, body: "AA==" })).status).to.equal(400);
   });
 
@@ -228,5 +233,8 @@ describe("a worker over HTTP", () => {
     await take({ worker: "carol", count: 7 }, 0, "checked");
     const queue = (await server.send("/v1/queues/checked")).json;
     expect(queue).to.include({ workers: 1, slots: 7 });
+    // One that fills its requests has one slot for the tasks of each.
+    await take({ worker: "filler", count: 64, fill: "10ms" }, 0, "checked");
+    expect((await server.send("/v1/queues/checked")).json).to.include({ workers: 2, slots: 8 });
   });
 });

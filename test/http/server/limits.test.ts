@@ -189,7 +189,7 @@ describe("requests that never complete (slowloris)", () => {
     it("do not delay other requests", async () => {
       const slow = Array.from({ length: 50 }, () => connect(url));
       for (const { socket } of slow) socket.write("GET / HTTP/1.1\r\n");
-      expect((await exchange(new URL("/", url))).text).to.equal("ok");
+      expect((await exchange(new URL("/", url), { contract: false })).text).to.equal("ok");
       const answers = await Promise.all(slow.map(({ received }) => received));
       expect(answers.every((answer) => answer.startsWith("HTTP/1.1 408 "))).to.equal(true);
     });
@@ -210,7 +210,7 @@ describe("requests that never complete (slowloris)", () => {
     await server.start();
     try {
       const url = new URL(`http://127.0.0.1:${server.port}/`);
-      const waiting = exchange(url, { method: "POST", body: "{}" });
+      const waiting = exchange(url, { method: "POST", body: "{}", contract: false });
       // This one started later and was cut off, so the limit has passed for the one that waits.
       const { socket, received } = connect(url.href);
       socket.write("GET / HTTP/1.1\r\n");
