@@ -14,6 +14,8 @@ interface Form<T> extends Omit<Parameter<T>, "absent" | "read"> {
 interface Option<T> {
   readonly default: T;
   readonly forms: readonly Form<T>[];
+  /** Whether it goes with the input: a `PUT` of another input replaces it, and `again` keeps it. Default: no. */
+  readonly ofInput?: true;
   /** How two forms are combined; without it, only one may be given. */
   both?(first: T, second: T): T;
 }
@@ -152,6 +154,17 @@ export const SUBMIT_DEFAULTS: SubmitOptions = {
   >),
   query: {},
 };
+
+/** The options that go with the input. */
+export const OF_INPUT = Object.entries<Option<unknown>>(OPTIONS).flatMap(([name, { ofInput }]) =>
+  ofInput ? (name as Name) : [],
+);
+
+/** The options of a repetition: those that go with the input are the task's where none are given. */
+export function repeatedOptions(given: SubmitOptions, task: object): SubmitOptions {
+  const kept = OF_INPUT.filter((name) => given[name] === SUBMIT_DEFAULTS[name]);
+  return { ...given, ...Object.fromEntries(kept.map((name) => [name, Reflect.get(task, name)])) };
+}
 
 /** The query parameters and headers of a submission. */
 export const SUBMIT_PARAMETERS = FORMS.flatMap(({ form: { in: place, name, description, schema } }) =>

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
-import { readSubmitOptions, type SubmitOptions } from "../../wire/submit-options.ts";
+import { readSubmitOptions, repeatedOptions, type SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { type CheckedInput, checkInput, isEmpty, readInput } from "../input/body.ts";
@@ -46,12 +46,13 @@ export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {
 
 async function again(ctx: Context, api: Api, live: LiveTasks, original: string): Promise<void> {
   checkIdempotencyKey(ctx.headers);
-  const given = readSubmitOptions(searchOf(ctx), ctx.headers);
+  const asked = readSubmitOptions(searchOf(ctx), ctx.headers);
   const id = requestId(ctx);
   if (id === original) throw conflict(id, "The new task needs an id of its own.");
   const task = await observe(ctx, api, original);
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
   const handler = inputHandlerOf(api, task.queue);
+  const given = repeatedOptions(asked, task);
   const { checked, options } = isEmpty(ctx.req)
     ? await repeated(api, task, handler, given)
     : { checked: await readInput(ctx.req, handler, api.maxBodyBytes), options: given };

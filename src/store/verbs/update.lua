@@ -1,7 +1,7 @@
 -- Replaces the input of a task that has not begun. It keeps its place; in a keyed line it comes after tasks of its new line key that were
 -- before it.
 
-local ARGS = Layout.update.args
+local ARGS, REPLACED = Layout.update.args, Layout.update.replaced
 
 local function put(key, field, value)
   if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
@@ -34,8 +34,9 @@ register('update', {}, function(keys, args)
     redis.call('HDEL', key, F.input)
   end
   put(key, F.digest, digest)
-  put(key, F.mediaType, args[ARGS.mediaType])
-  put(key, F.query, args[ARGS.query])
+  for name in pairs(REPLACED) do
+    if F[name] then put(key, F[name], args[ARGS[name]]) end
+  end
   Answers.note(key, answers, A.update .. word, 'updated')
   redis.call('HINCRBY', key, F.revision, 1)
   redis.call('HSET', key, F.extra, '1')
