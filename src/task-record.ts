@@ -30,6 +30,7 @@ export const SHOWN = {
     as: "attempts",
     description: "The number of the latest attempt; 0 before the first.",
   },
+  label: { field: "label", form: "text", title: "Label", column: true, description: "What people call the task." },
   cancelRequested: { field: "cancel", form: "flag" },
   createdAt: { field: "created", form: "instant", as: "createdMs", title: "Submitted" },
   startedAt: { field: "run", form: "started", as: "startedMs", title: "Started" },

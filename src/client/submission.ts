@@ -18,6 +18,8 @@ export interface SubmitOptions {
   readonly deadline?: Duration;
   /** The task is canceled when nobody has looked at it for this long, 5 s to 1 h; following it keeps it. */
   readonly presence?: Duration;
+  /** What people call it: at most 64 characters. */
+  readonly label?: string;
   /** The task is refused (`line-too-long`) if more tasks than this would start before it. */
   readonly maxIndex?: number;
   /** URL to notify when the task has ended. */
@@ -87,16 +89,14 @@ export function headersOf({ priority }: SubmitOptions): Record<string, string> {
 
 /** The query of the options; "" without any. */
 export function searchOf(options: SubmitOptions, more: Readonly<Record<string, string>> = {}): string {
-  const { delay, deadline, presence, maxIndex, webhook, query } = options;
+  const { delay, query } = options;
   const search = new URLSearchParams({ ...query, ...more });
   const set = (name: string, value: unknown) => value !== undefined && search.set(name, `${value}`);
   const setTime = (name: string, time: Duration | undefined) => time !== undefined && set(name, msOf(time) / 1000);
   if (delay instanceof Date) set("notBefore", delay.toISOString());
   else setTime("delay", delay);
-  setTime("deadline", deadline);
-  setTime("presence", presence);
-  set("maxIndex", maxIndex);
-  set("webhook", webhook);
+  for (const name of ["deadline", "presence"] as const) setTime(name, options[name]);
+  for (const name of ["label", "maxIndex", "webhook"] as const) set(name, options[name]);
   return `${search}` && `?${search}`;
 }
 

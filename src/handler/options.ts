@@ -101,6 +101,11 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    * 1 h.
    */
   presence?: Duration;
+  /**
+   * What people call a task whose submission has no label, from the validated input; called when the task is submitted, so it must be fast.
+   * Cut to 64 characters, without control characters.
+   */
+  label?: (input: I, task: SubmittedTask) => string;
   /** How long a new task should wait at most, for autoscaling: the queue's `slotsWanted` says how many slots that needs. */
   targetWait?: Duration;
   /**
@@ -204,6 +209,10 @@ export const OPTIONS = {
   keyed: option("keyed", "none", readKeyed, ["by", "concurrency"]),
   limit: option("limit", "none", readLimit, ["waiting", "running", "by"]),
   presence: option("presenceMs", "none", duration(PRESENCE_S.least * 1000, PRESENCE_S.most * 1000)),
+  label: option("label", "none", (given: Options["label"], refuse) => {
+    if (given === undefined || typeof given === "function") return given;
+    throw refuse(given, "a function");
+  }),
   targetWait: option("targetWaitMs", "none", duration()),
   warmup: option("warmupMs", "learned", duration(1, LONGEST_WARMUP_MS)),
   batch: option("batch", "none", readBatch, ["max", "wait"]),

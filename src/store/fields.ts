@@ -6,7 +6,7 @@ export const INLINE_BYTES = 64;
 
 /**
  * The fields of a task: name → its short form in Redis, and its content; a field with its default value is omitted. Lua files write
- * `F.state`. Only `errors`, `past`, `answers`, `progress`, `query`, `trace` and `group` may exceed 64 bytes and so prevent the compact
+ * `F.state`. Only `errors`, `past`, `answers`, `progress`, `query`, `label`, `trace` and `group` may exceed 64 bytes and so prevent the compact
  * encoding: the first three only after failures, the others only if a caller or handler uses them.
  */
 export const TASK_FIELDS = {
@@ -23,6 +23,7 @@ export const TASK_FIELDS = {
   mediaType: ["m", "media type of the input; default application/json"],
   query: ["u", "query parameters for the handler, JSON"],
   caller: ["z", "caller"],
+  label: ["w", "what people call it"],
   trace: ["Z", "trace context of its submitter: traceparent, then, if there is one, a space and tracestate"],
   run: ["f", "its last reservation: fence, begin, attempts, place, worker, see lua/run.lua; default none"],
   priority: ["O", "priority class; default PRIORITY.default"],

@@ -34,6 +34,12 @@ const readPresence = (given: string) => millisecondsOf(spanOf(given), PRESENCE_S
 const sooner = (first: number | null, second: number | null): number | null =>
   Math.min(first ?? Number.POSITIVE_INFINITY, second ?? Number.POSITIVE_INFINITY);
 
+/** The label of a task: how many characters it may have, and what none of them may be. */
+const LABEL = { most: 64, never: /\p{Cc}/gu };
+
+/** What a label may have of a text. */
+export const labelOf = (given: string): string => [...given.replace(LABEL.never, "")].slice(0, LABEL.most).join("");
+
 /**
  * The options of a submission: everything about an option is defined here. If a task has a field of the same name
  * (store/fields.ts), the option is stored in it.
@@ -117,6 +123,19 @@ const OPTIONS = {
         schema: { type: "string" },
         expected: PRESENCE,
         read: readPresence,
+      },
+    ],
+  }),
+  label: option<string | null>({
+    default: null,
+    ofInput: true,
+    forms: [
+      {
+        ...{ in: "query", line: "string", name: "label" },
+        description: `What people call the task: up to ${LABEL.most} characters, without control characters. By default that of its handler, if it has one.`,
+        schema: { type: "string" },
+        expected: `at most ${LABEL.most} characters, without control characters`,
+        read: (given) => (labelOf(given) === given ? given || null : undefined),
       },
     ],
   }),

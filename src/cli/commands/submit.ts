@@ -46,6 +46,7 @@ export function submitCommand(): Command {
     .option("--delay <time>", "start it no sooner than after this time", readDuration)
     .option("--deadline <time>", "cancel it if it has not ended after this time", readDuration)
     .option("--presence <time>", "cancel it when nobody has looked at it for this time: 5s to 1h", readDuration)
+    .option("--label <text>", "what people call it")
     .option("--query <name=value>", "parameter for the handler; may be repeated", addParameter)
     .option("--type <type>", "media type of an input that is not JSON, e.g. image/png")
     .action(clientAction(run));

@@ -3,9 +3,10 @@ import { nearest } from "../../config/nearest.ts";
 import type { Original, Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import type { Handler } from "../../handler/define.ts";
+import type { SubmittedTask } from "../../handler/task-context.ts";
 import { traceOf } from "../../trace/trace-context.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
-import { SUBMIT_PARAMETERS, type SubmitOptions } from "../../wire/submit-options.ts";
+import { labelOf, SUBMIT_PARAMETERS, type SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import { isKeyed } from "../headers/request-id.ts";
 import type { CheckedInput } from "../input/body.ts";
@@ -33,12 +34,31 @@ export function assembleSubmission(
   const { queue, fair, keyed, limit, presenceMs } = handler;
   const { input, mediaType, value } = checked;
   const { caller } = accessOf(ctx);
+  const derivable = { id, queue, query: given.query, mediaType, caller };
+  const named =
+    given.label === null && handler.label ? { ...given, label: labelBy(handler, derivable, value, api) } : given;
   // The presence of a member is that of its group.
-  const options = presenceMs === undefined || member || given.presenceMs !== null ? given : { ...given, presenceMs };
+  const options = presenceMs === undefined || member || given.presenceMs !== null ? named : { ...named, presenceMs };
   tellMisspelt(api, queue, options.query);
-  const derivable = { id, queue, query: options.query, mediaType, caller };
   const { share, key } = fair || keyed || limit ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
   return { id, queue, input, mediaType, identity, caller, options, share, key, trace, original, member };
+}
+
+/** What the handler calls a task; null if it gives no name, which refuses nothing. */
+function labelBy({ label }: Handler, task: SubmittedTask, value: unknown, { log }: Api): string | null {
+  try {
+    const given: unknown = label?.(value, { ...task });
+    // The rejection of a promise must not end the process.
+    if (given instanceof Promise) given.catch(() => undefined);
+    if (typeof given !== "string") throw new TypeError(`a label is a string, not ${typeof given}`);
+    return labelOf(given) || null;
+  } catch (error) {
+    log.warn(
+      { err: error, id: task.id, queue: task.queue },
+      "the handler's label function failed; the task has no label",
+    );
+    return null;
+  }
 }
 
 /**
