@@ -10,7 +10,7 @@ import * as fs from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { installed } from "../src/http/pages/assets.ts";
+import { installed } from "../src/extras/pages/assets.ts";
 import { assemble } from "../src/store/library/assemble.ts";
 import { BUILT } from "../src/store/library/text.ts";
 import { filesIn } from "./files.ts";
@@ -18,24 +18,24 @@ import { filesIn } from "./files.ts";
 /** What src may contain besides TypeScript, and where; anything else stops the build. */
 const ASSETS: Readonly<Record<string, string>> = {
   ".lua": "store/",
-  ".css": "http/",
-  ".html": "http/",
-  ".svg": "http/",
-  ".js": "http/",
+  ".css": "extras/",
+  ".html": "extras/",
+  ".svg": "extras/",
+  ".js": "extras/",
 };
 /** Files of packages that are not installed where the server runs, each with the source file that uses it. */
 const SHIPPED: readonly { from: string; to: string; for: string }[] = [
   ...["swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "LICENSE", "NOTICE"].map(
     (name) => ({
       from: `swagger-ui-dist/${name}`,
-      to: `http/pages/swagger-ui/${name}`,
-      for: "http/pages/docs/docs.html",
+      to: `extras/pages/swagger-ui/${name}`,
+      for: "extras/pages/docs/docs.html",
     }),
   ),
   ...["dist/uPlot.iife.min.js", "dist/uPlot.min.css", "LICENSE"].map((name) => ({
     from: `uplot/${name}`,
-    to: `http/pages/uplot/${basename(name)}`,
-    for: "http/pages/dashboard/dashboard.html",
+    to: `extras/pages/uplot/${basename(name)}`,
+    for: "extras/pages/dashboard/dashboard.html",
   })),
   ...[
     "preact/dist/preact.min.umd.js",
@@ -45,8 +45,8 @@ const SHIPPED: readonly { from: string; to: string; for: string }[] = [
     "htm/LICENSE",
   ].map((from) => ({
     from,
-    to: `http/pages/${from.split("/")[0]}/${basename(from)}`,
-    for: "http/pages/browser/preact.js",
+    to: `extras/pages/${from.split("/")[0]}/${basename(from)}`,
+    for: "extras/pages/browser/preact.js",
   })),
 ];
 /** The file that `bin` of package.json names, below src and dist. */

@@ -6,6 +6,8 @@ import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
 import type { Extension } from "./extension.ts";
 import { allocations } from "./extras/allocations/allocations.ts";
+import { groups } from "./extras/groups/groups.ts";
+import { pages } from "./extras/pages/pages.ts";
 import { replicate } from "./extras/replicate/replicate.ts";
 import { telemetry } from "./extras/telemetry/telemetry.ts";
 import { undo } from "./extras/undo/undo.ts";
@@ -52,7 +54,7 @@ export interface Started extends Running {
 }
 
 /** What a server has beside what it needs to run tasks. */
-export const EXTENSIONS: readonly Extension[] = [telemetry, webhooks, undo, allocations, replicate];
+export const EXTENSIONS: readonly Extension[] = [telemetry, pages, groups, webhooks, undo, allocations, replicate];
 
 /** What is not configured. */
 export interface StartParts {
@@ -137,6 +139,8 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         tracing,
         stopping: stopping.signal,
         closing: closing.signal,
+        openGroup: extensions.find((extension) => extension.openGroup)?.openGroup,
+        pages: extensions.find((extension) => extension.pages)?.pages,
         checkWebhook: extensions.find((extension) => extension.checkWebhook)?.checkWebhook,
         streams: new OpenStreams(config.maxStreams),
         ...config,

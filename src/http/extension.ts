@@ -4,8 +4,10 @@ import type { Inspection } from "../engine/reading/inspect.ts";
 import type { TaskDetails } from "../store/verbs/details.ts";
 import type { Timeline } from "../wire/timeline.ts";
 import type { Api } from "./api.ts";
+import type { OpenGroup } from "./batches/batch-group.ts";
 import type { OpenApiDocument } from "./openapi/types.ts";
 import type { Route } from "./route.ts";
+import type { Pages } from "./shown-pages.ts";
 
 /** The task of a timeline. */
 export interface TimelineSubject {
@@ -30,6 +32,8 @@ export interface ApiExtension {
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
   /** The canonical URL of a webhook. @throws ProblemError invalid-parameter if it is not allowed */
   checkWebhook?(url: string): Promise<string>;
+  readonly openGroup?: OpenGroup;
+  readonly pages?: Pages;
   timeline?(api: Api, of: TimelineSubject): Promise<TimelineMembers>;
   /** Done around the answer to every request. */
   readonly around?: Middleware;

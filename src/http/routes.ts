@@ -4,7 +4,6 @@ import type { Api } from "./api.ts";
 import { batchRoutes } from "./batches/batches.ts";
 import type { ApiExtension } from "./extension.ts";
 import { gatewayRoutes } from "./gateway/gateway.ts";
-import { groupRoutes } from "./groups/groups.ts";
 import { leaseRoutes } from "./leases/leases.ts";
 import { workerRoutes } from "./leases/workers.ts";
 import { LiveTasks } from "./live/live-tasks.ts";
@@ -12,7 +11,6 @@ import { accessRoutes } from "./operations/access.ts";
 import { openApiRoutes } from "./operations/openapi.ts";
 import { probeRoutes } from "./operations/probes.ts";
 import { problemRoutes } from "./operations/problems.ts";
-import { pageRoutes } from "./pages/pages.ts";
 import { bulkRoutes } from "./queues/bulk.ts";
 import { deadRoutes } from "./queues/dead.ts";
 import { historyRoutes } from "./queues/history.ts";
@@ -48,7 +46,6 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...inputRoutes(api),
     ...timelineRoutes(api, extensions),
     ...retryRoutes(api),
-    ...groupRoutes(api),
     ...queueRoutes(api),
     ...historyRoutes(api),
     ...lineRoutes(api),
@@ -58,9 +55,8 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...leaseRoutes(api),
     ...accessRoutes,
     ...probeRoutes(api),
-    ...problemRoutes,
+    ...problemRoutes(api),
     ...gatewayRoutes(api),
-    ...pageRoutes,
     ...extensions.flatMap((extension) => extension.routes?.(api) ?? []),
   ];
   // Its document describes itself too.

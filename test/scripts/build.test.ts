@@ -34,14 +34,14 @@ describe("the build", () => {
     put("src/name.ts", 'export const name: string = "first";\n');
     for (const folder of ["src/store/lua", "src/store/verbs"])
       cpSync(join(ROOT, folder), join(root, folder), { recursive: true, filter: (path) => !path.endsWith(".ts") });
-    put("src/http/dashboard/app.js", "// as it is\n");
+    put("src/extras/dashboard/app.js", "// as it is\n");
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
   it("makes a dist that runs, with the assets and an executable command", () => {
     expect(build(root)).to.match(/^build: 2 TypeScript files compiled, 1 asset copied to dist in [\d.]+ s$/);
     expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("first");
-    expect(readFileSync(join(root, "dist/http/dashboard/app.js"), "utf8")).to.equal("// as it is\n");
+    expect(readFileSync(join(root, "dist/extras/dashboard/app.js"), "utf8")).to.equal("// as it is\n");
     expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(false);
   });
 
@@ -61,11 +61,11 @@ describe("the build", () => {
   });
 
   it("includes what the page of the API loads, with its licence, since that package is not installed in production", () => {
-    put("src/http/pages/docs/docs.html", "<!doctype html>\n");
+    put("src/extras/pages/docs/docs.html", "<!doctype html>\n");
     expect(build(root)).to.match(/7 assets copied/);
-    const files = readdirSync(join(root, "dist/http/pages/swagger-ui")).sort();
+    const files = readdirSync(join(root, "dist/extras/pages/swagger-ui")).sort();
     expect(files).to.include.members(["LICENSE", "NOTICE", "swagger-ui-bundle.js.gz", "swagger-ui.css.gz"]);
-    const css = gunzipSync(readFileSync(join(root, "dist/http/pages/swagger-ui/swagger-ui.css.gz"))).toString();
+    const css = gunzipSync(readFileSync(join(root, "dist/extras/pages/swagger-ui/swagger-ui.css.gz"))).toString();
     expect(css.slice(-100), "its map is not there").to.not.contain("sourceMappingURL");
   });
 

@@ -1,8 +1,8 @@
 import type { Extension } from "../../extension.ts";
 import { inEachPartition } from "../../handler/internal-queues.ts";
-import { groupDocument } from "../../http/groups/group-document.ts";
 import { monitorDocument, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
 import { AddressGuard } from "../../net/ssrf-guard.ts";
+import { groupDocument } from "../groups/group-document.ts";
 import { predictionEvent } from "../replicate/prediction.ts";
 import { deliveriesOf } from "./deliveries.ts";
 import { deliverer } from "./delivery.ts";

@@ -1,18 +1,12 @@
-import { createHash, randomUUID } from "node:crypto";
 import type { Context } from "koa";
-import type { BatchGroup } from "../../engine/groups/groups.ts";
+import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
-import { ProblemError } from "../../errors.ts";
 import type { SubmitOptions } from "../../wire/submit-options.ts";
-import type { Api } from "../api.ts";
-import { groupPaths } from "../groups/group-document.ts";
-import { derivedId } from "../headers/request-id.ts";
-import { groupRefusal } from "../submit/refusal.ts";
-import { accessOf, signatureOf } from "../task/access.ts";
-import type { Tally } from "./tally.ts";
+import type { IdSecret } from "../headers/request-id.ts";
+import type { ProblemDocument } from "../problems/problem.ts";
 
 /** What a request says of the group of its batch. */
-interface AskedGroup {
+export interface AskedGroup {
   /** `true` for a new one. */
   readonly group: string;
   /** Whether it stays open after the batch. */
@@ -22,86 +16,47 @@ interface AskedGroup {
 }
 
 /** The group of a batch. */
-export interface OpenedGroup extends BatchGroup {
+export interface OpenedGroup {
+  readonly id: string;
   readonly staysOpen: boolean;
-  /** Its address. */
-  readonly location: string;
+  /** The number of the first line of the batch. */
+  readonly firstLine: number;
   /** The id of the task of the next line. To be called for each line that has none of its own, and with all lines in their order. */
   nextId(text: string): string;
+  /** Ends the batch, after which the group has had so many lines. @throws ProblemError store-unavailable */
+  endBatch(end: { readonly lines: number; readonly closes: boolean }): Promise<unknown>;
+  /**
+   * Waits until it is known whether the batch is answered with its verdicts, which it then returns.
+   * @throws ProblemError invalid-input if no line has become a task; id-conflict if the group is closed, and nothing was repeated
+   */
+  answer(ctx: Context, verdicts: BatchVerdicts): Promise<AsyncIterable<string>>;
+}
+
+/** How many lines of a batch there were so far. */
+export interface BatchTally {
+  readonly lines: number;
+  /** New tasks; tasks that existed before; lines that may be sent again. */
+  readonly accepted: number;
+  readonly repeated: number;
+  readonly deferred: number;
+  /** The first problems of lines. */
+  readonly problems: readonly { readonly line: number; readonly problem: ProblemDocument }[];
+}
+
+/** The verdicts of a batch. */
+export interface BatchVerdicts {
+  readonly tally: BatchTally;
+  readonly verdicts: AsyncIterable<string>;
+  /** Of verdicts that are kept until the answer is decided; beyond it they are sent in any case. */
+  readonly maxBytes: number;
 }
 
 /**
  * Opens the group of a batch, or finds that to which it is added.
  * @throws ProblemError id-conflict if it belongs to another caller or queue; queue-full if too many webhooks wait
  */
-export async function openGroup(
+export type OpenGroup = (
   ctx: Context,
-  { engine, idSecret }: Pick<Api, "engine" | "idSecret">,
-  { group, staysOpen, options, settings }: AskedGroup,
-): Promise<OpenedGroup> {
-  const { caller } = accessOf(ctx);
-  const { webhook, presenceMs, query } = options;
-  if (presenceMs !== null) ctx.set("Presence", String(presenceMs / 1000));
-  const isNamed = group !== "true";
-  const opened = await engine.groups.open({ id: isNamed ? group : null, caller, webhook, presenceMs }, settings);
-  if (typeof opened === "string") throw groupRefusal(group, opened);
-  const { id, createdMs } = opened;
-  // All lines so far, so that a batch that is sent again makes the same ids, and equal lines in one batch make different ones.
-  const lines = createHash("sha256").update(JSON.stringify([caller, settings.queue, id, createdMs, query]));
-  const idOfQueue = (make: (n: number) => string) =>
-    engine.keys.idIn(engine.keys.partitionOfQueue(settings.queue), make);
-  const nextId = (text: string): string => {
-    lines.update(`${text}\n`);
-    const digest = lines.copy().digest("base64url");
-    return idOfQueue((n) => derivedId(`member ${digest}`, idSecret.value, n));
-  };
-  const location = groupPaths.group(id, signatureOf(ctx, { id, caller, createdMs }, "group"));
-  return { ...opened, staysOpen, location, nextId: isNamed ? nextId : () => idOfQueue(() => randomUUID()) };
-}
-
-/**
- * Waits until it is known whether a batch is answered with its verdicts, which it then returns. One for an open group always is; one for a
- * new group once a line has become its first task, one for a closed group once a line repeats one of its tasks.
- * @param maxBytes of verdicts that are kept meanwhile; beyond it they are sent in any case
- * @throws ProblemError invalid-input if no line has become a task; id-conflict if the group is closed, and nothing was repeated
- */
-export async function answerOf(
-  ctx: Context,
-  { state, id, location }: OpenedGroup,
-  { tally, verdicts, maxBytes }: { tally: Tally; verdicts: AsyncIterable<string>; maxBytes: number },
-): Promise<AsyncIterable<string>> {
-  const isDecided = () => state === "open" || (state === "new" ? tally.accepted : tally.repeated) > 0;
-  const texts = verdicts[Symbol.asyncIterator]();
-  const early: string[] = [];
-  let bytes = 0;
-  let ended = false;
-  while (!isDecided() && !ended && bytes <= maxBytes) {
-    const { value, done = false } = await texts.next();
-    ended = done;
-    if (done) continue;
-    early.push(value);
-    bytes += value.length;
-  }
-  if (ended && !isDecided()) {
-    // An empty batch closes a group, also if it is sent again.
-    if (state === "closed" && tally.lines > 0) throw groupRefusal(id, "closed");
-    if (state === "new" && tally.repeated + tally.deferred === 0) throw withoutTasks(tally);
-  }
-  if (state !== "new" || !ended || tally.accepted > 0) ctx.set("Location", location);
-  return restOf(early, texts);
-}
-
-async function* restOf(early: readonly string[], texts: AsyncIterator<string>): AsyncGenerator<string, void, void> {
-  yield* early;
-  for (let next = await texts.next(); !next.done; next = await texts.next()) yield next.value;
-}
-
-/** A group has at least one task. */
-function withoutTasks({ lines, problems }: Tally): ProblemError {
-  const detail = lines === 0 ? "The batch has no lines." : "No line of the batch became a task of the group.";
-  const errors = problems.map(({ line, problem }) => ({
-    pointer: `#/${line}`,
-    detail: problem.detail ?? problem.title,
-  }));
-  return new ProblemError("invalid-input", detail, { extensions: { errors } });
-}
+  api: { readonly engine: Engine; readonly idSecret: IdSecret },
+  asked: AskedGroup,
+) => Promise<OpenedGroup>;

@@ -21,7 +21,7 @@ import { type Route, SUBMIT } from "../route.ts";
 import { handOver, whenClosed } from "../server/response.ts";
 import { assembleSubmission, withWebhook } from "../submit/submission.ts";
 import { signatureOf } from "../task/access.ts";
-import { answerOf, type OpenedGroup, openGroup } from "./batch-group.ts";
+import type { OpenedGroup } from "./batch-group.ts";
 import { type Envelope, readEnvelope } from "./envelope.ts";
 import { GatheredLines, type LineVerdict, lineProblem, verdictLine } from "./gathered-lines.ts";
 import { Resequencer } from "./resequencer.ts";
@@ -77,7 +77,10 @@ export function batchRoutes(api: Api): readonly Route[] {
         `One JSON value on each line, at most ${BATCH_DEFAULTS.lines} lines and ${BATCH_DEFAULTS.bytes / 1024 ** 2} MiB. ` +
         "Read and answered as a stream: one verdict for each line, in order; empty lines are counted but get no verdict. A bad " +
         "line does not affect the others. The query and the headers Priority and Cancel-After are the defaults of every line, but with `group` a webhook is that of the group.",
-      parameters: [...parameterRefs("envelope", "group", "open"), ...laterParameters(api)],
+      parameters: [
+        ...parameterRefs("envelope", ...(api.openGroup ? (["group", "open"] as const) : [])),
+        ...laterParameters(api),
+      ],
       body: {
         required: true,
         content: {
@@ -111,6 +114,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   };
   const envelopes = take(PARAMETERS.envelope);
   const grouped = { group: take(PARAMETERS.group), staysOpen: take(PARAMETERS.open) };
+  if (grouped.group !== null && !api.openGroup) throw wrongParameter("group", "this server has no groups");
   if (grouped.staysOpen && grouped.group === null) throw wrongParameter("open", "expected only with group");
   const given = readSubmitOptions(search, ctx.headers);
   if (given.dryRun) throw wrongParameter("dryRun", "not supported for batches");
@@ -123,7 +127,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const group =
     asked === null
       ? undefined
-      : await openGroup(ctx, api, { group: asked, staysOpen, options: withDefaults, settings });
+      : await api.openGroup?.(ctx, api, { group: asked, staysOpen, options: withDefaults, settings });
   const sending = api.tracing?.sendBatch(queue);
   const trace = sending?.trace ?? traceOf(ctx.headers);
   const request: BatchRequest = {
@@ -151,7 +155,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   void readBatch(ctx, request, verdicts).finally(() => sending?.end());
   const { tally } = request;
   const maxBytes = BATCH_DEFAULTS.answerBytes;
-  const answer = group ? await answerOf(ctx, group, { tally, verdicts, maxBytes }) : verdicts;
+  const answer = group ? await group.answer(ctx, { tally, verdicts, maxBytes }) : verdicts;
   ctx.status = 202;
   ctx.type = NDJSON;
   void sendTexts(handOver(ctx), answer, maxBytes);

@@ -12,7 +12,6 @@ import type { Answers, Method, OpenApiDocument, Operation, Paths, Schema } from 
 const TAGS: OpenApiDocument["tags"] = [
   { name: "Submit", description: "Submit tasks, and cancel them." },
   { name: "Watch", description: "Place in line, estimate, progress, result." },
-  { name: "Groups", description: "Many tasks with one number." },
   { name: "Queues", description: "Lines of waiting tasks; each queue has one handler." },
   {
     name: "Dead letters",

@@ -118,6 +118,3 @@ export const RESULTS: Answers = {
 
 /** Responses to a submission: 202, or the result if the caller waits for it. */
 export const SUBMITTED: Answers = { ...RESULTS, "200": responseRef("ResultOrEvents"), "202": responseRef("Accepted") };
-
-/** A browser gets a page in place of a problem document. */
-export const WITH_PAGES: Answers = { default: responseRef("ProblemOrPage") };

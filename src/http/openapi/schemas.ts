@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { envelope, verdict } from "../../wire/batch.ts";
 import { bulkStep, deletedDead, retriedDead } from "../../wire/bulk.ts";
-import { group, groupResult } from "../../wire/group.ts";
 import { histories, history } from "../../wire/history.ts";
 import { completion, failure, lease, renewal } from "../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../wire/lease-bodies.ts";
@@ -30,8 +29,6 @@ const ANSWERS = {
   DeadTask: deadTask,
   DeadTaskPage: pageOf(deadTask),
   DryRun: quote,
-  Group: group,
-  GroupResult: groupResult,
   Queue: queue,
   Queues: queues,
   History: history,

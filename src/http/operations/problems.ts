@@ -1,13 +1,13 @@
 import type { Context } from "koa";
 import { errorEntries, ProblemError } from "../../errors.ts";
-import { prefersHtml } from "../headers/accept.ts";
+import type { Api } from "../api.ts";
 import { schemaRef } from "../openapi/responses.ts";
-import { replyPage } from "../pages/render.ts";
 import { explain } from "../problems/texts.ts";
 import type { Route } from "../route.ts";
+import { pagesFor } from "../shown-pages.ts";
 
 /** The targets of the `type` of problem documents: the explanation of a code, as JSON or as a page. */
-export const problemRoutes: readonly Route[] = [
+export const problemRoutes = (api: Pick<Api, "pages">): readonly Route[] => [
   {
     name: "explain",
     method: "GET",
@@ -22,30 +22,16 @@ export const problemRoutes: readonly Route[] = [
         content: { "application/json": { schema: schemaRef("ProblemExplanation") }, "text/html": {} },
       },
     },
-    run: explainProblem,
+    run: (ctx) => explainProblem(ctx, api),
   },
 ];
 
-function explainProblem(ctx: Context): void {
+function explainProblem(ctx: Context, api: Pick<Api, "pages">): void {
   const entry = errorEntries.find(({ code }) => code === ctx.params.code);
   if (!entry) throw new ProblemError("not-found");
-  const { example, ...explanation } = explain(entry.code);
+  const explanation = explain(entry.code);
   ctx.vary("Accept");
-  if (prefersHtml(ctx.get("Accept"))) {
-    const { code, title, status } = explanation;
-    return replyPage(ctx, "docs/problem.html", {
-      code,
-      title,
-      status: String(status),
-      meaning: plain(explanation.meaning),
-      action: plain(explanation.action),
-      example: JSON.stringify(example, null, 2),
-    });
-  }
-  ctx.body = { ...explanation, example };
-}
-
-/** Removes the backticks around code. */
-function plain(text: string): string {
-  return text.replaceAll("`", "");
+  const pages = pagesFor(ctx, api);
+  if (pages) pages.problem(ctx, explanation);
+  else ctx.body = explanation;
 }

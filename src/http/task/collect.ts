@@ -5,14 +5,13 @@ import { isOutcome } from "../../task.ts";
 import { readParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
 import { logEnd } from "../audit-log.ts";
-import { prefersHtml } from "../headers/accept.ts";
 import { checkPreconditions, readPreconditions } from "../headers/preconditions.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, json, RESULTS, responses } from "../openapi/responses.ts";
-import { replyMissingPage, replyTaskPage } from "../pages/task/task-page.ts";
 import { type Route, SUBMIT, WATCH } from "../route.ts";
+import { pagesFor } from "../shown-pages.ts";
 import { accessOf, mayEnd, signatureOf } from "./access.ts";
 import { documentOf } from "./documents/monitor-document.ts";
 import { findTask, observeRequested } from "./find.ts";
@@ -38,7 +37,7 @@ export function collectRoutes(api: Api): readonly Route[] {
         "202": { ...responses.Accepted, content: { ...responses.Accepted.content, "text/html": {} } },
       },
       run: (ctx) => collect(ctx, api, ctx.params.id),
-      showProblem: (ctx, error) => replyMissingPage(ctx, error, api.embedOrigins),
+      showProblem: (ctx, error) => api.pages?.missing(ctx, error, api.embedOrigins) ?? false,
     },
     {
       name: "cancel",
@@ -64,15 +63,16 @@ async function collect(ctx: Context, api: Api, id: string): Promise<void> {
   const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else replyPending(ctx, pendingTask(seen), status);
-  if (prefersHtml(ctx.get("Accept"))) showPage(ctx, api, seen);
+  showPage(ctx, api, seen);
 }
 
 /** Shows a browser the page of a task that has no result, with the status and headers that other clients get. */
 function showPage(ctx: Context, api: Api, seen: Inspection): void {
-  if (isOutcome(seen.state) && outcomeProblem(seen) === null) return;
+  const pages = pagesFor(ctx, api);
+  if (!pages || (isOutcome(seen.state) && outcomeProblem(seen) === null)) return;
   if (seen.deleted) throw new ProblemError("deleted");
   const { status } = ctx;
-  replyTaskPage(ctx, documentOf(ctx, api, seen), signatureOf(ctx, seen));
+  pages.task(ctx, documentOf(ctx, api, seen), signatureOf(ctx, seen));
   ctx.status = status;
 }
 

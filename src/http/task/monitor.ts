@@ -4,7 +4,6 @@ import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts"
 import { isOutcome } from "../../task.ts";
 import { type Parameter, readParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
-import { prefersHtml } from "../headers/accept.ts";
 import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { replyIfNotModified } from "../headers/not-modified.ts";
 import { parsePrefer } from "../headers/prefer.ts";
@@ -14,8 +13,8 @@ import { longPoll } from "../live/long-poll.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, PENDING_HEADERS, RESULTS, schemaRef } from "../openapi/responses.ts";
-import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "../pages/task/task-page.ts";
 import { type Route, WATCH } from "../route.ts";
+import { type Pages, pagesFor } from "../shown-pages.ts";
 import { accessOf, keepsPresent, signatureOf } from "./access.ts";
 import { documentOf } from "./documents/monitor-document.ts";
 import { findTask, observe } from "./find.ts";
@@ -27,7 +26,11 @@ export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
   const route = (name: string, path: string, summary: string): Route => ({
     ...{ name, method: "GET", path, scopes: WATCH, signedLink: "task" },
     ...{ tag: "Watch", summary, description: "An HTML page if `Accept` prefers text/html." },
-    parameters: parameterRefs("onComplete", "onPending", "embed", "If-None-Match", "Prefer-wait"),
+    parameters: parameterRefs(
+      ...(["onComplete", "onPending"] as const),
+      ...(api.pages ? (["embed"] as const) : []),
+      ...(["If-None-Match", "Prefer-wait"] as const),
+    ),
     answers: {
       ...RESULTS,
       "200": {
@@ -50,7 +53,7 @@ export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
       ),
     },
     run: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
-    showProblem: (ctx, error) => replyMissingPage(ctx, error, api.embedOrigins),
+    showProblem: (ctx, error) => api.pages?.missing(ctx, error, api.embedOrigins) ?? false,
   });
   return [
     route("watch", TASK_PATHS.monitor, "State, place in line, progress and estimate"),
@@ -61,7 +64,8 @@ export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
   ctx.vary("Accept");
   const options = readOptions(searchOf(ctx));
-  if (prefersHtml(ctx.get("Accept"))) return showPage(ctx, api, id, options);
+  const pages = pagesFor(ctx, api);
+  if (pages) return showPage(ctx, api, pages, id, options);
   if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);
   else await untilChanged(ctx, api, watchers, id);
   const seen = await observe(ctx, api, id);
@@ -140,11 +144,11 @@ function watchOf(ctx: Context, watchers: Watchers, task: Inspection) {
 }
 
 /** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */
-async function showPage(ctx: Context, api: Api, id: string, options: MonitorOptions): Promise<void> {
+async function showPage(ctx: Context, api: Api, pages: Pages, id: string, options: MonitorOptions): Promise<void> {
   const seen = await observe(ctx, api, id);
   if (isOutcome(seen.state) && options.onComplete !== null) return await complete(ctx, api, seen, options);
   const task = documentOf(ctx, api, seen);
   if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
-  if (options.embed) replyEmbeddedPage(ctx, task, api.embedOrigins);
-  else replyTaskPage(ctx, task, signatureOf(ctx, seen));
+  if (options.embed) pages.embedded(ctx, task, api.embedOrigins);
+  else pages.task(ctx, task, signatureOf(ctx, seen));
 }

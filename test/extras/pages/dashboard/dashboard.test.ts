@@ -91,8 +91,10 @@ describe("the dashboard", () => {
 
   it("serves no module or template of the server from the build", async () => {
     builtCommand();
-    const folder = join(ROOT, "dist/http/pages");
-    const { assetOf }: typeof import("../../../../src/http/pages/assets.ts") = await import(join(folder, "assets.js"));
+    const folder = join(ROOT, "dist/extras/pages");
+    const { assetOf }: typeof import("../../../../src/extras/pages/assets.ts") = await import(
+      join(folder, "assets.js")
+    );
     const files = filesIn(folder);
     const others = files.filter((name) => !name.startsWith("browser/"));
     expect(others).to.include.members(["render.js"]);

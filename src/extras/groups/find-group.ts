@@ -1,11 +1,11 @@
 import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import { ProblemError } from "../../errors.ts";
+import type { Api } from "../../http/api.ts";
+import { accessOf, keepsPresent, maySee } from "../../http/task/access.ts";
+import { unknownTask } from "../../http/task/reply.ts";
 import { isId } from "../../task.ts";
 import { timestamp } from "../../wire/timestamp.ts";
-import type { Api } from "../api.ts";
-import { accessOf, keepsPresent, maySee } from "../task/access.ts";
-import { unknownTask } from "../task/reply.ts";
 
 /**
  * Reads a group for a caller: one that the caller may not see is treated like an unknown one, as with tasks.

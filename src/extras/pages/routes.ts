@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import { type Asset, replyAsset } from "../asset.ts";
-import { prefersHtml } from "../headers/accept.ts";
-import { READ, type Route } from "../route.ts";
+import { type Asset, replyAsset } from "../../http/asset.ts";
+import { prefersHtml } from "../../http/headers/accept.ts";
+import { READ, type Route } from "../../http/route.ts";
 import { assetOf } from "./assets.ts";
 import { replyPage } from "./render.ts";
 

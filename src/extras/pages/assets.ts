@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import { basename, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
+import { type Asset, makeAsset } from "../../http/asset.ts";
 import { FACTS, TASK_FACTS } from "../../task-record.ts";
-import { type Asset, makeAsset } from "../asset.ts";
 
 /** What browsers load, and nothing else: all of it is served. */
 const BROWSER = new URL("browser/", import.meta.url);

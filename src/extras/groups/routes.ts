@@ -4,30 +4,30 @@ import { longestPauseS } from "../../engine/reading/presence.ts";
 import { watchedGroups } from "../../engine/watching/watched.ts";
 import { Watchers } from "../../engine/watching/watchers.ts";
 import { messageOf } from "../../errors.ts";
+import type { Api } from "../../http/api.ts";
+import { logAction } from "../../http/audit-log.ts";
+import { sendTexts } from "../../http/batches/send-texts.ts";
+import { prefersEvents, prefersHtml } from "../../http/headers/accept.ts";
+import { isAny, namesVersion } from "../../http/headers/etag.ts";
+import { replyIfNotModified } from "../../http/headers/not-modified.ts";
+import { checkTag, readPreconditions } from "../../http/headers/preconditions.ts";
+import { parsePrefer } from "../../http/headers/prefer.ts";
+import { groupRetryAfterS, setRetryAfter } from "../../http/headers/retry-after.ts";
+import { PARAMETERS, searchOf } from "../../http/input/parameters.ts";
+import { EventStreams } from "../../http/live/event-streams.ts";
+import { isAnsweredWithoutEvents, lastEventId } from "../../http/live/last-event.ts";
+import { longPoll, whenGone } from "../../http/live/long-poll.ts";
+import { forbidden } from "../../http/middleware/authorize.ts";
+import { headerRefs } from "../../http/openapi/headers.ts";
+import { parameterRefs } from "../../http/openapi/parameters.ts";
+import { empty, json, responseRef, schemaRef } from "../../http/openapi/responses.ts";
+import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
+import { handOver } from "../../http/server/response.ts";
+import { accessOf, keepsPresent, mayEnd, signatureOf } from "../../http/task/access.ts";
+import { unknownTask } from "../../http/task/reply.ts";
 import { readParameter } from "../../wire/parameter.ts";
-import type { Api } from "../api.ts";
-import { logAction } from "../audit-log.ts";
-import { sendTexts } from "../batches/send-texts.ts";
-import { prefersEvents, prefersHtml } from "../headers/accept.ts";
-import { isAny, namesVersion } from "../headers/etag.ts";
-import { replyIfNotModified } from "../headers/not-modified.ts";
-import { checkTag, readPreconditions } from "../headers/preconditions.ts";
-import { parsePrefer } from "../headers/prefer.ts";
-import { groupRetryAfterS, setRetryAfter } from "../headers/retry-after.ts";
-import { PARAMETERS, searchOf } from "../input/parameters.ts";
-import { EventStreams } from "../live/event-streams.ts";
-import { isAnsweredWithoutEvents, lastEventId } from "../live/last-event.ts";
-import { longPoll, whenGone } from "../live/long-poll.ts";
-import { forbidden } from "../middleware/authorize.ts";
-import { headerRefs } from "../openapi/headers.ts";
-import { parameterRefs } from "../openapi/parameters.ts";
-import { empty, json, schemaRef, WITH_PAGES } from "../openapi/responses.ts";
 import { replyGroupPage } from "../pages/group/group-page.ts";
 import { replyMissingPage } from "../pages/task/task-page.ts";
-import { type Route, SUBMIT, WATCH } from "../route.ts";
-import { handOver } from "../server/response.ts";
-import { accessOf, keepsPresent, mayEnd, signatureOf } from "../task/access.ts";
-import { unknownTask } from "../task/reply.ts";
 import { findGroup } from "./find-group.ts";
 import { GROUP_PATHS, groupDocumentOf, groupPaths, groupVersion, hasEnded } from "./group-document.ts";
 import { followGroup, type GroupWatchers } from "./group-events.ts";
@@ -56,7 +56,7 @@ export function groupRoutes(api: Api): readonly Route[] {
       description: "Its events if `Accept` prefers text/event-stream, an HTML page if it prefers text/html.",
       parameters: parameterRefs("If-None-Match", "Prefer-wait"),
       answers: {
-        ...WITH_PAGES,
+        ...(api.pages && { default: responseRef("ProblemOrPage") }),
         "200": {
           description: "The group is done or canceled. Or its events.",
           headers: headerRefs("ETag", "Preference-Applied"),

@@ -1,9 +1,9 @@
 import type { Context } from "koa";
 import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
-import { type EventStreams, eventText } from "../live/event-streams.ts";
-import { handOver } from "../server/response.ts";
-import { accessOf, keepsPresent } from "../task/access.ts";
+import { type EventStreams, eventText } from "../../http/live/event-streams.ts";
+import { handOver } from "../../http/server/response.ts";
+import { accessOf, keepsPresent } from "../../http/task/access.ts";
 import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
 
 /** The watchers of groups. */

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { errorEntry, type ProblemError } from "../../../errors.ts";
+import { paths } from "../../../http/task/links.ts";
 import type { Task } from "../../../wire/task.ts";
-import { paths } from "../../task/links.ts";
 import {
   aheadOf,
   attemptOf,
