@@ -204,11 +204,13 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
  * Reads the options of a submission.
+ * @param query as in a URL, without its question mark
  * @throws ProblemError invalid-parameter that names the parameter
  */
-export function readSubmitOptions(search: URLSearchParams, headers: Headers): SubmitOptions {
+export function readSubmitOptions(query: string, headers: Headers): SubmitOptions {
   // Most submissions have none.
-  if (search.size === 0 && HEADERS.every((name) => headers[name] === undefined)) return SUBMIT_DEFAULTS;
+  if (query === "" && HEADERS.every((name) => headers[name] === undefined)) return SUBMIT_DEFAULTS;
+  const search = new URLSearchParams(query);
   const read: Partial<Record<Name, { form: Form<unknown>; value: unknown }>> = {};
   for (const { name, form, both, header } of FORMS) {
     const given = form.in === "query" ? oneParameter(search, form.name) : form.in && headers[header];
@@ -220,8 +222,8 @@ export function readSubmitOptions(search: URLSearchParams, headers: Headers): Su
   }
   const given = Object.fromEntries(Object.entries(read).map(([name, { value }]) => [name, value]));
   if (read.delayMs && read.notBeforeMs) throw wrongParameter("notBefore", "delay and notBefore cannot both be given");
-  const query = Object.fromEntries([...search].filter(([name]) => !OWN.has(name)));
-  return { ...SUBMIT_DEFAULTS, ...given, query };
+  const others = Object.fromEntries([...search].filter(([name]) => !OWN.has(name)));
+  return { ...SUBMIT_DEFAULTS, ...given, query: others };
 }
 
 /**

@@ -5,7 +5,7 @@ import { readSubmitOptions, type SubmitOptions } from "../../src/wire/submit-opt
 
 const NOON = Date.parse("2030-01-01T12:00:00Z");
 const read = (query: string, priority?: string): SubmitOptions =>
-  readSubmitOptions(new URLSearchParams(query), priority === undefined ? {} : { priority });
+  readSubmitOptions(query, priority === undefined ? {} : { priority });
 
 /** The parameter that a refused query is said to have wrong. */
 function refused(query: string): unknown {
@@ -69,8 +69,7 @@ describe("the options of a submission", () => {
   });
 
   it("accept a deadline in seconds or a Cancel-After header; the sooner counts", () => {
-    const within = (header: string, query = "") =>
-      readSubmitOptions(new URLSearchParams(query), { "cancel-after": header }).deadlineMs;
+    const within = (header: string, query = "") => readSubmitOptions(query, { "cancel-after": header }).deadlineMs;
     expect(read("deadline=1").deadlineMs).to.equal(1000);
     expect(read("deadline=1.5&delay=1").deadlineMs).to.equal(1500);
     expect(read("delay=1").deadlineMs).to.equal(null);
@@ -88,8 +87,7 @@ describe("the options of a submission", () => {
   });
 
   it("accept a presence as a time with a unit, or seconds, in the query or a Presence header; the shorter counts", () => {
-    const both = (header: string, query = "") =>
-      readSubmitOptions(new URLSearchParams(query), { presence: header }).presenceMs;
+    const both = (header: string, query = "") => readSubmitOptions(query, { presence: header }).presenceMs;
     expect(["5", "30s", "1.5m", "1h"].map((value) => read(`presence=${value}`).presenceMs)).to.deep.equal([
       ...[5000, 30_000, 90_000, 3_600_000],
     ]);

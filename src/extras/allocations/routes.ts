@@ -183,7 +183,7 @@ async function put(ctx: Context, api: AllocatingApi, id: string): Promise<void> 
 }
 
 async function readSubmission(ctx: Context, api: AllocatingApi, id: string, queue: string): Promise<Submission> {
-  const options = readSubmitOptions(searchOf(ctx), ctx.headers);
+  const options = readSubmitOptions(ctx.querystring, ctx.headers);
   if (options.dryRun) throw wrongParameter("dryRun", "not supported for allocated ids");
   const handler = inputHandlerOf(api, queue);
   const checked = await readInput(ctx.req, handler, api.maxBodyBytes);

@@ -111,7 +111,7 @@ async function readPrediction(
   const told = given.webhook_events_filter?.includes("completed") ?? true;
   const webhook = told ? given.webhook : undefined;
   const search = new URLSearchParams(webhook === undefined ? {} : { webhook });
-  const options = await withWebhook(api, readSubmitOptions(search, ctx.headers), id);
+  const options = await withWebhook(api, readSubmitOptions(search.toString(), ctx.headers), id);
   return assembleSubmission(ctx, api, { id, handler, options, checked });
 }
 

@@ -116,7 +116,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const grouped = { group: take(PARAMETERS.group), staysOpen: take(PARAMETERS.open) };
   if (grouped.group !== null && !api.openGroup) throw wrongParameter("group", "this server has no groups");
   if (grouped.staysOpen && grouped.group === null) throw wrongParameter("open", "expected only with group");
-  const given = readSubmitOptions(search, ctx.headers);
+  const given = readSubmitOptions(search.toString(), ctx.headers);
   if (given.dryRun) throw wrongParameter("dryRun", "not supported for batches");
   checkType(ctx, handler);
   checkLength(ctx);

@@ -66,7 +66,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
     identity: identityOf(request),
     handler,
     // The query belongs to the API behind the gateway.
-    options: readSubmitOptions(new URLSearchParams(), ctx.headers),
+    options: readSubmitOptions("", ctx.headers),
     checked: { input: JSON.stringify(request), mediaType: "application/json", value: request },
   });
   await submitAndAnswer(ctx, api, submission, { put: false });

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { Context, Middleware } from "koa";
 import type { KeyRing } from "../../auth/key-ring.ts";
@@ -94,7 +93,14 @@ function answersForm(ctx: Context): boolean {
       headers: CLOSE,
     });
   }
-  const { bytes, hosts } = measured(ctx.req);
+  let bytes = 0;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
+    // Including the colon, a space and the line end.
+    bytes += name.length + (rawHeaders[i + 1] ?? "").length + 4;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
   if (bytes > HEAD_LIMITS.fieldBytes) {
     return tooManyFields(ctx, `The headers are longer than ${HEAD_LIMITS.fieldBytes} bytes.`);
   }
@@ -107,18 +113,6 @@ function answersForm(ctx: Context): boolean {
   ctx.set("Allow", `${METHODS}, OPTIONS`);
   ctx.status = 204;
   return true;
-}
-
-function measured({ rawHeaders }: IncomingMessage): { bytes: number; hosts: number } {
-  let bytes = 0;
-  let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] ?? "";
-    // Including the colon, a space and the line end.
-    bytes += name.length + (rawHeaders[i + 1] ?? "").length + 4;
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-  }
-  return { bytes, hosts };
 }
 
 function wrongHost(expected: string): ProblemError {

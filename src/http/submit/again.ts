@@ -6,7 +6,6 @@ import { readSubmitOptions, repeatedOptions, type SubmitOptions } from "../../wi
 import type { Api } from "../api.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { type CheckedInput, checkInput, isEmpty, readInput } from "../input/body.ts";
-import { searchOf } from "../input/parameters.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { requestId } from "../middleware/request.ts";
@@ -46,7 +45,7 @@ export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {
 
 async function again(ctx: Context, api: Api, live: LiveTasks, original: string): Promise<void> {
   checkIdempotencyKey(ctx.headers);
-  const asked = readSubmitOptions(searchOf(ctx), ctx.headers);
+  const asked = readSubmitOptions(ctx.querystring, ctx.headers);
   const id = requestId(ctx);
   if (id === original) throw conflict(id, "The new task needs an id of its own.");
   const task = await observe(ctx, api, original);

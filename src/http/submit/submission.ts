@@ -137,6 +137,8 @@ async function noted(
  * @throws ProblemError
  */
 export function checkAccepted(ctx: Context, submission: Submission, verdict: SubmissionVerdict): void {
+  // Nothing is built for the most frequent case.
+  if (verdict.verdict === "new" && verdict.durable) return;
   const byKey = routeOf(ctx)?.submits === "under the caller's key" && isKeyed(ctx.headers);
   const refusal = refusalOf(submission, verdict, { byKey, signature: (task) => signatureOf(ctx, task) });
   if (refusal) throw refusal;

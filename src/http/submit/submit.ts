@@ -7,7 +7,6 @@ import { isAny } from "../headers/etag.ts";
 import { checkPreconditions, onlyCreates, type Preconditions, readPreconditions } from "../headers/preconditions.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readInput } from "../input/body.ts";
-import { searchOf } from "../input/parameters.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { requestId } from "../middleware/request.ts";
 import { ANY_INPUT, inputOf } from "../openapi/inputs.ts";
@@ -93,7 +92,7 @@ async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pa
   if (pathId !== undefined) checkedId(pathId);
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
-  const given = readSubmitOptions(searchOf(ctx), ctx.headers);
+  const given = readSubmitOptions(ctx.querystring, ctx.headers);
   const id = pathId ?? requestId(ctx);
   const checked = await readInput(ctx.req, handler, api.maxBodyBytes);
   const options = await withWebhook(api, given, id);
