@@ -9,6 +9,8 @@ local whole = Number.whole
 -- Maximum bytes of a result in an answer.
 local INSIDE = 4096
 local QUEUE, STATE, CREATED, EXTRA, RUN, SHARE = F.queue, F.state, F.created, F.extra, F.run, F.share
+local STORED_QUEUE, STORED_STATE, STORED_CREATED = STORED.queue, STORED.state, STORED.created
+local NONE = {}
 local task_key = K.task
 
 -- These fields in the order of their places, and then those that are read with them; listed by the first call.
@@ -61,12 +63,11 @@ local function inspect(call, args, at, seen)
     seen.queues[queue] = true
     seen.snapshots[#seen.snapshots + 1] = Snapshot.of(call, queue)
   end
-  local found = {}
   local index, due = place_of(call, queue, state, id)
-  local stored, result, of_key = { [STORED.queue] = queue, [STORED.state] = state, [STORED.created] = created, [STORED.run] = run }
+  local found, stored, result, of_key
   if extra or state == S.failed then
     if not fields then list_fields() end
-    stored = redis.call('HMGET', key, unpack(fields))
+    found, stored = {}, redis.call('HMGET', key, unpack(fields))
     result, of_key = stored[STORED.width + 1], stored[STORED.width + 2]
     local presence, present = presence_of(call, id, queue, stored)
     stored[STORED.presenceMs] = presence
@@ -75,13 +76,22 @@ local function inspect(call, args, at, seen)
     if of_key and index and state == S.waiting and Keyed.limit(call, queue) then
       put(found, TASK.turn, Keyed.turn(call, queue, id, of_key, redis.call('ZSCORE', K.waiting(call, queue), id)))
     end
-  elseif state ~= S.waiting and state ~= S.scheduled then
-    stored[STORED.ended], stored[STORED.expires], result = unpack(redis.call('HMGET', key, F.ended, F.expires, F.result))
+    for place = 1, STORED.width do put(found, place, stored[place]) end
+  else
+    -- Most tasks: a loop over all fields would take longer than their reading. A waiting or scheduled one has never been out of the line for
+    -- longer than a release.
+    found, stored = { STORED_QUEUE, queue, STORED_STATE, state, STORED_CREATED, created or '' }, NONE
+    if run then put(found, STORED.run, run) end
+    if state ~= S.waiting and state ~= S.scheduled then
+      local ended, expires
+      ended, expires, result = unpack(redis.call('HMGET', key, F.ended, F.expires, F.result))
+      put(found, STORED.ended, ended)
+      put(found, STORED.expires, expires)
+      stored = { [STORED.expires] = expires }
+    end
   end
-  -- A waiting or scheduled task without rare fields has never been out of the line for longer than a release.
-  for place = 1, STORED.width do put(found, place, stored[place]) end
-  put(found, TASK.index, index)
-  put(found, TASK.dueMs, due)
+  if index then put(found, TASK.index, index) end
+  if due then put(found, TASK.dueMs, due) end
   if of_key or share then put(found, TASK.key, Filter.name(of_key, share)) end
   local expires, deleted = stored[STORED.expires], stored[STORED.deleted]
   if expires and args[at + ITEM.result] == '1' then
