@@ -53,7 +53,7 @@ export interface Scope {
 }
 
 /** That of what runs now. */
-export function scope(): Scope | undefined {
+function scope(): Scope | undefined {
   return rTracer.id() as Scope | undefined;
 }
 
