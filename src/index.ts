@@ -1,3 +1,4 @@
+export { defineGateway, type Gateway, type GatewayOptions } from "./extras/gateway/gateway.ts";
 export {
   type BatchHandlerOptions,
   type BatchOptions,
@@ -9,7 +10,6 @@ export {
   type KeyedOptions,
   type LimitOptions,
 } from "./handler/define.ts";
-export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway/gateway.ts";
 export { giveUp, type Problem, retryLater } from "./handler/intents.ts";
 export type { SubmittedTask, TaskContext } from "./handler/task-context.ts";
 export type { DoneStep, UndoAllContext, UndoContext, Undos, UndoTask } from "./handler/undos.ts";

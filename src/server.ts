@@ -6,6 +6,7 @@ import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
 import type { Extension } from "./extension.ts";
 import { allocations } from "./extras/allocations/allocations.ts";
+import { gateway } from "./extras/gateway/extension.ts";
 import { groups } from "./extras/groups/groups.ts";
 import { pages } from "./extras/pages/pages.ts";
 import { replicate } from "./extras/replicate/replicate.ts";
@@ -54,7 +55,16 @@ export interface Started extends Running {
 }
 
 /** What a server has beside what it needs to run tasks. */
-export const EXTENSIONS: readonly Extension[] = [telemetry, pages, groups, webhooks, undo, allocations, replicate];
+export const EXTENSIONS: readonly Extension[] = [
+  telemetry,
+  pages,
+  groups,
+  gateway,
+  webhooks,
+  undo,
+  allocations,
+  replicate,
+];
 
 /** What is not configured. */
 export interface StartParts {

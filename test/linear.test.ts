@@ -6,7 +6,7 @@ import { filesIn } from "../scripts/files.ts";
 import { plain, plainLines } from "../src/cli/terminal/print.ts";
 import { retryAfterOf } from "../src/client/connection.ts";
 import { msOf } from "../src/client/time.ts";
-import { isUnsafePath } from "../src/handler/gateway/request.ts";
+import { isUnsafePath } from "../src/extras/gateway/request.ts";
 import { isActive, isContentType } from "../src/handler/result-headers.ts";
 import { weightOf } from "../src/http/headers/accept.ts";
 import { namesVersion } from "../src/http/headers/etag.ts";

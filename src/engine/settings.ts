@@ -1,6 +1,5 @@
 import type { Config } from "../config/config.ts";
 import type { Handler } from "../handler/define.ts";
-import { isGateway } from "../handler/gateway/gateway.ts";
 import { isInternalQueue } from "../handler/internal-queues.ts";
 import { HANDLER_DEFAULTS } from "../handler/options.ts";
 import type { Retention } from "../store/verbs/settle.ts";
@@ -16,7 +15,7 @@ export interface QueueSettings
   extends Readonly<Defaults>,
     Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs" | "warmupMs" | "batch"> {
   readonly maxLost: number;
-  /** Whether it has a circuit breaker, as gateways have. */
+  /** Whether it has a circuit breaker. */
   readonly hasBreaker: boolean;
   /** How many tasks of one key run at once; undefined if the line is not keyed. A line with a `limit` is keyed by caller. */
   readonly keyedConcurrency: number | undefined;
@@ -55,13 +54,12 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     maxLost: isInternalQueue(handler.queue) ? UNLIMITED : (handler.maxLost ?? HANDLER_DEFAULTS.maxLost),
     rate: handler.rate,
     batch: handler.batch,
-    hasBreaker: isGateway(handler),
+    hasBreaker: handler.hasBreaker === true,
     targetWaitMs: handler.targetWaitMs,
     warmupMs: handler.warmupMs,
     keyedConcurrency: limit ? (limit.running ?? ANY_NUMBER) : keyed?.concurrency,
     keyedWaiting: limit && (limit.waiting ?? Number.POSITIVE_INFINITY),
-    // Nobody can run the tasks of a gateway again.
-    dropInput: !handler.keepInput || isGateway(handler),
+    dropInput: !handler.keepInput || handler.entrance !== undefined,
     undo: handler.undo !== undefined,
     exclusive: handler.undo !== undefined || keyed !== undefined || limit?.running !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,

@@ -32,6 +32,10 @@ export interface Handler<I = unknown, R = HandlerResult, Q extends string = stri
   extends Omit<ReadOptions, "queue" | "schema" | "run"> {
   readonly [HANDLER]: true;
   readonly queue: Q;
+  /** Set if only a route of its own makes its tasks: the path. Nobody else can submit them, or run them again. */
+  readonly entrance?: string;
+  /** Its tasks ask an API that may be down. */
+  readonly hasBreaker?: true;
   /** Never set: tells the compiler what `paihao/client` sends and receives. */
   readonly types?: { readonly input: In; readonly result: R };
   readonly schema: StandardSchemaV1<unknown, I> | undefined;

@@ -3,7 +3,6 @@ import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
 import { batchRoutes } from "./batches/batches.ts";
 import type { ApiExtension } from "./extension.ts";
-import { gatewayRoutes } from "./gateway/gateway.ts";
 import { leaseRoutes } from "./leases/leases.ts";
 import { workerRoutes } from "./leases/workers.ts";
 import { LiveTasks } from "./live/live-tasks.ts";
@@ -56,7 +55,6 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...accessRoutes,
     ...probeRoutes(api),
     ...problemRoutes(api),
-    ...gatewayRoutes(api),
     ...extensions.flatMap((extension) => extension.routes?.(api) ?? []),
   ];
   // Its document describes itself too.

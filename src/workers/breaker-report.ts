@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.ts";
 import { messageOf } from "../errors.ts";
-import type { TargetState } from "../handler/gateway/target-state.ts";
+import type { TargetState } from "../handler/target-state.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 
 /**

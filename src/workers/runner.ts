@@ -10,7 +10,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
-import type { TargetState } from "../handler/gateway/target-state.ts";
+import type { TargetState } from "../handler/target-state.ts";
 import { type Logger, runInScope } from "../log.ts";
 import type { ReservedTask } from "../store/verbs/reserve.ts";
 import type { StoredStep } from "../store/verbs/step.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { retentionOf, settingsOf } from "../../src/engine/settings.ts";
+import { defineGateway } from "../../src/extras/gateway/gateway.ts";
 import { defineHandler } from "../../src/handler/define.ts";
-import { defineGateway } from "../../src/handler/gateway/gateway.ts";
 import { INTERNAL_QUEUES } from "../../src/handler/internal-queues.ts";
 import type { HandlerOptions } from "../../src/handler/options.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
-import type { TargetState } from "../../src/handler/gateway/target-state.ts";
+import type { TargetState } from "../../src/handler/target-state.ts";
 import type { BreakerVerdict } from "../../src/store/verbs/breaker.ts";
 import { reportToBreaker } from "../../src/workers/breaker-report.ts";
 import { attemptOf } from "../helpers/attempt.ts";

@@ -1,6 +1,6 @@
 import { backoffMs } from "../../backoff.ts";
-import type { TargetState } from "../../handler/gateway/target-state.ts";
 import type { Problem } from "../../handler/intents.ts";
+import type { TargetState } from "../../handler/target-state.ts";
 import type { Answer } from "../../task.ts";
 import type { QueueSettings } from "../settings.ts";
 import type { Failure } from "./fail.ts";

@@ -1,4 +1,4 @@
-import type { TargetState } from "../../handler/gateway/target-state.ts";
+import type { TargetState } from "../../handler/target-state.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { BreakerVerdict } from "../../store/verbs/breaker.ts";
 import type { Lease } from "../../store/verbs/lease.ts";

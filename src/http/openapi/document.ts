@@ -18,7 +18,6 @@ const TAGS: OpenApiDocument["tags"] = [
     description: "Failed tasks that can be retried: they used up their attempts, or lost their worker too often.",
   },
   { name: "Workers", description: "Workers in any language." },
-  { name: "Gateway", description: "Existing HTTP APIs behind a line." },
   { name: "Operations", description: "For the operator of the server." },
 ];
 

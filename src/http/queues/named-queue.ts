@@ -1,15 +1,7 @@
 import { hint } from "../../config/nearest.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
-import { isGateway } from "../../handler/gateway/gateway.ts";
 import type { Api } from "../api.ts";
-import { pathTo } from "../route.ts";
-
-/** The route of a gateway, as the router writes it. */
-export const GATEWAY_PATH = "/v1/gateway/:queue";
-
-/** The path of a gateway. */
-export const gatewayPath = pathTo(GATEWAY_PATH);
 
 /** The handler of a queue. @throws ProblemError unknown-queue */
 export function handlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
@@ -30,18 +22,18 @@ function thereAre({ handlers }: Pick<Api, "handlers">, queue: string): string {
 }
 
 /**
- * Whether inputs may be submitted to this handler. A gateway's takes requests only by its own route, which decides what is
+ * Whether inputs may be submitted to this handler. A gateway's takes requests only by a route of its own, which decides what is
  * forwarded to the API behind it.
  */
 export function takesInputs(handler: Handler | undefined): handler is Handler {
-  return handler !== undefined && !isGateway(handler);
+  return handler !== undefined && handler.entrance === undefined;
 }
 
 /** The handler of a queue that takes inputs. @throws ProblemError unknown-queue */
 export function inputHandlerOf(api: Pick<Api, "handlers">, queue: string): Handler {
   const handler = handlerOf(api, queue);
-  if (!isGateway(handler)) return handler;
-  throw new ProblemError("unknown-queue", `The queue is a gateway: it takes requests only at ${gatewayPath(queue)}/.`, {
+  if (handler.entrance === undefined) return handler;
+  throw new ProblemError("unknown-queue", `The queue takes requests only at ${handler.entrance}.`, {
     extensions: { queue },
   });
 }

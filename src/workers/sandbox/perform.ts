@@ -1,6 +1,6 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { answersOf, type Handler, resultOf } from "../../handler/define.ts";
-import { notedTarget } from "../../handler/gateway/target-state.ts";
+import { notedTarget } from "../../handler/target-state.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../attempt/task-context.ts";
 import { endOfThrown, PermanentError } from "./handler-end.ts";

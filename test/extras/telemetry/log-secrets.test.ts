@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
-import { startGateways } from "../../http/gateway/gateway.ts";
 import { eventually } from "../../shared/eventually.ts";
+import { startGateways } from "../gateway/gateway.ts";
 import { startReceiver } from "../webhooks/receiver.ts";
 
 const KEY = `ph_${"k".repeat(40)}`;

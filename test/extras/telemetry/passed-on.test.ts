@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { field, startGateways, startUpstream } from "../../http/gateway/gateway.ts";
 import { eventually } from "../../shared/eventually.ts";
+import { field, startGateways, startUpstream } from "../gateway/gateway.ts";
 import { startReceiver } from "../webhooks/receiver.ts";
 
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { AbortCause, HandlerEnd } from "../../../src/engine/attempt/attempt-end.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
-import { noteTarget } from "../../../src/handler/gateway/target-state.ts";
+import { noteTarget } from "../../../src/handler/target-state.ts";
 import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { InProcess } from "../../../src/workers/sandbox/in-process.ts";
 import { attemptOf, LIMITS } from "../../helpers/attempt.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
+import { defineGateway } from "../../../src/extras/gateway/gateway.ts";
 import { isRetryLater } from "../../../src/handler/intents.ts";
 import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { taskContext, thrownBy } from "../../handlers/context.ts";

@@ -1,4 +1,4 @@
-import { isHopByHop, namedByConnection } from "../result-headers.ts";
+import { isHopByHop, namedByConnection } from "../../handler/result-headers.ts";
 
 /** Headers of this message and of this server, which a gateway replaces or keeps to itself. */
 const OWN = new Set([

@@ -1,4 +1,4 @@
-import type { TaskContext } from "../task-context.ts";
+import type { TaskContext } from "../../handler/task-context.ts";
 
 /**
  * Whether no earlier attempt has done the step of this name; marks it as done, under the task's fence, unless `before`, which is

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
+import { defineGateway } from "../../../src/extras/gateway/gateway.ts";
 import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 import { field, type GatewayServer, type RawUpstream, startUpstream, useGateways } from "./gateway.ts";
 

@@ -1,4 +1,4 @@
-import type { TaskContext } from "../task-context.ts";
+import type { TaskContext } from "./task-context.ts";
 
 /** What an attempt has shown about the API behind a gateway. */
 export interface TargetState {

@@ -1,18 +1,30 @@
 import type { IncomingMessage } from "node:http";
 import { backoffMs } from "../../backoff.ts";
 import { type Duration, parseDuration } from "../../config/duration.ts";
+import {
+  defineHandler,
+  type FairOptions,
+  type Handler,
+  type KeyedOptions,
+  type LimitOptions,
+} from "../../handler/define.ts";
+import { giveUp, retryLater } from "../../handler/intents.ts";
+import { BODILESS } from "../../handler/result-headers.ts";
+import { noteTarget } from "../../handler/target-state.ts";
+import type { TaskContext } from "../../handler/task-context.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { quotedUrl } from "../../redact.ts";
-import { defineHandler, type FairOptions, type Handler, type KeyedOptions, type LimitOptions } from "../define.ts";
-import { giveUp, retryLater } from "../intents.ts";
-import { BODILESS } from "../result-headers.ts";
-import type { TaskContext } from "../task-context.ts";
 import { answerHeaders, Exchange, type Forwarder, unanswered } from "./exchange.ts";
 import { isFirst } from "./first.ts";
 import { forwardedHeaders, forwardList } from "./forwarded-headers.ts";
 import { GATEWAY_METHODS, type GatewayMethod, type GatewayRequest, gatewayRequest, isUnsafePath } from "./request.ts";
-import { noteTarget } from "./target-state.ts";
 import { Upstream } from "./upstream.ts";
+
+/** The route of a gateway, as the router writes it. */
+export const GATEWAY_PATH = "/v1/gateway/:queue";
+
+/** The path of a gateway. */
+export const gatewayPath = (queue: string): string => GATEWAY_PATH.replace(":queue", () => queue);
 
 /** Idempotent methods, which may be retried (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
@@ -104,7 +116,7 @@ export function defineGateway(options: GatewayOptions): Gateway {
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     run: (request, task) => forward(forwarder, request, task),
   });
-  return { ...handler, gateway };
+  return { ...handler, gateway, entrance: `${gatewayPath(queue)}/`, hasBreaker: true };
 }
 
 /** @throws TypeError */

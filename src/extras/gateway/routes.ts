@@ -1,21 +1,21 @@
 import { isIP } from "node:net";
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import { forwardedHeaders } from "../../handler/gateway/forwarded-headers.ts";
-import { isGateway } from "../../handler/gateway/gateway.ts";
-import { GATEWAY_METHODS, type GatewayRequest, identityOf, isUnsafePath } from "../../handler/gateway/request.ts";
+import type { Api } from "../../http/api.ts";
+import { hostOf, schemeOf, withoutPort } from "../../http/headers/forwarded.ts";
+import { checkIdempotencyKey } from "../../http/headers/request-id.ts";
+import { readBytes } from "../../http/input/body.ts";
+import { requestId } from "../../http/middleware/request.ts";
+import { submitParameters } from "../../http/openapi/parameters.ts";
+import { RESULTS, responseRef } from "../../http/openapi/responses.ts";
+import { handlerOf } from "../../http/queues/named-queue.ts";
+import { type Route, SUBMIT } from "../../http/route.ts";
+import { submitAndAnswer } from "../../http/submit/answer.ts";
+import { assembleSubmission } from "../../http/submit/submission.ts";
 import { readSubmitOptions } from "../../wire/submit-options.ts";
-import type { Api } from "../api.ts";
-import { hostOf, schemeOf, withoutPort } from "../headers/forwarded.ts";
-import { checkIdempotencyKey } from "../headers/request-id.ts";
-import { readBytes } from "../input/body.ts";
-import { requestId } from "../middleware/request.ts";
-import { submitParameters } from "../openapi/parameters.ts";
-import { RESULTS, responseRef } from "../openapi/responses.ts";
-import { GATEWAY_PATH, gatewayPath, handlerOf } from "../queues/named-queue.ts";
-import { type Route, SUBMIT } from "../route.ts";
-import { submitAndAnswer } from "../submit/answer.ts";
-import { assembleSubmission } from "../submit/submission.ts";
+import { forwardedHeaders } from "./forwarded-headers.ts";
+import { GATEWAY_PATH, gatewayPath, isGateway } from "./gateway.ts";
+import { GATEWAY_METHODS, type GatewayRequest, identityOf, isUnsafePath } from "./request.ts";
 
 /** Existing HTTP APIs behind a queue. */
 export function gatewayRoutes(api: Api): readonly Route[] {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { forwardedHeaders } from "../../../src/handler/gateway/forwarded-headers.ts";
-import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
+import { forwardedHeaders } from "../../../src/extras/gateway/forwarded-headers.ts";
+import { defineGateway } from "../../../src/extras/gateway/gateway.ts";
 import { field, useGateways } from "./gateway.ts";
 
 /** What proxies tell the servers behind them. */
