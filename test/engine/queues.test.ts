@@ -12,8 +12,8 @@ describe("the queues that a process knows", () => {
   const keys = new Keys("queues:", 3);
   const paused: string[] = [];
   const scripts = {
-    pause: async (tag: string, queue: string, isPaused: boolean) => {
-      paused.push(`${keys.tags.indexOf(tag)} ${queue} ${isPaused}`);
+    pause: async (tag: string, of: { queue: string; paused: boolean }) => {
+      paused.push(`${keys.tags.indexOf(tag)} ${of.queue} ${of.paused}`);
     },
   } as unknown as Scripts;
   const queues = new Queues({
