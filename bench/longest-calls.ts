@@ -65,13 +65,13 @@ export async function longestCalls(store: BenchStore): Promise<string> {
           const id = ids[ids.push(randomUUID()) - 1] ?? "";
           return submissionOf(id, QUEUE, bodyOf(56), given(ids.length));
         });
-        for (const end of await engine.tasks.submitAll(items, of)) if (end.status === "rejected") throw end.reason;
+        for (const end of await engine.submitter.submitAll(items, of)) if (end.status === "rejected") throw end.reason;
       };
       while (ids.length < WAITING) await submit(1000);
       // From all over the line.
       const cancel = () => {
         const some = Array.from({ length: TOGETHER }, (_, n) => ids.splice((n * 97) % ids.length, 1)[0] ?? "");
-        return Promise.all(some.map((id) => engine.tasks.cancel(id, QUEUE)));
+        return Promise.all(some.map((id) => engine.call("cancel", { id, queue: QUEUE })));
       };
       const turns = <T>(turn: () => T) => Array.from({ length: TURNS }, () => turn);
       await measure(

@@ -106,7 +106,7 @@ const openEngine = (store: BenchStore) =>
 
 async function submit({ engine }: BuiltEngine, id: string, input: object): Promise<string> {
   const submission = submissionOf(id, "lossy", JSON.stringify(input));
-  await engine.tasks.submit(submission, engine.queues.settings("lossy"));
+  await engine.submitter.submit(submission, engine.queues.settings("lossy"));
   return id;
 }
 
@@ -212,7 +212,7 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
     const all = recoveries(runs, killedAt);
     const failed: string[] = [];
     for (const id of ids) {
-      const seen = await built.engine.tasks.inspect(id, { result: false });
+      const seen = await built.engine.inspector.inspect(id, { result: false });
       if (seen?.state === "failed") failed.push(id);
     }
     // A run that had ended counts too: if its end had been stored, the task would not be dead.
@@ -303,7 +303,7 @@ class Fleet {
 async function drained({ engine }: BuiltEngine, ids: readonly string[]): Promise<readonly string[]> {
   let open = ids;
   for (const until = performance.now() + DRAIN_MS; open.length > 0 && performance.now() < until; await delay(100)) {
-    const seen = await Promise.all(open.map((id) => engine.tasks.inspect(id, { result: false })));
+    const seen = await Promise.all(open.map((id) => engine.inspector.inspect(id, { result: false })));
     open = open.filter((_, n) => !isOutcome(seen[n]?.state ?? "waiting"));
   }
   return open;

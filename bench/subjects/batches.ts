@@ -31,8 +31,8 @@ async function open({ prefix, slots, batch }: Scenario, work: () => Promise<unkn
   const limits = { maxResultBytes: 1 << 20, maxOutputBytes: 1 << 20 };
   const worker = new Worker({ engine, handlers, log, ...limits, drainTimeoutMs: 1000 });
   const settings = engine.queues.settings(QUEUE);
-  const submit = (id: string) => engine.tasks.submit(submissionOf(id, QUEUE, "{}"), settings);
-  const startOf = async (id: string) => (await engine.tasks.inspect(id, { result: false }))?.startedMs ?? null;
+  const submit = (id: string) => engine.submitter.submit(submissionOf(id, QUEUE, "{}"), settings);
+  const startOf = async (id: string) => (await engine.inspector.inspect(id, { result: false }))?.startedMs ?? null;
   const stop = async () => {
     await worker.stop();
     close();
@@ -88,7 +88,7 @@ const calls = {
       await delay(((perWave * meanMs) / scenario.slots / scenario.batch.max) * 2 * random());
     }
     while ((await shop.startOf(last)) === null) await delay(meanMs);
-    const seen = await Promise.all(given.map(({ id }) => shop.engine.tasks.inspect(id, { result: false })));
+    const seen = await Promise.all(given.map(({ id }) => shop.engine.inspector.inspect(id, { result: false })));
     await shop.stop();
     return given.map(({ eta }, n) => {
       const { createdMs = 0, startedMs = 0 } = seen[n] ?? {};

@@ -78,12 +78,12 @@ async function feed(
   { slots, tasks, meanMs }: Scenario,
 ): Promise<Told[]> {
   const given: { readonly id: string; readonly eta: Eta }[] = [];
-  const startOf = async (id: string) => (await engine.tasks.inspect(id, { result: false }))?.startedMs;
+  const startOf = async (id: string) => (await engine.inspector.inspect(id, { result: false }))?.startedMs;
   const last = `${queue}-${tasks - 1}`;
   for (let n = 0; n < tasks; n += WAVE) {
     for (let k = n; k < Math.min(n + WAVE, tasks); k += 1) {
       const id = `${queue}-${k}`;
-      const { index, snapshot } = await engine.tasks.submit(
+      const { index, snapshot } = await engine.submitter.submit(
         submissionOf(id, queue, "{}"),
         engine.queues.settings(queue),
       );
@@ -93,7 +93,7 @@ async function feed(
     await delay(((WAVE * meanMs) / slots) * 2 * random());
   }
   while (!(await startOf(last))) await delay(meanMs);
-  const seen = await Promise.all(given.map(({ id }) => engine.tasks.inspect(id, { result: false })));
+  const seen = await Promise.all(given.map(({ id }) => engine.inspector.inspect(id, { result: false })));
   return given.map(({ eta }, i) => {
     const { createdMs = 0, startedMs = 0 } = seen[i] ?? {};
     const { samples, low, seconds, high } = eta;

@@ -62,7 +62,7 @@ async function submitMany(
     const queue = QUEUES[(n / CHUNK) % QUEUES.length] ?? QUEUE;
     const ids = Array.from({ length: Math.min(CHUNK, count - n) }, (_, k) => idOf(n + k, queue));
     const chunk = ids.map((id) => submissionOf(id, queue, input));
-    for (const end of await engine.tasks.submitAll(chunk, engine.queues.settings(queue)))
+    for (const end of await engine.submitter.submitAll(chunk, engine.queues.settings(queue)))
       if (end.status === "rejected") throw end.reason;
   }
   return performance.now() - began;
@@ -120,7 +120,7 @@ const calls: PaihaoCalls = {
   },
   async add() {
     const at = monotonicNs();
-    await client.engine.tasks.submit(
+    await client.engine.submitter.submit(
       submissionOf(idFor(QUEUE), QUEUE, bodyOf(56)),
       client.engine.queues.settings(QUEUE),
     );

@@ -3,18 +3,16 @@ import type { Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
 import type { Standby } from "../store/standby.ts";
 import type { Scripts } from "../store/verbs/scripts.ts";
-import { Completions } from "./attempt/complete.ts";
-import { Failures } from "./attempt/fail.ts";
 import { Outputs } from "./attempt/output.ts";
 import { StepRecords } from "./attempt/steps.ts";
-import { batchedVerbs } from "./calls/batched-verbs.ts";
+import { type Call, Calls } from "./calls/calls.ts";
 import { EstimateSample } from "./estimates/calibration.ts";
 import { Groups } from "./groups/groups.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { Leases } from "./leases.ts";
 import { DeadLetters } from "./maintenance/dead-letters.ts";
 import { Maintenance } from "./maintenance/maintenance.ts";
-import { Tick } from "./maintenance/tick.ts";
+import { lossOf, Tick } from "./maintenance/tick.ts";
 import { Histories } from "./monitoring/history.ts";
 import { Workers } from "./monitoring/workers.ts";
 import { Homes } from "./partitions/homes.ts";
@@ -23,7 +21,6 @@ import { Inspector } from "./reading/inspect.ts";
 import { CircuitBreakers } from "./reservation/circuit-breakers.ts";
 import type { QueueSettings } from "./settings.ts";
 import { Submitter } from "./submission/submit.ts";
-import { Tasks } from "./tasks.ts";
 import { Notices } from "./watching/notices.ts";
 
 /** The dependencies of an engine. */
@@ -52,7 +49,12 @@ export class Engine {
   readonly metrics: Metrics;
   /** Notices of changes of tasks. */
   readonly notices: Notices;
-  readonly tasks: Tasks;
+  /** Calls a verb by its name, in the partition of its queue. */
+  readonly call: Call;
+  readonly submitter: Submitter;
+  readonly inspector: Inspector;
+  /** Reads long inputs and results. */
+  readonly values: LargeValues;
   readonly groups: Groups;
   readonly queues: Queues;
   readonly leases: Leases;
@@ -93,7 +95,7 @@ export class Engine {
     const settings = (queue: string) => this.queues.settings(queue);
 
     const submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
-    const submitter = new Submitter({
+    this.submitter = new Submitter({
       ...submissions,
       process: notices.process,
       homes,
@@ -107,29 +109,24 @@ export class Engine {
         else if (!turn?.ends) this.sample.offer(id, turn ? turn.before : index, snapshot);
       },
     });
-    const values = new LargeValues(large, keys);
-    const batched = batchedVerbs(scripts, keys, metrics);
-    const inspector = new Inspector({ ...stored, homes, values, batched }, notices.process);
+    this.values = new LargeValues(large, keys);
+    const { values } = this;
+    const { call } = new Calls(scripts, large, keys, metrics, (queue) => lossOf(settings(queue)));
+    this.call = call;
+    this.inspector = new Inspector({ ...stored, homes, values, call }, notices.process);
     const { noteDue } = maintenance;
-    this.tasks = new Tasks({
-      ...{ ...stored, notices, submitter, inspector, values, batched, submissions, noteDue, settings },
-    });
 
-    this.groups = new Groups({ ...stored, homes, attend: batched.attend, process: notices.process });
+    this.groups = new Groups({ ...stored, homes, call, process: notices.process });
 
-    const ending = { scripts, keys, large, metrics, notices };
-    const completions = new Completions(ending);
-    const failures = new Failures(ending);
-    const breakers = new CircuitBreakers(scripts, keys);
-    this.breakers = breakers;
-    const { process } = notices;
+    this.breakers = new CircuitBreakers(scripts, keys);
+    const { breakers } = this;
     this.leases = new Leases({
-      ...{ scripts, keys, process, breakers, completions, failures, batched, openStandby, settings, noteDue },
+      ...{ call, scripts, large, keys, metrics, notices, breakers, openStandby, settings, noteDue },
     });
 
     this.workers = new Workers(stored);
     this.steps = new StepRecords(scripts, keys);
     this.outputs = new Outputs(scripts, keys);
-    this.deadLetters = new DeadLetters(scripts, keys, (id, queue) => this.tasks.retry(id, queue));
+    this.deadLetters = new DeadLetters(scripts, keys, (id, queue) => call("retry", { id, queue }));
   }
 }

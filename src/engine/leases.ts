@@ -1,30 +1,32 @@
 import { isInternalQueue } from "../handler/internal-queues.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Keys } from "../store/keys.ts";
+import { encodeResult } from "../store/result.ts";
 import type { Standby } from "../store/standby.ts";
-import type { CompleteVerdict, Completion } from "../store/verbs/complete.ts";
+import { type CompleteVerdict, type Completion, type CompletionAnswer, complete } from "../store/verbs/complete.ts";
 import type { FailVerdict } from "../store/verbs/fail.ts";
-import type { BeginVerdict, Lease, LoseVerdict, ReleaseVerdict, RenewalAnswer } from "../store/verbs/lease.ts";
-import type { Reservation, ReserveAnswer, ReturnedReservation } from "../store/verbs/reserve.ts";
+import type { Lease, RenewalAnswer } from "../store/verbs/lease.ts";
+import type { Reservation, ReserveAnswer } from "../store/verbs/reserve.ts";
 import type { Scripts } from "../store/verbs/scripts.ts";
-import type { Retention } from "../store/verbs/settle.ts";
 import type { Answer } from "../task.ts";
-import type { Completions } from "./attempt/complete.ts";
-import type { Failure, Failures } from "./attempt/fail.ts";
-import type { BatchedVerbs } from "./calls/batched-verbs.ts";
-import { lossOf } from "./maintenance/tick.ts";
+import { type Failure, failItem } from "./attempt/fail.ts";
+import { Batch } from "./calls/batch.ts";
+import type { Call } from "./calls/calls.ts";
+import { isLarge, LARGE_DEFAULTS } from "./large-values/large-values.ts";
 import type { CircuitBreakers } from "./reservation/circuit-breakers.ts";
-import { type QueueSettings, retentionOf } from "./settings.ts";
+import type { QueueSettings } from "./settings.ts";
+import type { Notices } from "./watching/notices.ts";
 
 /** The dependencies of {@link Leases}. */
 export interface LeasesParts {
+  readonly call: Call;
   readonly scripts: Scripts;
+  /** On the connection of large values. */
+  readonly large: Scripts;
   readonly keys: Keys;
-  /** The name of this process in records, as a listener. */
-  readonly process: string;
+  readonly metrics: Metrics;
+  readonly notices: Notices;
   readonly breakers: CircuitBreakers;
-  readonly completions: Completions;
-  readonly failures: Failures;
-  readonly batched: BatchedVerbs;
   /** Opens a connection on which reservations of a queue wait for work. */
   readonly openStandby: ((queue: string) => Promise<Standby | undefined>) | undefined;
   settings(queue: string): QueueSettings;
@@ -35,9 +37,27 @@ export interface LeasesParts {
 /** What workers do: they reserve tasks, keep their leases, and end their attempts. */
 export class Leases {
   readonly #parts: LeasesParts;
+  /** Those of one turn of the event loop travel together, with the next reservation if there is one. */
+  readonly #completions: Batch<Completion, CompleteVerdict>;
+  /** Those with large results, in separate calls on the connection of large values. */
+  readonly #largeCompletions: Batch<Completion, CompleteVerdict>;
 
   constructor(parts: LeasesParts) {
     this.#parts = parts;
+    this.#completions = this.#batchOn(parts.scripts);
+    this.#largeCompletions = this.#batchOn(parts.large);
+  }
+
+  #batchOn(scripts: Scripts): Batch<Completion, CompleteVerdict> {
+    const { keys, notices } = this.#parts;
+    return new Batch({
+      ...complete.weights,
+      send: async (partition, items) => {
+        const completed = await scripts.complete(keys.tag(partition), items, notices.process);
+        this.#ended(items, completed);
+        return completed.verdicts;
+      },
+    });
   }
 
   /**
@@ -52,17 +72,13 @@ export class Leases {
   }
 
   #take(request: Reservation): Promise<ReserveAnswer> {
-    const { scripts, keys, process, completions } = this.#parts;
+    const { scripts, keys, notices } = this.#parts;
     const partition = keys.partitionOfQueue(request.queue);
-    return completions.escort(partition, (items) => scripts.reserve(keys.tag(partition), request, items, process));
-  }
-
-  /** Hands back what a request over HTTP has reserved. @throws ProblemError store-unavailable */
-  async unreserve(request: Omit<ReturnedReservation, keyof Retention>): Promise<void> {
-    const { scripts, keys, settings } = this.#parts;
-    const { queue } = request;
-    const tag = keys.tagOfQueue(queue);
-    await scripts.unreserve(tag, { ...request, ...retentionOf(settings(queue)) });
+    return this.#completions.escort(
+      partition,
+      (items) => scripts.reserve(keys.tag(partition), request, items, notices.process),
+      (items, answer) => this.#ended(items, answer),
+    );
   }
 
   /**
@@ -75,32 +91,12 @@ export class Leases {
     return await openStandby?.(queue);
   }
 
-  /**
-   * Reports that the handler of a suspect begins; its lease then lasts `leaseMs`. It must not begin unless the verdict is "ok".
-   * @param apart whether it runs in a child process: the death of its worker is not counted as a loss then; {@link lose} reports that of the
-   *   child
-   */
-  begin(lease: Lease, leaseMs: number, apart = false): Promise<BeginVerdict> {
-    return this.#parts.batched.begin({ ...lease, leaseMs, apart });
-  }
-
   /** Renews a lease; "cancel", "deadline" and "abandoned" ask the worker to stop, "stale" means that the lease is lost. */
   async renew(lease: Lease, leaseMs: number): Promise<RenewalAnswer["verdict"]> {
-    const { batched, breakers } = this.#parts;
-    const { verdict } = await batched.renew({ ...lease, leaseMs });
+    const { call, breakers } = this.#parts;
+    const { verdict } = await call("renew", { ...lease, leaseMs });
     if (breakers.isProbe(lease)) await breakers.renewed(lease, leaseMs);
     return verdict;
-  }
-
-  /** The same, by the length that was requested over HTTP, else the queue's lease; returns that length. */
-  renewAsTaken(lease: Lease): Promise<RenewalAnswer> {
-    const { leaseMs } = this.#parts.settings(lease.queue);
-    return this.#parts.batched.renew({ ...lease, leaseMs, asTaken: true });
-  }
-
-  /** Stores the progress of a running task. */
-  progress({ queue, id, fence }: Lease, percent: number, message: string): Promise<"ok" | "stale"> {
-    return this.#parts.batched.progress({ queue, id, fence, progress: `${percent} ${message}` });
   }
 
   /**
@@ -109,29 +105,44 @@ export class Leases {
    * @throws ProblemError store-unavailable
    */
   complete(
-    lease: Lease,
+    { queue, id, fence }: Lease,
     result: Answer,
-    settings: QueueSettings,
-    more: Pick<Completion, "untimed" | "announced"> = {},
+    { resultTtlMs, tombstoneTtlMs }: QueueSettings,
+    { untimed, announced = true }: Pick<Completion, "untimed" | "announced"> = {},
   ): Promise<CompleteVerdict> {
-    return this.#parts.completions.add(lease, result, settings, more);
+    // Member by member, since spreading objects is much slower, and this runs for every task.
+    const [keepMs, tombstoneMs] = [resultTtlMs, tombstoneTtlMs];
+    const item = { queue, id, fence, result: encodeResult(result), keepMs, tombstoneMs, untimed, announced };
+    const batch = isLarge(item.result) ? this.#largeCompletions : this.#completions;
+    return batch.add(this.#parts.keys.partitionOfQueue(queue), item);
+  }
+
+  /** Counts completions, and tells those who wait for them in this process. */
+  #ended(items: readonly Completion[], { verdicts, own }: CompletionAnswer): void {
+    const { metrics, notices } = this.#parts;
+    metrics.countEndings(items, verdicts);
+    for (const { nth, attempts, finishedMs } of own) {
+      const item = items[nth];
+      if (!item || !notices.has(item.id)) continue;
+      const { id, keepMs, result } = item;
+      // A long result is read back in pieces as its callers take it: held in memory, it would wait for the slowest.
+      if (result.length > LARGE_DEFAULTS.pieceBytes) {
+        notices.tell(id, null);
+        continue;
+      }
+      const stored = typeof result === "string" ? Buffer.from(result) : result;
+      const end = { state: "succeeded", finishedMs, expiresMs: finishedMs + keepMs, attempts, result: stored } as const;
+      notices.tell(id, { id, ended: true, output: false, end });
+    }
+    // The answer to an earlier call was lost, and with it the notice of the end.
+    for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.tell(id, null);
   }
 
   /** Ends an attempt that did not succeed. Idempotent. @throws ProblemError store-unavailable */
   async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
-    const { failures, keys, noteDue } = this.#parts;
-    const verdict = await failures.add(lease, failure, settings);
+    const { call, keys, noteDue } = this.#parts;
+    const verdict = await call("fail", failItem(lease, failure, settings));
     if (verdict === "retrying") noteDue(keys.partitionOfQueue(lease.queue), failure.delayMs);
     return verdict;
-  }
-
-  /** Returns a task to its old place; the attempt does not count. @throws ProblemError store-unavailable */
-  release(lease: Lease, settings: QueueSettings): Promise<ReleaseVerdict> {
-    return this.#parts.batched.release({ ...lease, ...retentionOf(settings) });
-  }
-
-  /** Reports a task whose process died while it ran, although this worker is alive. */
-  lose(lease: Lease, settings: QueueSettings): Promise<LoseVerdict> {
-    return this.#parts.batched.lose({ ...lease, ...lossOf(settings) });
   }
 }

@@ -25,7 +25,7 @@ export class Returns {
   /** There is no slot for it any more: returns it to its place at once. */
   handBack(task: ReservedTask): void {
     const { queue } = this.#settings;
-    this.#engine.leases.release({ queue, id: task.id, fence: task.fence }, this.#settings).catch((error: unknown) => {
+    this.#engine.call("release", { queue, id: task.id, fence: task.fence }).catch((error: unknown) => {
       this.#log.warn(
         { requestId: task.id, reason: reasonOf(error) },
         "pool: could not release a task without a slot; it waits until its lease ends",

@@ -183,8 +183,8 @@ export class Runner {
   #say(attempt: Attempt, handler: Handler, ending: Report): Promise<string> {
     const { engine } = this.#parts;
     const { lease, settings, untimed, task } = attempt;
-    if (ending === "release") return engine.leases.release(lease, settings);
-    if (ending === "lose") return engine.leases.lose(lease, settings);
+    if (ending === "release") return engine.call("release", lease);
+    if (ending === "lose") return engine.call("lose", lease);
     if ("result" in ending) {
       return engine.leases.complete(lease, ending.result, settings, { untimed, announced: task.announced });
     }

@@ -39,7 +39,7 @@ suite(`DURABILITY=replica${there ? "" : " (left out: no redis-server on PATH)"}`
   it("is not confirmed by a process that only saw the task as a replay while the replica lags", async () => {
     const [one, two] = [await open(), await open()];
     const submit = async (engine: typeof one, id: string) => {
-      const { verdict, durable } = await engine.tasks.submit(
+      const { verdict, durable } = await engine.submitter.submit(
         submissionOf(id, "jobs", "1"),
         engine.queues.settings("jobs"),
       );

@@ -106,7 +106,7 @@ async function probe(world: World, load: Load): Promise<void> {
   while ((await load.submit(id, "work", { ms: 0 })) !== "accepted")
     await delay(20, undefined, { signal: world.ending });
   await eventually(async () => {
-    const seen = await world.observer.engine.tasks.inspect(id, { result: false });
+    const seen = await world.observer.engine.inspector.inspect(id, { result: false });
     return seen !== null && isOutcome(seen.state);
   }, DRAIN_MS);
 }
@@ -116,7 +116,7 @@ async function allFinished(world: World, load: Load): Promise<void> {
   const { engine, redis, keys } = world.observer;
   let open = [...load.accepted];
   await eventually(async () => {
-    const seen = await Promise.all(open.map((id) => engine.tasks.inspect(id, { result: false })));
+    const seen = await Promise.all(open.map((id) => engine.inspector.inspect(id, { result: false })));
     open = open.filter((_, n) => !isOutcome(seen[n]?.state ?? "waiting"));
     expect(open.slice(0, 5), `${open.length} tasks that do not finish`).to.deep.equal([]);
   }, DRAIN_MS);
@@ -135,7 +135,7 @@ async function allFinished(world: World, load: Load): Promise<void> {
 async function accounts(world: World, load: Load, { name, recoveryS }: { name: string; recoveryS: number }) {
   const { engine, redis, scripts, keys } = world.observer;
   const executions = world.journal.executions().filter(({ id }) => load.accepted.has(id)).length;
-  const all = await Promise.all([...load.accepted].map((id) => engine.tasks.inspect(id, { result: false })));
+  const all = await Promise.all([...load.accepted].map((id) => engine.inspector.inspect(id, { result: false })));
   const lost = all.filter((seen) => seen?.state !== "succeeded").length;
   const report = await verify(redis, scripts, keys, { heal: false });
   expect(report.disagreeing, "tasks that disagree with their index").to.deep.equal([]);

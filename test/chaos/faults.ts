@@ -70,7 +70,7 @@ async function stopBusyWorker(world: World): Promise<{ worker: ServerProcess; he
 
 function finished(world: World, ids: readonly string[]): Promise<unknown> {
   return eventually(async () => {
-    const seen = await Promise.all(ids.map((id) => world.observer.engine.tasks.inspect(id, { result: false })));
+    const seen = await Promise.all(ids.map((id) => world.observer.engine.inspector.inspect(id, { result: false })));
     return seen.every((task) => task !== null && isOutcome(task.state));
   }, PATIENCE_MS);
 }
@@ -113,7 +113,7 @@ const workerStopped: Fault = {
         }, PATIENCE_MS);
         for (const id of held) {
           if (world.journal.executions().filter((run) => run.id === id).length === 1) continue;
-          const seen = await world.observer.engine.tasks.inspect(id, { result: true });
+          const seen = await world.observer.engine.inspector.inspect(id, { result: true });
           const { pid } = JSON.parse(Buffer.from(seen?.result?.body ?? "{}").toString()) as { pid?: number };
           expect(pid, `who finished ${id}`).to.not.equal(worker.pid);
         }
@@ -149,7 +149,7 @@ const workersKilled: Fault = {
         for (const id of ids) {
           // All but the last, whose end was stored. A handler may return just before its worker is killed, and so before that.
           const cutOff = executions.filter((one) => one.id === id).length - 1;
-          const seen = await world.observer.engine.tasks.inspect(id, { result: false });
+          const seen = await world.observer.engine.inspector.inspect(id, { result: false });
           expect(seen, id).to.include({ state: "succeeded" });
           // If a task has lost no worker before, its reservation counts as its beginning.
           if ((seen?.lost ?? 0) > cutOff + 1) early.push(`${id}: ${seen?.lost} losses, cut off ${cutOff} times`);
@@ -180,7 +180,7 @@ const apiStopped: Fault = {
     const ids = Array.from({ length: CALLERS }, (_, n) => `sync-${n}-${performance.now().toFixed(0)}`);
     const held = ids.map((id) => load.hold(id));
     await eventually(async () => {
-      const seen = await Promise.all(ids.map((id) => engine.tasks.inspect(id, { result: false })));
+      const seen = await Promise.all(ids.map((id) => engine.inspector.inspect(id, { result: false })));
       return seen.every((task) => task !== null);
     });
     child.kill("SIGTERM");
@@ -247,7 +247,7 @@ const frozen: Fault = {
     const ids = Array.from({ length: NEIGHBORS }, (_, n) => `through-${n}-${stamp}`);
     const ms = FREEZES * (FROZEN_MS + THAWED_MS);
     for (const id of ids) expect(await load.submit(id, "work", { ms })).to.equal("accepted");
-    const look = (id: string) => world.observer.engine.tasks.inspect(id, { result: false });
+    const look = (id: string) => world.observer.engine.inspector.inspect(id, { result: false });
     await eventually(async () => (await Promise.all(ids.map(look))).every((seen) => seen?.state === "running"));
     for (let n = 0; n < FREEZES; n += 1) {
       process.kill(world.redis.pid, "SIGSTOP");
@@ -336,7 +336,7 @@ const poison: Fault = {
     const verdicts = [...neighbors.map((id) => load.submit(id, "neighbor", { ms: 1000 }))];
     verdicts.push(load.submit(`pill-${stamp}`, "pill", { ms: 200 }));
     expect(new Set(await Promise.all(verdicts))).to.deep.equal(new Set(["accepted"]));
-    const look = (id: string) => world.observer.engine.tasks.inspect(id, { result: false });
+    const look = (id: string) => world.observer.engine.inspector.inspect(id, { result: false });
     return {
       recovered: async () => {
         await finished(world, [`pill-${stamp}`]);

@@ -54,8 +54,8 @@ describe("a deadline", () => {
       completed: (lease: Awaited<ReturnType<typeof take>>) =>
         t.engine.leases.complete(lease, resultOf("x"), t.settings),
       failed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.fail(lease, failureOf("retry"), t.settings),
-      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.release(lease, t.settings),
-      late: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.lose(lease, t.settings),
+      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.call("release", lease),
+      late: (lease: Awaited<ReturnType<typeof take>>) => t.engine.call("lose", lease),
     };
     for (const [id, end] of Object.entries(ends)) {
       await t.submit({ id, deadlineMs: 1 });
@@ -63,7 +63,7 @@ describe("a deadline", () => {
       await eventually(async () => (await tick()).includes(`${id} requested`));
       expect(await t.engine.leases.renew(lease, 60_000)).to.equal("deadline");
       expect(await t.look(id)).to.include({ state: "running", cancelRequested: true });
-      expect(await t.engine.tasks.cancel(id, "jobs"), "once more, by a caller").to.equal("requested");
+      expect(await t.engine.call("cancel", { id, queue: "jobs" }), "once more, by a caller").to.equal("requested");
       expect(await end(lease)).to.equal("canceled");
       expect(await t.look(id)).to.include({ state: "canceled", errorCode: "deadline-passed" });
     }
@@ -73,7 +73,7 @@ describe("a deadline", () => {
   it("changes nothing about a cancel that was requested before", async () => {
     await t.submit({ id: "late", deadlineMs: 1 });
     const lease = await take("late");
-    await t.engine.tasks.cancel("late", "jobs");
+    await t.engine.call("cancel", { id: "late", queue: "jobs" });
     await past();
     expect(await tick()).to.deep.equal(["late requested"]);
     expect(await t.engine.leases.renew(lease, 60_000)).to.equal("cancel");
@@ -83,7 +83,7 @@ describe("a deadline", () => {
 
   it("is removed when its task ends, and by a retry", async () => {
     for (const id of ["done", "failed", "dead", "canceled"]) await t.submit({ id, deadlineMs: LATER_MS });
-    await t.engine.tasks.cancel("canceled", "jobs");
+    await t.engine.call("cancel", { id: "canceled", queue: "jobs" });
     const at = (await t.look("dead")).deadlineMs;
     for (const id of ["done", "failed", "dead"]) {
       const lease = await take(id);
@@ -92,7 +92,7 @@ describe("a deadline", () => {
     }
     expect(await dated()).to.equal(0);
     expect((await t.look("dead")).deadlineMs, "told of a dead task").to.equal(at);
-    await t.engine.tasks.retry("dead", "jobs");
+    await t.engine.call("retry", { id: "dead", queue: "jobs" });
     expect(await t.look("dead")).to.include({ state: "waiting", deadlineMs: null });
     expect(await dated()).to.equal(0);
   });
@@ -132,7 +132,7 @@ describe("a deadline", () => {
         await Promise.all(
           tasks.map(async ({ id, fence }) => {
             const lease = { queue: "jobs", id, fence };
-            if (Number(id.slice(4)) % 3 === 0) note(id, await t.engine.tasks.cancel(id, "jobs"));
+            if (Number(id.slice(4)) % 3 === 0) note(id, await t.engine.call("cancel", { id, queue: "jobs" }));
             note(id, await t.engine.leases.complete(lease, resultOf(id), t.settings));
           }),
         );

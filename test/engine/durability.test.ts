@@ -55,28 +55,30 @@ describe("durability", () => {
     // The start has tried the command.
     const before = await waits();
     const many = await Promise.all(
-      Array.from({ length: 250 }, (_, n) => engine.tasks.submit(submission(`a${n}`), engine.queues.settings("jobs"))),
+      Array.from({ length: 250 }, (_, n) =>
+        engine.submitter.submit(submission(`a${n}`), engine.queues.settings("jobs")),
+      ),
     );
     expect(new Set(many.map((v) => `${v.verdict} ${v.durable}`))).to.deep.equal(new Set(["new true"]));
     expect((await waits()) - before, "confirmations for 250 submissions").to.be.within(1, 3);
 
     await replica.stop("SIGKILL");
-    const alone = await engine.tasks.submit(submission("b"), engine.queues.settings("jobs"));
+    const alone = await engine.submitter.submit(submission("b"), engine.queues.settings("jobs"));
     expect(alone).to.include({ verdict: "new", durable: false });
-    expect(await engine.tasks.inspect("b", { result: false })).to.include({ state: "waiting" });
+    expect(await engine.inspector.inspect("b", { result: false })).to.include({ state: "waiting" });
     expect(await engine.metrics.exposition()).to.match(
       /paihao_submissions_total\{queue="jobs",verdict="not-durable"\} 1/,
     );
 
     await replica.restart();
     await replicated();
-    const again = await engine.tasks.submit(submission("b"), engine.queues.settings("jobs"));
+    const again = await engine.submitter.submit(submission("b"), engine.queues.settings("jobs"));
     expect(again).to.include({ verdict: "replay", durable: true });
   });
 
   it("is confirmed for all replicas only once the slowest has the task, and never without one", async () => {
     const engine = await open("replicas");
-    const submit = (id: string) => engine.tasks.submit(submission(id), engine.queues.settings("jobs"));
+    const submit = (id: string) => engine.submitter.submit(submission(id), engine.queues.settings("jobs"));
     const second = await startRedis({ args: ["--replicaof", "127.0.0.1", String(master.port)] });
     try {
       await eventually(async () => (await admin.info("replication")).match(/state=online/g)?.length === 2);

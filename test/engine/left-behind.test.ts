@@ -17,7 +17,7 @@ describe("what a task leaves behind in the store", () => {
   afterEach(() => t.close());
 
   const submit = (id: string, settings: Partial<QueueSettings> = {}) =>
-    t.engine.tasks.submit(submissionOf(id, "jobs", LONG), { ...t.settings, ...settings });
+    t.engine.submitter.submit(submissionOf(id, "jobs", LONG), { ...t.settings, ...settings });
   const take = async () => {
     const [task] = await t.reserve();
     return { queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" };
@@ -28,7 +28,7 @@ describe("what a task leaves behind in the store", () => {
     await submit("dead");
     await t.engine.leases.fail(await take(), failureOf("retry"), t.settings);
     expect(await hasInput("dead")).to.equal(1);
-    expect(await t.engine.tasks.cancel("dead", "jobs")).to.equal("deleted");
+    expect(await t.engine.call("cancel", { id: "dead", queue: "jobs" })).to.equal("deleted");
     expect(await hasInput("dead")).to.equal(0);
     expect(await t.redis.zscore(t.key("dead"), "dead")).to.equal(null);
   });
@@ -37,7 +37,7 @@ describe("what a task leaves behind in the store", () => {
     await submit("replaced");
     expect(await hasInput("replaced")).to.equal(1);
     const short = submissionOf("replaced", "jobs", '{"n":2}');
-    expect(await t.engine.tasks.update(short, t.settings)).to.equal("updated");
+    expect(await t.engine.submitter.update(short, t.settings)).to.equal("updated");
     expect(await hasInput("replaced")).to.equal(0);
     const [task] = await t.reserve();
     expect(String(task?.input)).to.equal('{"n":2}');
@@ -55,12 +55,12 @@ describe("what a task leaves behind in the store", () => {
   it("is neither progress nor a request to cancel it, once it is canceled", async () => {
     await t.submit({ id: "stopped" });
     const lease = await take();
-    await t.engine.leases.progress(lease, 50, "half");
-    expect(await t.engine.tasks.cancel("stopped", "jobs")).to.equal("requested");
+    await t.engine.call("progress", { ...lease, progress: `${50} ${"half"}` });
+    expect(await t.engine.call("cancel", { id: "stopped", queue: "jobs" })).to.equal("requested");
     const { cancelRequested, progress } = await t.look("stopped");
     expect(cancelRequested).to.equal(true);
     expect(progress).to.include({ percent: 50, message: "half" });
-    expect(await t.engine.leases.release(lease, t.settings)).to.equal("canceled");
+    expect(await t.engine.call("release", lease)).to.equal("canceled");
     expect(await t.look("stopped")).to.include({ state: "canceled", cancelRequested: false, progress: null });
   });
 
@@ -115,7 +115,7 @@ describe("what is left behind in the indexes of a queue", () => {
     await t.redis.del(t.key("input", "a"));
     const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
     const { tasks } = await t.engine.leases.reserve(request);
-    expect(await Promise.all(tasks.map((task) => t.engine.tasks.inputOf(task, "jobs")))).to.deep.equal([null]);
+    expect(await Promise.all(tasks.map((task) => t.engine.values.inputOf(task, "jobs")))).to.deep.equal([null]);
   });
 
   it("is no jump of the clock that was long ago: later leases stay as they are", async () => {
@@ -149,7 +149,7 @@ describe("what is left behind in the indexes of a queue", () => {
     const id = { id: "allocated", value: "{}", ttlMs: 60_000, queue: "jobs", limit: 10 };
     await t.scripts.allocate(t.keys.tag(0), id);
     const submit = (task: string) =>
-      t.engine.tasks.submit(submissionOf(task, "jobs", "1"), { ...t.settings, maxWaiting: 2 });
+      t.engine.submitter.submit(submissionOf(task, "jobs", "1"), { ...t.settings, maxWaiting: 2 });
     expect((await submit("allocated")).verdict).to.equal("new");
     expect((await submit("second")).verdict).to.equal("new");
     expect((await submit("third")).verdict).to.equal("full");

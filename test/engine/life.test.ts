@@ -132,7 +132,7 @@ describe("the life of a task", () => {
   it("says how often its input was replaced", async () => {
     await t.submit({ id: "a" });
     expect(await t.look("a")).to.include({ revision: 0 });
-    await t.engine.tasks.update(submissionOf("a", "jobs", "2", { query: { page: "2" } }), t.settings);
+    await t.engine.submitter.update(submissionOf("a", "jobs", "2", { query: { page: "2" } }), t.settings);
     expect(await t.look("a")).to.include({ revision: 1 });
     expect((await t.reserve())[0]).to.include({ query: '{"page":"2"}' });
   });
@@ -183,7 +183,7 @@ describe("the life of a task", () => {
   it("returns to its old place if it is released, without counting the attempt", async () => {
     await Promise.all(["a", "b"].map((id) => t.submit({ id })));
     const task = await take();
-    expect(await t.engine.leases.release(lease(task), t.settings)).to.equal("released");
+    expect(await t.engine.call("release", { ...lease(task) })).to.equal("released");
     const again = await take();
     expect(again).to.include({ id: "a", attempt: 1 });
     expect(Number(again.fence)).to.be.above(Number(task.fence));
@@ -192,23 +192,23 @@ describe("the life of a task", () => {
   it("is canceled by state: removed from the line, asked to stop while running, deleted when finished", async () => {
     await Promise.all(["w", "r", "d"].map((id) => t.submit({ id })));
     await t.submit({ id: "s", delayMs: 60_000 });
-    expect(await t.engine.tasks.cancel("w", "jobs")).to.equal("canceled");
-    expect(await t.engine.tasks.cancel("s", "jobs")).to.equal("canceled");
+    expect(await t.engine.call("cancel", { id: "w", queue: "jobs" })).to.equal("canceled");
+    expect(await t.engine.call("cancel", { id: "s", queue: "jobs" })).to.equal("canceled");
     const running = await take();
-    expect(await t.engine.tasks.cancel("r", "jobs")).to.equal("requested");
+    expect(await t.engine.call("cancel", { id: "r", queue: "jobs" })).to.equal("requested");
     expect(await t.engine.leases.renew(lease(running), 1000)).to.equal("cancel");
     expect(await t.engine.leases.complete(lease(running), resultOf("x"), t.settings)).to.equal("canceled");
     expect(await look("r")).to.include({ state: "canceled", result: null });
     await t.engine.leases.complete(lease(await take()), resultOf("x"), t.settings);
-    expect(await t.engine.tasks.cancel("d", "jobs")).to.equal("deleted");
-    expect(await t.engine.tasks.cancel("d", "jobs")).to.equal("already");
+    expect(await t.engine.call("cancel", { id: "d", queue: "jobs" })).to.equal("deleted");
+    expect(await t.engine.call("cancel", { id: "d", queue: "jobs" })).to.equal("already");
     expect(await look("d")).to.include({ state: "succeeded", deleted: true, result: null });
-    expect(await t.engine.tasks.cancel("nobody", "jobs")).to.equal("unknown");
+    expect(await t.engine.call("cancel", { id: "nobody", queue: "jobs" })).to.equal("unknown");
   });
 
   it("starts when it is due if it is scheduled, not before", async () => {
     await t.submit({ id: "later", delayMs: 80 });
-    expect(await t.engine.tasks.inspect("later", { result: false })).to.include({
+    expect(await t.engine.inspector.inspect("later", { result: false })).to.include({
       state: "scheduled",
       index: null,
     });
@@ -253,7 +253,7 @@ describe("the life of a task", () => {
       await small.submit({ id: "a" });
       await small.submit({ id: "b", delayMs: 1000 });
       expect((await small.submit({ id: "c" })).verdict).to.equal("full");
-      expect(await small.engine.tasks.inspect("c", { result: false })).to.equal(null);
+      expect(await small.engine.inspector.inspect("c", { result: false })).to.equal(null);
       expect((await small.submit({ id: "a" })).verdict).to.equal("replay");
     } finally {
       await small.close();
@@ -263,7 +263,7 @@ describe("the life of a task", () => {
     expect(await t.submit({ id: "z", maxIndex: 1 })).to.include({ verdict: "long", index: 2 });
     expect((await t.submit({ id: "z", maxIndex: 2 })).verdict).to.equal("new");
     expect(await t.submit({ id: "dry", dryRun: true })).to.include({ verdict: "dry", index: 3 });
-    expect(await t.engine.tasks.inspect("dry", { result: false })).to.equal(null);
+    expect(await t.engine.inspector.inspect("dry", { result: false })).to.equal(null);
   });
 
   it("returns to the line after a loss or a failure even if the record of its run cannot be read", async () => {

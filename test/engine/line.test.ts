@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { move } from "../../src/engine/submission/move.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storedKey, TASK } from "../helpers/store/stored.ts";
 import { submissionOf } from "../shared/submission.ts";
@@ -12,11 +13,11 @@ describe("the line of a queue", () => {
 
   it("gives every task the number of those that will start before it", async () => {
     for (let n = 0; n < 5; n += 1) expect((await t.submit({ id: `a${n}` })).index).to.equal(n);
-    const seen = await Promise.all([0, 1, 2, 3, 4].map((n) => t.engine.tasks.inspect(`a${n}`, { result: false })));
+    const seen = await Promise.all([0, 1, 2, 3, 4].map((n) => t.engine.inspector.inspect(`a${n}`, { result: false })));
     expect(seen.map((s) => s?.index)).to.deep.equal([0, 1, 2, 3, 4]);
     expect(seen.map((s) => s?.ahead)).to.deep.equal([0, 1, 2, 3, 4]);
     await t.reserve(2);
-    const later = await t.engine.tasks.inspect("a4", { result: false });
+    const later = await t.engine.inspector.inspect("a4", { result: false });
     expect(later).to.include({ index: 2, ahead: 4, state: "waiting" });
     expect(later?.snapshot).to.include({ waiting: 3, running: 2 });
   });
@@ -41,7 +42,7 @@ describe("the line of a queue", () => {
   it("lets a scheduled task join the class to which it was moved", async () => {
     await t.submit({ id: "later", delayMs: 60_000 });
     await t.submit({ id: "now" });
-    expect(await t.engine.tasks.move({ id: "later", queue: "jobs" }, { priority: 0 })).to.equal("moved");
+    expect(await move(t.engine, { id: "later", queue: "jobs" }, { priority: 0 })).to.equal("moved");
     await t.makeDue("later");
     await t.engine.maintenance.tick(0);
     expect((await t.reserve(2)).map(({ id }) => id)).to.deep.equal(["later", "now"]);
@@ -55,11 +56,11 @@ describe("the line of a queue", () => {
       const [first = "", ...others] = ids;
       expect((await p.submit({ id: first })).index).to.equal(0);
       const submissions = others.map((id) => submissionOf(id, "jobs", "1"));
-      const ends = await p.engine.tasks.submitAll(submissions, p.settings);
+      const ends = await p.engine.submitter.submitAll(submissions, p.settings);
       expect(ends.map((end) => end.status === "fulfilled" && end.value.index)).to.deep.equal(
         others.map((_, n) => n + 1),
       );
-      const seen = await Promise.all(ids.map((id) => p.engine.tasks.inspect(id, { result: false })));
+      const seen = await Promise.all(ids.map((id) => p.engine.inspector.inspect(id, { result: false })));
       expect(seen.map((task) => task?.index)).to.deep.equal([...ids.keys()]);
       expect(seen[0]?.snapshot.waiting).to.equal(ids.length);
     } finally {

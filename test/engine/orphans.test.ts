@@ -25,7 +25,7 @@ describe("a queue without a handler in any process", () => {
     await before.submit({ id: "later", delayMs: DAY_MS });
     await past("scheduled", "later");
     expect(await after.engine.maintenance.tick(0)).to.deep.include({ promoted: 1 });
-    expect((await after.engine.tasks.inspect("later", { result: false }))?.state).to.equal("waiting");
+    expect((await after.engine.inspector.inspect("later", { result: false }))?.state).to.equal("waiting");
     await past("leases", "runs");
     // By the settings that it had: here no task survives a loss.
     expect((await after.engine.maintenance.tick(0)).lost).to.deep.include.members([
@@ -52,7 +52,7 @@ describe("a queue without a handler in any process", () => {
     const registered = async () => (await after.scripts.register(after.keys.tag(0), [], 0)).map(({ queue }) => queue);
     await before.submit({ id: "waits" });
     expect(await registered()).to.deep.equal(["jobs"]);
-    await before.engine.tasks.cancel("waits", "jobs");
+    await before.engine.call("cancel", { id: "waits", queue: "jobs" });
     // As if the clock had been set back meanwhile.
     const ticked = storedKey(before.keys.tag(0), "ticked");
     await before.redis.hset(ticked, "back jobs", "1 - -");

@@ -25,7 +25,7 @@ describe("presence", () => {
   /** As if its presence had ended at this time. */
   const absent = (id: string, at: number | string = 1) => t.redis.zadd(t.key("deadlines"), "XX", at, id);
   /** A look that counts. */
-  const attend = (id: string) => t.engine.tasks.inspect(id, { result: false, attends: () => true });
+  const attend = (id: string) => t.engine.inspector.inspect(id, { result: false, attends: () => true });
   const take = async (id: string) => {
     const [task] = await t.reserve(1);
     expect(task?.id).to.equal(id);
@@ -104,8 +104,8 @@ describe("presence", () => {
       completed: (lease: Awaited<ReturnType<typeof take>>) =>
         t.engine.leases.complete(lease, resultOf("x"), t.settings),
       failed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.fail(lease, failureOf("retry"), t.settings),
-      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.release(lease, t.settings),
-      lost: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.lose(lease, t.settings),
+      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.call("release", lease),
+      lost: (lease: Awaited<ReturnType<typeof take>>) => t.engine.call("lose", lease),
     };
     for (const [id, end] of Object.entries(ends)) {
       await t.submit({ id, presenceMs: SPAN_MS });
@@ -139,7 +139,7 @@ describe("presence", () => {
     await t.submit({ id: "a", presenceMs: SPAN_MS });
     await absent("a");
     await t.look("a");
-    await t.engine.tasks.inspect("a", { result: false, attends: () => false });
+    await t.engine.inspector.inspect("a", { result: false, attends: () => false });
     expect(await tick()).to.deep.equal(["a canceled abandoned"]);
   });
 
@@ -177,7 +177,7 @@ describe("presence", () => {
   it("ends with its task, and is dropped by a retry", async () => {
     for (const id of ["done", "dead", "canceled"]) await t.submit({ id, presenceMs: SPAN_MS });
     await t.engine.leases.complete(await take("done"), resultOf("x"), t.settings);
-    await t.engine.tasks.cancel("canceled", "jobs");
+    await t.engine.call("cancel", { id: "canceled", queue: "jobs" });
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       await t.engine.leases.fail(await take("dead"), failureOf("retry"), t.settings);
       await t.engine.maintenance.tick(0);
@@ -188,7 +188,7 @@ describe("presence", () => {
       expect(await until(id), `${id}, after a look`).to.equal(null);
     }
     expect((await t.look("canceled")).canceledBy).to.equal(null);
-    await t.engine.tasks.retry("dead", "jobs");
+    await t.engine.call("retry", { id: "dead", queue: "jobs" });
     expect(await t.look("dead")).to.include({ state: "waiting", presenceMs: null, presentUntilMs: null });
   });
 

@@ -80,7 +80,7 @@ describe("two clients at once", () => {
     const pairs = await meet(
       leases,
       (lease) => one.engine.leases.complete(lease, resultOf("x"), one.settings),
-      (lease) => two.engine.tasks.cancel(lease.id, "jobs"),
+      (lease) => two.engine.call("cancel", { id: lease.id, queue: "jobs" }),
     );
     expect(pairs).to.have.all.keys("done deleted", "canceled requested");
     const states = await Promise.all(ids.map(look));
@@ -118,8 +118,8 @@ describe("two clients at once", () => {
     await Promise.all(ids.map((id, n) => one.redis.zadd(one.key("leases"), "XX", n + 1, id)));
     const pairs = await meet(
       leases,
-      (lease) => one.engine.leases.release(lease, one.settings),
-      (lease) => two.engine.leases.lose(lease, two.settings),
+      (lease) => one.engine.call("release", lease),
+      (lease) => two.engine.call("lose", lease),
     );
     expect(pairs).to.have.all.keys("released stale", "stale waiting");
     for (const id of ids) expect(await look(id)).to.include({ state: "waiting", attempts: 0 });
@@ -132,7 +132,7 @@ describe("two clients at once", () => {
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
-        return one.engine.tasks.cancel(id, "jobs");
+        return one.engine.call("cancel", { id, queue: "jobs" });
       }),
       ...clients.map(async (client, n) => {
         await delay(n % 4);
@@ -157,7 +157,7 @@ describe("two clients at once", () => {
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
-        return one.engine.tasks.cancel(id, "jobs");
+        return one.engine.call("cancel", { id, queue: "jobs" });
       }),
       delay(2).then(() => two.engine.maintenance.tick(0)),
     ]);
@@ -197,7 +197,7 @@ describe("two clients at once", () => {
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
-        return one.engine.tasks.update(submissionOf(id, "jobs", '"new"'), one.settings);
+        return one.engine.submitter.update(submissionOf(id, "jobs", '"new"'), one.settings);
       }),
       ...clients.map(async (client, n) => {
         await delay(n % 4);
@@ -219,7 +219,7 @@ describe("two clients at once", () => {
       ids.map(async (id, n) => {
         await delay(n % 6);
         if (n === 2) deleted.push(two.engine.deadLetters.deleteAll("jobs"));
-        return one.engine.tasks.retry(id, "jobs");
+        return one.engine.call("retry", { id, queue: "jobs" });
       }),
     );
     const [count = 0] = await Promise.all(deleted);

@@ -81,7 +81,7 @@ describe("the result of a task in the store", () => {
   it("is removed from the hash if it is deleted or the dead task is retried", async () => {
     jobs = await openEngine({ settings: { attempts: 1 } });
     const deleted = await succeed(answerOf("x".repeat(200)));
-    expect(await jobs.engine.tasks.cancel(deleted, "jobs")).to.equal("deleted");
+    expect(await jobs.engine.call("cancel", { id: deleted, queue: "jobs" })).to.equal("deleted");
     expect(await inHash(deleted)).to.deep.equal([]);
 
     const { id } = await jobs.submit().then(async () => (await jobs.reserve())[0] ?? { id: "" });
@@ -93,7 +93,7 @@ describe("the result of a task in the store", () => {
       jobs.settings,
     );
     expect((await jobs.look(id)).result?.body.toString()).to.equal("y".repeat(100));
-    expect(await jobs.engine.tasks.retry(id, "jobs")).to.equal("waiting");
+    expect(await jobs.engine.call("retry", { id, queue: "jobs" })).to.equal("waiting");
     expect(await inHash(id)).to.deep.equal([]);
   });
 

@@ -23,7 +23,7 @@ describe("the engine's time", () => {
   });
 
   const ok = { status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") };
-  const look = (id: string) => t.engine.tasks.inspect(id, { result: true });
+  const look = (id: string) => t.engine.inspector.inspect(id, { result: true });
   const ids = (tasks: readonly { id: string }[]) => tasks.map((task) => task.id);
   /** From now on this process's clock is wrong by so much. */
   const shift = (ms: number) => {
@@ -81,8 +81,8 @@ describe("the engine's time", () => {
     await t.submit({ id: "e" });
     const failure = { kind: "retry", delayMs: 0, error: "boom", code: "task-failed", result: ok } as const;
     expect(await t.engine.leases.fail(b, failure, t.settings)).to.equal("retrying");
-    expect(await t.engine.leases.lose(a, t.settings)).to.equal("waiting");
-    expect(await t.engine.leases.release(c, t.settings)).to.equal("released");
+    expect(await t.engine.call("lose", a)).to.equal("waiting");
+    expect(await t.engine.call("release", c)).to.equal("released");
     await t.engine.maintenance.tick(0);
     expect(ids(await t.reserve(10))).to.deep.equal(["a", "b", "c", "d", "e"]);
   });
@@ -185,9 +185,9 @@ describe("the engine's time", () => {
     const taken = await t.reserve(100, { reservation: "r" });
     expect(ids(taken)).to.deep.equal(all);
     expect(ids(await t.reserve(100, { reservation: "r" }))).to.deep.equal(all);
-    const lost = taken.map(({ id, fence }) => t.engine.leases.lose({ queue: "jobs", id, fence }, t.settings));
+    const lost = taken.map(({ id, fence }) => t.engine.call("lose", { queue: "jobs", id, fence }));
     expect(new Set(await Promise.all(lost))).to.deep.equal(new Set(["waiting"]));
-    expect(new Set(await Promise.all(all.map((id) => t.engine.tasks.cancel(id, "jobs"))))).to.deep.equal(
+    expect(new Set(await Promise.all(all.map((id) => t.engine.call("cancel", { id, queue: "jobs" }))))).to.deep.equal(
       new Set(["canceled"]),
     );
   });

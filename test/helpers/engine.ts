@@ -26,7 +26,7 @@ export interface TestEngine {
   /** A key in the partition of the test's queue; by default that of the test's queue. */
   key(kind: keyof typeof KEYS, name?: string): string;
   /** Submits to the test's queue; by default under a new id. */
-  submit(options?: GivenSubmission): ReturnType<Engine["tasks"]["submit"]>;
+  submit(options?: GivenSubmission): ReturnType<Engine["submitter"]["submit"]>;
   /** Reserves for a worker. */
   reserve(
     count?: number,
@@ -111,7 +111,7 @@ export async function openEngine(
     makeDue: (id) => redis.zadd(key("scheduled"), "XX", 1, id),
     endLease: (id) => redis.zadd(key("leases"), "XX", 1, id),
     submit: (submission = {}) =>
-      engine.tasks.submit(submissionOf(fresh("task-"), "jobs", '{"n":1}', submission), settings),
+      engine.submitter.submit(submissionOf(fresh("task-"), "jobs", '{"n":1}', submission), settings),
     reserve: async (count = 1, { worker = "w1", lane = 0, reservation, leaseMs = 15_000 } = {}) => {
       const request = {
         queue: "jobs",
@@ -124,11 +124,11 @@ export async function openEngine(
       };
       const { tasks } = await engine.leases.reserve(request);
       return await Promise.all(
-        tasks.map(async (task) => ({ ...task, input: (await engine.tasks.inputOf(task, "jobs")) ?? Buffer.alloc(0) })),
+        tasks.map(async (task) => ({ ...task, input: (await engine.values.inputOf(task, "jobs")) ?? Buffer.alloc(0) })),
       );
     },
     look: async (id) => {
-      const seen = await engine.tasks.inspect(id, { result: true });
+      const seen = await engine.inspector.inspect(id, { result: true });
       if (!seen) throw new Error(`${id} is unknown`);
       return seen;
     },

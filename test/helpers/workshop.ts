@@ -78,7 +78,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
   const connections: Awaited<ReturnType<typeof connectOnce>>[] = [];
 
   const look = async (id: string) => {
-    const seen = await engine.tasks.inspect(id, { result: true });
+    const seen = await engine.inspector.inspect(id, { result: true });
     if (!seen) throw new Error(`task ${id} is unknown`);
     return seen;
   };
@@ -107,7 +107,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
       const queue = submission.queue ?? handlers[0]?.queue ?? "";
       const id = `task-${ids}`;
       const made = submissionOf(id, queue, JSON.stringify(input) ?? "null", submission);
-      const { verdict } = await engine.tasks.submit(made, engine.queues.settings(queue));
+      const { verdict } = await engine.submitter.submit(made, engine.queues.settings(queue));
       if (verdict !== "new") throw new Error(`not accepted: ${verdict}`);
       return submission.id ?? id;
     },

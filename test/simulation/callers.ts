@@ -73,15 +73,16 @@ export class Callers {
     };
     while ((await this.#submit(subject, work, options, !fails)).outcome !== "ok") await delay(AGAIN_MS);
     await delay(chance() * 3000);
-    if (isCanceled) await this.#insist((engine) => engine.tasks.cancel(subject.id, subject.queue, "pending"));
+    if (isCanceled)
+      await this.#insist((engine) => engine.call("cancel", { id: subject.id, queue: subject.queue, only: "pending" }));
     // The failure of a task that is retried later is not recorded, since it is not its end.
     if (!fails) await this.#ask(chance() < 0.5 ? "status" : "collect", subject);
     for (let isRetried = false; ; ) {
-      const seen = await this.#insist((engine) => engine.tasks.inspect(subject.id, { result: false }));
+      const seen = await this.#insist((engine) => engine.inspector.inspect(subject.id, { result: false }));
       if (seen === null) break;
       if (seen.state === "failed" && !isRetried) {
         isRetried = true;
-        await this.#insist((engine) => engine.tasks.retry(subject.id, seen.queue));
+        await this.#insist((engine) => engine.call("retry", { id: subject.id, queue: seen.queue }));
       } else if (isOutcome(seen.state)) break;
       await delay(LOOK_MS);
     }
@@ -92,7 +93,7 @@ export class Callers {
   #submit({ id, queue, key }: Subject, work: Work, options: GivenSubmission, tells: boolean): Promise<Call> {
     const submission = submissionOf(id, queue, JSON.stringify({ ...work, key }), options);
     return this.#call("submit", { id, queue, ...(key !== undefined && { key }) }, async (engine) => {
-      const { verdict, state, index } = await engine.tasks.submit(submission, engine.queues.settings(queue));
+      const { verdict, state, index } = await engine.submitter.submit(submission, engine.queues.settings(queue));
       if (verdict !== "new" && verdict !== "replay") return { outcome: "failed", answer: verdict };
       return {
         outcome: "ok",
@@ -106,9 +107,9 @@ export class Callers {
   #ask(kind: "status" | "collect" | "timeline", subject: Subject): Promise<Call> {
     const { id } = subject;
     return this.#call(kind, subject, async (engine) => {
-      const seen = await engine.tasks.inspect(id, { result: kind === "collect" });
+      const seen = await engine.inspector.inspect(id, { result: kind === "collect" });
       if (seen === null) return { outcome: "ok", answer: "unknown", told: "unknown" };
-      const details = kind === "timeline" ? await engine.tasks.details(id, seen.queue) : null;
+      const details = kind === "timeline" ? await engine.call("details", { id, queue: seen.queue }) : null;
       const body = seen.state === "succeeded" ? seen.result?.body : undefined;
       return {
         ...{ outcome: "ok", answer: seen.state, told: toldOf(seen.state) },

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
+import { lossOf } from "../../src/engine/maintenance/tick.ts";
 import { batchHandler, LONG } from "../helpers/batch-handler.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
@@ -75,7 +76,12 @@ describe("the calls of a handler with batch", () => {
     const { tasks } = await shop.engine.leases.reserve({
       ...{ queue: "many", worker: "gone", reservation: "1", count: 1, leaseMs: 1000, rate: undefined },
     });
-    await shop.engine.leases.lose({ queue: "many", id: ids[0] ?? "", fence: tasks[0]?.fence ?? "" }, settings);
+    await shop.engine.call("lose", {
+      ...lossOf(settings),
+      queue: "many",
+      id: ids[0] ?? "",
+      fence: tasks[0]?.fence ?? "",
+    });
     await shop.worker();
     const ended = await allEnded(ids);
     expect(most).to.equal(1);

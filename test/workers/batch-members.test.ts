@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { lossOf } from "../../src/engine/maintenance/tick.ts";
 import { batchHandler, LONG } from "../helpers/batch-handler.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { firing, openWorkshop, passDeadline, type Workshop } from "../helpers/workshop.ts";
@@ -55,7 +56,7 @@ describe("one task of a call with many", () => {
     const { calls, second, reason, othersEnd } = await begin({ lease: "1s" });
     const { tasks } = calls[0] ?? { tasks: [] };
     const lease = { queue: "many", id: second, fence: String(tasks[1]?.fence) };
-    await shop.engine.leases.lose(lease, shop.engine.queues.settings("many"));
+    await shop.engine.call("lose", { ...lossOf(shop.engine.queues.settings("many")), ...lease });
     expect(await reason).to.equal("lease-lost");
     await othersEnd();
     expect(await shop.ended(second)).to.include({ state: "succeeded", lost: 1, attempts: 1 });

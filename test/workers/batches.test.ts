@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { z } from "zod";
+import { lossOf } from "../../src/engine/maintenance/tick.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { giveUp, retryLater } from "../../src/handler/intents.ts";
 import { type BatchCallSeen, batchHandler, LONG } from "../helpers/batch-handler.ts";
@@ -189,14 +190,14 @@ describe("a handler with batch", () => {
     await shop.worker();
     const [early = ""] = await submitAll([0]);
     await shop.ended(early, "running");
-    await shop.engine.tasks.cancel(early, "many");
+    await shop.engine.call("cancel", { id: early, queue: "many" });
     await shop.ended(early, "canceled");
     const [one = "", two = ""] = await submitAll([1, 2]);
     await eventually(() => calls.length === 1);
     expect(calls[0]?.inputs).to.deep.equal([1, 2]);
     const [kept, stopped] = calls[0]?.tasks ?? [];
     if (!kept || !stopped) throw new Error("two tasks were expected");
-    await shop.engine.tasks.cancel(two, "many");
+    await shop.engine.call("cancel", { id: two, queue: "many" });
     expect(await firing(stopped.signal)).to.equal("canceled");
     expect(kept.signal.aborted).to.equal(false);
     gate.resolve();
@@ -243,7 +244,7 @@ describe("a handler with batch", () => {
       ...{ queue: "many", worker: "gone", reservation: "1", count: 1, leaseMs: 1000, rate: undefined },
     });
     const fence = tasks[0]?.fence ?? "";
-    await shop.engine.leases.lose({ queue: "many", id: lost, fence }, settings);
+    await shop.engine.call("lose", { ...lossOf(settings), queue: "many", id: lost, fence });
     const rest = await submitAll([2, 3]);
     await shop.worker();
     await Promise.all([lost, ...rest].map((id) => shop.ended(id)));

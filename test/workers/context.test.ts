@@ -4,6 +4,7 @@ import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { retryLater } from "../../src/handler/intents.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
 import { deferred } from "../helpers/deferred.ts";
+import { replaceCall } from "../helpers/replace-call.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 import { eventually } from "../shared/eventually.ts";
 
@@ -40,11 +41,10 @@ describe("the task that a handler gets", () => {
       await gate.promise;
     });
     let sent = 0;
-    const progress = shop.engine.leases.progress.bind(shop.engine.leases);
-    shop.engine.leases.progress = (...args) => {
+    replaceCall(shop.engine, "progress", (_, progress) => {
       sent += 1;
-      return progress(...args);
-    };
+      return progress();
+    });
     await shop.worker();
     const id = await shop.submit(1);
     await reported.promise;
@@ -63,7 +63,7 @@ describe("the task that a handler gets", () => {
       await gate.promise;
       return "done";
     });
-    shop.engine.leases.progress = () => Promise.reject(new ProblemError("store-unavailable"));
+    replaceCall(shop.engine, "progress", () => Promise.reject(new ProblemError("store-unavailable")));
     await shop.worker();
     const id = await shop.submit(1);
     await shop.ended(id, "running");

@@ -116,7 +116,7 @@ describe("a worker that stops", () => {
     const worker = await shop.worker({ drainTimeoutMs: 0 });
     const id = await shop.submit(1);
     await shop.ended(id, "running");
-    await shop.engine.tasks.cancel(id, "jobs");
+    await shop.engine.call("cancel", { id, queue: "jobs" });
     await worker.stop();
     expect((await shop.look(id)).state).to.equal("canceled");
   });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { defineHandler, type HandlerOptions } from "../../src/handler/define.ts";
 import { deferred } from "../helpers/deferred.ts";
+import { replaceCall } from "../helpers/replace-call.ts";
 import { openWorkshop, passDeadline, type Workshop } from "../helpers/workshop.ts";
 import { eventually } from "../shared/eventually.ts";
 
@@ -50,7 +51,7 @@ describe("a handler that ignores its signal", function () {
   const running = async () => (await shop.engine.queues.figures(["jobs"]))[0]?.snapshot.running;
 
   const stops: Readonly<Record<string, { timeout?: string; stop(id: string): Promise<unknown>; end: object }>> = {
-    "a cancel": { stop: (id) => shop.engine.tasks.cancel(id, "jobs"), end: { state: "canceled" } },
+    "a cancel": { stop: (id) => shop.engine.call("cancel", { id, queue: "jobs" }), end: { state: "canceled" } },
     "its deadline": {
       stop: (id) => passDeadline(shop, id),
       end: { state: "canceled", errorCode: "deadline-passed" },
@@ -104,7 +105,7 @@ describe("a handler that ignores its signal", function () {
     await shop.worker();
     const id = await shop.submit(1);
     await begun();
-    await shop.engine.tasks.cancel(id, "jobs");
+    await shop.engine.call("cancel", { id, queue: "jobs" });
     await overdue();
     expect(await shop.look(id)).to.include({ state: "running", cancelRequested: true });
     gate.resolve();
@@ -116,7 +117,7 @@ describe("a handler that ignores its signal", function () {
     await shop.worker();
     const id = await shop.submit(1);
     await begun();
-    await shop.engine.tasks.cancel(id, "jobs");
+    await shop.engine.call("cancel", { id, queue: "jobs" });
     expect((await shop.ended(id)).state).to.equal("canceled");
     expect(journal).to.deep.equal(["begin 1"]);
   });
@@ -127,10 +128,10 @@ describe("a handler that ignores its signal", function () {
     const id = await shop.submit(1, { key: "account" });
     await begun();
     const released = deferred<string>();
-    shop.engine.leases.release = async ({ id: of }) => {
+    replaceCall(shop.engine, "release", async ({ id: of }) => {
       released.resolve(of);
       return "released";
-    };
+    });
     const stopped = worker.stop().then(() => "stopped");
     expect(await Promise.race([stopped, released.promise])).to.equal("stopped");
     expect(journal).to.deep.equal(["begin 1"]);
@@ -143,7 +144,7 @@ describe("a handler that ignores its signal", function () {
     await shop.worker();
     const id = await shop.submit(1);
     await begun();
-    await shop.engine.tasks.cancel(id, "jobs");
+    await shop.engine.call("cancel", { id, queue: "jobs" });
     await overdue();
     shop.engine.leases.renew = async () => "stale";
     const next = await shop.submit(2);
@@ -156,7 +157,7 @@ describe("a handler that ignores its signal", function () {
     const worker = await shop.worker();
     const id = await shop.submit(1);
     await begun();
-    await shop.engine.tasks.cancel(id, "jobs");
+    await shop.engine.call("cancel", { id, queue: "jobs" });
     await worker.stuck;
     expect(await shop.engine.metrics.exposition()).to.contain('paihao_handlers_stuck_total{queue="jobs"} 1');
     const lines = shop.log.filter(({ msg }) => String(msg).includes("ignores its signal"));

@@ -29,9 +29,9 @@ describe("a task with a large input", () => {
 
   it("is not run without it: it waits until it can be read, without using up an attempt", async () => {
     const { engine } = shop;
-    const inputOf = engine.tasks.inputOf.bind(engine.tasks);
+    const inputOf = engine.values.inputOf.bind(engine.values);
     let failures = 0;
-    engine.tasks.inputOf = (task, queue) => {
+    engine.values.inputOf = (task, queue) => {
       failures += 1;
       return failures === 1 ? Promise.reject(new ProblemError("store-unavailable")) : inputOf(task, queue);
     };

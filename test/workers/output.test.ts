@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { retentionOf } from "../../src/engine/settings.ts";
 import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import type { TaskContext } from "../../src/handler/task-context.ts";
@@ -117,11 +118,13 @@ describe("what a handler writes", () => {
   it("is refused once the lease is lost", async () => {
     let said = "";
     await open(async (_, task) => {
-      await shop.engine.leases.release(
-        { queue: "jobs", id: task.id, fence: String(task.fence) },
-        shop.engine.queues.settings("jobs"),
-      );
-      await shop.engine.tasks.cancel(task.id, "jobs");
+      await shop.engine.call("release", {
+        queue: "jobs",
+        id: task.id,
+        fence: String(task.fence),
+        ...retentionOf(shop.engine.queues.settings("jobs")),
+      });
+      await shop.engine.call("cancel", { id: task.id, queue: "jobs" });
       said = await refusal(task.write("late"));
     });
     const id = await shop.submit(1);

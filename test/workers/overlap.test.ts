@@ -91,7 +91,7 @@ describe("handlers that are stopped at random moments, many of which ignore it",
       if (cancelAfterMs !== undefined) {
         await work(cancelAfterMs);
         // One that has succeeded is undone when it is deleted.
-        await shop.engine.tasks.cancel(id, queue);
+        await shop.engine.call("cancel", { id, queue });
       }
       return { id, queue };
     };

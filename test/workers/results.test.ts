@@ -308,7 +308,7 @@ describe("what a handler throws", () => {
     const pause = await shop.submit("wild pause", { queue: "throws" });
     await shop.ended(pause, "retrying");
     // It is due again at once, so it may be running by now.
-    await shop.engine.tasks.cancel(pause, "throws");
+    await shop.engine.call("cancel", { id: pause, queue: "throws" });
     expect(await shop.ended(pause)).to.include({ state: "canceled" });
   });
 

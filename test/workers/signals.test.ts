@@ -93,7 +93,7 @@ describe("a running task's signal", () => {
     await shop.worker();
     const id = await shop.submit(1);
     await begun.promise;
-    expect(await shop.engine.tasks.cancel(id, "jobs")).to.equal("requested");
+    expect(await shop.engine.call("cancel", { id, queue: "jobs" })).to.equal("requested");
     expect((await shop.ended(id)).state).to.equal("canceled");
     expect(reasons).to.deep.equal(["canceled"]);
     expect(said(/the attempt failed/)).to.deep.equal([]);
@@ -113,7 +113,7 @@ describe("a running task's signal", () => {
     await shop.worker();
     const id = await shop.submit(1);
     await begun.promise;
-    await shop.engine.tasks.cancel(id, "jobs");
+    await shop.engine.call("cancel", { id, queue: "jobs" });
     expect((await shop.ended(id)).state).to.equal("canceled");
     expect(reasons).to.deep.equal(["canceled"]);
   });
@@ -128,7 +128,7 @@ describe("a running task's signal", () => {
     const ids = [await shop.submit("throw"), await shop.submit("return")];
     for (const id of ids) {
       await shop.ended(id, "running");
-      await shop.engine.tasks.cancel(id, "jobs");
+      await shop.engine.call("cancel", { id, queue: "jobs" });
       expect((await shop.ended(id)).state).to.equal("canceled");
     }
     const text = await shop.engine.metrics.exposition();

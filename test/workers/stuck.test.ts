@@ -31,7 +31,7 @@ describe("a process with a handler that ignores its signal and never ends", func
   it("hands back its other tasks and exits with code 1; the lease of that one ends after it, then its step is undone", async () => {
     const first = await group.start({ ROLE: "worker", DRAIN_TIMEOUT: "100ms" });
     const [id, other] = [await submit("deaf"), await submit("patient")];
-    await shop.engine.tasks.cancel(id, "deaf");
+    await shop.engine.call("cancel", { id, queue: "deaf" });
     expect(await first.ended).to.equal(1);
     expect(first.logged.join("\n")).to.contain("drains and exits");
     expect(await shop.look(other)).to.include({ state: "waiting", lost: 0, attempts: 0 });
@@ -47,7 +47,7 @@ describe("a process with a handler that ignores its signal and never ends", func
     first.child.kill("SIGTERM");
     expect(await first.ended).to.be.oneOf([0, 1]);
     expect((await shop.look(id)).state).to.equal("running");
-    await shop.engine.tasks.cancel(id, "deaf");
+    await shop.engine.call("cancel", { id, queue: "deaf" });
     await group.start({ ROLE: "worker" });
     await undoneInTime(id);
   });
@@ -55,7 +55,7 @@ describe("a process with a handler that ignores its signal and never ends", func
   it("is replaced if it belongs to a fleet", async () => {
     const fleet = await group.start({ PORT: "0", WEB_CONCURRENCY: "2", DRAIN_TIMEOUT: "100ms" });
     const id = await submit("deaf");
-    await shop.engine.tasks.cancel(id, "deaf");
+    await shop.engine.call("cancel", { id, queue: "deaf" });
     await undoneInTime(id);
     expect(fleet.logged.join("\n")).to.contain("a server process died; restarting it");
     const later = await submit("patient");

@@ -39,7 +39,7 @@ export class EstimateSample {
 
 /** What a calibration reads from: an engine, or a substitute in tests. */
 interface CalibrationParts {
-  readonly tasks: Pick<Inspector, "inspect">;
+  readonly inspector: Pick<Inspector, "inspect">;
   readonly metrics: Metrics;
   readonly sample: EstimateSample;
 }
@@ -74,7 +74,7 @@ export class Calibration implements Role {
 
   async #look(id: string, { queue, lowMs, highMs }: GivenEstimate): Promise<void> {
     const { metrics, sample } = this.#parts;
-    const seen = await this.#parts.tasks.inspect(id, { result: false });
+    const seen = await this.#parts.inspector.inspect(id, { result: false });
     if (seen?.state === "waiting") return;
     sample.given.delete(id);
     // A second attempt overwrites the start, and a canceled task may have none.

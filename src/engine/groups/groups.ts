@@ -13,7 +13,7 @@ import type {
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
-import type { BatchedVerbs } from "../calls/batched-verbs.ts";
+import type { Call } from "../calls/calls.ts";
 import { groupAddress, type Homes, pointerBatch } from "../partitions/homes.ts";
 import { isGroupLookDue } from "../reading/presence.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
@@ -27,7 +27,7 @@ interface GroupsParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
   readonly homes: Homes;
-  readonly attend: BatchedVerbs["attend"];
+  readonly call: Call;
   /** The name of this process in records. */
   readonly process: string;
 }
@@ -134,7 +134,7 @@ export class Groups {
 
   /** Somebody has looked at it. @throws ProblemError store-unavailable */
   attend({ id, queue, presenceMs }: GroupInspection): Promise<AttendVerdict> {
-    return this.#parts.attend({ id, queue, presenceMs, deadlineMs: null, group: id });
+    return this.#parts.call("attend", { id: groupAddress(id), queue, presenceMs, deadlineMs: null });
   }
 
   /**

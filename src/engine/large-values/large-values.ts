@@ -1,7 +1,8 @@
 import { ProblemError } from "../../errors.ts";
 import type { Keys, LargeValue } from "../../store/keys.ts";
+import type { ReservedTask } from "../../store/verbs/reserve.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
-import type { BodyRest } from "../../task.ts";
+import type { Body, BodyRest } from "../../task.ts";
 import { ByteBudget } from "./byte-budget.ts";
 
 /** Limits for reading and writing large values. */
@@ -25,6 +26,9 @@ interface BegunValue {
   readonly rest: BodyRest;
 }
 
+/** The input of a task as it was read with it: null if it is long. */
+type ReadInput = Pick<ReservedTask, "id" | "input" | "inputBytes">;
+
 /** Whether a value must be written on the connection of large values. */
 export function isLarge(value: string | Buffer): boolean {
   return value.length > LARGE_DEFAULTS.writeBytes;
@@ -44,6 +48,18 @@ export class LargeValues {
   constructor(scripts: Pick<Scripts, "value" | "piece">, keys: Keys) {
     this.#scripts = scripts;
     this.#keys = keys;
+  }
+
+  /** The input of a task, which was read with it if it is short; null if it is no longer in the store. @throws ProblemError store-unavailable */
+  async inputOf({ id, input, inputBytes }: ReadInput, queue: string): Promise<Buffer | null> {
+    return input ?? (await this.read("input", id, inputBytes, this.#keys.partitionOfQueue(queue)));
+  }
+
+  /** The same, but the rest of a long input is read only as it is taken. */
+  async inputInPieces({ id, input, inputBytes }: ReadInput, queue: string): Promise<Body | null> {
+    if (input) return { body: input };
+    const begun = await this.begin("input", id, inputBytes, this.#keys.partitionOfQueue(queue));
+    return begun && { body: begun.start, rest: begun.rest };
   }
 
   /**

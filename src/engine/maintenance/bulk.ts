@@ -35,15 +35,15 @@ export interface BulkDone {
 
 /** One bounded step of an action on all matching tasks of a list. @throws ProblemError store-unavailable */
 export async function bulkStep(
-  engine: Pick<Engine, "tasks">,
+  engine: Pick<Engine, "call">,
   { action, queue, filter, after, dryRun, byTime, page }: BulkStep,
 ): Promise<BulkDone> {
   const asOfMs = after?.asOfMs;
   const bounded = byTime ? { lastScore: asOfMs, filter } : { filter: { ...filter, beforeMs: asOfMs } };
   const { entries, next, looked, nowMs } = await page({ queue, after, limit: BATCH_LIMIT, ...bounded });
   const act = async (id: string): Promise<boolean> => {
-    if (action === "retry") return (await engine.tasks.retry(id, queue)) === "waiting";
-    const verdict = await engine.tasks.cancel(id, queue, action === "cancel" ? "pending" : "ended");
+    if (action === "retry") return (await engine.call("retry", { id, queue })) === "waiting";
+    const verdict = await engine.call("cancel", { id, queue, only: action === "cancel" ? "pending" : "ended" });
     return verdict === "canceled" || verdict === "requested" || verdict === "deleted";
   };
   const changed = dryRun ? [] : await Promise.all(entries.map(({ id }) => act(id)));

@@ -2,16 +2,17 @@ import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { decodeResult, hasHead } from "../../store/result.ts";
 import type { TaskRecord } from "../../store/task-record.ts";
+import type { AttendVerdict } from "../../store/verbs/attend.ts";
 import type { InspectAnswer, InspectItem } from "../../store/verbs/inspect.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import { isOutcome, type Result } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { Batch } from "../calls/batch.ts";
-import type { BatchedVerbs } from "../calls/batched-verbs.ts";
+import type { Call } from "../calls/calls.ts";
 import { estimate } from "../estimates/estimate.ts";
 import { LARGE_DEFAULTS, type LargeValues } from "../large-values/large-values.ts";
-import type { Homes } from "../partitions/homes.ts";
+import { groupAddress, type Homes } from "../partitions/homes.ts";
 import { isLookDue, keptUntil } from "./presence.ts";
 
 /** A snapshot of a task and its place in line. */
@@ -79,13 +80,16 @@ const CANCELED_BY: Readonly<Record<string, Inspection["canceledBy"]>> = {
 /** How often a task is read again if it has changed in the meantime. */
 const LOOKS = 3;
 
+/** A task that somebody has looked at. */
+type Attended = Pick<Inspection, "id" | "queue" | "presenceMs" | "deadlineMs" | "group">;
+
 /** The dependencies of an inspector. */
 export interface InspectorParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
   readonly homes: Homes;
   readonly values: LargeValues;
-  readonly batched: Pick<BatchedVerbs, "attend">;
+  readonly call: Call;
 }
 
 /** Reads tasks. Reads of one turn of the event loop are sent together. */
@@ -93,17 +97,17 @@ export class Inspector {
   readonly #homes: Homes;
   readonly #keys: Keys;
   readonly #values: LargeValues;
-  readonly #attend: BatchedVerbs["attend"];
+  readonly #call: Call;
   readonly #looks: Batch<InspectItem, FoundTask>;
   /** Looks that add this process to the listeners of a task. */
   readonly #watches: Batch<InspectItem, FoundTask>;
 
   /** @param process the name of this process in records */
-  constructor({ scripts, keys, homes, values, batched }: InspectorParts, process: string) {
+  constructor({ scripts, keys, homes, values, call }: InspectorParts, process: string) {
     this.#homes = homes;
     this.#keys = keys;
     this.#values = values;
-    this.#attend = batched.attend;
+    this.#call = call;
     this.#looks = batchOf((partition, items) => scripts.inspect(keys.tag(partition), items));
     this.#watches = batchOf((partition, items) => scripts.watch(keys.tag(partition), process, items));
   }
@@ -122,7 +126,7 @@ export class Inspector {
       const without = view(id, row, snapshot, nowMs);
       if (isLookDue(without, nowMs) && options.attends?.(without)) {
         // The next look stores it; the task was read anyway.
-        const verdict = await this.#attend(without).catch(() => null);
+        const verdict = await this.attend(without).catch(() => null);
         if (verdict === "kept") return { ...without, presentUntilMs: keptUntil(without, nowMs) };
         // It has ended in the meantime.
         if (verdict !== null && looks < LOOKS) continue;
@@ -139,6 +143,12 @@ export class Inspector {
       // The result is gone or was replaced: return the task without it, or read it again.
       if (looks === LOOKS) return without;
     }
+  }
+
+  /** Somebody has looked at a task with a presence; a member of a group has that of the group. @throws ProblemError store-unavailable */
+  attend({ id, queue, presenceMs, deadlineMs, group }: Attended): Promise<AttendVerdict> {
+    const address = group === null ? { id, deadlineMs } : { id: groupAddress(group), deadlineMs: null };
+    return this.#call("attend", { ...address, queue, presenceMs });
   }
 
   /** A long result that is read in pieces; null if it is gone, or its headers alone fill a piece. */

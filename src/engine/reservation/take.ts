@@ -97,7 +97,7 @@ async function withInputs(
   tasks: readonly ReservedTask[],
 ): Promise<WithInput[]> {
   const read = tasks.map(async (task): Promise<WithInput[]> => {
-    const input = await engine.tasks.inputOf(task, queue).catch(() => undefined);
+    const input = await engine.values.inputOf(task, queue).catch(() => undefined);
     if (input) return [{ ...task, input }];
     const settings = engine.queues.settings(queue);
     const facts = { settings, attempt: task.attempt };
@@ -178,7 +178,7 @@ class Take {
   /** Returns whether nothing is left to do; never rejects. */
   async #unreserve(nth: number): Promise<boolean> {
     try {
-      await this.#engine.leases.unreserve(this.#reservation(nth));
+      await this.#engine.call("unreserve", this.#reservation(nth));
       return true;
     } catch (error) {
       return !isAway(error);

@@ -1,26 +1,19 @@
-import type { Keys } from "../../store/keys.ts";
 import type { Move, MoveVerdict } from "../../store/verbs/move.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
-import { newCall } from "../calls/new-call.ts";
-import type { Maintenance } from "../maintenance/maintenance.ts";
+import type { Engine } from "../engine.ts";
 
-/** What {@link move} needs. */
-interface MoveParts {
-  readonly scripts: Scripts;
-  readonly keys: Keys;
-  readonly noteDue: Maintenance["noteDue"];
-}
-
-/** Moves a task that waits: to another priority, to the start or the end of its line, or to another time. */
+/**
+ * Moves a waiting or scheduled task of a queue: to another priority, to the start or the end of its line, or to another time. The order of
+ * all others stays.
+ * @throws ProblemError store-unavailable
+ */
 export async function move(
-  { scripts, keys, noteDue }: MoveParts,
+  { call, keys, maintenance }: Engine,
   { id, queue }: { readonly id: string; readonly queue: string },
   to: Move,
 ): Promise<MoveVerdict> {
-  const home = keys.partitionOfQueue(queue);
-  const verdict = await scripts.move(keys.tag(home), { ...to, id, call: newCall() });
+  const verdict = await call("move", { ...to, id, queue });
   // Only the store knows how far its clock is from a time: the next tick asks.
   const dueInMs = to.notBeforeMs === undefined ? to.delayMs : 0;
-  if (verdict === "moved" && dueInMs !== undefined) noteDue(home, dueInMs);
+  if (verdict === "moved" && dueInMs !== undefined) maintenance.noteDue(keys.partitionOfQueue(queue), dueInMs);
   return verdict;
 }

@@ -5,8 +5,10 @@ import type { PointerAnswer } from "../../store/verbs/pointer.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { KeyTurn, QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import { type LimitReached, type SubmitItem, type SubmitVerdict, submit } from "../../store/verbs/submit.ts";
+import type { UpdateVerdict } from "../../store/verbs/update.ts";
 import type { State } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
+import { newCall } from "../calls/new-call.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import { type Homes, pointerBatch } from "../partitions/homes.ts";
 import type { QueueSettings } from "../settings.ts";
@@ -85,12 +87,17 @@ export class Submitter {
     });
   }
 
-  /** Submits a task to the partition of its queue. */
+  /**
+   * Stores a task and puts it in line, or returns why not. Submissions of one turn of the event loop are sent together.
+   * @param listen notify this process of the end, even if the task already exists: for a {@link Wait} that has begun
+   * @param trace the trace that goes with it, known only once a span has begun: copying the submission would cost more than the span
+   * @throws ProblemError store-unavailable (it may have been stored anyway: submit again under the same id), store-full
+   */
   submit(
     submission: Submission,
     settings: QueueSettings,
-    listen: boolean,
-    trace: string | undefined,
+    listen = false,
+    trace = submission.trace,
   ): Promise<SubmissionVerdict> {
     const item = itemOf(submission, settings, { listener: listen ? this.#parts.process : "", trace });
     return this.#isElsewhere(item) ? this.#submitFrom(item, this.#point(item)) : this.#add(item);
@@ -110,6 +117,17 @@ export class Submitter {
     const pointers = items.map((item) => (this.#isElsewhere(item) ? this.#point(item) : undefined));
     await Promise.allSettled(pointers);
     return await Promise.allSettled(items.map((item, n) => this.#submitFrom(item, pointers[n])));
+  }
+
+  /**
+   * Replaces the input of a waiting or scheduled task, which keeps its place.
+   * @param revision how often it must have been replaced before; default: any number
+   * @throws ProblemError store-unavailable
+   */
+  update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
+    const item = { ...itemOf(submission, settings), call: newCall(), revision };
+    const scripts = item.large ? this.#parts.large : this.#parts.scripts;
+    return scripts.update(this.#keys.tagOfQueue(item.queue), item);
   }
 
   /** Whether these, submitted together, are put in line before all that is submitted after them. */

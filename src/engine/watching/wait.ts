@@ -11,6 +11,12 @@ const LOOK_MS = 2000;
 /** The result of a wait: the end of the task, or else the task as last read; null if it is unknown. */
 export type WaitEnd = { readonly end: TaskEnd } | { readonly end: null; readonly seen: Inspection | null };
 
+/** What a wait needs of an engine. */
+interface WaitParts {
+  readonly inspector: Inspector;
+  readonly notices: Notices;
+}
+
 /** One caller's wait for one task. */
 export class Wait {
   readonly #task: { readonly id: string; readonly queue: string };
@@ -25,7 +31,7 @@ export class Wait {
   readonly #sleep = new Sleep();
 
   /** Listens at once, even if the task is not submitted yet. */
-  constructor(task: { readonly id: string; readonly queue: string }, inspector: Inspector, notices: Notices) {
+  constructor(task: { readonly id: string; readonly queue: string }, { inspector, notices }: WaitParts) {
     this.#task = task;
     this.#inspector = inspector;
     this.#listening = notices.listen(task, (notice) => {

@@ -26,17 +26,17 @@ export interface Watched<Seen extends Common> {
   keptUntil(seen: Seen, nowMs: number): number;
 }
 
-type Parts<Of extends "tasks" | "groups"> = Pick<Watched<Common>, "notices" | "queues"> & {
+type Parts<Of extends "inspector" | "groups"> = Pick<Watched<Common>, "notices" | "queues"> & {
   readonly [Name in Of]: Pick<Engine[Name], "inspect" | "attend">;
 };
 
 /** The tasks of an engine. */
-export function watchedTasks({ notices, queues, tasks }: Parts<"tasks">): Watched<Inspection> {
+export function watchedTasks({ notices, queues, inspector }: Parts<"inspector">): Watched<Inspection> {
   return {
     ...{ notices, queues, restMs: 0, versionOf, isLookDue, keptUntil },
     address: (id) => id,
-    inspect: (id, listen) => tasks.inspect(id, { result: false, listen }),
-    attend: (seen) => tasks.attend(seen),
+    inspect: (id, listen) => inspector.inspect(id, { result: false, listen }),
+    attend: (seen) => inspector.attend(seen),
   };
 }
 

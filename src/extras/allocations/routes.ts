@@ -172,7 +172,7 @@ async function put(ctx: Context, api: AllocatingApi, id: string): Promise<void> 
   const { verdict, snapshot } = await submit(ctx, api, submission);
   if (verdict === "conflict") {
     if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
-    const updated = await engine.tasks.update(submission, engine.queues.settings(queue));
+    const updated = await engine.submitter.update(submission, engine.queues.settings(queue));
     if (typeof updated === "object") throw tooMany(queue, updated, snapshot);
     if (updated !== "updated") {
       throw conflict(id, "The task has begun or ended: its input cannot be replaced.");
@@ -241,7 +241,7 @@ async function remove(ctx: Context, api: AllocatingApi, id: string): Promise<voi
   ctx.status = 204;
   if (!task) return api.allocations.drop({ id, queue });
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
-  const verdict = await api.engine.tasks.cancel(id, queue);
+  const verdict = await api.engine.call("cancel", { id, queue });
   logEnd(ctx, api, task, verdict);
   // Its handler is still running; what it did is undone once it has settled.
   if (verdict === "requested") replyAllocated(ctx, 202, await observeRequested(api, task));

@@ -109,7 +109,7 @@ async function lineOf({ ctx, api, group }: ResultsParts, member: Member): Promis
   if (state === null || !isOutcome(state)) return "";
   // Once its record has expired, its id may be used again, also by another caller.
   const isMember = (seen: Inspection) => seen.group === group.id && seen.caller === group.caller;
-  const read = await api.engine.tasks.inspect(id, { result: true, inPieces: true, allowed: isMember });
+  const read = await api.engine.inspector.inspect(id, { result: true, inPieces: true, allowed: isMember });
   const seen = read && isMember(read) ? read : null;
   if (seen && !isOutcome(seen.state)) return "";
   const document = seen ? endOf(ctx, line, seen) : goneOf({ id, line, state });

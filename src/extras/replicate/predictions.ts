@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import { z } from "zod";
 import type { Submission } from "../../engine/submission/submission.ts";
+import { Wait } from "../../engine/watching/wait.ts";
 import { ProblemError } from "../../errors.ts";
 import { consumesType } from "../../handler/input.ts";
 import type { Api } from "../../http/api.ts";
@@ -74,7 +75,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   const submission = await readPrediction(ctx, api, queue, input, given);
   const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
   const waitMs = Math.min((prefer.wait ?? 0) * 1000, api.syncLimitMs);
-  const wait = waitMs > 0 ? api.engine.tasks.wait(submission) : undefined;
+  const wait = waitMs > 0 ? new Wait(submission, api.engine) : undefined;
   try {
     const deadlineMs = Date.now() + waitMs;
     const verdict = await send(ctx, api, submission, wait !== undefined);
@@ -134,7 +135,7 @@ function queueOf(version: string | undefined): string {
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const seen = await findTask(ctx, api, id, { result: false });
   if (!mayEnd(accessOf(ctx), seen)) throw forbidden(["admin"]);
-  logEnd(ctx, api, seen, await api.engine.tasks.cancel(id, seen.queue, "pending"));
+  logEnd(ctx, api, seen, await api.engine.call("cancel", { id, queue: seen.queue, only: "pending" }));
   await reply(ctx, api, id, 200);
 }
 

@@ -9,7 +9,7 @@ export async function undoEntry(
   { engine }: Pick<Api, "engine">,
   { seen, details: { undo: id }, all }: TimelineSubject,
 ): Promise<TimelineMembers> {
-  const undo = id === "" ? null : await engine.tasks.inspect(id, WITH_PROBLEM);
+  const undo = id === "" ? null : await engine.inspector.inspect(id, WITH_PROBLEM);
   const ended = isUndoQueue(seen.queue) ? seen : undo;
   return {
     undoneAt: ended?.state === "succeeded" ? timestamp(ended.finishedMs) : null,

@@ -17,9 +17,9 @@ export async function deliveriesOf(
   const deliveries = ends.map(async (endMs) => {
     const id = `${seen.id}:webhook:${endMs}`;
     const [delivery, details] = await Promise.all([
-      engine.tasks.inspect(id, WITH_PROBLEM),
+      engine.inspector.inspect(id, WITH_PROBLEM),
       // It is in the partition of its task.
-      engine.tasks.details(id, seen.queue),
+      engine.call("details", { id, queue: seen.queue }),
     ]);
     if (!delivery || !details) return [];
     const { state, attempts: attempt, dueMs, finishedMs } = delivery;

@@ -16,7 +16,7 @@ export const webhooks: Extension = (server) => {
     guard,
     secrets: config.webhookSecrets,
     // A longer result would not be part of the event.
-    look: (id) => server.engine().tasks.inspect(id, WITH_PROBLEM),
+    look: (id) => server.engine().inspector.inspect(id, WITH_PROBLEM),
     describe: (seen) =>
       monitorDocument(seen, server.engine().queues.settings(seen.queue).attempts, {
         signature: signer?.sign("task", seen),

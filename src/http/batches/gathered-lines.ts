@@ -67,7 +67,7 @@ export class GatheredLines {
     if (lines.length === 0) return;
     this.#lines = [];
     // No line may overtake another.
-    this.#inTurn ||= !this.#context.api.engine.tasks.isInOrder(lines.map(({ submission }) => submission));
+    this.#inTurn ||= !this.#context.api.engine.submitter.isInOrder(lines.map(({ submission }) => submission));
     this.#stored = this.#inTurn ? this.#stored.then(() => this.#send(lines)) : this.#send(lines);
     this.#all = Promise.all([this.#all, this.#stored]);
   }
@@ -88,7 +88,7 @@ export class GatheredLines {
     }
     const { api, settings } = this.#context;
     const submissions = lines.map(({ submission }) => submission);
-    return api.engine.tasks.submitAll(submissions, settings).then((ends) => {
+    return api.engine.submitter.submitAll(submissions, settings).then((ends) => {
       for (const [n, one] of lines.entries()) {
         const end = ends[n] ?? { status: "rejected", reason: new ProblemError("internal") };
         this.#tell(one, end.status === "fulfilled" ? this.#accepted(one, end.value) : this.#notStored(one, end.reason));

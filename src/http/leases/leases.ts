@@ -190,7 +190,7 @@ async function leaseOf<T extends { fence: string }>(
 ): Promise<{ lease: HeldLease; attempt: number; asked: T }> {
   const id: string = ctx.params.id ?? "";
   const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
-  const seen = isId(id) ? await api.engine.tasks.inspect(id, { result: false }) : null;
+  const seen = isId(id) ? await api.engine.inspector.inspect(id, { result: false }) : null;
   if (!seen) throw unknownTask(id.slice(0, 128));
   return { lease: { queue: seen.queue, id, fence: asked.fence }, attempt: seen.attempts, asked };
 }
@@ -219,14 +219,18 @@ const CANCEL_REASONS = { ok: null, cancel: "canceled", deadline: "deadline", aba
 
 /** Renews a lease, by default by its original length. */
 async function prolong({ engine }: Api, lease: HeldLease, seconds: number | undefined) {
-  if (seconds === undefined) return await engine.leases.renewAsTaken(lease);
+  if (seconds === undefined) {
+    const { leaseMs } = engine.queues.settings(lease.queue);
+    return await engine.call("renew", { ...lease, leaseMs, asTaken: true });
+  }
   const leaseMs = Math.round(seconds * 1000);
   return { verdict: await engine.leases.renew(lease, leaseMs), leaseMs };
 }
 
 async function progress(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, progressBody);
-  if ((await api.engine.leases.progress(lease, asked.percent, asked.message)) === "stale") throw lost(lease.id);
+  if ((await api.engine.call("progress", { ...lease, progress: `${asked.percent} ${asked.message}` })) === "stale")
+    throw lost(lease.id);
   ctx.status = 204;
 }
 

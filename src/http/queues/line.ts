@@ -102,8 +102,8 @@ async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
 /** A task of a list; null if it has left the list since the list was read. */
 async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
   const { engine } = api;
-  let task = await engine.tasks.inspect(entry.id, name === "dead" ? WITH_PROBLEM : { result: false });
-  if (name === "finished" && task?.state === "failed") task = await engine.tasks.inspect(entry.id, WITH_PROBLEM);
+  let task = await engine.inspector.inspect(entry.id, name === "dead" ? WITH_PROBLEM : { result: false });
+  if (name === "finished" && task?.state === "failed") task = await engine.inspector.inspect(entry.id, WITH_PROBLEM);
   const states: readonly State[] = LISTS[name];
   if (!task || !states.includes(task.state)) return [];
   // A later task may have got the id of one that has ended.

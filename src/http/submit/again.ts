@@ -68,7 +68,7 @@ async function repeated(
   given: SubmitOptions,
 ): Promise<{ readonly checked: CheckedInput; readonly options: SubmitOptions }> {
   const stored = expired ? null : await storedInput(api, id, queue);
-  const bytes = stored && (await api.engine.tasks.inputOf(stored, queue));
+  const bytes = stored && (await api.engine.values.inputOf(stored, queue));
   if (!stored || !bytes) {
     throw new ProblemError("expired", "The input of the task is gone: send one.", { extensions: { id } });
   }

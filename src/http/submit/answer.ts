@@ -3,7 +3,7 @@ import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
-import type { Wait } from "../../engine/watching/wait.ts";
+import { Wait } from "../../engine/watching/wait.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
@@ -41,7 +41,7 @@ export async function submitAndAnswer(ctx: Context, api: Api, submission: Submis
   // Counted before anything is stored, since too many streams refuse the submission.
   if (events) api.streams.add(ctx);
   // Both at once: if the store is unavailable, the caller would otherwise wait for two timeouts.
-  const wait = waitMs > 0 && !submission.options.dryRun ? api.engine.tasks.wait(submission) : undefined;
+  const wait = waitMs > 0 && !submission.options.dryRun ? new Wait(submission, api.engine) : undefined;
   const deadline = Date.now() + waitMs;
   try {
     const verdict = await send(ctx, api, submission, wait !== undefined);
@@ -88,7 +88,7 @@ async function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Sub
     return waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen);
   }
   if (verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
-  const seen = await api.engine.tasks.inspect(id, { result: true, inPieces: true, attends: () => true });
+  const seen = await api.engine.inspector.inspect(id, { result: true, inPieces: true, attends: () => true });
   return seen && isOutcome(seen.state) ? replyEnd(ctx, asked, seen) : replyPendingTask(ctx, asked, verdict, seen);
 }
 
@@ -155,11 +155,11 @@ async function replyUpdated(
   { snapshot }: SubmissionVerdict,
 ): Promise<void> {
   const settings = api.engine.queues.settings(submission.queue);
-  const updated = await api.engine.tasks.update(submission, settings, revision);
+  const updated = await api.engine.submitter.update(submission, settings, revision);
   if (updated === "changed")
     throw preconditionFailed(submission.id, "If-Match: the input has been replaced in the meantime.");
   if (typeof updated === "object") throw tooMany(submission.queue, updated, snapshot);
-  const seen = await api.engine.tasks.inspect(submission.id, { result: true, inPieces: true, attends: () => true });
+  const seen = await api.engine.inspector.inspect(submission.id, { result: true, inPieces: true, attends: () => true });
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun or ended: its input cannot be replaced.");
   if (events) {

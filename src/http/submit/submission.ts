@@ -71,7 +71,7 @@ export async function withWebhook(api: Api, options: SubmitOptions, id?: string)
   const { webhook } = options;
   if (webhook === null) return options;
   if (!api.checkWebhook) throw wrongParameter("webhook", "this server sends no webhooks");
-  const known = id !== undefined && (await api.engine.tasks.inspect(id, { result: false })) !== null;
+  const known = id !== undefined && (await api.engine.inspector.inspect(id, { result: false })) !== null;
   return known ? options : { ...options, webhook: await api.checkWebhook(webhook) };
 }
 
@@ -110,8 +110,8 @@ export function send(ctx: Context, api: Api, submission: Submission, listen = fa
   const settings = engine.queues.settings(submission.queue);
   const sent =
     tracing && !submission.options.dryRun
-      ? tracing.send(submission, (trace) => engine.tasks.submit(submission, settings, listen, trace))
-      : engine.tasks.submit(submission, settings, listen, traceOf(ctx.headers));
+      ? tracing.send(submission, (trace) => engine.submitter.submit(submission, settings, listen, trace))
+      : engine.submitter.submit(submission, settings, listen, traceOf(ctx.headers));
   return submission.original === undefined ? sent : noted(sent, api, submission.id, submission.original);
 }
 
@@ -128,7 +128,7 @@ async function noted(
       { original: original.id, err: error },
       "submission: could not note in the original task which task repeats it",
     );
-  if (verdict.verdict === "new") await engine.tasks.noteAgain(original, id).catch(failed);
+  if (verdict.verdict === "new") await engine.call("again", { ...original, again: id }).catch(failed);
   return verdict;
 }
 

@@ -111,7 +111,7 @@ async function conditioned(
   conditions: Preconditions,
 ): Promise<Pick<SubmitMode, "create" | "revision">> {
   if (onlyCreates(conditions) && !options.dryRun) return { create: true };
-  const seen = await api.engine.tasks.inspect(id, { result: true, inPieces: true });
+  const seen = await api.engine.inspector.inspect(id, { result: true, inPieces: true });
   // A submission under the id of another caller's task is refused without checking conditions, which would reveal something
   // about it.
   if (seen && !maySee(accessOf(ctx), seen)) return {};

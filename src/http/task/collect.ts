@@ -88,7 +88,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const before = await findTask(ctx, api, id, { result: conditions !== undefined, inPieces: true });
   if (!mayEnd(accessOf(ctx), before)) throw forbidden(["admin"]);
   if (conditions) checkPreconditions(id, conditions, before);
-  const verdict = await engine.tasks.cancel(id, before.queue);
+  const verdict = await engine.call("cancel", { id, queue: before.queue });
   if (verdict === "unknown") throw unknownTask(id);
   logEnd(ctx, api, before, verdict);
   if (verdict === "already" || verdict === "deleted") {
@@ -100,7 +100,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
     ctx.body = documentOf(ctx, api, await observeRequested(api, before));
     return;
   }
-  const after = await engine.tasks.inspect(id, { result: false });
+  const after = await engine.inspector.inspect(id, { result: false });
   if (!after) throw new ProblemError("internal", "the task disappeared while it was being canceled");
   ctx.status = 200;
   ctx.body = documentOf(ctx, api, after);

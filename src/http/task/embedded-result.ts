@@ -36,6 +36,6 @@ export async function replyEmbedding(
 /** Whether a result is JSON: the body of a handler's Response need not be. A long one is buffered only until that is known. */
 async function isJson({ engine }: Pick<Api, "engine">, id: string, result: Result): Promise<boolean> {
   if (!isJsonType(result.contentType)) return false;
-  const whole = result.rest ? (await engine.tasks.inspect(id, { result: true }))?.result : result;
+  const whole = result.rest ? (await engine.inspector.inspect(id, { result: true }))?.result : result;
   return !!whole && resultJson(whole, Number.POSITIVE_INFINITY) !== undefined;
 }

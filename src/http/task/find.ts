@@ -24,7 +24,7 @@ export async function findTask(
   const allowed = (task: Inspection) => maySee(access, task);
   const isAllowed = isId(id) || (access.scopes.has("read") && isFollower(id));
   const attends = (task: Inspection) => keepsPresent(access, task);
-  const seen = isAllowed ? await api.engine.tasks.inspect(id, { ...look, allowed, attends }) : null;
+  const seen = isAllowed ? await api.engine.inspector.inspect(id, { ...look, allowed, attends }) : null;
   // With an invalid link, existing and unknown tasks get the same response.
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   return seen;
@@ -60,7 +60,7 @@ export async function observeEnd(ctx: Pick<Context, "state">, api: Api, id: stri
  * since.
  */
 export async function observeRequested(api: Pick<Api, "engine">, before: Inspection): Promise<Inspection> {
-  const seen = (await api.engine.tasks.inspect(before.id, { result: false })) ?? before;
+  const seen = (await api.engine.inspector.inspect(before.id, { result: false })) ?? before;
   const running = { state: "running", index: 0, ahead: 0, held: false, cancelRequested: true } as const;
   const pending = {
     finishedMs: null,
@@ -75,7 +75,7 @@ export async function observeRequested(api: Pick<Api, "engine">, before: Inspect
 
 /** Reads a task again, with its result or problem. */
 async function withProblem({ engine }: Api, seen: Inspection): Promise<Inspection> {
-  const read = await engine.tasks.inspect(seen.id, WITH_PROBLEM);
+  const read = await engine.inspector.inspect(seen.id, WITH_PROBLEM);
   // A later task may have got the id.
   return read && read.createdMs === seen.createdMs ? read : seen;
 }

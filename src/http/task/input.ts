@@ -37,7 +37,7 @@ export function inputRoutes(api: Api): readonly Route[] {
 async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
   const { queue, expired } = await observe(ctx, api, id);
   const stored = expired ? null : await storedInput(api, id, queue);
-  const value = stored && (await api.engine.tasks.inputInPieces(stored, queue));
+  const value = stored && (await api.engine.values.inputInPieces(stored, queue));
   if (!stored || !value) throw new ProblemError("expired", "The input of the task is gone.", { extensions: { id } });
   const { mediaType } = stored;
   ctx.attachment(fileNameOf(id, mediaType));

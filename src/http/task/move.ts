@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { move as moveTask } from "../../engine/submission/move.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Move, MoveVerdict } from "../../store/verbs/move.ts";
 import { type MoveBody, moveBody } from "../../wire/move.ts";
@@ -45,11 +46,10 @@ const REFUSALS: Readonly<Partial<Record<MoveVerdict, string>>> = {
 };
 
 async function move(ctx: Context, api: Api, id: string): Promise<void> {
-  const { tasks } = api.engine;
   const body = await readJson(ctx.req, moveBody, api.maxBodyBytes);
   const before = await findTask(ctx, api, id, { result: false });
   await checkRights(ctx, api, before, body);
-  const verdict = await tasks.move(before, moveOf(body));
+  const verdict = await moveTask(api.engine, before, moveOf(body));
   if (verdict === "unknown") throw unknownTask(id);
   const { queue, state } = before;
   if (verdict === "not-waiting") throw new ProblemError("not-waiting", undefined, { extensions: { id, queue, state } });
@@ -70,7 +70,7 @@ async function checkRights(
   if (access.scopes.has("admin")) return;
   if (!mayEnd(access, task) || place !== undefined) throw forbidden(["admin"]);
   if (priority === undefined) return;
-  const details = await engine.tasks.details(task.id, task.queue);
+  const details = await engine.call("details", { id: task.id, queue: task.queue });
   if (priority < (details?.priority ?? 0)) throw forbidden(["admin"]);
 }
 

@@ -30,7 +30,7 @@ export function retryRoutes(api: Api): readonly Route[] {
 async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   const { engine } = api;
   const before = await findTask(ctx, api, id, { result: false });
-  const verdict = await engine.tasks.retry(id, before.queue);
+  const verdict = await engine.call("retry", { id, queue: before.queue });
   if (verdict === "unknown") throw unknownTask(id);
   if (verdict !== "waiting") {
     const { queue, state } = before;

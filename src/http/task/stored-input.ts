@@ -17,7 +17,7 @@ export async function storedInput(
   id: string,
   queue: string,
 ): Promise<StoredInput | null> {
-  const details = await engine.tasks.details(id, queue);
+  const details = await engine.call("details", { id, queue });
   if (!details || details.input === null) return null;
   const { input, mediaType, query } = details;
   const [short, inputBytes] = typeof input === "number" ? [null, input] : [input, 0];

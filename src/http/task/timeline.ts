@@ -28,7 +28,7 @@ export function timelineRoutes(api: Api, extensions: readonly ApiExtension[]): r
       run: async (ctx) => {
         const id: string = ctx.params.id ?? "";
         const seen = await observe(ctx, api, id);
-        const details = await api.engine.tasks.details(id, seen.queue);
+        const details = await api.engine.call("details", { id, queue: seen.queue });
         if (!details) throw unknownTask(id.slice(0, 128));
         // Workers and raw errors are for operators.
         const of = { seen, details, all: accessOf(ctx).scopes.has("read") };
@@ -77,7 +77,7 @@ async function timelineDocument(
 /** The result of a task; if it failed, the problem that its caller collects. */
 async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<Timeline["result"]> {
   if ((state !== "succeeded" && state !== "failed") || expired) return null;
-  const read = await api.engine.tasks.inspect(id, { result: true, maxBytes: DETAILS_LIMITS.bytes + 4096 });
+  const read = await api.engine.inspector.inspect(id, { result: true, maxBytes: DETAILS_LIMITS.bytes + 4096 });
   if (!read?.result) return { mediaType: "application/octet-stream", bytes: null, truncated: true, status: 200 };
   const { status, contentType, body } = read.result;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;

@@ -44,6 +44,8 @@ export interface Weights<Item> {
 export interface BatchVerb<Item, Verdict, More extends readonly unknown[] = []>
   extends Verb<[items: readonly Item[], ...more: More], readonly Verdict[]> {
   readonly weights: Weights<Item>;
+  /** Whether its verdicts are the ends of attempts, which are counted. Default: no. */
+  readonly ends?: boolean;
 }
 
 /** A value that is written as an argument: a missing one as "", and true as "1". */
@@ -72,14 +74,17 @@ export const verbOnOne = <Of, Answer>(
 export const verbOnEach = <Item, Verdict>({
   item,
   verdict = word as (reply: Reply) => Verdict,
+  ends = false,
   ...weights
 }: Weights<Item> & {
+  readonly ends?: boolean;
   readonly item: Names<Item>;
   /** Reads the answer on one item; default: a word. */
   readonly verdict?: (reply: Reply) => Verdict;
 }): BatchVerb<Item, Verdict> => ({
   layout: { item },
   weights,
+  ends,
   write: (items) => counted(item, items),
   read: (reply) => list(reply).map(verdict),
 });

@@ -55,7 +55,12 @@ const STEP = ["name", "stored", "length"] as const;
 export const details = verb({
   layout: { args: ["id", "steps", "bytes", "stepBytes"], answer: ANSWER, step: STEP },
   bytes: true,
-  write: (id: string) => [id, DETAILS_LIMITS.steps, DETAILS_LIMITS.bytes, DETAILS_LIMITS.stepBytes],
+  write: ({ id }: { readonly id: string }) => [
+    id,
+    DETAILS_LIMITS.steps,
+    DETAILS_LIMITS.bytes,
+    DETAILS_LIMITS.stepBytes,
+  ],
   read: (reply): TaskDetails | null => {
     if (!Array.isArray(reply)) return null;
     const { input, ...of } = named(ANSWER, reply);

@@ -32,6 +32,7 @@ const FAILURE = names<FailItem>(
 /** Ends failed attempts. */
 export const fail: BatchVerb<FailItem, FailVerdict, [deadCap?: number]> = {
   layout: { args: ["deadCap"], item: FAILURE },
+  ends: true,
   weights: { sizeOf: ({ result }) => result.length, workOf: () => SHARED.moveWork },
   write: (items, deadCap = DEAD_CAP) => [deadCap, ...counted(FAILURE, items)],
   read: (reply) => list(reply).map(word<FailVerdict>),

@@ -63,6 +63,7 @@ export const renew = verbOnEach<Renewal, RenewalAnswer>({
 /** Hands tasks back to their old places; their attempts do not count. */
 export const release = verbOnEach<Lease & Retention, ReleaseVerdict>({
   item: ["queue", "id", "fence", "keepMs", "tombstoneMs"],
+  ends: true,
   workOf: () => SHARED.moveWork,
 });
 

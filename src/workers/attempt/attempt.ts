@@ -93,7 +93,7 @@ export class Attempt implements TaskActions {
   /** Accepts progress reports of the handler. Created on demand, since most handlers report nothing. */
   get reporter(): Reporter {
     this.#reporter ??= new Reporter(
-      (percent, message) => this.#parts.engine.leases.progress(this.lease, percent, message),
+      (percent, message) => this.#parts.engine.call("progress", { ...this.lease, progress: `${percent} ${message}` }),
       // Progress is optional: the task continues, and the next report may arrive.
       (error) =>
         this.log.debug(
@@ -210,7 +210,7 @@ export class Attempt implements TaskActions {
     let askedAt = 0;
     const begin = () => {
       askedAt = performance.now();
-      return this.#parts.engine.leases.begin(this.lease, this.settings.leaseMs, apart);
+      return this.#parts.engine.call("begin", { ...this.lease, leaseMs: this.settings.leaseMs, apart });
     };
     const verdict = await retryCall(begin, {
       done: () => this.aborted !== undefined,
@@ -259,7 +259,7 @@ export class Attempt implements TaskActions {
 
   /** Reads a long input; false if the store no longer has it. @throws ProblemError store-unavailable */
   async readInput(): Promise<boolean> {
-    this.#input = await this.#parts.engine.tasks.inputOf(this.task, this.lease.queue);
+    this.#input = await this.#parts.engine.values.inputOf(this.task, this.lease.queue);
     return this.#input !== null;
   }
 

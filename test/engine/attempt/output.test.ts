@@ -45,7 +45,7 @@ describe("the output of a task", () => {
   it("is written only by the worker that holds the lease", async () => {
     t = await openEngine();
     const first = await start();
-    await t.engine.leases.release(first, t.settings);
+    await t.engine.call("release", first);
     expect(await write(first, ["waits"])).to.equal("stale");
     const second = await take();
     expect(await write(first, ["late"])).to.equal("stale");
@@ -64,15 +64,15 @@ describe("the output of a task", () => {
     await t.engine.maintenance.tick(0);
     lease = await take();
     await write(lease, ["second attempt"]);
-    await t.engine.leases.lose(lease, t.settings);
+    await t.engine.call("lose", lease);
     lease = await take();
     await write(lease, ["after a loss"]);
-    await t.engine.leases.release(lease, t.settings);
+    await t.engine.call("release", lease);
     lease = await take();
     await write(lease, ["after a release"]);
     expect(await t.engine.leases.fail(lease, failureOf("retry"), t.settings)).to.equal("dead");
     expect(await t.redis.pttl(key())).to.be.above(0);
-    await t.engine.tasks.retry("a", "jobs");
+    await t.engine.call("retry", { id: "a", queue: "jobs" });
     expect(await t.redis.pttl(key())).to.equal(-1);
     lease = await take();
     await write(lease, ["after a retry"]);
@@ -88,11 +88,11 @@ describe("the output of a task", () => {
   it("does not count a start that was reported to nobody", async () => {
     t = await openEngine({ settings: { maxLost: 3 } });
     const lease = await start();
-    await t.engine.leases.lose(lease, t.settings);
+    await t.engine.call("lose", lease);
     const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 1000, rate: undefined };
     const { tasks } = await t.engine.leases.reserve({ ...request, suspectLeaseMs: 1000 });
     // It was reserved, but its handler did not begin.
-    await t.engine.leases.lose({ ...lease, fence: tasks[0]?.fence ?? "" }, t.settings);
+    await t.engine.call("lose", { ...lease, fence: tasks[0]?.fence ?? "" });
     await write(await take(), ["second start"]);
     expect((await read())[0]).to.include({ run: 2 });
   });
@@ -133,7 +133,7 @@ describe("the output of a task", () => {
     expect(await t.redis.pttl(key())).to.equal(-1);
     await t.engine.leases.complete(lease, resultOf("done"), t.settings);
     expect(await t.redis.pttl(key())).to.be.within(1, 60_000);
-    expect(await t.engine.tasks.cancel("a", "jobs")).to.equal("deleted");
+    expect(await t.engine.call("cancel", { id: "a", queue: "jobs" })).to.equal("deleted");
     expect(await t.redis.exists(key())).to.equal(0);
   });
 
@@ -141,7 +141,7 @@ describe("the output of a task", () => {
     t = await openEngine();
     const canceled = await start("a");
     await write(canceled, ["word"]);
-    await t.engine.tasks.cancel("a", "jobs");
+    await t.engine.call("cancel", { id: "a", queue: "jobs" });
     await t.engine.leases.complete(canceled, resultOf("done"), t.settings);
     expect(await t.redis.exists(key())).to.equal(0);
     const failed = await start("b");

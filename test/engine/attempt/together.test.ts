@@ -33,14 +33,14 @@ describe("tasks whose attempts end in one call", () => {
 
   it("are all counted if they lose their worker", async () => {
     const leases = await running();
-    await Promise.all(leases.map((lease) => t.engine.leases.lose(lease, t.settings)));
+    await Promise.all(leases.map((lease) => t.engine.call("lose", lease)));
     expect(await counted("returned")).to.equal(COUNT);
     expect(await t.redis.hget(t.key("queue"), QUEUE.lost)).to.equal(String(COUNT));
   });
 
   it("are all counted if they are handed back", async () => {
     const leases = await running();
-    await Promise.all(leases.map((lease) => t.engine.leases.release(lease, t.settings)));
+    await Promise.all(leases.map((lease) => t.engine.call("release", lease)));
     expect(await counted("returned")).to.equal(COUNT);
   });
 
@@ -49,7 +49,7 @@ describe("tasks whose attempts end in one call", () => {
     const told = new Set<string | undefined>();
     for (const { id } of leases) {
       await t.engine.notices.listen({ id, queue: "jobs" }, (notice) => told.add(notice?.id)).ready;
-      await t.engine.tasks.inspect(id, { result: false, listen: true });
+      await t.engine.inspector.inspect(id, { result: false, listen: true });
     }
     const completed = Promise.all(leases.map((lease) => t.engine.leases.complete(lease, resultOf("ok"), t.settings)));
     await t.reserve();

@@ -286,7 +286,7 @@ describe("the statistics of service times", () => {
       const kept = await serviceIn(t.redis, key);
       expect(kept?.mean).to.be.closeTo(expected.mean, 1);
       expect(kept?.variance).to.be.closeTo(expected.variance, expected.variance / 1000);
-      const { snapshot } = (await t.engine.tasks.inspect("s149", { result: false })) ?? {};
+      const { snapshot } = (await t.engine.inspector.inspect("s149", { result: false })) ?? {};
       expect(snapshot?.samples).to.equal(kept?.samples);
       expect(snapshot?.meanMs).to.be.closeTo(expected.mean, 1);
       expect(snapshot?.variance).to.be.closeTo(expected.variance, expected.variance / 1000);
@@ -310,12 +310,12 @@ describe("the statistics of service times", () => {
       await t.engine.workers.heartbeat("w1", 15_000, new Map([["jobs", 2]]));
       await Promise.all(["a", "b"].map((id) => t.submit({ id })));
       await t.reserve(1);
-      expect((await t.engine.tasks.inspect("b", { result: false }))?.snapshot.agesMs).to.deep.equal([]);
+      expect((await t.engine.inspector.inspect("b", { result: false }))?.snapshot.agesMs).to.deep.equal([]);
       await t.submit({ id: "c" });
-      expect((await t.engine.tasks.inspect("c", { result: false }))?.snapshot.agesMs).to.have.length(1);
+      expect((await t.engine.inspector.inspect("c", { result: false }))?.snapshot.agesMs).to.have.length(1);
       await t.reserve(1);
       await beginEarlier(t, "a", 5000);
-      const seen = await t.engine.tasks.inspect("c", { result: false });
+      const seen = await t.engine.inspector.inspect("c", { result: false });
       const ages = [...(seen?.snapshot.agesMs ?? [])].sort((x, y) => x - y);
       expect(ages).to.have.length(2);
       expect(ages[0]).to.be.within(0, 1000);

@@ -197,7 +197,7 @@ describe("how long a worker takes to start", () => {
     await of.begin();
     await of.leave();
     const id = await of.work();
-    await t.engine.tasks.cancel(id, "jobs");
+    await t.engine.call("cancel", { id, queue: "jobs" });
     await of.pass(20 * S);
     await of.begin();
     expect((await of.learned()).samples).to.equal(0);
@@ -234,7 +234,7 @@ describe("how long a worker takes to start", () => {
     const first = await of.work();
     await of.pass(30 * S);
     expect((await of.eta(await of.work()))?.seconds, "the line was not empty").to.be.below(30);
-    for (const id of [first, "w3"]) await t.engine.tasks.cancel(id, "jobs");
+    for (const id of [first, "w3"]) await t.engine.call("cancel", { id, queue: "jobs" });
     expect((await of.eta(await of.work()))?.seconds).to.be.within(35, 45);
   });
 

@@ -85,7 +85,7 @@ describe("a fair line", () => {
     await joinAll("A", 1000);
     await join("B", "b0");
     await join("B", "b1");
-    for (let n = 1; n < 1000; n += 1) await t.engine.tasks.cancel(`A${n}`, "jobs");
+    for (let n = 1; n < 1000; n += 1) await t.engine.call("cancel", { id: `A${n}`, queue: "jobs" });
     await join("A", "a-new");
     await join("B", "b2");
     expect(await startAll()).to.deep.equal(["A0", "b0", "b1", "a-new", "b2"]);
@@ -93,7 +93,7 @@ describe("a fair line", () => {
 
   it("places a task after the waiting ones of its key, whatever was canceled before them", async () => {
     await joinAll("A", 6);
-    for (const id of ["A1", "A0", "A3", "A5"]) await t.engine.tasks.cancel(id, "jobs");
+    for (const id of ["A1", "A0", "A3", "A5"]) await t.engine.call("cancel", { id, queue: "jobs" });
     await join("A", "a-new");
     await join("B", "b");
     expect((await startAll()).filter((id) => id !== "b")).to.deep.equal(["A2", "A4", "a-new"]);
@@ -106,7 +106,7 @@ describe("a fair line", () => {
     while ((await start(50)).some((id) => id.startsWith("t")));
     await start(20);
     expect((await keysKept())[0]).to.be.at.most(1);
-    for (let n = 0; n < 100; n += 1) await t.engine.tasks.cancel(`A${n}`, "jobs");
+    for (let n = 0; n < 100; n += 1) await t.engine.call("cancel", { id: `A${n}`, queue: "jobs" });
     expect(await keysKept()).to.deep.equal([0, 0]);
     await joinAll("C", 3);
     await start(3);
@@ -154,7 +154,7 @@ describe("a fair line", () => {
     const [first] = await t.reserve(2);
     if (!first) throw new Error("nothing was taken");
     await joinAll("B", 2);
-    await t.engine.leases.release({ queue: "jobs", ...first }, t.settings);
+    await t.engine.call("release", { queue: "jobs", ...first });
     expect(await startAll()).to.deep.equal(["A0", "B0", "B1"]);
   });
 
@@ -165,7 +165,7 @@ describe("a fair line", () => {
     await t.engine.leases.fail({ queue: "jobs", ...dead }, failureOf("retry"), t.settings);
     await joinAll("A", 3);
     await joinAll("B", 5);
-    await t.engine.tasks.retry("A-dead", "jobs");
+    await t.engine.call("retry", { id: "A-dead", queue: "jobs" });
     expect((await startAll()).filter((id) => id.startsWith("A"))).to.deep.equal(["A0", "A1", "A2", "A-dead"]);
   });
 
@@ -258,7 +258,7 @@ describe("a fair line", () => {
       const { index, verdict } = await p.submit({ id: c, share: share("C"), maxIndex: 2 });
       expect(verdict).to.equal("new");
       expect(index).to.equal(tried.index);
-      expect((await p.engine.tasks.inspect(c, { result: false }))?.index).to.equal(index);
+      expect((await p.engine.inspector.inspect(c, { result: false }))?.index).to.equal(index);
     } finally {
       await p.close();
     }

@@ -69,14 +69,14 @@ async function play(run: Run, step: Op): Promise<void> {
   if (step.op === "retry") {
     const [id] = dead.splice(step.nth % Math.max(1, dead.length), 1);
     if (id === undefined) return;
-    expect(await t.engine.tasks.retry(id, "jobs")).to.equal("waiting");
+    expect(await t.engine.call("retry", { id, queue: "jobs" })).to.equal("waiting");
     return;
   }
   if (step.op === "cancel") {
     const line = await lineOf(run);
     const id = line[step.nth % Math.max(1, line.length)];
     if (id === undefined) return;
-    await t.engine.tasks.cancel(id, "jobs");
+    await t.engine.call("cancel", { id, queue: "jobs" });
     expect(await lineOf(run)).to.deep.equal(line.filter((other) => other !== id));
     return;
   }
@@ -86,8 +86,8 @@ async function play(run: Run, step: Op): Promise<void> {
   const running = await t.redis.hget(t.key("task", lease.id), TASK.run);
   const old = running?.split(" ")[3];
   if (step.op === "complete") await t.engine.leases.complete(lease, resultOf("x"), t.settings);
-  if (step.op === "release") await t.engine.leases.release(lease, t.settings);
-  if (step.op === "lose") await t.engine.leases.lose(lease, t.settings);
+  if (step.op === "release") await t.engine.call("release", lease);
+  if (step.op === "lose") await t.engine.call("lose", lease);
   if (step.op === "fail") {
     await t.engine.leases.fail(lease, failureOf("retry"), t.settings);
     dead.push(lease.id);
@@ -111,7 +111,7 @@ describe("places in a fair line", () => {
           const run: Run = { t, ids: [], leases: [], dead: [] };
           for (const step of steps) await play(run, step);
           const line = await lineOf(run);
-          const seen = await Promise.all(line.map((id) => t.engine.tasks.inspect(id, { result: false })));
+          const seen = await Promise.all(line.map((id) => t.engine.inspector.inspect(id, { result: false })));
           expect(seen.map((task) => task?.index)).to.deep.equal(line.map((_, n) => n));
           const tag = t.keys.tag(0);
           const keys = new Set(

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
 import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { move } from "../../../src/engine/submission/move.ts";
 import { INTERNAL_QUEUES, inEachPartition } from "../../../src/handler/internal-queues.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { GROUP } from "../../helpers/store/stored.ts";
@@ -39,7 +40,7 @@ function groupsOf(t: TestEngine) {
     },
     join: async ({ id: group }: Pick<BatchGroup, "id">, ...ids: readonly string[]) => {
       const submissions = ids.map((id, line) => submissionOf(id, "jobs", '{"n":1}', { member: { group, line } }));
-      const ends = await t.engine.tasks.submitAll(submissions, t.settings);
+      const ends = await t.engine.submitter.submitAll(submissions, t.settings);
       return ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : String(end.reason)));
     },
     countsOf: async (group: Pick<BatchGroup, "id">) =>
@@ -93,15 +94,15 @@ describe("a group of tasks", () => {
     await t.makeDue("a");
     await t.engine.maintenance.tick(0);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 2 });
-    await t.engine.leases.release(await of.take(), t.settings);
+    await t.engine.call("release", { ...(await of.take()) });
     await of.take();
     await t.endLease("a");
     await t.engine.maintenance.tick(0);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 2 });
     await t.submit({ id: "c" });
-    await t.engine.tasks.move({ id: "a", queue: "jobs" }, { place: "last" });
+    await move(t.engine, { id: "a", queue: "jobs" }, { place: "last" });
     expect((await of.look(group)).index).to.equal(2);
-    await t.engine.tasks.move({ id: "a", queue: "jobs" }, { delayMs: 60_000 });
+    await move(t.engine, { id: "a", queue: "jobs" }, { delayMs: 60_000 });
     expect(await of.look(group)).to.deep.include({ index: 0 });
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, scheduled: 1 });
   });
@@ -114,7 +115,7 @@ describe("a group of tasks", () => {
     await of.complete();
     await of.fail("give-up", 1);
     await of.fail("retry", 1);
-    await t.engine.tasks.cancel("is-canceled", "jobs");
+    await t.engine.call("cancel", { id: "is-canceled", queue: "jobs" });
     expect((await of.look(group)).state).to.equal("pending");
     await t.redis.hset(t.key("task", "is-late"), "D", "1");
     await t.redis.zadd(t.key("deadlines"), "1", "is-late");
@@ -134,7 +135,7 @@ describe("a group of tasks", () => {
     await close(group);
     await of.fail("retry", 1);
     expect((await of.look(group)).state).to.equal("done");
-    await t.engine.tasks.retry("a", "jobs");
+    await t.engine.call("retry", { id: "a", queue: "jobs" });
     expect(await of.look(group)).to.deep.include({ state: "pending", index: 0, finishedMs: null, expiresMs: null });
     expect(await t.redis.pttl(t.key("group", group.id))).to.equal(-1);
     await of.complete();
@@ -179,7 +180,7 @@ describe("a group of tasks", () => {
     expect(await of.join(group, "b", "a")).to.deep.equal(["closed", "replay"]);
     expect(await of.open("g")).to.deep.include({ state: "closed" });
     expect((await of.look(group)).total).to.equal(1);
-    expect(await t.engine.tasks.inspect("b", { result: false })).to.equal(null);
+    expect(await t.engine.inspector.inspect("b", { result: false })).to.equal(null);
   });
 
   it("does not take a task that exists outside of it", async () => {
@@ -241,7 +242,7 @@ describe("a group of tasks", () => {
     await of.fail("retry", 1);
     await t.engine.groups.cancel(group.id, "jobs");
     expect((await of.look(group)).state).to.equal("canceled");
-    await t.engine.tasks.retry("dead", "jobs");
+    await t.engine.call("retry", { id: "dead", queue: "jobs" });
     expect(await of.verified(true)).to.deep.equal([]);
     await t.engine.maintenance.tick(0);
     expect((await t.look("dead")).state).to.equal("waiting");
@@ -275,7 +276,7 @@ describe("a group of tasks", () => {
     await of.join(group, "a");
     await close(group);
     await of.fail("retry", 1);
-    await t.engine.tasks.retry("a", "jobs");
+    await t.engine.call("retry", { id: "a", queue: "jobs" });
     await of.complete();
     const deliveries = await t.redis.zrange(t.key("waiting", "paihao.webhooks"), "0", "-1");
     expect(deliveries).to.have.length(1);
@@ -349,7 +350,7 @@ describe("a group of tasks", () => {
     for (const id of ["b1", "b2"]) await t.submit({ id, share: share("b") });
     expect((await of.look(group)).index).to.equal((await t.look("a3")).index);
     expect((await of.look(group)).index).to.equal(4);
-    await t.engine.tasks.cancel("a3", "jobs");
+    await t.engine.call("cancel", { id: "a3", queue: "jobs" });
     expect((await of.look(group)).index).to.equal((await t.look("a2")).index);
   });
 
@@ -364,7 +365,7 @@ describe("a group of tasks", () => {
     ]);
     const x = { id: "x", line: 2, state: "waiting", end: null };
     expect(await groups.members(group.id, "jobs", { by: "line", from: 2, count: 2 })).to.deep.equal([x]);
-    await t.engine.tasks.cancel("x", "jobs");
+    await t.engine.call("cancel", { id: "x", queue: "jobs" });
     const ended = { ...x, state: "canceled", end: 1 };
     expect(await groups.members(group.id, "jobs", { by: "end", from: 1, count: 2 })).to.deep.equal([ended]);
   });
@@ -408,7 +409,8 @@ describe("a group over several partitions", () => {
         expect(await of.countsOf(group)).to.deep.equal({ waiting: 6 });
         expect((await of.look(group)).index).to.equal((await t.look(`${id}f`)).index);
         expect((await t.engine.groups.members(id, "jobs", fromStart(10))).map((one) => one.id)).to.deep.equal(ids);
-        for (const id of ids) expect((await t.engine.tasks.inspect(id, { result: false }))?.state).to.equal("waiting");
+        for (const id of ids)
+          expect((await t.engine.inspector.inspect(id, { result: false }))?.state).to.equal("waiting");
       }
       expect(await of.verified()).to.deep.equal([]);
       const groups = async () => (await another()).engine.groups;
@@ -439,19 +441,19 @@ describe("a group over several partitions", () => {
         const id = ids.pop() ?? "";
         const what = `task in ${queue}, group in ${other}`;
         const of = (name: string) => ({ ...t.settings, queue: name });
-        const submit = () => t.engine.tasks.submit(submissionOf(id, queue, "1", { caller: "eve" }), of(queue));
+        const submit = () => t.engine.submitter.submit(submissionOf(id, queue, "1", { caller: "eve" }), of(queue));
         let group: BatchGroup | string = "";
         const open = async () => {
           group = await t.engine.groups.open({ id, caller: null, webhook: "https://example.com/hook" }, of(other));
           const member = { group: id, line: 0 };
-          await t.engine.tasks.submit(submissionOf(`${id}-member`, other, "1", { member }), of(other));
+          await t.engine.submitter.submit(submissionOf(`${id}-member`, other, "1", { member }), of(other));
         };
         for (const make of taskFirst ? [submit, open] : [open, submit]) await make();
         for (const engine of [t.engine, fresh]) {
-          expect((await engine.tasks.inspect(id, { result: false }))?.queue, what).to.equal(queue);
+          expect((await engine.inspector.inspect(id, { result: false }))?.queue, what).to.equal(queue);
           expect(await engine.groups.inspect(id), what).to.deep.include({ state: "open", queue: other, total: 1 });
         }
-        expect(await fresh.tasks.cancel(id, queue), what).to.equal("canceled");
+        expect(await fresh.call("cancel", { id, queue }), what).to.equal("canceled");
         expect((await fresh.groups.inspect(id))?.state, what).to.equal("open");
         await close(group as unknown as BatchGroup);
         expect(await fresh.groups.cancel(id, other), what).to.equal("canceled");
@@ -459,7 +461,7 @@ describe("a group over several partitions", () => {
         const asked = { queue: webhooksOf(t, other), after: null, limit: 200 };
         const { entries } = await t.engine.queues.page("waiting", asked);
         const [event = ""] = entries.flatMap((one) => (one.id.startsWith(`${id}:webhook:group`) ? [one.id] : []));
-        expect((await fresh.tasks.inspect(event, { result: false }))?.state, what).to.equal("waiting");
+        expect((await fresh.inspector.inspect(event, { result: false }))?.state, what).to.equal("waiting");
       }
     }
   });
@@ -475,7 +477,7 @@ describe("a group over several partitions", () => {
       expect(await open(queue, "ann")).to.include({ id });
       const member = { group: id, line: 0 };
       const first = submissionOf(`${id}-member`, queue, "1", { member, caller: "ann" });
-      await t.engine.tasks.submit(first, { ...t.settings, queue });
+      await t.engine.submitter.submit(first, { ...t.settings, queue });
       const again = await open(other, "ann");
       if (other === queue) expect(again).to.include({ id, state: "open" });
       else expect(again, `${queue}, then ${other}`).to.equal("elsewhere");

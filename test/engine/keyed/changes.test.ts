@@ -20,7 +20,7 @@ describe("a keyed line that changes", () => {
   const plain = () => ({ ...t.settings, keyedConcurrency: undefined });
   const withLimit = (keyedConcurrency: number) => ({ ...t.settings, keyedConcurrency });
   const join = (id: string, key: string | null, settings = t.settings, options: GivenSubmission = {}) =>
-    t.engine.tasks.submit(submissionLike(id, { key, ...options }), settings);
+    t.engine.submitter.submit(submissionLike(id, { key, ...options }), settings);
   const joinAll = async (key: string | null, settings: typeof t.settings, ...ids: string[]) => {
     for (const id of ids) await join(id, key, settings);
   };
@@ -35,20 +35,20 @@ describe("a keyed line that changes", () => {
 
   it("starts all tasks that waited before it was keyed, and holds keys from then on", async () => {
     const before = Array.from({ length: 450 }, (_, n) => `plain${n}`);
-    await Promise.all(before.map((id) => t.engine.tasks.submit(submissionLike(id), plain())));
+    await Promise.all(before.map((id) => t.engine.submitter.submit(submissionLike(id), plain())));
     await joinAll("a", t.settings, "a1", "a2");
     const started: string[] = [];
     for (let some = await start(); some.length > 0 || started.length === 0; some = await start()) started.push(...some);
     expect(started).to.deep.equal([...before, "a1"]);
-    await t.engine.leases.release(leaseOf("plain3"), t.settings);
+    await t.engine.call("release", { ...leaseOf("plain3") });
     expect(await start()).to.deep.equal(["plain3"]);
     expect(await wrong(false)).to.deep.equal([]);
   });
 
   it("takes the place of a task that waited before it was keyed for its arrival, once the task gets a key", async () => {
-    for (const id of ["z1", "b2"]) await t.engine.tasks.submit(submissionLike(id), plain());
+    for (const id of ["z1", "b2"]) await t.engine.submitter.submit(submissionLike(id), plain());
     await join("c3", "a");
-    for (const id of ["b2", "z1"]) await t.engine.tasks.update({ ...submissionLike(id), key: "a" }, t.settings);
+    for (const id of ["b2", "z1"]) await t.engine.submitter.update({ ...submissionLike(id), key: "a" }, t.settings);
     for (const id of ["z1", "b2", "c3"]) {
       expect(await start()).to.deep.equal([id]);
       await complete(id);
@@ -126,13 +126,13 @@ describe("a keyed line that changes", () => {
 
   it("is a plain line again once it is empty, and until then takes no new keys", async () => {
     await joinAll("a", t.settings, "a1", "a2");
-    await t.engine.tasks.submit(submissionLike("n1"), plain());
+    await t.engine.submitter.submit(submissionLike("n1"), plain());
     expect(await start()).to.deep.equal(["a1", "n1"]);
     await complete("a1");
     await complete("n1");
     expect(await start()).to.deep.equal(["a2"]);
     await complete("a2");
-    await t.engine.tasks.submit(submissionLike("n2"), plain());
+    await t.engine.submitter.submit(submissionLike("n2"), plain());
     expect(await t.redis.hget(t.key("queue"), QUEUE.keyed)).to.equal(null);
     expect(await start()).to.deep.equal(["n2"]);
     expect(await keysLike(t.redis, `${t.keys.tag(0)}p*:*`)).to.deep.equal([]);
@@ -149,7 +149,7 @@ describe("a keyed line that changes", () => {
     expect(await start(), "by arrival within the key").to.deep.equal(["a1"]);
     await t.engine.leases.fail(leaseOf("a1"), failureOf("retry"), t.settings);
     expect(await start()).to.deep.equal(["a2"]);
-    await t.engine.tasks.cancel("a3", "jobs");
+    await t.engine.call("cancel", { id: "a3", queue: "jobs" });
     await complete("a2");
     expect(await start()).to.deep.equal(["c0"]);
     expect(await wrong(false)).to.deep.equal([]);
@@ -194,10 +194,10 @@ describe("a keyed line that changes", () => {
       expect(await start()).to.deep.equal([first]);
       await Promise.all([
         complete(first),
-        t.engine.tasks.cancel(first, "jobs"),
+        t.engine.call("cancel", { id: first, queue: "jobs" }),
         t.engine.leases.fail(leaseOf(first), failureOf("give-up"), t.settings),
-        t.engine.leases.release(leaseOf(first), t.settings),
-        t.engine.tasks.cancel(second, "jobs"),
+        t.engine.call("release", { ...leaseOf(first) }),
+        t.engine.call("cancel", { id: second, queue: "jobs" }),
       ]);
       const left = await start();
       expect(left, `round ${round}`).to.have.length(1);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { move as moveTask } from "../../../src/engine/submission/move.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { QUEUE } from "../../helpers/store/stored.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
@@ -19,7 +20,7 @@ describe("those who hold a key", () => {
 
   const settings = () => ({ ...t.settings, keyedConcurrency: limit });
   const join = async (key: string, ids: readonly string[], options: GivenSubmission = {}) => {
-    for (const id of ids) await t.engine.tasks.submit(submissionLike(id, { key, ...options }), settings());
+    for (const id of ids) await t.engine.submitter.submit(submissionLike(id, { key, ...options }), settings());
   };
   const start = async (count = 100) => {
     const tasks = await t.reserve(count);
@@ -28,13 +29,13 @@ describe("those who hold a key", () => {
   };
   const leaseOf = (id: string) => taken.get(id) ?? { queue: "jobs", id, fence: "1" };
   const complete = (id: string) => t.engine.leases.complete(leaseOf(id), resultOf(id), t.settings);
-  const release = (id: string) => t.engine.leases.release(leaseOf(id), t.settings);
+  const release = (id: string) => t.engine.call("release", { ...leaseOf(id) });
   const retry = async (id: string) => {
     await t.engine.leases.fail(leaseOf(id), failureOf("retry", 60_000), settings());
     await t.makeDue(id);
     await t.engine.maintenance.tick(0);
   };
-  const move = (id: string, key: string) => t.engine.tasks.update({ ...submissionLike(id), key }, settings());
+  const move = (id: string, key: string) => t.engine.submitter.update({ ...submissionLike(id), key }, settings());
   const agrees = async () =>
     expect((await verify(t.redis, t.scripts, t.keys, { heal: false })).disagreeing, "verify").to.deep.equal([]);
   const held = async (...ids: string[]) => Promise.all(ids.map(async (id) => (await t.look(id)).held));
@@ -59,7 +60,7 @@ describe("those who hold a key", () => {
     expect(await start()).to.deep.equal(["b0", "a1"]);
     await move("b1", "a");
     await retry("a1");
-    await t.engine.tasks.move({ id: "a1", queue: "jobs" }, { priority: 5 });
+    await moveTask(t.engine, { id: "a1", queue: "jobs" }, { priority: 5 });
     await agrees();
     expect(await start()).to.deep.equal(["a1"]);
   });
@@ -109,7 +110,7 @@ describe("those who hold a key", () => {
     await t.engine.maintenance.tick(0);
     expect(await held("a1", "a4")).to.deep.equal([true, true]);
     expect(await start()).to.deep.equal([]);
-    await t.engine.tasks.cancel("a4", "jobs");
+    await t.engine.call("cancel", { id: "a4", queue: "jobs" });
     expect(await start()).to.deep.equal([]);
     await complete("a3");
     expect(await start()).to.deep.equal(["a1"]);
@@ -172,7 +173,7 @@ describe("those who hold a key", () => {
     await Promise.all(
       [...first, ...second, ...third].map((id) => {
         const key = id.split("-")[0] ?? "";
-        return t.engine.tasks.submit({ ...submissionLike(id), key }, settings());
+        return t.engine.submitter.submit({ ...submissionLike(id), key }, settings());
       }),
     );
     expect(await start()).to.deep.equal(first);

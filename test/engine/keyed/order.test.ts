@@ -95,17 +95,17 @@ describe("a keyed line", () => {
   it("frees the key of a task that is canceled, dead, or given up", async () => {
     await joinAll("a", "a1", "a2", "a3", "a4", "a5", "a6");
     await start();
-    await t.engine.tasks.cancel("a1", "jobs");
+    await t.engine.call("cancel", { id: "a1", queue: "jobs" });
     expect(await start(), "until it has settled").to.deep.equal([]);
     await fail("a1");
     expect(await start()).to.deep.equal(["a2"]);
     await fail("a2", "give-up");
-    await t.engine.tasks.cancel("a3", "jobs");
+    await t.engine.call("cancel", { id: "a3", queue: "jobs" });
     expect(await start()).to.deep.equal(["a4"]);
     await fail("a4", "retry", 60_000);
-    await t.engine.tasks.cancel("a4", "jobs");
+    await t.engine.call("cancel", { id: "a4", queue: "jobs" });
     expect(await start()).to.deep.equal(["a5"]);
-    await t.engine.tasks.cancel("a6", "jobs");
+    await t.engine.call("cancel", { id: "a6", queue: "jobs" });
     await complete("a5");
     expect(await keysLeft()).to.deep.equal([]);
   });
@@ -119,9 +119,9 @@ describe("a keyed line", () => {
     await t.redis.hset(t.key("ticked"), { at, ended: at });
     await t.engine.maintenance.tick(0);
     expect(await start()).to.deep.equal(["a1"]);
-    expect(await t.engine.leases.lose(leaseOf("a1"), t.settings)).to.equal("dead");
+    expect(await t.engine.call("lose", { ...leaseOf("a1") })).to.equal("dead");
     expect(await start()).to.deep.equal(["a2"]);
-    await t.engine.leases.release(leaseOf("a2"), t.settings);
+    await t.engine.call("release", { ...leaseOf("a2") });
     expect(await start()).to.deep.equal(["a2"]);
   });
 
@@ -152,7 +152,7 @@ describe("a keyed line", () => {
     await fail("a1");
     expect(await start()).to.deep.equal(["a2"]);
     await joinAll("a", "a3");
-    await t.engine.tasks.retry("a1", "jobs");
+    await t.engine.call("retry", { id: "a1", queue: "jobs" });
     await complete("a2");
     expect(await start()).to.deep.equal(["a3"]);
     await complete("a3");
@@ -164,7 +164,7 @@ describe("a keyed line", () => {
     await joinAll("b", "b1", "b2", "b3");
     expect(await start()).to.deep.equal(["a1", "b1"]);
     const change = (id: string, key: string | null) =>
-      t.engine.tasks.update({ ...submissionLike(id), key }, t.settings);
+      t.engine.submitter.update({ ...submissionLike(id), key }, t.settings);
     await change("a2", "b");
     await complete("b1");
     expect(await start(), "it came before b2").to.deep.equal(["a2"]);

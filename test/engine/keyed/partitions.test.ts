@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { Wait } from "../../../src/engine/watching/wait.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { submissionOf } from "../../shared/submission.ts";
@@ -52,7 +53,7 @@ describe("a keyed queue over several partitions", () => {
   it("runs the tasks of a key one at a time, in the order in which they were submitted together", async () => {
     const all = ids("a", 30);
     expect(new Set(all.map((id) => t.keys.partitionOf(id))).size).to.equal(PARTITIONS);
-    const ends = await t.engine.tasks.submitAll(
+    const ends = await t.engine.submitter.submitAll(
       all.map((id) => submissionOf(id, "jobs", "1", { key: "a" })),
       t.settings,
     );
@@ -72,12 +73,12 @@ describe("a keyed queue over several partitions", () => {
     for (const id of all) await t.submit({ id, key: id, input: long });
     for (const [n, id] of all.entries()) expect(await other.look(id)).to.include({ state: "waiting", index: n });
     const replaced = { ...submissionLike("x0"), key: "x0" };
-    expect(await other.engine.tasks.update(replaced, t.settings)).to.equal("updated");
-    expect(await other.engine.tasks.cancel("x1", "jobs")).to.equal("canceled");
+    expect(await other.engine.submitter.update(replaced, t.settings)).to.equal("updated");
+    expect(await other.engine.call("cancel", { id: "x1", queue: "jobs" })).to.equal("canceled");
     const { engine } = other;
     for (const id of await start()) {
       const { inputBytes } = { inputBytes: id === "x0" ? 7 : long.length };
-      const input = await engine.tasks.inputOf({ id, input: null, inputBytes }, "jobs");
+      const input = await engine.values.inputOf({ id, input: null, inputBytes }, "jobs");
       if (id !== "x0") expect(input?.length, id).to.equal(long.length);
       expect(await engine.leases.renew(lease(id), 15_000)).to.equal("ok");
       expect(await engine.steps.keep(lease(id), { name: "s", value: "1", undo: false }, 1e6)).to.equal("ok");
@@ -95,19 +96,19 @@ describe("a keyed queue over several partitions", () => {
       expect(await fourth.engine.leases.fail(lease(id), failureOf("retry"), t.settings), id).to.equal("dead");
     }
     const fifth = await anotherProcess();
-    expect(await fifth.engine.tasks.retry("x2", "jobs")).to.equal("waiting");
+    expect(await fifth.engine.call("retry", { id: "x2", queue: "jobs" })).to.equal("waiting");
     expect((await fifth.engine.queues.page("dead", { queue: "jobs", after: null, limit: 100 })).entries).to.have.length(
       9,
     );
     expect(await (await anotherProcess()).engine.deadLetters.retryAll("jobs")).to.equal(9);
-    expect(await (await anotherProcess()).engine.tasks.cancel("x3", "jobs")).to.equal("canceled");
+    expect(await (await anotherProcess()).engine.call("cancel", { id: "x3", queue: "jobs" })).to.equal("canceled");
   });
 
   it("has one task of an id, whatever queue it is submitted to", async () => {
     const plain = { ...t.settings, queue: "plain", keyedConcurrency: undefined };
     const to = (engine: TestEngine, queue: string, id: string, input: string) => {
       const submission = { ...submissionLike(id), queue, input, ...(queue === "jobs" && { key: "k" }) };
-      return engine.engine.tasks
+      return engine.engine.submitter
         .submit(submission, queue === "jobs" ? t.settings : plain)
         .then(({ verdict }) => verdict);
     };
@@ -129,22 +130,22 @@ describe("a keyed queue over several partitions", () => {
 
   it("finds tasks that were keyed when they are submitted again without keys, together or alone", async () => {
     const all = ids("m", 30);
-    await t.engine.tasks.submitAll(
+    await t.engine.submitter.submitAll(
       all.slice(0, 15).map((id) => ({ ...submissionLike(id), key: "k" })),
       t.settings,
     );
     const plain = { ...t.settings, keyedConcurrency: undefined };
-    const ends = await other.engine.tasks.submitAll(all.map(submissionLike), plain);
+    const ends = await other.engine.submitter.submitAll(all.map(submissionLike), plain);
     const verdicts = ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : end.reason));
     expect(verdicts).to.deep.equal(all.map((_, n) => (n < 15 ? "replay" : "new")));
-    const alone = await Promise.all(all.map((id) => other.engine.tasks.submit(submissionLike(id), plain)));
+    const alone = await Promise.all(all.map((id) => other.engine.submitter.submit(submissionLike(id), plain)));
     expect(alone.map(({ verdict, state }) => `${verdict} ${state}`)).to.deep.equal(all.map(() => "replay waiting"));
   });
 
   it("answers callers that wait for the end of a task, in every process", async () => {
     for (const id of ids("w", 6)) {
-      const wait = other.engine.tasks.wait({ id, queue: "jobs" });
-      await other.engine.tasks.submit({ ...submissionLike(id), key: null }, t.settings, true);
+      const wait = new Wait({ id, queue: "jobs" }, other.engine);
+      await other.engine.submitter.submit({ ...submissionLike(id), key: null }, t.settings, true);
       await start();
       await complete(id);
       const { end } = await wait.outcome(Date.now() + 1500, true);
@@ -157,10 +158,10 @@ describe("a keyed queue over several partitions", () => {
     const settings = { ...t.settings, maxWaiting: 4 };
     const verdicts = [];
     for (const id of ids("m", 6)) {
-      verdicts.push((await t.engine.tasks.submit({ ...submissionLike(id), key: "k" }, settings)).verdict);
+      verdicts.push((await t.engine.submitter.submit({ ...submissionLike(id), key: "k" }, settings)).verdict);
     }
     expect(verdicts).to.deep.equal(["new", "new", "new", "new", "full", "full"]);
-    expect(await other.engine.tasks.inspect("m5", { result: false })).to.equal(null);
+    expect(await other.engine.inspector.inspect("m5", { result: false })).to.equal(null);
     expect((await t.submit({ id: "d", key: "k", dryRun: true })).index).to.equal(4);
     expect((await t.submit({ id: "l", key: "k", maxIndex: 3 })).verdict).to.equal("long");
   });
@@ -194,7 +195,7 @@ describe("a keyed queue over several partitions", () => {
     const own = t.keys.tag(t.keys.partitionOf(id));
     await t.redis.unlink(storedKey(own, "task", id));
     const fresh = await anotherProcess();
-    expect(await fresh.engine.tasks.inspect(id, { result: false })).to.equal(null);
+    expect(await fresh.engine.inspector.inspect(id, { result: false })).to.equal(null);
     expect((await verify(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal([id]);
     expect(await fresh.look(id)).to.include({ state: "waiting", index: 0 });
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
+import { Wait } from "../../../src/engine/watching/wait.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import type { Connection } from "../../../src/store/connection.ts";
 import type { Lease } from "../../../src/store/verbs/lease.ts";
@@ -74,7 +75,7 @@ describe("a large value", () => {
   const answer = (body: string | Buffer) => ({ status: 200, contentType: "text/plain", headers: {}, body });
   const batch = async (t: TestEngine, lines: readonly string[], of = (id: string) => ({ id })) => {
     const items = lines.map((input, n) => ({ ...submissionOf(`line${n}`, "jobs", input), ...of(`line${n}`) }));
-    const ends = await t.engine.tasks.submitAll(items, t.settings);
+    const ends = await t.engine.submitter.submitAll(items, t.settings);
     return ends.map((end) => (end.status === "fulfilled" ? end.value.index : end.reason));
   };
   async function taken(): Promise<Lease> {
@@ -90,17 +91,17 @@ describe("a large value", () => {
     return lease.id;
   }
   const look = (id: string, maxBytes?: number) =>
-    jobs.engine.tasks.inspect(id, { result: true, ...(maxBytes !== undefined && { maxBytes }) });
+    jobs.engine.inspector.inspect(id, { result: true, ...(maxBytes !== undefined && { maxBytes }) });
 
   describe("as a result", () => {
     it("is not read for callers who may not have it, so that timing reveals nothing", async () => {
       const id = await completed("x".repeat(1_000_000));
       const asked: (string | null)[] = [];
       const refuse = ({ caller }: { caller: string | null }) => asked.push(caller) === 0;
-      const seen = await jobs.engine.tasks.inspect(id, { result: true, allowed: refuse });
+      const seen = await jobs.engine.inspector.inspect(id, { result: true, allowed: refuse });
       expect([seen?.state, seen?.result, asked]).to.deep.equal(["succeeded", null, [null]]);
       expect(large.reads).to.deep.equal([]);
-      const had = await jobs.engine.tasks.inspect(id, { result: true, allowed: () => true });
+      const had = await jobs.engine.inspector.inspect(id, { result: true, allowed: () => true });
       expect(had?.result?.body).to.have.length(1_000_000);
     });
 
@@ -143,7 +144,7 @@ describe("a large value", () => {
 
     it("is reported as gone if it expires between inspecting and reading", async () => {
       const deleted = await completed("x".repeat(100_000));
-      large.beforeRead = () => jobs.engine.tasks.cancel(deleted, "jobs");
+      large.beforeRead = () => jobs.engine.call("cancel", { id: deleted, queue: "jobs" });
       expect(await look(deleted)).to.deep.include({ state: "succeeded", deleted: true, result: null });
       const expired = await completed("x".repeat(100_000));
       large.beforeRead = (key) => jobs.redis.del(key);
@@ -172,7 +173,7 @@ describe("a large value", () => {
     describe("in pieces", () => {
       const pieceBytes = LARGE_DEFAULTS.pieceBytes;
       const begin = async (id: string) =>
-        (await jobs.engine.tasks.inspect(id, { result: true, inPieces: true }))?.result;
+        (await jobs.engine.inspector.inspect(id, { result: true, inPieces: true }))?.result;
       async function bodyOf(result: Result | null | undefined): Promise<Buffer> {
         const pieces = [result?.body ?? new Uint8Array()];
         for await (const piece of result?.rest?.pieces() ?? []) pieces.push(piece);
@@ -231,8 +232,8 @@ describe("a large value", () => {
 
       it("is what a caller in the process of the worker gets as well", async () => {
         const id = "waited-for";
-        const wait = jobs.engine.tasks.wait({ id, queue: "jobs" });
-        await jobs.engine.tasks.submit(submissionOf(id, "jobs", "{}"), jobs.settings, true);
+        const wait = new Wait({ id, queue: "jobs" }, jobs.engine);
+        await jobs.engine.submitter.submit(submissionOf(id, "jobs", "{}"), jobs.settings, true);
         const ended = wait.outcome(Date.now() + 60_000, true);
         const [task] = await jobs.reserve();
         await jobs.engine.leases.complete(
@@ -261,7 +262,7 @@ describe("a large value", () => {
       const updated = async (input: string) => {
         await jobs.submit({ id: "waits" });
         const submission = submissionOf("waits", "jobs", input);
-        expect(await jobs.engine.tasks.update(submission, jobs.settings)).to.equal("updated");
+        expect(await jobs.engine.submitter.update(submission, jobs.settings)).to.equal("updated");
       };
       const [short, long] = ["x".repeat(LONG - 1), "x".repeat(LONG)];
       await completed("x".repeat(LONG / 2));
@@ -292,7 +293,7 @@ describe("a large value", () => {
         ["long", undefined, Buffer.byteLength(input)],
       ]);
       expect(large.reads).to.deep.equal([]);
-      const inputs = await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task, "jobs")));
+      const inputs = await Promise.all(tasks.map((task) => jobs.engine.values.inputOf(task, "jobs")));
       expect(inputs[2]?.toString() === input).to.equal(true);
       expect(large.reads).to.deep.equal(["b:long"]);
     });
@@ -310,7 +311,7 @@ describe("a large value", () => {
       await jobs.redis.del(jobs.keys.value("input", 0, "long"));
       const { tasks } = await jobs.engine.leases.reserve({ ...request, reservation: "r1" });
       expect(tasks.map((task) => [task.input, task.inputBytes])).to.deep.equal([[null, 0]]);
-      expect(await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task, "jobs")))).to.deep.equal([null]);
+      expect(await Promise.all(tasks.map((task) => jobs.engine.values.inputOf(task, "jobs")))).to.deep.equal([null]);
     });
   });
 

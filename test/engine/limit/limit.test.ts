@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
+import { move } from "../../../src/engine/submission/move.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
@@ -20,7 +21,7 @@ describe("limits of a caller", () => {
   const submission = (id: string, given: GivenSubmission = {}) =>
     submissionOf(id, "jobs", '{"n":1}', { key: "ada", ...given });
   const submit = async (id: string, given: GivenSubmission = {}, settings: Partial<QueueSettings> = {}) =>
-    await t.engine.tasks.submit(submission(id, given), { ...t.settings, ...settings });
+    await t.engine.submitter.submit(submission(id, given), { ...t.settings, ...settings });
   const verdicts = async (ids: readonly string[], given: GivenSubmission = {}) => {
     const all = await Promise.all(ids.map((id) => submit(id, given)));
     return all.map(({ verdict }) => verdict);
@@ -47,7 +48,7 @@ describe("limits of a caller", () => {
       ...{ limit: 3, waiting: 3, running: 0 },
       first: { state: "waiting", index: 0, dueInMs: null, turn: { before: 0, ends: 0, limit: 2 } },
     });
-    expect(await t.engine.tasks.inspect("a4", { result: false }), "nothing is stored").to.equal(null);
+    expect(await t.engine.inspector.inspect("a4", { result: false }), "nothing is stored").to.equal(null);
   });
 
   it("answer a dry run as the submission would be answered", async () => {
@@ -113,14 +114,14 @@ describe("limits of a caller", () => {
 
   it("free a place when a task ends in any way, and count one that comes back", async () => {
     await verdicts(["a1", "a2", "a3"]);
-    await t.engine.tasks.cancel("a2", "jobs");
+    await t.engine.call("cancel", { id: "a2", queue: "jobs" });
     expect(await verdicts(["a4", "a5"])).to.deep.equal(["new", "too-many"]);
     await submit("later", { key: "ben", delayMs: 60_000 });
-    await t.engine.tasks.cancel("later", "jobs");
+    await t.engine.call("cancel", { id: "later", queue: "jobs" });
     expect(await start()).to.deep.equal(["a1", "a3"]);
     await fail("a1", "give-up");
     expect(await verdicts(["a5", "a6", "a7"])).to.deep.equal(["new", "new", "too-many"]);
-    await t.engine.leases.release(leaseOf("a3"), t.settings);
+    await t.engine.call("release", { ...leaseOf("a3") });
     const { reached } = await submit("a7");
     expect(reached, "what is handed back is never refused").to.deep.include({ waiting: 4, running: 0 });
     expect(await start()).to.deep.equal(["a3", "a4"]);
@@ -134,7 +135,7 @@ describe("limits of a caller", () => {
     await start();
     await t.engine.leases.fail(leaseOf("dead"), failureOf("retry"), { ...t.settings, attempts: 1 });
     expect(await verdicts(["a1", "a2", "a3", "a4"])).to.deep.equal(["new", "new", "new", "too-many"]);
-    expect(await t.engine.tasks.retry("dead", "jobs")).to.equal("waiting");
+    expect(await t.engine.call("retry", { id: "dead", queue: "jobs" })).to.equal("waiting");
     expect((await submit("a4")).reached).to.deep.include({ limit: 3, waiting: 4 });
   });
 
@@ -143,7 +144,7 @@ describe("limits of a caller", () => {
     await verdicts(["b1", "b2"], { key: "ben" });
     await submit("b3", { key: "ben", delayMs: 60_000 });
     const put = (id: string, key: string | null) =>
-      t.engine.tasks.update(submission(id, { key, input: "2" }), t.settings);
+      t.engine.submitter.update(submission(id, { key, input: "2" }), t.settings);
     expect(await put("b1", "ada")).to.deep.include({ limit: 3, waiting: 3, running: 0 });
     expect(await put("b3", "ada")).to.deep.include({ waiting: 3 });
     expect((await t.look("b1")).revision, "nothing is replaced").to.equal(0);
@@ -197,7 +198,7 @@ describe("limits of a caller", () => {
 
   it("say which of the tasks leaves first, of one call too, and of those that were moved", async () => {
     const all = ["a1", "a2", "a3", "a4"].map((id) => submission(id));
-    const ends = await t.engine.tasks.submitAll(all, t.settings);
+    const ends = await t.engine.submitter.submitAll(all, t.settings);
     const last = ends[3]?.status === "fulfilled" ? ends[3].value : undefined;
     expect(last?.reached?.first).to.deep.include({ state: "waiting", index: 0 });
     for (const id of ["b1", "b2", "b3"]) await submit(id, { key: "ben", delayMs: 60_000 });
@@ -206,9 +207,9 @@ describe("limits of a caller", () => {
       return reached?.first.dueInMs;
     };
     expect(await leavesInMs()).to.be.within(1, 60_000);
-    for (const id of ["b1", "b2", "b3"]) await t.engine.tasks.move({ id, queue: "jobs" }, { delayMs: 3_600_000 });
+    for (const id of ["b1", "b2", "b3"]) await move(t.engine, { id, queue: "jobs" }, { delayMs: 3_600_000 });
     expect(await leavesInMs()).to.be.within(60_001, 3_600_000);
-    await t.engine.tasks.move({ id: "b2", queue: "jobs" }, { delayMs: 600_000 });
+    await move(t.engine, { id: "b2", queue: "jobs" }, { delayMs: 600_000 });
     expect(await leavesInMs()).to.be.within(60_001, 600_000);
   });
 

@@ -37,8 +37,8 @@ for (const partitions of [1, 3]) {
           const all = Array.from({ length: TASKS }, (_, nth) => of(caller, n, nth));
           const ends =
             n % 2 === 0
-              ? await Promise.allSettled(all.map((one) => engine.tasks.submit(one, settings)))
-              : await engine.tasks.submitAll(all, settings);
+              ? await Promise.allSettled(all.map((one) => engine.submitter.submit(one, settings)))
+              : await engine.submitter.submitAll(all, settings);
           for (const [nth, end] of ends.entries()) {
             if (end.status === "rejected") throw end.reason;
             expect(end.value.verdict).to.be.oneOf(["new", "too-many"]);
@@ -91,7 +91,7 @@ for (const partitions of [1, 3]) {
       const plain = { ...first.settings, queue: "plain", keyedConcurrency: undefined, keyedWaiting: undefined };
       for (let n = 0; n < TASKS; n += 1) {
         const id = `one-ada-0-${n}`;
-        const { verdict } = await first.engine.tasks.submit(submissionOf(id, "plain", "1"), plain);
+        const { verdict } = await first.engine.submitter.submit(submissionOf(id, "plain", "1"), plain);
         expect(verdict, id).to.equal(accepted.includes(id) ? "elsewhere" : "new");
       }
     });

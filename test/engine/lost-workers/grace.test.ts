@@ -38,7 +38,7 @@ describe("leases that ended while no tick ran", () => {
     const { nextMs } = await t.engine.maintenance.tick(0);
     expect(nextMs, "the end of the grace").to.be.within(1, GRACE_MS);
     await eventually(async () => expect(await lost()).to.deep.equal(["a"]));
-    const seen = await t.engine.tasks.inspect("a", { result: false });
+    const seen = await t.engine.inspector.inspect("a", { result: false });
     expect(seen).to.include({ state: "waiting", lost: 1 });
   });
 

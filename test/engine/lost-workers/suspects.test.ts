@@ -25,7 +25,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
   };
   const suspect = async () => {
     await t.submit({ id: "a" });
-    await t.engine.leases.lose(lease((await take()).task), t.settings);
+    await t.engine.call("lose", { ...lease((await take()).task) });
   };
   /** How long its lease still holds, ms. */
   const held = async () => {
@@ -40,18 +40,18 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await suspect();
     const { task } = await take();
     expect(await held()).to.be.within(-HOUR_MS, SUSPECT_LEASE_MS);
-    expect(await t.engine.leases.begin(lease(task), HOUR_MS)).to.equal("ok");
+    expect(await t.engine.call("begin", { ...lease(task), leaseMs: HOUR_MS, apart: false })).to.equal("ok");
     expect(await held()).to.be.above(HOUR_MS / 2);
   });
 
   /** It loses so many workers before its handler begins. */
   const loseUnbegun = async (times: number) => {
     for (let n = 0; n < times; n += 1)
-      expect(await t.engine.leases.lose(lease((await take()).task), t.settings)).to.equal("released");
+      expect(await t.engine.call("lose", { ...lease((await take()).task) })).to.equal("released");
   };
   /** It loses the worker of the child process in which its handler has begun. */
   const loseInChild = async () => {
-    await t.engine.leases.begin(lease((await take()).task), -1, true);
+    await t.engine.call("begin", { ...lease((await take()).task), leaseMs: -1, apart: true });
     return lostByTick();
   };
 
@@ -66,8 +66,8 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await suspect();
     await loseUnbegun(3);
     const { task } = await take();
-    await t.engine.leases.begin(lease(task), HOUR_MS);
-    await t.engine.leases.release(lease(task), t.settings);
+    await t.engine.call("begin", { ...lease(task), leaseMs: HOUR_MS, apart: false });
+    await t.engine.call("release", { ...lease(task) });
     expect(await loseInChild()).to.include({ losses: 1, fate: "released" });
   });
 
@@ -75,8 +75,8 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await suspect();
     for (let fate = "waiting"; fate === "waiting"; ) {
       const { task } = await take();
-      await t.engine.leases.begin(lease(task), HOUR_MS);
-      fate = await t.engine.leases.lose(lease(task), t.settings);
+      await t.engine.call("begin", { ...lease(task), leaseMs: HOUR_MS, apart: false });
+      fate = await t.engine.call("lose", { ...lease(task) });
     }
     const seen = await t.look("a");
     expect(seen).to.include({ state: "failed", errorCode: "worker-lost" });
@@ -93,15 +93,15 @@ describe("a suspect (a task that has lost a worker before)", () => {
   it("counts a loss if its worker reports that the child process died", async () => {
     await suspect();
     const { task } = await take();
-    await t.engine.leases.begin(lease(task), HOUR_MS, true);
-    expect(await t.engine.leases.lose(lease(task), t.settings)).to.equal("waiting");
+    await t.engine.call("begin", { ...lease(task), leaseMs: HOUR_MS, apart: true });
+    expect(await t.engine.call("lose", { ...lease(task) })).to.equal("waiting");
     expect((await take()).task).to.include({ lost: 2 });
   });
 
   it("counts the loss of a worker in which it ran itself", async () => {
     await suspect();
     const { task } = await take();
-    await t.engine.leases.begin(lease(task), -1);
+    await t.engine.call("begin", { ...lease(task), leaseMs: -1, apart: false });
     expect(await lostByTick()).to.include({ losses: 2, fate: "waiting" });
   });
 
@@ -112,7 +112,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
       const { task } = await take(rate);
       expect(task.id, `reservation ${n}`).to.equal("a");
       const failure = { ...later, result: catalogueResult("task-failed") };
-      if (n % 2 === 0) await t.engine.leases.lose(lease(task), t.settings);
+      if (n % 2 === 0) await t.engine.call("lose", { ...lease(task) });
       else await t.engine.leases.fail(lease(task), failure, t.settings);
       await t.engine.maintenance.tick(0);
     }

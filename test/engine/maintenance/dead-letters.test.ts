@@ -63,7 +63,7 @@ describe("the dead tasks of a queue", () => {
   }
   const deleteOldest = async (count: number) => {
     const ids = await jobs.redis.zrange(jobs.key("dead"), "0", String(count - 1));
-    await Promise.all(ids.map((id) => jobs.engine.tasks.cancel(id, "jobs")));
+    await Promise.all(ids.map((id) => jobs.engine.call("cancel", { id, queue: "jobs" })));
   };
 
   it("are retried once each, although some were deleted meanwhile and others have died again", async () => {
@@ -130,13 +130,13 @@ describe("the dead tasks of a queue", () => {
     expect(await Promise.all(["oldest", "older", "newest"].map(kept))).to.deep.equal([0, 2, 2]);
     for (const kind of ["input", "steps"] as const)
       expect(await jobs.redis.pttl(jobs.key(kind, "newest")), kind).to.be.within(1, jobs.settings.deadTtlMs);
-    expect(await jobs.engine.tasks.retry("oldest", "jobs")).to.equal("not-dead");
+    expect(await jobs.engine.call("retry", { id: "oldest", queue: "jobs" })).to.equal("not-dead");
     expect((await jobs.look("oldest")).state).to.equal("failed");
-    expect(await jobs.engine.tasks.retry("older", "jobs")).to.equal("waiting");
+    expect(await jobs.engine.call("retry", { id: "older", queue: "jobs" })).to.equal("waiting");
   });
 
   it("have their steps again when they are retried before their undo has begun, which is gone then", async () => {
-    await jobs.engine.tasks.submit(submissionOf("a", "jobs", "1"), { ...jobs.settings, undo: true });
+    await jobs.engine.submitter.submit(submissionOf("a", "jobs", "1"), { ...jobs.settings, undo: true });
     const take = async () => {
       const [task] = await jobs.reserve();
       return { queue: "jobs", id: "a", fence: task?.fence ?? "" };
@@ -147,9 +147,9 @@ describe("the dead tasks of a queue", () => {
     for (const lease of [first, undefined]) {
       await jobs.engine.leases.fail(lease ?? (await take()), failureOf("retry"), jobs.settings);
       expect(await undos()).to.equal(1);
-      expect(await jobs.engine.tasks.retry("a", "jobs")).to.equal("waiting");
+      expect(await jobs.engine.call("retry", { id: "a", queue: "jobs" })).to.equal("waiting");
       expect(await undos()).to.equal(0);
-      expect(await jobs.engine.tasks.inspect("a:undo:jobs", { result: false })).to.equal(null);
+      expect(await jobs.engine.inspector.inspect("a:undo:jobs", { result: false })).to.equal(null);
     }
     const steps = await jobs.engine.steps.all(await take());
     expect([...(steps ?? [])].map(([name, { json }]) => [name, json])).to.deep.equal([["step", "1"]]);

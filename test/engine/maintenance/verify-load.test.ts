@@ -35,7 +35,7 @@ describe("a verification under load", () => {
       const lease = { queue: "jobs", id, fence };
       if (n % 6 === 0) return t.engine.leases.fail(lease, failureOf("retry"), t.settings);
       if (n % 7 === 0) return t.engine.leases.fail(lease, failureOf("give-up"), t.settings);
-      if (n % 11 === 0) return t.engine.leases.release(lease, t.settings);
+      if (n % 11 === 0) return t.engine.call("release", lease);
       return t.engine.leases.complete(lease, resultOf(id), t.settings);
     };
     for (let from = 0; onStep() || from < TASKS; from += TOGETHER) {
@@ -44,13 +44,13 @@ describe("a verification under load", () => {
         const { settings, key, share } = options(n);
         const priority = n % 5 === 0 ? 1 : 3;
         const task = submissionOf(`t${n}`, "jobs", "1", { key, share, priority, delayMs: n % 13 === 0 ? 20 : 0 });
-        return t.engine.tasks.submit(task, { ...t.settings, ...settings });
+        return t.engine.submitter.submit(task, { ...t.settings, ...settings });
       });
       await Promise.all(submitted);
       const taken = await take(TAKEN);
       await Promise.all([
         ...taken.map(end),
-        ...numbers.filter((n) => n % 9 === 0).map((n) => t.engine.tasks.cancel(`t${n}`, "jobs")),
+        ...numbers.filter((n) => n % 9 === 0).map((n) => t.engine.call("cancel", { id: `t${n}`, queue: "jobs" })),
         ...partitions.map((partition) => t.engine.maintenance.tick(partition)),
       ]);
     }

@@ -110,7 +110,7 @@ describe("a verification", () => {
         await t.engine.leases.fail({ queue: "jobs", id, fence }, failureOf("retry", 60_000), t.settings);
       }
       await t.reserve(1);
-      await t.engine.tasks.submit(submissionOf("a5", "jobs", "1", { key: "a" }), {
+      await t.engine.submitter.submit(submissionOf("a5", "jobs", "1", { key: "a" }), {
         ...t.settings,
         keyedConcurrency: after,
       });

@@ -2,7 +2,10 @@ import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
 import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
+import { lossOf } from "../../../src/engine/maintenance/tick.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
+import { retentionOf } from "../../../src/engine/settings.ts";
+import { move } from "../../../src/engine/submission/move.ts";
 import type { Lease } from "../../../src/store/verbs/lease.ts";
 import type { Result } from "../../../src/task.ts";
 import { submissionOf } from "../../shared/submission.ts";
@@ -61,7 +64,7 @@ export async function play(world: World, call: Op): Promise<void> {
       return submit(world, call.items);
     case "update": {
       const [input = "", mediaType = ""] = [INPUTS[call.input], MEDIA_TYPES[call.media]];
-      const verdict = await engine.tasks.update(
+      const verdict = await engine.submitter.update(
         made({ ...givenOf(world, call), id: idOf(call.id), input, mediaType }),
         engine.queues.settings(model.tasks.get(idOf(call.id))?.queue ?? queueOf(0)),
       );
@@ -74,7 +77,7 @@ export async function play(world: World, call: Op): Promise<void> {
       const { delayed, ...to } = call.to;
       const task = { id: idOf(call.id), queue: model.tasks.get(idOf(call.id))?.queue ?? queueOf(0) };
       const delay = delayed === undefined ? {} : { delayMs: delayed ? HOUR_MS : 0 };
-      expect(await engine.tasks.move(task, { ...to, ...delay })).to.equal(model.move(task.id, call.to));
+      expect(await move(engine, task, { ...to, ...delay })).to.equal(model.move(task.id, call.to));
       return;
     }
     case "reserve":
@@ -104,18 +107,20 @@ export async function play(world: World, call: Op): Promise<void> {
       return withLeases(world, call.op, call.leases);
     case "cancel": {
       const queues = call.ids.map((n) => model.tasks.get(idOf(n))?.queue ?? queueOf(0));
-      const verdicts = await Promise.all(call.ids.map((n, i) => engine.tasks.cancel(idOf(n), queues[i] ?? "")));
+      const verdicts = await Promise.all(
+        call.ids.map((n, i) => engine.call("cancel", { id: idOf(n), queue: queues[i] ?? "" })),
+      );
       expect(verdicts).to.deep.equal(call.ids.map((n) => model.cancel(idOf(n))));
       return;
     }
     case "retry": {
-      const verdicts = await Promise.all(call.ids.map((n) => engine.tasks.retry(idOf(n), "jobs")));
+      const verdicts = await Promise.all(call.ids.map((n) => engine.call("retry", { id: idOf(n), queue: "jobs" })));
       expect(verdicts).to.deep.equal(call.ids.map((n) => model.retry(idOf(n))));
       return;
     }
     case "attend":
       for (const n of call.ids) {
-        await engine.tasks.inspect(idOf(n), { result: false, attends: () => true });
+        await engine.inspector.inspect(idOf(n), { result: false, attends: () => true });
         model.attend(idOf(n));
       }
       return;
@@ -259,11 +264,11 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
     items.map((s, line) => {
       const of = groupOf(s);
       const submission = { ...made(givenOf(world, s)), ...(of !== undefined && { member: { group: of, line } }) };
-      return submitter.tasks.submit(submission, settings(s), waitsFor(idOf(s.id)));
+      return submitter.submitter.submit(submission, settings(s), waitsFor(idOf(s.id)));
     }),
   );
   const watched = items.map(({ id }) => idOf(id)).filter(watches);
-  await Promise.all(watched.map((id) => submitter.tasks.inspect(id, { result: false, listen: true })));
+  await Promise.all(watched.map((id) => submitter.inspector.inspect(id, { result: false, listen: true })));
   const expected = items.map((s) => {
     const { share = null, ...submission } = givenOf(world, s);
     return model.submit({
@@ -370,10 +375,19 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
       const body = word.repeat([1, 10, 40][world.serial % 3] ?? 1);
       return [engine.leases.complete(of, text(body), engine.queues.settings(of.queue)), () => model.complete(of, body)];
     },
-    release: (of: Lease) => [engine.leases.release(of, engine.queues.settings(of.queue)), () => model.release(of)],
-    begin: (of: Lease) => [engine.leases.begin(of, HOUR_MS), () => model.begin(of)],
-    lose: (of: Lease) => [engine.leases.lose(of, engine.queues.settings(of.queue)), () => model.lose(of, WORKER_LOST)],
-    progress: (of: Lease, word: string) => [engine.leases.progress(of, 50, word), () => model.progress(of, word)],
+    release: (of: Lease) => [
+      engine.call("release", { ...of, ...retentionOf(engine.queues.settings(of.queue)) }),
+      () => model.release(of),
+    ],
+    begin: (of: Lease) => [engine.call("begin", { ...of, leaseMs: HOUR_MS, apart: false }), () => model.begin(of)],
+    lose: (of: Lease) => [
+      engine.call("lose", { ...lossOf(engine.queues.settings(of.queue)), ...of }),
+      () => model.lose(of, WORKER_LOST),
+    ],
+    progress: (of: Lease, word: string) => [
+      engine.call("progress", { ...of, progress: `${50} ${word}` }),
+      () => model.progress(of, word),
+    ],
   } satisfies Record<string, (of: Lease, word: string) => [Promise<string>, () => string]>;
   const calls = items.map(({ of, word }) => one[op](of, word) as [Promise<string>, () => string]);
   const verdicts = await Promise.all(calls.map(([verdict]) => verdict));

@@ -174,7 +174,7 @@ async function runOnce(
       const [instant, healed, ...seen] = await Promise.all([
         dump(redis, tag, ids, [...QUEUES, WEBHOOK_QUEUE]),
         scripts.verify(tag, { ids, heal: true }),
-        ...ids.map((id) => engine.tasks.inspect(id, { result: true })),
+        ...ids.map((id) => engine.inspector.inspect(id, { result: true })),
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
       for (const id of model.groups.ids) checker.checkGroup(id, await engine.groups.inspect(id));

@@ -24,8 +24,8 @@ describe("a task that is canceled while it runs", () => {
     },
     throws: (of) => t.engine.leases.fail(of, failureOf("retry"), t.settings),
     "gives up": (of) => t.engine.leases.fail(of, failureOf("give-up"), t.settings),
-    "is handed back": (of) => t.engine.leases.release(of, t.settings),
-    "kills its process": (of) => t.engine.leases.lose(of, t.settings),
+    "is handed back": (of) => t.engine.call("release", of),
+    "kills its process": (of) => t.engine.call("lose", of),
     "loses its lease": async ({ id }) => {
       await t.redis.zadd(t.key("leases"), 1, id);
       return (await t.engine.maintenance.tick(0)).lost[0]?.fate;
@@ -36,7 +36,7 @@ describe("a task that is canceled while it runs", () => {
       t = await openEngine();
       await t.submit({ id: "one" });
       const [task] = await t.reserve();
-      expect(await t.engine.tasks.cancel("one", "jobs")).to.equal("requested");
+      expect(await t.engine.call("cancel", { id: "one", queue: "jobs" })).to.equal("requested");
       expect(await end({ ...lease, fence: task?.fence ?? "" })).to.equal("canceled");
       expect((await t.look("one")).state).to.equal("canceled");
       expect({

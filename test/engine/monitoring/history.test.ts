@@ -105,7 +105,7 @@ describe("the history of a queue", () => {
     await t.engine.leases.complete(lease(a), resultOf("a"), t.settings);
     await t.engine.leases.fail(lease(b), failureOf("retry", 60_000), t.settings);
     await t.engine.leases.fail(lease(c), failureOf("give-up"), t.settings);
-    await t.engine.leases.release(lease(d), t.settings);
+    await t.engine.call("release", { ...lease(d) });
     const now = await interval();
     const counted = await t.redis.hgetall(t.key("queue"));
     const of = (kind: keyof typeof RATE_LETTERS) =>

@@ -63,7 +63,7 @@ describe("an engine that a process opens", () => {
     if (onCluster()) this.skip();
     const durable = async ({ engine }: OpenedEngine) => {
       const settings = engine.queues.settings("jobs");
-      return (await engine.tasks.submit(submissionOf("a", "jobs", "1"), settings)).durable;
+      return (await engine.submitter.submit(submissionOf("a", "jobs", "1"), settings)).durable;
     };
     expect(await durable(await open())).to.equal(true);
     expect(await durable(await open({ DURABILITY: "replica" })), "there is no replica").to.equal(false);
@@ -72,7 +72,7 @@ describe("an engine that a process opens", () => {
   it("keeps each result under a key of its own if results have to expire on time", async () => {
     const { engine } = await open({ STRICT_RESULT_TTL: "true" });
     const settings = engine.queues.settings("jobs");
-    await engine.tasks.submit(submissionOf("a", "jobs", "1"), settings);
+    await engine.submitter.submit(submissionOf("a", "jobs", "1"), settings);
     const request = { queue: "jobs", worker: "w", reservation: "r", count: 1, leaseMs: 15_000, rate: undefined };
     const { tasks } = await engine.leases.reserve(request);
     await engine.leases.complete({ queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" }, resultOf("done"), settings);

@@ -110,7 +110,8 @@ describe("the pointers to tasks whose ids lead elsewhere", () => {
       Array.from({ length: 50 }, (_, n) => `task${n}`).find((some) => t.keys.partitionOf(some) !== home()) ?? "";
     await t.submit({ id, caller: "ann" });
     const other = { ...t.settings, queue: "other" };
-    const again = (caller: string | null) => t.engine.tasks.submit(submissionOf(id, "other", "1", { caller }), other);
+    const again = (caller: string | null) =>
+      t.engine.submitter.submit(submissionOf(id, "other", "1", { caller }), other);
     expect((await again(null)).verdict).to.equal("foreign");
     expect((await again("ann")).verdict).to.equal("elsewhere");
   });

@@ -40,9 +40,9 @@ describe("the pointer of a submission, over several partitions", () => {
     return ids.filter((id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs"))[n] ?? "";
   };
   const submit = (id: string, engine = t, options: GivenSubmission = {}) =>
-    engine.engine.tasks.submit(submissionOf(id, "jobs", "1", options), t.settings);
+    engine.engine.submitter.submit(submissionOf(id, "jobs", "1", options), t.settings);
   const submitPlain = (id: string, engine = t) =>
-    engine.engine.tasks.submit(submissionOf(id, "plain", "1"), {
+    engine.engine.submitter.submit(submissionOf(id, "plain", "1"), {
       ...t.settings,
       queue: "plain",
     });
@@ -56,7 +56,7 @@ describe("the pointer of a submission, over several partitions", () => {
   it("is deleted at once when the line is full or too long, so that the id is free for another queue", async () => {
     const full = { ...t.settings, maxWaiting: 0 };
     const refused = submissionOf(idElsewhere(0), "jobs", "1");
-    expect((await t.engine.tasks.submit(refused, full)).verdict).to.equal("full");
+    expect((await t.engine.submitter.submit(refused, full)).verdict).to.equal("full");
     await submit("first");
     expect((await submit(idElsewhere(1), t, { maxIndex: 0 })).verdict).to.equal("long");
     for (const n of [0, 1]) {
@@ -88,7 +88,7 @@ describe("the pointer of a submission, over several partitions", () => {
       return refused;
     };
     const full = { ...t.settings, maxWaiting: 0 };
-    expect((await t.engine.tasks.submit(submissionOf(id, "jobs", "1"), full)).verdict).to.equal("full");
+    expect((await t.engine.submitter.submit(submissionOf(id, "jobs", "1"), full)).verdict).to.equal("full");
     expect((await arrived).verdict).to.equal("new");
     expect(await (await anotherProcess()).look(id)).to.include({ state: "waiting" });
     expect((await submitPlain(id)).verdict).to.equal("elsewhere");

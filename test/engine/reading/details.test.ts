@@ -11,7 +11,7 @@ describe("the details of a task", () => {
     return { queue: "jobs", id, fence: task?.fence ?? "" };
   };
   const past = async (id: string) =>
-    (await t.engine.tasks.details(id, "jobs"))?.past.map(({ number, fate, worker, error }) => [
+    (await t.engine.call("details", { id, queue: "jobs" }))?.past.map(({ number, fate, worker, error }) => [
       number,
       fate,
       worker,
@@ -23,7 +23,7 @@ describe("the details of a task", () => {
     await t.submit({ id: "a" });
     await t.engine.leases.fail(await take("a", "w1"), failureOf("later"), t.settings);
     await t.engine.maintenance.tick(0);
-    await t.engine.leases.release(await take("a", "w2"), t.settings);
+    await t.engine.call("release", { ...(await take("a", "w2")) });
     await t.engine.leases.fail(await take("a", "w3"), { ...failureOf("retry"), error: "first\nsecond" }, t.settings);
     await t.engine.maintenance.tick(0);
     await t.engine.leases.fail(await take("a", "w4"), failureOf("retry"), t.settings);
@@ -33,14 +33,14 @@ describe("the details of a task", () => {
       [1, "retrying", "w3", "first second"],
     ];
     expect(await past("a")).to.deep.equal(before);
-    const details = await t.engine.tasks.details("a", "jobs");
-    expect(await t.engine.tasks.inspect("a", { result: false })).to.include({ attempts: 2, worker: "w4" });
+    const details = await t.engine.call("details", { id: "a", queue: "jobs" });
+    expect(await t.engine.inspector.inspect("a", { result: false })).to.include({ attempts: 2, worker: "w4" });
     for (const { beganMs, endedMs } of details?.past ?? []) expect(endedMs - beganMs).to.be.within(0, 10_000);
 
-    await t.engine.tasks.retry("a", "jobs");
+    await t.engine.call("retry", { id: "a", queue: "jobs" });
     await t.engine.leases.complete(await take("a", "w5"), resultOf("done"), t.settings);
     expect(await past("a")).to.deep.equal([...before, [2, "dead", "w4", "boom"], [0, "retried", "", ""]]);
-    await t.engine.tasks.cancel("a", "jobs");
+    await t.engine.call("cancel", { id: "a", queue: "jobs" });
     expect(await past("a")).to.deep.equal([]);
   });
 
@@ -48,8 +48,8 @@ describe("the details of a task", () => {
     t = await openEngine({ settings: { attempts: 100, maxLost: 3 } });
     await t.submit({ id: "a" });
     const lease = await take("a");
-    await t.engine.leases.lose(lease, t.settings);
-    await t.engine.leases.lose(lease, t.settings);
+    await t.engine.call("lose", lease);
+    await t.engine.call("lose", lease);
     expect(await past("a")).to.deep.equal([[1, "lost", "w1", ""]]);
     for (let n = 0; n < 12; n += 1) {
       await t.engine.leases.fail(await take("a"), { ...failureOf("retry"), error: "é".repeat(400) }, t.settings);
@@ -83,16 +83,16 @@ describe("the details of a task", () => {
       t.scripts.step(t.keys.tag(partition), { ...lease, verb: "keep", name, value, undo, max: 10, bytes: 1e6 });
     await step("second thoughts", '{"a":1}', true);
     await step("long", `"${"x".repeat(5000)}"`);
-    const details = await t.engine.tasks.details("a", "jobs");
+    const details = await t.engine.call("details", { id: "a", queue: "jobs" });
     expect(details).to.include({ priority: 5, query: '{"page":"2"}', webhook: "https://example.com/", stepCount: 2 });
     expect(details?.steps).to.deep.equal([
       { name: "second thoughts", number: 0, state: "done", undoable: true, bytes: 7, value: '{"a":1}' },
       { name: "long", number: 1, state: "done", undoable: false, bytes: 5002, value: null },
     ]);
     expect(String(details?.input)).to.equal('{"n":1}');
-    expect(await t.engine.tasks.details("nobody", "jobs")).to.equal(null);
+    expect(await t.engine.call("details", { id: "nobody", queue: "jobs" })).to.equal(null);
     const long = "y".repeat(30_000);
     await t.submit({ id: "b", input: long });
-    expect((await t.engine.tasks.details("b", "jobs"))?.input).to.equal(30_000);
+    expect((await t.engine.call("details", { id: "b", queue: "jobs" }))?.input).to.equal(30_000);
   });
 });

@@ -60,7 +60,7 @@ describe("the latest outcomes of a queue", () => {
       await t.engine.leases.fail(await take(kind), failureOf(kind), t.settings);
     }
     await t.submit({ id: "canceled" });
-    await t.engine.tasks.cancel("canceled", "jobs");
+    await t.engine.call("cancel", { id: "canceled", queue: "jobs" });
     await t.submit({ id: "waiting" });
     const all = ["canceled", "retry", "give-up", "succeeded"];
     expect(await walk(10)).to.deep.equal(all);
@@ -71,10 +71,10 @@ describe("the latest outcomes of a queue", () => {
     await finish(["kept", "deleted", "gone"]);
     await t.submit({ id: "dead" });
     await t.engine.leases.fail(await take("dead"), failureOf("retry"), t.settings);
-    await t.engine.tasks.cancel("deleted", "jobs");
+    await t.engine.call("cancel", { id: "deleted", queue: "jobs" });
     await t.redis.unlink(storedKey(t.keys.tag(0), "task", "gone"));
     expect(await walk(1)).to.deep.equal(["dead", "kept"]);
-    await t.engine.tasks.retry("dead", "jobs");
+    await t.engine.call("retry", { id: "dead", queue: "jobs" });
     expect(await walk(10)).to.deep.equal(["kept"]);
     await t.engine.leases.complete(await take("dead"), resultOf("at last"), t.settings);
     expect(await walk(10)).to.deep.equal(["dead", "kept"]);
@@ -94,7 +94,7 @@ describe("the latest outcomes of a queue", () => {
     for (let i = 0; i < ids.length; i += 100) {
       const some = ids.slice(i, i + 100);
       await Promise.all(some.map((id) => t.submit({ id })));
-      await Promise.all(some.map((id) => t.engine.tasks.cancel(id, "jobs")));
+      await Promise.all(some.map((id) => t.engine.call("cancel", { id, queue: "jobs" })));
     }
     expect(await t.redis.llen(t.key("finished"))).to.be.within(SHARED.maxFinished, SHARED.maxFinished + 100);
     const seen = await walk(200);

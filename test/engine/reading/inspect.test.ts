@@ -79,13 +79,11 @@ function inspectorOf(given: {
   const parts = {
     ...{ scripts: all, keys, homes },
     values: new LargeValues(all, keys),
-    batched: {
-      attend: (async () => {
-        calls.push("attend");
-        if (attend instanceof Error) throw attend;
-        return attend;
-      }) as ConstructorParameters<typeof Inspector>[0]["batched"]["attend"],
-    },
+    call: (async () => {
+      calls.push("attend");
+      if (attend instanceof Error) throw attend;
+      return attend;
+    }) as unknown as ConstructorParameters<typeof Inspector>[0]["call"],
   };
   return { inspector: new Inspector(parts, "me"), calls, keys };
 }

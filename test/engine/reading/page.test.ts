@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { bulkStep } from "../../../src/engine/maintenance/bulk.ts";
 import type { Page } from "../../../src/engine/reading/page.ts";
+import { move } from "../../../src/engine/submission/move.ts";
 import { nameOf } from "../../../src/engine/submission/submission.ts";
 import { cursorOf, readCursor } from "../../../src/http/queues/cursor.ts";
 import { runOf } from "../../../src/store/run.ts";
@@ -44,7 +45,7 @@ describe("the lists of a queue", () => {
     await t.submit({ id: "c", queue: "plain" });
     for (const id of ["d", "e"]) {
       await t.submit({ id, queue: "plain" });
-      await t.engine.tasks.move({ id, queue: "plain" }, { place: "first" });
+      await move(t.engine, { id, queue: "plain" }, { place: "first" });
     }
     const read = (queue: string) =>
       walk(async (after) => {
@@ -217,7 +218,7 @@ describe("the lists of a queue", () => {
         "delete",
         async (request) => {
           const page = await t.engine.queues.page("dead", request);
-          await t.engine.tasks.retry("dead", "jobs");
+          await t.engine.call("retry", { id: "dead", queue: "jobs" });
           return page;
         },
         {},

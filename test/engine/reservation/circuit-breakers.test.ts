@@ -150,7 +150,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
     expect(t.engine.breakers.isProbe(lease)).to.equal(true);
     await t.redis.hset(key(), QUEUE.probe, `${Date.now() + 1} 0 w1 0 gone`);
-    expect(await t.engine.leases.release(lease, t.settings)).to.equal("released");
+    expect(await t.engine.call("release", lease)).to.equal("released");
     expect((await t.look("a")).index).to.equal(0);
     expect((await t.look("a")).attempts).to.equal(0);
   });

@@ -83,12 +83,12 @@ describe("a watcher whose store's clock is set back", () => {
     const t = await openEngine();
     let back = 0;
     const { engine } = t;
-    const inspect: typeof engine.tasks.inspect = async (id, wanted) => {
-      const seen = await engine.tasks.inspect(id, wanted);
+    const inspect: typeof engine.inspector.inspect = async (id, wanted) => {
+      const seen = await engine.inspector.inspect(id, wanted);
       return seen && { ...seen, nowMs: seen.nowMs - back };
     };
-    const tasks = { inspect, attend: engine.tasks.attend.bind(engine.tasks) };
-    const parts = { tasks, notices: engine.notices, queues: engine.queues };
+    const inspector = { inspect, attend: engine.inspector.attend.bind(engine.inspector) };
+    const parts = { inspector, notices: engine.notices, queues: engine.queues };
     const watchers = new Watchers(watchedTasks(parts), { passMs: 20 });
     await t.submit({ id: "a" });
     let told: (state: string | undefined) => void = () => undefined;

@@ -3,6 +3,7 @@ import { takeOrWait } from "../../../src/engine/reservation/take.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { replaceCall } from "../../helpers/replace-call.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 
@@ -138,11 +139,10 @@ describe("a request for work that is sent again", () => {
       faults = { reserve: "away", unreserve: "away" };
       await take("late").catch(() => undefined);
       const unreserved = new Promise<void>((resolve) => {
-        const unreserve = t.engine.leases.unreserve.bind(t.engine.leases);
-        t.engine.leases.unreserve = async (request) => {
-          await unreserve(request);
+        replaceCall(t.engine, "unreserve", async (_, unreserve) => {
+          await unreserve();
           resolve();
-        };
+        });
       });
       faults.reserve = undefined;
       expect(await take("late")).to.have.length(2);

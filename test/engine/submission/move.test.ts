@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { move as moveTask } from "../../../src/engine/submission/move.ts";
+import type { Move } from "../../../src/store/verbs/move.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const IDS = Array.from({ length: 9 }, (_, n) => `a${n}`);
@@ -11,8 +13,7 @@ describe("a task of one of several partitions", () => {
   });
   afterEach(() => t.close());
 
-  const move = (id: string, to: Parameters<TestEngine["engine"]["tasks"]["move"]>[1]) =>
-    t.engine.tasks.move({ id, queue: "jobs" }, to);
+  const move = (id: string, to: Move) => moveTask(t.engine, { id, queue: "jobs" }, to);
 
   it("moves to the start or the end of the line", async () => {
     for (const id of IDS) {
@@ -26,7 +27,7 @@ describe("a task of one of several partitions", () => {
   });
 
   it("moves although the line is otherwise empty", async () => {
-    for (const id of IDS.slice(1)) await t.engine.tasks.cancel(id, "jobs");
+    for (const id of IDS.slice(1)) await t.engine.call("cancel", { id, queue: "jobs" });
     for (const place of ["first", "last"] as const) expect(await move("a0", { place })).to.equal("moved");
     expect((await t.look("a0")).index).to.equal(0);
   });

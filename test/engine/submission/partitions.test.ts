@@ -27,7 +27,7 @@ describe("a submission to one of several partitions", () => {
   afterEach(() => t.close());
 
   const submit = (id: string, given: GivenSubmission = {}, settings: Partial<QueueSettings> = {}) =>
-    t.engine.tasks.submit(submissionOf(id, "jobs", "1", given), { ...t.settings, ...settings });
+    t.engine.submitter.submit(submissionOf(id, "jobs", "1", given), { ...t.settings, ...settings });
   const ids = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
   /** An id whose partition is not that of the queue. */
   const idElsewhere = () =>
@@ -42,13 +42,13 @@ describe("a submission to one of several partitions", () => {
   it("is refused if the line is longer than its caller accepts", async () => {
     for (const id of ids("a", 9)) await submit(id);
     expect((await submit("no", { maxIndex: 8 })).verdict).to.equal("long");
-    expect(await t.engine.tasks.inspect("no", { result: false })).to.equal(null);
+    expect(await t.engine.inspector.inspect("no", { result: false })).to.equal(null);
     expect(await submit("yes", { maxIndex: 9 })).to.include({ verdict: "new", index: 9 });
     // Only tasks of its class and of more urgent ones are before it.
     expect(await submit("urgent", { maxIndex: 0, priority: 0 })).to.include({ verdict: "new", index: 0 });
     const { engine, settings } = t;
     const together = ids("b", 3).map((id) => submissionOf(id, "jobs", "1", { maxIndex: 11 }));
-    const ends = await engine.tasks.submitAll(together, settings);
+    const ends = await engine.submitter.submitAll(together, settings);
     const verdicts = ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : end.reason));
     expect(verdicts).to.include("new");
     expect((await submit("late", { maxIndex: 11 })).verdict).to.equal("long");
@@ -79,7 +79,7 @@ describe("a submission to one of several partitions", () => {
 
   it("is stored with those submitted together in their order, whatever the partitions of their ids", async () => {
     const together = ids("b", 40).map((id) => submissionOf(id, "jobs", "1"));
-    const ends = await t.engine.tasks.submitAll(together, t.settings);
+    const ends = await t.engine.submitter.submitAll(together, t.settings);
     const indexes = ends.map((end) => (end.status === "fulfilled" ? end.value.index : end.reason));
     expect(indexes).to.deep.equal(together.map((_, n) => n));
     for (const [n, { id }] of together.entries()) expect((await t.look(id)).index).to.equal(n);
@@ -114,7 +114,7 @@ describe("a submission to one of several partitions", () => {
       replaced = () => ({ point: () => Promise.reject(error) });
       const seen = await submit(idElsewhere()).catch((reason: unknown) => reason);
       expect(seen).to.equal(error);
-      expect(await t.engine.tasks.inspect(idElsewhere(), { result: false })).to.equal(null);
+      expect(await t.engine.inspector.inspect(idElsewhere(), { result: false })).to.equal(null);
       expect(await counts()).to.have.property(`jobs ${code}`, 1);
     }
   });

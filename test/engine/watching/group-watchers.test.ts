@@ -42,7 +42,7 @@ describe("watching groups", () => {
     const members = lines.map((line) =>
       submissionOf(`t${line}`, "jobs", `{"n":${line}}`, { member: { group: "g", line } }),
     );
-    return t.engine.tasks.submitAll(members, t.settings);
+    return t.engine.submitter.submitAll(members, t.settings);
   };
   const endSome = async (count: number) => {
     for (const { id, fence } of await t.reserve(count))

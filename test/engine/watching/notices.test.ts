@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Wait } from "../../../src/engine/watching/wait.ts";
+import { Wait } from "../../../src/engine/watching/wait.ts";
 import { isCluster, mastersOf } from "../../../src/store/connection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import type { Notice } from "../../../src/store/notice.ts";
@@ -35,9 +35,9 @@ describe("notices", () => {
 
   /** Submits as a synchronous request does: its process listens first. */
   const submitAndWait = async (id: string, t: TestEngine = api) => {
-    const wait = t.engine.tasks.wait({ id, queue: "jobs" });
+    const wait = new Wait({ id, queue: "jobs" }, t.engine);
     waits.push(wait);
-    const { verdict } = await t.engine.tasks.submit(submissionOf(id, "jobs", '{"n":1}'), t.settings, true);
+    const { verdict } = await t.engine.submitter.submit(submissionOf(id, "jobs", '{"n":1}'), t.settings, true);
     return wait.outcome(LATER(), verdict === "new");
   };
   const leased = async (t: TestEngine = worker) => {
@@ -91,7 +91,7 @@ describe("notices", () => {
       heard += 1;
     }).ready;
     await api.submit({ id: "a" });
-    await api.engine.tasks.inspect("a", { result: false, listen: true });
+    await api.engine.inspector.inspect("a", { result: false, listen: true });
     const lease = await leased();
     await eventually(async () => heard === 1);
     await worker.engine.leases.fail(lease, failureOf("retry"), worker.settings);
@@ -115,9 +115,9 @@ describe("notices", () => {
     await api.submit({ id: "a" });
     const work = async () => {
       const lease = await leased();
-      await worker.engine.leases.progress(lease, 10, "on its way");
+      await worker.engine.call("progress", { ...lease, progress: `${10} ${"on its way"}` });
       await worker.engine.leases.complete(lease, resultOf("done"), worker.settings);
-      await api.engine.tasks.cancel("a", "jobs");
+      await api.engine.call("cancel", { id: "a", queue: "jobs" });
     };
     expect(await published(work)).to.equal(0);
   });
@@ -152,7 +152,7 @@ describe("notices", () => {
     expect((await failed).end).to.deep.include({ state: "failed", attempts: 1 });
     const canceled = submitAndWait("c");
     await eventually(async () => (await listed("c")).length === 1);
-    await worker.engine.tasks.cancel("c", "jobs");
+    await worker.engine.call("cancel", { id: "c", queue: "jobs" });
     expect((await canceled).end).to.deep.include({ state: "canceled", result: null });
     expect(looks).to.deep.equal(["r0"]);
   });
@@ -171,12 +171,16 @@ describe("notices", () => {
     const listening = api.engine.notices.listen({ id: "a", queue: "jobs" }, (notice) => heard.push(notice));
     await listening.ready;
     await api.submit({ id: "a" });
-    await api.engine.tasks.inspect("a", { result: false, listen: true });
+    await api.engine.inspector.inspect("a", { result: false, listen: true });
     expect(await listed("a")).to.deep.equal([api.engine.notices.process]);
     const ending = submitAndWait("a", worker);
     await eventually(async () => (await listed("a")).length === 2);
-    expect(await published(() => leased().then((lease) => worker.engine.leases.progress(lease, 1, "")))).to.equal(2);
-    await worker.engine.tasks.cancel("a", "jobs");
+    expect(
+      await published(() =>
+        leased().then((lease) => worker.engine.call("progress", { ...lease, progress: `${1} ${""}` })),
+      ),
+    ).to.equal(2);
+    await worker.engine.call("cancel", { id: "a", queue: "jobs" });
     await eventually(() => heard.length === 3);
     expect(heard.map((notice) => notice?.ended)).to.deep.equal([false, false, false]);
     listening.stop();
@@ -190,8 +194,8 @@ describe("notices", () => {
     const heard: (Notice | null)[] = [];
     const listening = api.engine.notices.listen({ id: "a", queue: "jobs" }, (notice) => heard.push(notice));
     await listening.ready;
-    await api.engine.tasks.inspect("a", { result: false, listen: true });
-    expect(await worker.engine.tasks.cancel("a", "jobs")).to.equal("deleted");
+    await api.engine.inspector.inspect("a", { result: false, listen: true });
+    expect(await worker.engine.call("cancel", { id: "a", queue: "jobs" })).to.equal("deleted");
     await eventually(() => heard.length === 1);
     expect(heard).to.deep.equal([{ id: "a", ended: true, output: false, end: null }]);
     expect(await api.look("a")).to.deep.include({ state: "succeeded", deleted: true, result: null });
@@ -201,7 +205,7 @@ describe("notices", () => {
   it("end a wait whose task was deleted before it was submitted again", async () => {
     await api.submit({ id: "a" });
     await worker.engine.leases.complete(await leased(), resultOf("done"), worker.settings);
-    await worker.engine.tasks.cancel("a", "jobs");
+    await worker.engine.call("cancel", { id: "a", queue: "jobs" });
     const { end } = await submitAndWait("a");
     expect(end).to.deep.include({ state: "succeeded", deleted: true, result: null });
   });

@@ -40,7 +40,7 @@ describe("a wait for the end of a task", () => {
         return { ready, stop };
       },
     };
-    return new Wait(TASK, inspector as unknown as Parts[1], notices as unknown as Parts[2]);
+    return new Wait(TASK, { inspector, notices } as unknown as Parts[1]);
   };
   const ended = (end: Partial<Notice["end"] & object> | null): Notice =>
     ({ id: "a", ended: true, output: false, end }) as Notice;

@@ -32,12 +32,12 @@ describe("watching tasks", () => {
     stops = [];
     const { notices } = t.engine;
     engine = {
-      tasks: {
+      inspector: {
         inspect: (id, wanted) => {
           looks.push(id);
-          return t.engine.tasks.inspect(id, wanted);
+          return t.engine.inspector.inspect(id, wanted);
         },
-        attend: (task) => t.engine.tasks.attend(task),
+        attend: (task) => t.engine.inspector.attend(task),
       },
       notices,
       queues: { figures: (names) => t.engine.queues.figures(names) },
@@ -145,15 +145,15 @@ describe("watching tasks", () => {
   it("reads again in the next pass what could not be read after a notice", async () => {
     const errors: unknown[] = [];
     let away = false;
-    const tasks: typeof engine.tasks = {
-      ...engine.tasks,
-      inspect: (...args) => (away ? Promise.reject(new Error("away")) : engine.tasks.inspect(...args)),
+    const inspector: typeof engine.inspector = {
+      ...engine.inspector,
+      inspect: (...args) => (away ? Promise.reject(new Error("away")) : engine.inspector.inspect(...args)),
     };
     const onError = (error: unknown) => {
       errors.push(error);
       away = false;
     };
-    const watchers = new Watchers(watchedTasks({ ...engine, tasks }), { passMs: 200, onError });
+    const watchers = new Watchers(watchedTasks({ ...engine, inspector }), { passMs: 200, onError });
     await t.submit({ id: "a" });
     const { listener, heard } = ear();
     await watch(watchers, "a", listener);
@@ -166,8 +166,8 @@ describe("watching tasks", () => {
   it("adds this process to the record of a task once, and to that of another task that has the id later", async () => {
     const watchers = new Watchers(watchedTasks(engine), { passMs: 60_000 });
     const listed: (boolean | undefined)[] = [];
-    const { inspect } = engine.tasks;
-    (engine.tasks as { inspect: typeof inspect }).inspect = (id, options) => {
+    const { inspect } = engine.inspector;
+    (engine.inspector as { inspect: typeof inspect }).inspect = (id, options) => {
       listed.push(options.listen);
       return inspect(id, options);
     };
@@ -183,8 +183,8 @@ describe("watching tasks", () => {
   it("reports an unknown task, and a store that is down", async () => {
     const watchers = new Watchers(watchedTasks(engine), QUICK);
     expect((await watch(watchers, "nobody", () => undefined)).first).to.equal(null);
-    const tasks = { ...engine.tasks, inspect: () => Promise.reject(new Error("away")) };
-    const broken = new Watchers(watchedTasks({ ...engine, tasks }));
+    const inspector = { ...engine.inspector, inspect: () => Promise.reject(new Error("away")) };
+    const broken = new Watchers(watchedTasks({ ...engine, inspector }));
     const failed = await broken
       .watch({ id: "a", queue: "jobs" }, () => undefined)
       .catch((error: Error) => error.message);

@@ -21,7 +21,7 @@ describe("the results of a group that are followed", () => {
     const group = await t.engine.groups.open({ id: "g", caller: null, webhook: null }, t.settings);
     if (typeof group === "string") throw new Error(group);
     const members = [0, 1, 2].map((line) => submissionOf(`t${line}`, "jobs", "1", { member: { group: "g", line } }));
-    await t.engine.tasks.submitAll(members, t.settings);
+    await t.engine.submitter.submitAll(members, t.settings);
     await group.endBatch({ lines: 3, closes: true });
   });
   afterEach(() => t.close());

@@ -79,7 +79,7 @@ describe("undoing", () => {
     await shop.worker();
     const id = await submit();
     await shop.ended(id, "succeeded");
-    expect(await shop.engine.tasks.cancel(id, "jobs")).to.equal("deleted");
+    expect(await shop.engine.call("cancel", { id, queue: "jobs" })).to.equal("deleted");
     await undone(id);
     expect(journal).to.deep.equal(["reserve", "SHIP", "bill", "undo bill", "undo reserve"]);
   });
@@ -207,7 +207,7 @@ describe("undoing", () => {
     await shop.worker();
     const id = await submit();
     await begun.promise;
-    await shop.engine.tasks.cancel(id, "jobs");
+    await shop.engine.call("cancel", { id, queue: "jobs" });
     gate.resolve();
     await undone(id);
     // Its value came while it was still the worker's, or after that; either way the step is undone.
@@ -244,7 +244,7 @@ describe("undoing", () => {
     await shop.worker();
     const id = await submit();
     await begun.promise;
-    await shop.engine.tasks.cancel(id, "jobs");
+    await shop.engine.call("cancel", { id, queue: "jobs" });
     await undone(id);
     expect(journal).to.deep.equal(["AbortError: canceled", "AbortError: canceled", "undo all, 0 steps"]);
   });
@@ -301,8 +301,8 @@ describe("undoing", () => {
   it("does nothing for a task that never began", async () => {
     await open({ run: noting("run"), undo: { "*": noting("undo all") } });
     const id = await submit();
-    expect(await shop.engine.tasks.cancel(id, "jobs")).to.equal("canceled");
-    expect(await shop.engine.tasks.inspect(`${id}:undo:jobs`, { result: false })).to.equal(null);
+    expect(await shop.engine.call("cancel", { id, queue: "jobs" })).to.equal("canceled");
+    expect(await shop.engine.inspector.inspect(`${id}:undo:jobs`, { result: false })).to.equal(null);
   });
 
   it("is not shown as that of a later task with the same id", async () => {
@@ -318,10 +318,10 @@ describe("undoing", () => {
     await undone(id);
     const { engine } = shop;
     const redis = await shop.redis();
-    expect((await engine.tasks.details(id, "jobs"))?.undo).to.equal(`${id}:undo:jobs`);
+    expect((await engine.call("details", { id, queue: "jobs" }))?.undo).to.equal(`${id}:undo:jobs`);
     await redis.del(storedKey(engine.keys.tag(0), "task", id));
     await engine.queues.pause("jobs", true);
-    await engine.tasks.submit(submissionOf(id, "jobs", "1", { caller: "bob" }), engine.queues.settings("jobs"));
-    expect(await engine.tasks.details(id, "jobs")).to.deep.include({ undo: "", steps: [], stepCount: 0 });
+    await engine.submitter.submit(submissionOf(id, "jobs", "1", { caller: "bob" }), engine.queues.settings("jobs"));
+    expect(await engine.call("details", { id, queue: "jobs" })).to.deep.include({ undo: "", steps: [], stepCount: 0 });
   });
 });

@@ -44,7 +44,7 @@ export async function openDeliveries(
   const whole: Handler = deliverer({
     guard: new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" }),
     secrets: [],
-    look: (id) => engine.tasks.inspect(id, { result: true }),
+    look: (id) => engine.inspector.inspect(id, { result: true }),
     describe: (seen) => monitorDocument(seen, 1),
     lookAtGroup: (id) => engine.groups.inspect(id),
     describeGroup: groupDocument,
@@ -84,7 +84,7 @@ export async function openDeliveries(
     engine,
     redis: t.redis,
     submit: async (id, webhook, input = {}) => {
-      await engine.tasks.submit(
+      await engine.submitter.submit(
         submissionOf(id, "jobs", JSON.stringify(input), { webhook }),
         engine.queues.settings("jobs"),
       );
@@ -95,7 +95,7 @@ export async function openDeliveries(
         return key === undefined ? false : key.slice(storedKey(t.keys.tag(0), "task", "").length);
       }) as Promise<string>,
     until: async (id, state) => {
-      await eventually(async () => (await engine.tasks.inspect(id, { result: false }))?.state === state);
+      await eventually(async () => (await engine.inspector.inspect(id, { result: false }))?.state === state);
     },
     close: async () => {
       await worker.stop();

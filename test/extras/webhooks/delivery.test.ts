@@ -56,7 +56,7 @@ describe("the delivery of webhooks", () => {
     await open();
     await t.submit("d", receiver.url, { fail: "again" });
     await receiver.count(1);
-    expect(await t.engine.tasks.retry("d", "jobs")).to.equal("waiting");
+    expect(await t.engine.call("retry", { id: "d", queue: "jobs" })).to.equal("waiting");
     const [first, second] = await receiver.count(2);
     expect(second?.json.type).to.equal("task.failed");
     expect(second?.headers["webhook-id"]).not.to.equal(first?.headers["webhook-id"]);
@@ -67,7 +67,7 @@ describe("the delivery of webhooks", () => {
     receiver.answers(() => 503);
     await t.submit("late", receiver.url);
     await receiver.count(1);
-    await eventually(async () => (await t.engine.tasks.inspect("late", { result: true }))?.expired === true);
+    await eventually(async () => (await t.engine.inspector.inspect("late", { result: true }))?.expired === true);
     receiver.answers(() => 204);
     await t.until(await t.follower("late"), "succeeded");
     const told = receiver.received.map(({ body }) => body);
@@ -133,8 +133,8 @@ describe("the delivery of webhooks", () => {
     ).to.equal(0);
     // No attempt is underway that was made before the result goes.
     await t.engine.queues.pause("paihao.webhooks", true);
-    await eventually(async () => (await t.engine.tasks.inspect(follower, { result: false }))?.state !== "running");
-    await t.engine.tasks.cancel("i", "jobs");
+    await eventually(async () => (await t.engine.inspector.inspect(follower, { result: false }))?.state !== "running");
+    await t.engine.call("cancel", { id: "i", queue: "jobs" });
     const before = receiver.received.length;
     receiver.answers(() => 200);
     await t.engine.queues.pause("paihao.webhooks", false);
@@ -162,10 +162,10 @@ describe("the delivery of webhooks", () => {
     const follower = await t.follower("k");
     await t.until(follower, "failed");
     expect(receiver.received).to.have.length(2);
-    const seen = await t.engine.tasks.inspect(follower, { result: true });
+    const seen = await t.engine.inspector.inspect(follower, { result: true });
     expect(seen?.errors).to.deep.equal(["the receiver answered 500", "the receiver answered 500"]);
     receiver.answers(() => 200);
-    expect(await t.engine.tasks.retry(follower, "jobs")).to.equal("waiting");
+    expect(await t.engine.call("retry", { id: follower, queue: "jobs" })).to.equal("waiting");
     await t.until(follower, "succeeded");
     const [first, , last] = receiver.received;
     expect(last?.headers["webhook-id"]).to.equal(first?.headers["webhook-id"]);
@@ -181,7 +181,7 @@ describe("the delivery of webhooks", () => {
     await t.submit("l", receiver.url);
     const follower = await t.follower("l");
     await t.until(follower, "retrying");
-    const seen = await t.engine.tasks.inspect(follower, { result: false });
+    const seen = await t.engine.inspector.inspect(follower, { result: false });
     expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(3_590_000, 3_600_000);
     expect(seen?.attempts).to.equal(1);
   });
@@ -195,7 +195,7 @@ describe("the delivery of webhooks", () => {
     await t.submit("m", receiver.url);
     const follower = await t.follower("m");
     await t.until(follower, "retrying");
-    const seen = await t.engine.tasks.inspect(follower, { result: false });
+    const seen = await t.engine.inspector.inspect(follower, { result: false });
     expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(50_000, 60_000);
   });
 
@@ -208,7 +208,7 @@ describe("the delivery of webhooks", () => {
       ["n", "o"].map(async (id) => {
         const follower = await t.follower(id);
         await t.until(follower, "failed");
-        return (await t.engine.tasks.inspect(follower, { result: true }))?.errors[0];
+        return (await t.engine.inspector.inspect(follower, { result: true }))?.errors[0];
       }),
     );
     expect(slow).to.match(/did not answer within 50 ms/);

@@ -24,7 +24,7 @@ describe("the webhook of a group", () => {
     for (let line = 0; line < tasks; line += 1) {
       const task = { id: `${id}${line}`, queue: "jobs", input: "1", mediaType: "application/json", caller: null };
       const submission = { ...task, options: SUBMIT_DEFAULTS, member: { group: id, line } };
-      expect((await t.engine.tasks.submit(submission, settings)).verdict).to.equal("new");
+      expect((await t.engine.submitter.submit(submission, settings)).verdict).to.equal("new");
     }
     return group;
   };

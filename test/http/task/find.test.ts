@@ -116,8 +116,8 @@ describe("the task that a request is about", () => {
       ["succeeded", observeEnd],
     ] as const) {
       const { ctx, api } = open(OPERATOR, { ...TASK, state });
-      const { inspect } = api.engine.tasks;
-      api.engine.tasks.inspect = async (id, options) => (options.result ? null : inspect(id, options));
+      const { inspect } = api.engine.inspector;
+      api.engine.inspector.inspect = async (id, options) => (options.result ? null : inspect(id, options));
       expect(await look(ctx, api, "a")).to.include({ id: "a", state, result: null });
     }
   });

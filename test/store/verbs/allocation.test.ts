@@ -34,7 +34,7 @@ describe("ids that are kept for later tasks", () => {
 
   it("leave as much less room for submissions", async () => {
     const submit = (id: string) =>
-      t.engine.tasks.submit(submissionOf(id, "jobs", "1"), { ...t.settings, maxWaiting: 2 });
+      t.engine.submitter.submit(submissionOf(id, "jobs", "1"), { ...t.settings, maxWaiting: 2 });
     await allocate("a");
     expect((await submit("b")).verdict).to.equal("new");
     expect((await submit("c")).verdict).to.equal("full");

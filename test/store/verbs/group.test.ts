@@ -43,7 +43,7 @@ describe("a group", () => {
     const heard: (Notice | null)[] = [];
     const listening = t.engine.notices.listen({ id: "a", queue: "jobs" }, (notice) => heard.push(notice));
     await listening.ready;
-    await t.engine.tasks.inspect("a", { result: false, listen: true });
+    await t.engine.inspector.inspect("a", { result: false, listen: true });
     expect(await t.scripts.cancelGroup(t.keys.tag(0), { id: group, max: 10 })).to.equal("canceled");
     await eventually(() => heard.length === 1);
     expect(heard[0]).to.deep.include({ id: "a", ended: true });

@@ -15,7 +15,7 @@ describe("taking a sample of queues", () => {
     await t.submit({ id: "a" });
     // If an interval has ended meanwhile, the next one to ask takes its sample.
     expect(await sample("p")).to.equal(false);
-    await t.engine.tasks.cancel("a", "jobs");
+    await t.engine.call("cancel", { id: "a", queue: "jobs" });
     expect(await sample("p")).to.equal(true);
   });
 });

@@ -26,7 +26,7 @@ describe("how long the record of an id is kept", () => {
     expect(await leftMs(groupAddress("g"))).to.equal(Number.POSITIVE_INFINITY);
     await t.submit({ id: "a", member: { group: "g", line: 0 } });
     await group.endBatch({ lines: 1, closes: true });
-    await t.engine.tasks.cancel("a", "jobs");
+    await t.engine.call("cancel", { id: "a", queue: "jobs" });
     expect(await leftMs(groupAddress("g"))).to.be.within(1, t.settings.resultTtlMs + t.settings.tombstoneTtlMs);
   });
 });

@@ -10,8 +10,8 @@ describe("a task that returns to the line", () => {
   afterEach(() => t.close());
 
   for (const [how, back, state] of [
-    ["is released", (of: Lease) => t.engine.leases.release(of, t.settings), "released"],
-    ["lost the process of its handler", (of: Lease) => t.engine.leases.lose(of, t.settings), "waiting"],
+    ["is released", (of: Lease) => t.engine.call("release", of), "released"],
+    ["lost the process of its handler", (of: Lease) => t.engine.call("lose", of), "waiting"],
   ] as const) {
     it(`is told to the workers of its queue when it ${how}`, async () => {
       await t.submit({ id: "a" });

@@ -28,7 +28,7 @@ describe("the registered queues", () => {
     await register([own]);
     await t.submit({ id: "waits" });
     expect(await register([], -1)).to.deep.equal([own]);
-    await t.engine.tasks.cancel("waits", "jobs");
+    await t.engine.call("cancel", { id: "waits", queue: "jobs" });
     expect(await register([], -1)).to.deep.equal([]);
     expect(await register([])).to.deep.equal([]);
     expect(await t.redis.hkeys(t.key("ticked")))

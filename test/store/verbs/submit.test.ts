@@ -136,7 +136,7 @@ describe("submissions in one call", () => {
       ...{ limit: 1, waiting: 1, running: 1 },
       first: { state: "waiting", index: 0, dueInMs: null, turn: { before: 0, ends: 1, limit: 1 } },
     });
-    await together.engine.tasks.cancel("b", "jobs");
+    await together.engine.call("cancel", { id: "b", queue: "jobs" });
     await submit(together, [limited("d", { delayMs: 60_000 })]);
     const { first, ...counts } = (await reached(limited("e"))) ?? {};
     expect(counts).to.deep.equal({ limit: 1, waiting: 1, running: 1 });

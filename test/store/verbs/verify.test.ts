@@ -48,7 +48,7 @@ describe("a check of a part of the store", () => {
   it("skips an entry that has left since it was read", async () => {
     await t.submit({ id: "a", key: "k" });
     const [task] = await t.reserve();
-    await t.engine.leases.release({ queue: "jobs", id: "a", fence: task?.fence ?? "" }, t.settings);
+    await t.engine.call("release", { queue: "jobs", id: "a", fence: task?.fence ?? "" });
     expect(await check("a", true, "leases")).to.deep.equal([]);
     await t.reserve();
     for (const name of ["waiting", "startable"] as const) expect(await check("a", true, name)).to.deep.equal([]);

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { lossOf } from "../../../src/engine/maintenance/tick.ts";
 import * as fixtures from "../../fixtures/handlers/workers/handlers.ts";
 import { processGone } from "../../helpers/process.ts";
 import { openProcesses, type ProcessGroup } from "../../helpers/process-group.ts";
@@ -69,7 +70,7 @@ describe("a task that has lost its worker", function () {
     const ids = await Promise.all(Array.from({ length: count }, () => shop.submit({ journal, ...order }, { queue })));
     const request = { queue, worker: "gone", reservation: "only", count, leaseMs: 60_000, rate: undefined };
     for (const { id, fence } of (await shop.engine.leases.reserve(request)).tasks)
-      await shop.engine.leases.lose({ queue, id, fence }, shop.engine.queues.settings(queue));
+      await shop.engine.call("lose", { ...lossOf(shop.engine.queues.settings(queue)), queue, id, fence });
     return ids;
   };
 
@@ -161,7 +162,7 @@ describe("a task that has lost its worker", function () {
     first.child.kill("SIGKILL");
     const second = await start();
     await eventually(async () => (await begun(stubborn)).length === 2);
-    await shop.engine.tasks.cancel(stubborn, "stubborn");
+    await shop.engine.call("cancel", { id: stubborn, queue: "stubborn" });
     expect((await shop.ended(stubborn)).state).to.equal("canceled");
     await processGone(Number((await begun(stubborn))[1]));
 

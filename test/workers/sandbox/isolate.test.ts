@@ -9,6 +9,7 @@ import { loadHandlers } from "../../../src/handler/load.ts";
 import { createLog } from "../../../src/log.ts";
 import { Worker } from "../../../src/workers/worker.ts";
 import { processGone } from "../../helpers/process.ts";
+import { replaceCall } from "../../helpers/replace-call.ts";
 import { openWorkshop, passDeadline, type Workshop } from "../../helpers/workshop.ts";
 import { eventually } from "../../shared/eventually.ts";
 
@@ -56,7 +57,7 @@ describe("a handler that asks for isolate", function () {
     const read = async () => (await shop.engine.outputs.read({ id, queue: "jobs" }, 0)).values.map(({ json }) => json);
     await eventually(async () => (await read()).length > 0);
     expect(await read()).to.deep.equal(['"before"']);
-    await shop.engine.tasks.cancel(id, "isolated");
+    await shop.engine.call("cancel", { id, queue: "isolated" });
     await shop.ended(id, "canceled");
   });
 
@@ -146,15 +147,14 @@ describe("a handler that asks for isolate", function () {
 
   it("shows its progress while it uses the CPU, sending few of very many reports", async () => {
     let sent = 0;
-    const progress = shop.engine.leases.progress.bind(shop.engine.leases);
-    shop.engine.leases.progress = (...args) => {
+    const restore = replaceCall(shop.engine, "progress", (_, progress) => {
       sent += 1;
-      return progress(...args);
-    };
+      return progress();
+    });
     const id = await submit("flood");
     await eventually(async () => (await shop.look(id)).progress?.message === "still at it");
     await shop.ended(id);
-    shop.engine.leases.progress = progress;
+    restore();
     expect(sent).to.be.below(30);
   });
 
@@ -176,7 +176,7 @@ describe("a handler that asks for isolate", function () {
   it("is terminated if it is canceled and does not stop", async () => {
     const id = await submit("forever");
     await shop.ended(id, "running");
-    await shop.engine.tasks.cancel(id, "isolated");
+    await shop.engine.call("cancel", { id, queue: "isolated" });
     expect((await shop.ended(id)).state).to.equal("canceled");
     expect((await shop.look(id)).lost).to.equal(0);
   });
@@ -204,15 +204,14 @@ describe("a handler that asks for isolate", function () {
 
   it("is not affected by what an earlier task left behind in its process", async () => {
     const reported: string[] = [];
-    const progress = shop.engine.leases.progress.bind(shop.engine.leases);
-    shop.engine.leases.progress = (lease, ...report) => {
-      reported.push(lease.id);
-      return progress(lease, ...report);
-    };
+    const restore = replaceCall(shop.engine, "progress", ({ id: of }, progress) => {
+      reported.push(of);
+      return progress();
+    });
     const pid = await shop.answer(await submit("leaves a mess"));
     const id = await submit("outlasts a mess");
     expect(await shop.answer(id)).to.equal(pid);
-    shop.engine.leases.progress = progress;
+    restore();
     expect(reported).to.not.include(id);
   });
 

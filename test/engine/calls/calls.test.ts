@@ -28,15 +28,15 @@ describe("many calls of a verb in one turn", () => {
   afterEach(() => t.close());
 
   it("go together, but at most twenty of those that end tasks or put them back into a line: more would hold Redis for long", async () => {
-    const { tasks, leases } = t.engine;
+    const { call, leases } = t.engine;
     const ids = Array.from({ length: MANY }, (_, n) => `a${n}`);
     const submitAll = () => Promise.all(ids.map((id) => t.submit({ id })));
     const takeAll = async () => (await t.reserve(MANY)).map(({ id, fence }) => ({ queue: "jobs", id, fence }));
     await submitAll();
-    await Promise.all((await takeAll()).map((lease) => leases.release(lease, t.settings)));
-    await Promise.all((await takeAll()).map((lease) => leases.lose(lease, t.settings)));
+    await Promise.all((await takeAll()).map((lease) => call("release", lease)));
+    await Promise.all((await takeAll()).map((lease) => call("lose", lease)));
     await Promise.all((await takeAll()).map((lease) => leases.fail(lease, failureOf("retry"), t.settings)));
-    await Promise.all(ids.map((id) => tasks.retry(id, "jobs")));
+    await Promise.all(ids.map((id) => call("retry", { id, queue: "jobs" })));
     const held = await takeAll();
     expect(held).to.have.length(MANY);
     const complete = (announced: boolean, some: typeof held) =>
@@ -45,7 +45,7 @@ describe("many calls of a verb in one turn", () => {
     expect(sizes.get("complete")).to.equal(20);
     await complete(false, held.slice(0, 30));
     expect(sizes.get("complete"), "if nobody hears of the end").to.equal(30);
-    await Promise.all(ids.map((id) => tasks.cancel(id, "jobs")));
+    await Promise.all(ids.map((id) => call("cancel", { id, queue: "jobs" })));
     const { submit, complete: completed, ...moving } = Object.fromEntries(sizes);
     expect(submit).to.be.above(20);
     expect(moving).to.deep.equal({ cancel: 20, release: 20, fail: 20, retry: 20, lose: 20 });
