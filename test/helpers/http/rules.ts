@@ -30,6 +30,7 @@ export function ruleViolations(method: string, path: string, answer: Answer): st
     ["no Retry-After", isOurs && (status === 503 || status === 429) && isProblem(type) && !isAfter(answer)],
   ]);
   const rules = [...broken].flatMap(([rule, isBroken]) => (isBroken ? [rule] : []));
+  if (isOurs && method !== "HEAD" && (status === 202 || status === 404)) rules.push(...pendingViolations(answer));
   return status >= 400 && isOurs ? [...rules, ...problemViolations(method, answer)] : rules;
 }
 
@@ -48,6 +49,24 @@ const isWhole = ({ headers, body }: Answer) =>
   Number(headers["content-length"]) === body.length ||
   (headers["transfer-encoding"] === "chunked" && (body.length > LONG_BYTES || headers["content-encoding"] === "gzip"));
 const isAfter = ({ headers }: Answer) => /^[1-9]\d*$/.test(headers["retry-after"] ?? "");
+
+/** What the headers of a pending task do not say as its body does: gateways replace bodies. */
+function pendingViolations({ headers, text }: Answer): string[] {
+  if (!text.startsWith('{"rel":"self"') && !text.startsWith('{"type":"/problems/pending"')) return [];
+  const { href, state, index, eta, links } = JSON.parse(text);
+  const monitor = links.find(({ rel }: { rel: string }) => rel === "monitor")?.href;
+  const told = (value: unknown) => (value === null || value === undefined ? undefined : String(value));
+  const wrong = {
+    Location: headers.location !== href,
+    "Operation-Location": !String(headers["operation-location"]).endsWith(monitor),
+    Link: !String(headers.link).includes(`<${monitor}>; rel="monitor"`),
+    "Retry-After": !/^[1-9]\d*$/.test(headers["retry-after"] ?? ""),
+    "X-Task-State": headers["x-task-state"] !== state,
+    "X-Queue-Index": headers["x-queue-index"] !== told(index),
+    "X-Queue-ETA": headers["x-queue-eta"] !== told(eta?.seconds),
+  };
+  return Object.entries(wrong).flatMap(([name, isWrong]) => (isWrong ? [`${name} is not as in the body`] : []));
+}
 
 /** What is wrong with a refusal. */
 function problemViolations(method: string, { status, headers, text }: Answer): string[] {

@@ -1,8 +1,7 @@
 import path from "node:path";
 import { expect } from "chai";
-import { readEvents } from "../../helpers/http/events.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
-import { CONDITIONS, ENDED, PENDING, type TasksOfEach, tasksOfEach } from "./task-states.ts";
+import { ENDED, PENDING, type TasksOfEach, tasksOfEach } from "./task-states.ts";
 
 const SHAPED = path.join(import.meta.dirname, "../../fixtures/handlers/shaped");
 
@@ -19,65 +18,6 @@ describe("the contract: headers of every answer", () => {
   after(async () => {
     each.release();
     await server.stop();
-  });
-
-  it("Vary: Prefer, whatever the method, path and status (RFC 7240 §2, RFC 9110 §12.5.5)", async () => {
-    const { tasks } = each;
-    const ndjson = { "Content-Type": "application/x-ndjson" };
-    const requests: [string, string, object?, unknown?][] = [
-      ["GET", "/v1/queues"],
-      ["GET", "/v1/queues/none"],
-      ["GET", "/v1/nowhere"],
-      ["PATCH", "/v1/requests"],
-      ["OPTIONS", "/v1/requests"],
-      ["GET", "/v1/requests/%zz"],
-      ["GET", "/v1/requests/nobody"],
-      ["POST", "/v1/requests", {}, "{"],
-      ["POST", "/v1/requests", {}, "x".repeat(2000)],
-      ["POST", "/v1/requests?delay=x", {}, {}],
-      ["POST", "/v1/requests?dryRun=true", {}, {}],
-      ["POST", "/v1/queues/default/batches", ndjson, "{}\n"],
-      ["POST", "/v1/queues/default/leases", { Prefer: "wait=0" }],
-      ["POST", `/v1/requests/${tasks.succeeded.id}/retry`],
-      ["GET", "/v1/gateway/none/x"],
-      ["GET", `/v1/requests/${tasks.waiting.id}/events?lastEventId=a&lastEventId=b`],
-      ["GET", `/v1/requests/${tasks.succeeded.id}/status?onComplete=redirect`],
-      ["GET", `/v1/requests/${tasks.succeeded.id}/status`, { Accept: "text/html" }],
-      ...CONDITIONS.flatMap((condition): [string, string][] => [
-        ["GET", `/v1/requests/${tasks[condition].id}`],
-        ["HEAD", `/v1/requests/${tasks[condition].id}`],
-        ["GET", `/v1/requests/${tasks[condition].id}/status`],
-        ["GET", `/v1/queue/requests/${tasks[condition].id}`],
-      ]),
-    ];
-    for (const [method, at, headers = {}, body] of requests) {
-      const answer = await server.send(at, { method, headers: { ...headers }, ...(body !== undefined && { body }) });
-      expect(varies(answer), `${method} ${at} ${answer.status}`).to.include("Prefer");
-    }
-    for (const at of [`/v1/requests/${tasks.succeeded.id}`, `/v1/requests/${tasks.succeeded.id}/status`]) {
-      const { etag } = (await server.send(at)).headers;
-      const unchanged = await server.send(at, { headers: { "If-None-Match": String(etag) } });
-      expect(unchanged.status).to.equal(304);
-      expect(varies(unchanged)).to.include.members(at.endsWith("status") ? ["Prefer", "Accept"] : ["Prefer"]);
-      expect(unchanged.headers.etag).to.equal(etag);
-    }
-    const events = await readEvents(`${server.url}/v1/requests/${tasks.waiting.id}/events`);
-    events.close();
-    expect(varies(events)).to.include("Prefer");
-  });
-
-  it("Cache-Control: no-store on every 202, 404 and 410", async () => {
-    for (const condition of CONDITIONS.filter((c) => c !== "succeeded")) {
-      const { id } = each.tasks[condition];
-      for (const suffix of ["", "?pending=202", "/status"]) {
-        const { status, headers } = await server.send(`/v1/requests/${id}${suffix}`);
-        expect(headers["cache-control"], `${condition} ${status}`).to.equal("no-store");
-      }
-    }
-    for (const at of ["/v1/requests/nobody", "/v1/queues/none", "/nowhere", "/api/v1/task/nobody"]) {
-      const { status, headers } = await server.send(at);
-      expect([status, headers["cache-control"]], at).to.deep.equal([404, "no-store"]);
-    }
   });
 
   for (const condition of PENDING) {

@@ -146,28 +146,6 @@ describe("the same id again", () => {
   after(() => server.stop());
   const submit = (id: string, input: unknown, headers: Record<string, string> = {}, queue = "gated") =>
     server.post(queue, input, { "X-Request-Id": id, ...headers });
-  const replayed = (answer: { headers: Record<string, unknown> }) => answer.headers["idempotent-replayed"];
-
-  it("is the same task: asynchronous and pending → 202 with the current index, finished → the result", async () => {
-    const gate = closedGate();
-    const running = await server.enqueue("gated", gate.input);
-    await gate.entered;
-    await server.enqueue("gated", gate.input);
-    expect((await submit("same", gate.input, ASYNC)).json.index).to.equal(1);
-    const again = await submit("same", gate.input, ASYNC);
-    expect(again.status).to.equal(202);
-    expect(replayed(again)).to.equal("true");
-    expect(again.json).to.include({ id: "same", index: 1, state: "waiting" });
-    expect((await submit(running, gate.input, ASYNC)).json).to.include({ state: "running", index: 0 });
-    gate.open("once");
-    await server.until("same", "succeeded");
-    for (const headers of [{}, ASYNC, { Prefer: "wait=0" }, { Prefer: "wait=5" }]) {
-      const done = await submit("same", gate.input, headers);
-      expect(done.status).to.equal(200);
-      expect(done.json).to.equal("once");
-      expect(replayed(done)).to.equal("true");
-    }
-  });
 
   it("waits for that task if it is synchronous and pending, and runs it once", async () => {
     const gate = closedGate();
@@ -181,31 +159,11 @@ describe("the same id again", () => {
     }
   });
 
-  it("is a conflict with another input: 409 for an id, 422 for an Idempotency-Key", async () => {
+  it("is a conflict with another query for the handler, which is another input", async () => {
     await server.post("default", { n: 1 }, { "X-Request-Id": "taken" });
-    const other = await server.post("default", { n: 2 }, { "X-Request-Id": "taken" });
-    expect(other.status).to.equal(409);
-    expect(other.json).to.include({ type: "/problems/id-conflict", status: 409, id: "taken" });
-    const query = await server.send("/v1/requests?w=1", {
-      method: "POST",
-      headers: { "X-Request-Id": "taken" },
-      body: { n: 1 },
-    });
-    expect(query.status, "another query for the handler is another input").to.equal(409);
-    await server.post("default", { n: 1 }, { "Idempotency-Key": "k" });
-    const byKey = await server.post("default", { n: 2 }, { "Idempotency-Key": "k" });
-    expect(byKey.status).to.equal(422);
-    expect(byKey.json.type).to.equal("/problems/idempotency-conflict");
-  });
-
-  it("is a conflict on another queue, by POST and by PUT", async () => {
-    await server.post("default", 1, { "X-Request-Id": "here" });
-    const posted = await server.post("logging", 1, { "X-Request-Id": "here" });
-    const put = await server.send("/v1/queues/logging/requests/here", { method: "PUT", body: 1 });
-    for (const answer of [posted, put]) {
-      expect(answer.status).to.equal(409);
-      expect(answer.json.type).to.equal("/problems/id-conflict");
-    }
+    const sent = { method: "POST", headers: { "X-Request-Id": "taken" }, body: { n: 1 } };
+    const query = await server.send("/v1/requests?w=1", sent);
+    expect([query.status, query.json.type]).to.deep.equal([409, "/problems/id-conflict"]);
   });
 
   it("replaces the input of a waiting or scheduled task by PUT, and keeps its place", async () => {
@@ -226,20 +184,5 @@ describe("the same id again", () => {
     expect((await put("/v1/queues/gated/requests/sched", gate.input)).json.state).to.equal("scheduled");
     gate.open("the new input");
     await server.until("mutable", "succeeded");
-  });
-
-  it("is a conflict by PUT with another input once the task runs", async () => {
-    const gate = closedGate();
-    const path = "/v1/queues/gated-too/requests/begun";
-    await server.send(path, { method: "PUT", headers: ASYNC, body: gate.input });
-    await gate.entered;
-    const put = () => server.send(path, { method: "PUT", headers: ASYNC, body: { gate: "other" } });
-    expect((await put()).json).to.include({ type: "/problems/id-conflict", status: 409, id: "begun" });
-    gate.open("as it was");
-    await server.until("begun", "succeeded");
-    expect((await put()).status).to.equal(409);
-    const same = await server.send(path, { method: "PUT", body: gate.input });
-    expect(same.json).to.equal("as it was");
-    expect(replayed(same)).to.equal("true");
   });
 });

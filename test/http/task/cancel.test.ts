@@ -32,18 +32,6 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     expect((await get(first)).status, "it never ran").to.equal(410);
   });
 
-  it("cancels a scheduled and a retrying task at once", async () => {
-    const scheduled = await server.enqueue("default", 1, "?delay=3600");
-    const retrying = await server.enqueue("later", 1);
-    await server.until(retrying, "retrying");
-    for (const id of [scheduled, retrying]) {
-      const answer = await cancel(id);
-      expect(answer.status).to.equal(200);
-      expect(answer.json.state).to.equal("canceled");
-      expect((await get(id)).json).to.include({ type: "/problems/canceled", status: 410 });
-    }
-  });
-
   it("asks a running task to stop: 202 while its handler runs, canceled when it has ended", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
@@ -99,39 +87,5 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     await gate.entered;
     await cancel("awaited");
     expect((await waiting).json).to.include({ type: "/problems/canceled", status: 410 });
-  });
-
-  it("deletes the result of a finished task: 204, then 410 deleted for result and monitor", async () => {
-    const done = (await server.post("default", 1)).json.id;
-    const failed = String((await server.post("failing", 1)).headers["x-request-id"]);
-    for (const id of [done, failed]) {
-      const answer = await cancel(id);
-      expect([answer.status, answer.text]).to.deep.equal([204, ""]);
-      expect((await get(id)).json).to.include({ type: "/problems/deleted", status: 410 });
-      const monitor = await server.send(`/v1/requests/${id}/status`);
-      expect(monitor.status).to.equal(410);
-      expect(monitor.json).to.include({ type: "/problems/deleted", id });
-    }
-  });
-
-  it("answers 204 if it is already canceled, expired or deleted, since DELETE is idempotent (RFC 9110 §9.2.2)", async () => {
-    const canceled = await server.enqueue("default", 1, "?delay=3600");
-    const deleted = (await server.post("default", 1)).json.id;
-    const expired = await server.enqueue("brief", 1);
-    await server.until(expired, "succeeded");
-    const gone = async (): Promise<unknown> => (await get(expired)).status === 410 || gone();
-    await gone();
-    await cancel(canceled);
-    await cancel(deleted);
-    for (const id of [canceled, deleted, expired]) expect((await cancel(id)).status).to.equal(204);
-    expect((await get(expired)).json.type, "it stays what it was").to.equal("/problems/expired");
-  });
-
-  it("answers 404 for an unknown id", async () => {
-    for (const id of ["nobody", "-odd"]) {
-      const answer = await cancel(id);
-      expect(answer.status).to.equal(404);
-      expect(answer.json).to.include({ type: "/problems/unknown", index: null });
-    }
   });
 });

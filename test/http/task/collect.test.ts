@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { closedGate } from "../../helpers/gates.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("collecting: GET /v1/requests/{id}", () => {
@@ -16,67 +15,6 @@ describe("collecting: GET /v1/requests/{id}", () => {
     return id;
   };
   const result = async (kind: string) => get(await made("answers", { kind }));
-
-  it("answers 404 pending with rel, href, method and index, and the headers of a 202", async () => {
-    const gate = closedGate();
-    await server.enqueue("gated", gate.input);
-    await gate.entered;
-    const id = await server.enqueue("gated", gate.input);
-    const answer = await get(id, "", { "X-Request-Id": "the-collector" });
-    expect(answer.status).to.equal(404);
-    expect(answer.json).to.include({ type: "/problems/pending", status: 404, rel: "self", method: "GET", index: 0 });
-    expect(answer.json).to.include({ href: `/v1/requests/${id}`, id, queue: "gated", state: "waiting" });
-    expect(answer.json).to.include.keys("eta", "links", "title");
-    expect(answer.headers).to.include({
-      "x-request-id": "the-collector",
-      location: `/v1/requests/${id}`,
-      "operation-location": `${server.url}/v1/requests/${id}/status`,
-      "x-task-state": "waiting",
-      "x-queue-index": "0",
-      "cache-control": "no-store",
-    });
-    expect(answer.headers["content-type"]).to.match(/^application\/problem\+json/);
-    expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
-    expect(answer.headers.link).to.contain('rel="monitor"');
-    gate.open();
-  });
-
-  it("answers 202 with ?pending=202 and the body of a 202, and refuses another value", async () => {
-    const id = await server.enqueue("default", 1, "?delay=3600");
-    const answer = await get(id, "?pending=202");
-    expect(answer.status).to.equal(202);
-    expect(Object.keys(answer.json).slice(0, 4)).to.deep.equal(["rel", "href", "method", "index"]);
-    expect(answer.json).to.include({ id, index: null, state: "scheduled" });
-    expect((await get(id, "?pending=404")).status).to.equal(404);
-    const wrong = await get(id, "?pending=200");
-    expect(wrong.json).to.include({ type: "/problems/invalid-parameter", parameter: "pending", status: 400 });
-    expect((await get(id, "?pending=202&pending=404")).json.parameter).to.equal("pending");
-  });
-
-  it("is pending in every state that is not terminal: also scheduled, running and retrying", async () => {
-    const gate = closedGate();
-    const running = await server.enqueue("gated-too", gate.input);
-    await gate.entered;
-    expect((await get(running)).json).to.include({ type: "/problems/pending", state: "running", index: 0 });
-    const retrying = await made("later", 1, "retrying");
-    const answer = await get(retrying);
-    expect(answer.json).to.include({ type: "/problems/pending", state: "retrying", index: null });
-    expect(answer.headers).to.include({ "x-task-state": "retrying", "retry-after": "300" });
-    gate.open();
-  });
-
-  it("returns a JSON result with its type, lifetime and version", async () => {
-    const answer = await result("json");
-    expect(answer.status).to.equal(200);
-    expect(answer.json).to.deep.equal({ grüße: "世界 🎫" });
-    expect(answer.headers["content-type"]).to.equal("application/json");
-    expect(answer.headers["x-task-state"]).to.equal("succeeded");
-    expect(answer.headers.etag).to.match(/^"[^"]+"$/);
-    const maxAge = Number(/^private, max-age=(\d+)$/.exec(answer.headers["cache-control"] ?? "")?.[1]);
-    expect(maxAge).to.be.within(3590, 3600);
-    const left = Date.parse(answer.headers.expires ?? "") - Date.parse(answer.headers.date ?? "");
-    expect(left / 1000).to.be.within(maxAge - 2, maxAge + 2);
-  });
 
   it("returns each kind of result as the handler made it", async () => {
     const expectations: Record<string, (answer: Answer) => void> = {
@@ -138,44 +76,6 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect(head.text).to.equal("");
     expect(head.headers["content-length"]).to.equal(String(whole.body.length));
     expect(head.headers.etag).to.equal(whole.headers.etag);
-  });
-
-  it("returns the problem of giveUp, with its extensions", async () => {
-    const problem = { status: 422, title: "Too blue", detail: "The sky", shade: { hex: "#00f" }, id: "not-the-task" };
-    const id = await made("giving-up", problem, "failed");
-    const answer = await get(id);
-    expect(answer.status).to.equal(422);
-    expect(answer.headers["content-type"]).to.match(/^application\/problem\+json/);
-    expect(answer.headers["x-task-state"]).to.equal("failed");
-    expect(answer.json).to.deep.include({
-      ...{ type: "/problems/task-failed", status: 422, title: "Too blue", detail: "The sky", shade: { hex: "#00f" } },
-      ...{ id, queue: "giving-up", state: "failed" },
-    });
-    const typed = await get(await made("giving-up", { type: "https://example.org/blue" }, "failed"));
-    expect(typed.status).to.equal(500);
-    expect(typed.json).to.include({ type: "https://example.org/blue", status: 500 });
-  });
-
-  it("answers 500 task-failed if the handler threw; the error itself is only logged", async () => {
-    const id = await made("failing", 1, "failed");
-    const answer = await get(id);
-    expect(answer.status).to.equal(500);
-    expect(answer.json).to.include({ type: "/problems/task-failed", status: 500, state: "failed", id });
-    const shown = answer.text + (await server.send(`/v1/requests/${id}/status`)).text;
-    for (const secret of ["hunter2", "/etc/handler", ".ts", "at "]) expect(shown).to.not.contain(secret);
-    expect(JSON.stringify(server.log)).to.contain("hunter2");
-  });
-
-  it("answers 500 task-timeout if every attempt took too long", async () => {
-    const answer = await get(await made("late", 1, "failed"));
-    expect(answer.json).to.include({ type: "/problems/task-timeout", status: 500 });
-  });
-
-  it("sends a waiting caller the same as one who collects later", async () => {
-    const answer = await server.post("giving-up", { status: 418, title: "Teapot" });
-    expect(answer.status).to.equal(418);
-    expect(answer.json).to.include({ title: "Teapot", state: "failed" });
-    expect((await server.post("failing", 1)).json.type).to.equal("/problems/task-failed");
   });
 
   it("answers 410 canceled, and 410 deleted", async () => {

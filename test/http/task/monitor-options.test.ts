@@ -18,19 +18,6 @@ describe("the options of the monitor", () => {
     return id;
   };
 
-  it("redirect to the result once there is one, also if the task failed", async () => {
-    for (const [queue, input] of [
-      ["default", 1],
-      ["failing", 1],
-    ] as const) {
-      const id = await done(queue, input);
-      const answer = await look(id, "?onComplete=redirect");
-      expect(answer.status).to.equal(303);
-      expect(answer.headers.location).to.equal(`/v1/requests/${id}`);
-      expect(answer.text).to.equal("");
-    }
-  });
-
   it("stream: exactly the response of the result resource", async () => {
     const gone = await done("default", 1);
     const canceled = await server.enqueue("default", 1, "?delay=3600");
@@ -80,22 +67,6 @@ describe("the options of the monitor", () => {
       if (search.endsWith("stream")) expect(answer.json).to.deep.equal({ the: "result" });
       if (search.endsWith("synchronous")) expect(answer.json).to.include({ id, state: "succeeded" });
     }
-  });
-
-  it("synchronous: 404 pending after the server's limit", async () => {
-    const gate = closedGate();
-    const id = await server.enqueue("gated", gate.input);
-    const answer = await look(id, "?onPending=synchronous");
-    expect(answer.status).to.equal(404);
-    expect(answer.json).to.include({ type: "/problems/pending", id, index: 0 });
-    expect(answer.headers.vary).to.contain("Prefer").and.to.contain("Accept");
-    gate.open();
-  });
-
-  it("have case-insensitive names and values", async () => {
-    const id = await done("default", 1);
-    expect((await look(id, "?ONCOMPLETE=Redirect")).status).to.equal(303);
-    expect((await look(id, "?oncomplete=STREAM&onpending=Accepted")).json.input).to.equal(1);
   });
 
   it("are 400 if a value is unknown or repeated, naming the parameter, even for an unknown task", async () => {

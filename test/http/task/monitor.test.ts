@@ -38,14 +38,6 @@ describe("the monitor", () => {
     await server.until(id, "succeeded");
   });
 
-  it("is available at PayPal's path too", async () => {
-    const id = await server.enqueue("default", 1, "?delay=3600");
-    const answer = await server.send(`/v1/queue/requests/${id}`);
-    expect(answer.status).to.equal(202);
-    expect(answer.json).to.include({ id, state: "scheduled", index: null, ahead: null });
-    expect(answer.json.eta.basis).to.equal("schedule");
-  });
-
   it("shows the progress that the handler reported, and its message", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
@@ -80,55 +72,6 @@ describe("the monitor", () => {
     expect(progress).to.include({ message: null, estimated: true });
     expect(progress.percent).to.be.within(0, 99);
     gate.open();
-  });
-
-  it("answers 200 once a task is terminal, also if it failed or was canceled", async () => {
-    const succeeded = (await server.post("default", 1)).json.id;
-    const failed = String(
-      (await server.post("giving-up", { title: "No", detail: "Because." })).headers["x-request-id"],
-    );
-    const canceled = await server.enqueue("default", 1, "?delay=3600");
-    await server.send(`/v1/requests/${canceled}`, { method: "DELETE" });
-
-    const done = await look(succeeded);
-    expect(done.status).to.equal(200);
-    expect(done.json).to.include({ state: "succeeded", index: null, ahead: null, attempt: 1, error: null, eta: null });
-    for (const time of ["createdAt", "startedAt", "finishedAt", "expiresAt"]) expect(done.json[time]).to.match(RFC3339);
-    expect(Date.parse(done.json.expiresAt) - Date.parse(done.json.finishedAt)).to.equal(3_600_000);
-    expect(rels(done)).to.deep.equal(["self", "result", "delete"]);
-    expect(done.headers).to.not.have.any.keys("retry-after", "location");
-
-    const lost = await look(failed);
-    expect(lost.status).to.equal(200);
-    expect(lost.json).to.deep.include({ state: "failed", error: { code: "task-failed", message: "Because." } });
-    expect(rels(lost)).to.include("result");
-
-    const stopped = await look(canceled);
-    expect(stopped.status).to.equal(200);
-    expect(stopped.json).to.include({ state: "canceled", startedAt: null, expiresAt: null });
-    expect(stopped.json.error.code).to.equal("canceled");
-    expect(stopped.json.error.message).to.be.a("string").and.not.equal("");
-    expect(rels(stopped)).to.deep.equal(["self"]);
-  });
-
-  it("has the code of a failure from the catalogue, and a message that is never empty", async () => {
-    for (const [queue, code] of [
-      ["failing", "task-failed"],
-      ["late", "task-timeout"],
-    ] as const) {
-      const id = await server.enqueue(queue, 1);
-      const { json } = await server.until(id, "failed");
-      expect(json.error.code).to.equal(code);
-      expect(json.error.message).to.be.a("string").and.not.equal("");
-    }
-  });
-
-  it("answers 404 for an unknown id", async () => {
-    for (const path of ["/v1/requests/nobody/status", "/v1/queue/requests/nobody", "/v1/requests/-odd/status"]) {
-      const answer = await server.send(path);
-      expect(answer.status).to.equal(404);
-      expect(answer.json).to.include({ type: "/problems/unknown", index: null });
-    }
   });
 
   it("keeps its ETag while only estimates and counts change, and changes it with state, index and progress", async () => {
