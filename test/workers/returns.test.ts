@@ -23,7 +23,10 @@ describe("tasks that a worker returns without running them", () => {
         return answer();
       };
     const { log, messages } = recordingLog();
-    const engine = { leases: { release: call("release"), fail: call("fail") } } as unknown as Engine;
+    const engine = {
+      call: (name: string, of: unknown) => call(name)(of),
+      leases: { fail: call("fail") },
+    } as unknown as Engine;
     return { returns: new Returns(engine, settings, log), calls, messages };
   };
 

@@ -57,10 +57,11 @@ describe("the run of a task", () => {
       return "ok";
     };
     const engine = {
-      leases: { complete: store("complete"), fail: store("fail"), release: store("release"), lose: store("lose") },
+      leases: { complete: store("complete"), fail: store("fail") },
+      call: (name: string, of: never) => store(name)(of, undefined as never),
       breakers: { note: async () => given.breaker },
       metrics: { attempts: { observe: (_ms: number, _queue: string, how: string) => events.push(`counted ${how}`) } },
-      tasks: {
+      values: {
         inputOf: () => Promise.all([...held].map((attempt) => given.inputOf?.(attempt))).then(([read]) => read),
       },
       steps: { all: async () => new Map([["a", { undo: "due" }]]) },

@@ -19,7 +19,7 @@ describe("the live answers", () => {
         },
       },
       figures: async () => [],
-      tasks: { inspect: async () => null },
+      inspector: { inspect: async () => null },
       outputs: { read: async () => ({ total: 0, values: [] }) },
     } as unknown as Api["engine"];
     const api = { engine, stopping: new AbortController().signal } as unknown as Api;

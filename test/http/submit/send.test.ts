@@ -28,15 +28,15 @@ describe("a submission that is sent", () => {
     const { log, messages } = recordingLog();
     const engine = {
       queues: { settings: (queue: string) => `settings of ${queue}` },
-      tasks: {
+      submitter: {
         submit: async (of: Submission, ...more: unknown[]) => {
           submitted.push([of.id, ...more]);
           return { verdict };
         },
-        noteAgain: async (...of: unknown[]) => {
-          noted.push(of);
-          if (fails) throw new Error("refused");
-        },
+      },
+      call: async (_: string, { again, ...of }: { again: string }) => {
+        noted.push([of, again]);
+        if (fails) throw new Error("refused");
       },
     };
     const submission = { id: "a", queue: "jobs", original, options: { dryRun } } as unknown as Submission;

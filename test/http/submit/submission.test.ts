@@ -84,7 +84,7 @@ describe("the webhook of a submission", () => {
       return of === "known" ? {} : null;
     };
     const api = {
-      engine: { tasks: { inspect } },
+      engine: { inspector: { inspect } },
       checkWebhook: async (url: string) => {
         urls.push(url);
         return `${url}checked`;

@@ -58,7 +58,8 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     for (const later of [ended, null]) {
       const looks = [running, later];
       const engine = {
-        tasks: { inspect: async () => looks.shift() ?? null, cancel: async () => "requested" },
+        inspector: { inspect: async () => looks.shift() ?? null },
+        call: async () => "requested",
         queues: { settings: () => ({ attempts: 3 }) },
       };
       const api = { engine, handlers: new Map(), log: { info: () => undefined } } as unknown as Api;

@@ -24,7 +24,7 @@ describe("the task that a request is about", () => {
       return task && { ...task, result: options.result ? "read" : null };
     };
     const ctx = { state: { access } } as unknown as Context;
-    const api = { engine: { tasks: { inspect } } } as unknown as Api;
+    const api = { engine: { inspector: { inspect } } } as unknown as Api;
     const thrownBy = (work: Promise<unknown>) =>
       work.then(
         () => "found",

@@ -41,8 +41,7 @@ describe("a stored body in an answer", () => {
 });
 
 describe("the stored input of a task", () => {
-  const read = (details: object | null) =>
-    storedInput({ engine: { tasks: { details: async () => details } } } as never, "a", "jobs");
+  const read = (details: object | null) => storedInput({ engine: { call: async () => details } } as never, "a", "jobs");
   const common = { mediaType: "text/plain", query: "" };
 
   it("is none once it is no longer kept", async () => {

@@ -55,7 +55,7 @@ describe("an attempt at a task", () => {
 
   it("reads a long input, which the store may have lost", async () => {
     let stored: Buffer | null = Buffer.from("2");
-    const engine = { tasks: { inputOf: async () => stored } };
+    const engine = { values: { inputOf: async () => stored } };
     const attempt = attemptOf({ task: { input: null }, engine });
     expect(() => attempt.input).to.throw("has not been read");
     expect(await attempt.readInput()).to.equal(true);
@@ -76,7 +76,12 @@ describe("an attempt at a task", () => {
       };
       const { log, messages } = recordingLog();
       const parts = { leaseMs: LEASE_MS / 2, takenAt: performance.now() - 1000 };
-      const attempt = attemptOf({ settings: { leaseMs: LEASE_MS }, engine: { leases: { begin } }, parts, log });
+      const attempt = attemptOf({
+        settings: { leaseMs: LEASE_MS },
+        engine: { call: (_: string, of: { leaseMs: number; apart: boolean }) => begin(of, of.leaseMs, of.apart) },
+        parts,
+        log,
+      });
       const [leaseMs, renewedAt] = [attempt.leaseMs, attempt.renewedAt];
       if (abort) attempt.abort("shutdown");
       await time.settle(attempt.report(true)).catch(() => undefined);
