@@ -11,7 +11,6 @@ const LONG = [
   "test/deploy/",
   "test/examples/",
   "test/docs/",
-  "test/scripts/",
   "test/cli/help",
   "test/cli/fleet",
   "test/cli/init",
