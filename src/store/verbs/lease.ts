@@ -39,7 +39,7 @@ export interface RenewalAnswer {
 }
 
 /** The verdict on a task that was handed back, see lease.lua. */
-export type ReleaseVerdict = "released" | "canceled" | "stale";
+type ReleaseVerdict = "released" | "canceled" | "stale";
 
 /** The verdict on a task whose worker has died, see lease.lua. */
 export type LoseVerdict = LostTask["fate"] | "stale";

@@ -69,8 +69,9 @@ interface SentRequest extends Pick<Reservation, "queue" | "worker" | "reservatio
   /** 0 if the worker does not report that handlers begin. */
   readonly suspectLeaseMs: number;
 }
+
 /** A request over HTTP whose tasks are handed back. */
-export type ReturnedReservation = Pick<Reservation, "queue" | "worker" | "reservation"> &
+type ReturnedReservation = Pick<Reservation, "queue" | "worker" | "reservation"> &
   Retention & { readonly sender: string };
 
 const REQUEST = names<SentRequest>(
