@@ -65,8 +65,9 @@ describe("the pool of a queue in a worker", () => {
           const tasks = line.splice(0, request.count).map((task) => ({ lost: 0, ...task }));
           return { tasks, waiting: line.length, pauseMs: 0 };
         },
-        ...{ release: returns("handed back"), fail: returns("put off") },
+        fail: returns("put off"),
       },
+      call: (_: "release", lease: { readonly id: string }) => returns("handed back")(lease),
       maintenance: {
         onWork: (_: string, listener: () => void) => {
           found.push(listener);

@@ -78,7 +78,7 @@ describe("an attempt at a task", () => {
       const parts = { leaseMs: LEASE_MS / 2, takenAt: performance.now() - 1000 };
       const attempt = attemptOf({
         settings: { leaseMs: LEASE_MS },
-        engine: { call: (_: string, of: { leaseMs: number; apart: boolean }) => begin(of, of.leaseMs, of.apart) },
+        engine: { call: (_: string, of: unknown) => begin(of) },
         parts,
         log,
       });
@@ -90,7 +90,7 @@ describe("an attempt at a task", () => {
 
     it("has the whole lease from then on", async () => {
       const { attempt, asked, leaseMs, renewedAt } = await report(["ok"]);
-      expect(asked).to.deep.equal([[attempt.lease, LEASE_MS, true]]);
+      expect(asked).to.deep.equal([[{ ...attempt.lease, leaseMs: LEASE_MS, apart: true }]]);
       expect([attempt.aborted, attempt.leaseMs]).to.deep.equal([undefined, LEASE_MS]);
       expect(leaseMs).to.not.equal(LEASE_MS);
       expect(attempt.renewedAt).to.be.above(renewedAt);
