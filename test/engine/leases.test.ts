@@ -23,8 +23,7 @@ describe("the leases of a process", () => {
         isProbe: () => isProbe,
         renewed: async (_: unknown, leaseMs: number) => noted.push(`probe ${leaseMs}`),
       },
-      failures: { add: async () => verdict },
-      batched: { renew: async () => ({ verdict: "ok", leaseMs: 0 }) },
+      call: async (verb: string) => (verb === "renew" ? { verdict: "ok", leaseMs: 0 } : verdict),
       openStandby: async () => STANDBY,
       settings: () => ({ hasBreaker }) as QueueSettings,
       noteDue: (...due: unknown[]) => noted.push(due),
@@ -46,9 +45,8 @@ describe("the leases of a process", () => {
   });
 
   it("let ticks know when a task that failed is due again", async () => {
-    const failure = { kind: "retry", delayMs: 500, error: "", code: "", result: null } as unknown as Parameters<
-      Leases["fail"]
-    >[1];
+    const result = { status: 500, contentType: null, headers: {}, body: "" };
+    const failure = { kind: "retry", delayMs: 500, error: "", code: "", result } as const;
     const settings = {} as QueueSettings;
     expect(await leases().fail(LEASE, failure, settings)).to.equal("retrying");
     expect(noted).to.deep.equal([[new Keys("leases:", 4).partitionOfQueue(LEASE.queue), 500]]);
