@@ -1,5 +1,5 @@
 import type { Logger } from "../../log.ts";
-import type { Running } from "../../server.ts";
+import type { Running } from "../../running.ts";
 
 /** Lets a server drain, then ends the process with this code. */
 export function endAfter(

@@ -2,7 +2,8 @@ import { type Config, misspeltVariables, readConfig } from "../../config/config.
 import { secretsOf } from "../../config/secrets.ts";
 import { counted, duration } from "../../extras/pages/browser/words.js";
 import { createLog } from "../../log.ts";
-import { type Running, start } from "../../server.ts";
+import type { Running } from "../../running.ts";
+import { start } from "../../server.ts";
 import { note } from "../terminal/print.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";
