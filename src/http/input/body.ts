@@ -88,9 +88,18 @@ function outputOf<T>(verdict: StandardSchemaV1.Result<T>): T {
 }
 
 /** The whole body. @throws ProblemError payload-too-large, or invalid-parameter if it did not arrive completely */
-export function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export async function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const length = Number(req.headers["content-length"]);
+  if (length > maxBytes) throw tooLarge(maxBytes);
+  // Node parses what has come with the head before promises go on. Nearly every body is there then; as a stream, it would cost an accept 6 %
+  // of its CPU (`npm run bench -- accept`).
+  await undefined;
+  if (length > 0 && req.readableLength === length) return req.read() as Buffer;
+  return await readStream(req, maxBytes);
+}
+
+function readStream(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    if (Number(req.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
     let body: GrowingBuffer | undefined = new GrowingBuffer();
     req.on("data", (chunk: Buffer) => {
       // The rest is read and discarded: closing a connection with unread bytes resets it, and the response would be lost.
