@@ -95,7 +95,7 @@ async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pa
   const given = readSubmitOptions(ctx.querystring, ctx.headers);
   const id = pathId ?? requestId(ctx);
   const checked = await readInput(ctx.req, handler, api.maxBodyBytes);
-  const options = await withWebhook(api, given, id);
+  const options = given.webhook === null ? given : await withWebhook(api, given, id);
   const submission = assembleSubmission(ctx, api, { id, handler, options, checked });
   const conditions = pathId === undefined ? undefined : readPreconditions(ctx);
   const put = pathId !== undefined;
