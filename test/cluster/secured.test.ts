@@ -71,16 +71,10 @@ describe("a Redis that demands certificates", function () {
   });
 
   it("may be a node of a cluster", async () => {
-    const own = await reservePort();
+    const [own, bus] = [await reservePort(), await reservePort()];
     const cluster = [
-      "--cluster-enabled",
-      "yes",
-      "--tls-cluster",
-      "yes",
-      "--tls-port",
-      String(own),
-      "--cluster-announce-ip",
-      "127.0.0.1",
+      ...["--cluster-enabled", "yes", "--cluster-port", String(bus), "--cluster-announce-ip", "127.0.0.1"],
+      ...["--tls-cluster", "yes", "--tls-port", String(own)],
     ];
     const node = await startRedis({ args: [...cluster, "--tls-auth-clients", "yes", ...files()] });
     const admin = new Redis(node.port, "127.0.0.1");
