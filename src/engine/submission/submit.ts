@@ -3,10 +3,9 @@ import type { Metrics } from "../../metrics/metrics.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { PointerAnswer } from "../../store/verbs/pointer.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
-import type { KeyTurn, QueueSnapshot } from "../../store/verbs/snapshot.ts";
-import { type LimitReached, type SubmitItem, type SubmitVerdict, submit } from "../../store/verbs/submit.ts";
+import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
+import { type SubmitAnswer, type SubmitItem, type SubmitVerdict, submit } from "../../store/verbs/submit.ts";
 import type { UpdateVerdict } from "../../store/verbs/update.ts";
-import type { State } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { newCall } from "../calls/new-call.ts";
 import { isLarge } from "../large-values/large-values.ts";
@@ -15,21 +14,8 @@ import type { QueueSettings } from "../settings.ts";
 import { type Item, itemOf, type Submission } from "./submission.ts";
 
 /** The result of a submission. */
-export interface SubmissionVerdict {
-  readonly verdict: SubmitVerdict;
-  readonly state: State | null;
-  readonly index: number | null;
+export interface SubmissionVerdict extends SubmitAnswer {
   readonly snapshot: QueueSnapshot;
-  /** When the task was stored, perhaps by an earlier submission; 0 if there is no task. */
-  readonly createdMs: number;
-  /** In how many ms a task that is or would be scheduled joins the line; null for any other. */
-  readonly dueInMs: number | null;
-  /** Of a new task in a keyed line. */
-  readonly turn?: KeyTurn | null;
-  /** Of the verdict `replay` for a submission to a group: that of the task, null for none. */
-  readonly group?: string | null | undefined;
-  /** Of the verdict `too-many`. */
-  readonly reached?: LimitReached | undefined;
   /** Whether the configured durability was confirmed; if not, the task is stored anyway and may run. */
   readonly durable: boolean;
 }
@@ -75,7 +61,7 @@ export class Submitter {
           const all = verdicts.map((answer, i): SubmissionVerdict => {
             const snapshot = byQueue.get(at(items, i).queue);
             if (!snapshot) throw new ProblemError("internal", "the store's answer lacks the queue");
-            return { ...answer, snapshot, durable };
+            return Object.assign(answer, { snapshot, durable });
           });
           this.#note(items, all);
           return all;

@@ -30,10 +30,8 @@ export function answerRequests(
   const logged = log.isLevelEnabled("info");
   return async (ctx, next) => {
     const started = performance.now();
-    // Browsers must not guess the type of an answer.
-    ctx.set("X-Content-Type-Options", "nosniff");
-    // Routes whose answers caches may keep say so.
-    ctx.set("Cache-Control", "no-store");
+    // Browsers must not guess the type of an answer; and routes whose answers caches may keep say so.
+    ctx.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     if (stopping.aborted) ctx.set("Connection", "close");
     try {
       if (limit) await countRequest(ctx, limit);

@@ -47,7 +47,7 @@ export function checkRequests(rules: Rules): Middleware {
   const isAnswered = (ctx: Context): boolean => {
     if (answersForm(ctx)) return true;
     // The response depends on Prefer, which caches must know (RFC 7240 §2).
-    if (ctx.path.startsWith("/v1/")) ctx.vary("Prefer");
+    if (ctx.path.startsWith("/v1/")) ctx.set("Vary", "Prefer");
     if (hosts) checkHost(ctx, hosts);
     if (origins.size > 0 && answersOrigin(ctx, origins)) return true;
     checkOrigin(ctx, origins);

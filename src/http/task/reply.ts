@@ -60,14 +60,16 @@ function pending(
 export function pendingHeaders(ctx: Context, task: PendingTask): TaskPaths {
   const { state, index, eta, retryAfterS, presenceMs } = task;
   const at = taskPaths(task.id, signatureOf(ctx, task));
-  ctx.set("Location", at.result);
-  ctx.set("Operation-Location", absolute(ctx, at.monitor));
   ctx.append("Link", `<${at.monitor}>; rel="monitor", <${at.events}>; rel="alternate"; type="text/event-stream"`);
-  ctx.set("Retry-After", String(retryAfterS));
-  ctx.set("X-Task-State", state);
-  if (index !== null) ctx.set("X-Queue-Index", String(index));
-  if (eta !== null) ctx.set("X-Queue-ETA", String(eta.seconds));
-  if (presenceMs !== null) ctx.set("Presence", String(presenceMs / 1000));
+  ctx.set({
+    Location: at.result,
+    "Operation-Location": absolute(ctx, at.monitor),
+    "Retry-After": String(retryAfterS),
+    "X-Task-State": state,
+    ...(index !== null && { "X-Queue-Index": String(index) }),
+    ...(eta !== null && { "X-Queue-ETA": String(eta.seconds) }),
+    ...(presenceMs !== null && { Presence: String(presenceMs / 1000) }),
+  });
   return at;
 }
 
