@@ -9,13 +9,16 @@ import type { Lease, RenewalAnswer } from "../store/verbs/lease.ts";
 import type { Reservation, ReserveAnswer } from "../store/verbs/reserve.ts";
 import type { Scripts } from "../store/verbs/scripts.ts";
 import type { Answer } from "../task.ts";
-import { type Failure, failItem } from "./attempt/fail.ts";
+import type { Failure } from "./attempt/attempt-end.ts";
 import { Batch } from "./calls/batch.ts";
 import type { Call } from "./calls/calls.ts";
 import { isLarge, LARGE_DEFAULTS } from "./large-values/large-values.ts";
 import type { CircuitBreakers } from "./reservation/circuit-breakers.ts";
-import type { QueueSettings } from "./settings.ts";
+import { type QueueSettings, retentionOf } from "./settings.ts";
 import type { Notices } from "./watching/notices.ts";
+
+/** Longest error text that is stored. */
+const ERROR_LENGTH = 500;
 
 /** The dependencies of {@link Leases}. */
 export interface LeasesParts {
@@ -54,7 +57,7 @@ export class Leases {
       ...complete.weights,
       send: async (partition, items) => {
         const completed = await scripts.complete(keys.tag(partition), items, notices.process);
-        this.#ended(items, completed);
+        this.#completed(items, completed);
         return completed.verdicts;
       },
     });
@@ -77,7 +80,7 @@ export class Leases {
     return this.#completions.escort(
       partition,
       (items) => scripts.reserve(keys.tag(partition), request, items, notices.process),
-      (items, answer) => this.#ended(items, answer),
+      (items, answer) => this.#completed(items, answer),
     );
   }
 
@@ -117,8 +120,8 @@ export class Leases {
     return batch.add(this.#parts.keys.partitionOfQueue(queue), item);
   }
 
-  /** Counts completions, and tells those who wait for them in this process. */
-  #ended(items: readonly Completion[], { verdicts, own }: CompletionAnswer): void {
+  /** Counts completions, and notifies those who wait for them in this process. */
+  #completed(items: readonly Completion[], { verdicts, own }: CompletionAnswer): void {
     const { metrics, notices } = this.#parts;
     metrics.countEndings(items, verdicts);
     for (const { nth, attempts, finishedMs } of own) {
@@ -127,21 +130,33 @@ export class Leases {
       const { id, keepMs, result } = item;
       // A long result is read back in pieces as its callers take it: held in memory, it would wait for the slowest.
       if (result.length > LARGE_DEFAULTS.pieceBytes) {
-        notices.tell(id, null);
+        notices.notify(id, null);
         continue;
       }
       const stored = typeof result === "string" ? Buffer.from(result) : result;
       const end = { state: "succeeded", finishedMs, expiresMs: finishedMs + keepMs, attempts, result: stored } as const;
-      notices.tell(id, { id, ended: true, output: false, end });
+      notices.notify(id, { id, ended: true, output: false, end });
     }
     // The answer to an earlier call was lost, and with it the notice of the end.
-    for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.tell(id, null);
+    for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.notify(id, null);
   }
 
   /** Ends an attempt that did not succeed. Idempotent. @throws ProblemError store-unavailable */
   async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
     const { call, keys, noteDue } = this.#parts;
-    const verdict = await call("fail", failItem(lease, failure, settings));
+    const verdict = await call("fail", {
+      ...lease,
+      kind: failure.kind,
+      attempts: settings.attempts,
+      delayMs: failure.delayMs,
+      ordered: settings.keyedWaiting === undefined,
+      error: failure.error.slice(0, ERROR_LENGTH),
+      code: failure.code,
+      result: encodeResult(failure.result),
+      ...retentionOf(settings),
+      // A dead task is kept longer than a result, so that it can be inspected and retried.
+      deadMs: settings.deadTtlMs,
+    });
     if (verdict === "retrying") noteDue(keys.partitionOfQueue(lease.queue), failure.delayMs);
     return verdict;
   }

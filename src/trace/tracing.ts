@@ -46,8 +46,8 @@ export interface AttemptTrace {
    * @param how `result`, or why it did not succeed
    */
   ended(how: string, error: AttemptError | undefined): void;
-  /** The store has reported the outcome for the task. */
-  told(verdict: string): void;
+  /** The end is stored, with this outcome for the task. */
+  stored(verdict: string): void;
   /** The attempt is over; its span ends where the handler did. */
   over(): void;
 }

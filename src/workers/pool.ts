@@ -1,19 +1,14 @@
-import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import type { Handler } from "../handler/define.ts";
 import { MOST_OF_A_BATCH } from "../handler/options.ts";
-import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
 import type { Standby } from "../store/standby.ts";
 import type { ReservedTask } from "../store/verbs/reserve.ts";
-import type { SlotBatch } from "../store/verbs/snapshot.ts";
-import { SUSPECT_LEASE_MS } from "./attempt/attempt.ts";
+import { type Attempt, SUSPECT_LEASE_MS } from "./attempt/attempt.ts";
 import { BatchCalls } from "./batch-calls.ts";
-import type { LeaseRenewer } from "./lease-renewer.ts";
 import { Returns } from "./returns.ts";
-import type { Runner } from "./runner.ts";
-import type { Executors } from "./sandbox/executors.ts";
+import type { Runner, WorkerParts } from "./runner.ts";
 import { Slots } from "./slots.ts";
 import { Taker } from "./taker.ts";
 
@@ -22,23 +17,13 @@ const MANY_SLOTS = 16;
 /** Requests for tasks that are underway at once if there are many slots: the store works on one while the other travels. See lua/reservation.lua. */
 const LANES = 2;
 
-/** The dependencies of a pool. */
-export interface PoolParts {
-  readonly engine: Engine;
-  readonly runner: Runner;
-  readonly renewer: LeaseRenewer;
-  readonly executors: Executors;
-  readonly log: Logger;
-}
-
 /** One queue in one worker process: reserves as many tasks as it has free slots, and runs them. */
 export class Pool implements Role {
   readonly queue: string;
   /** How many calls of the handler run at once. */
   readonly slots: number;
-  readonly #parts: PoolParts;
-  readonly #handler: Handler;
-  readonly #settings: QueueSettings;
+  readonly #parts: WorkerParts;
+  readonly #runner: Runner;
   readonly #slots: Slots;
   /** Undefined if each task has a slot. */
   readonly #calls: BatchCalls | undefined;
@@ -53,22 +38,24 @@ export class Pool implements Role {
   #unlisten: (() => void)[] = [];
   #standby: Standby | undefined;
 
-  constructor(worker: string, handler: Handler, parts: PoolParts) {
+  constructor(worker: string, handler: Handler, settings: QueueSettings, runner: Runner, parts: WorkerParts) {
     const { engine, executors } = parts;
-    const settings = engine.queues.settings(handler.queue);
     const log = parts.log.child({ queue: handler.queue });
     this.queue = handler.queue;
     this.slots = settings.concurrency;
     this.#parts = parts;
-    this.#handler = handler;
-    this.#settings = settings;
+    this.#runner = runner;
     this.#returns = new Returns(engine, settings, log);
     if (executors.reportsBegin(handler.queue)) this.#suspectLeaseMs = Math.min(settings.leaseMs, SUSPECT_LEASE_MS);
     const perSlot = settings.batch?.max ?? 1;
     const onRoom = () => this.#wake();
     const more = settings.batch && (() => this.#calls?.room ?? 0);
     this.#slots = new Slots({ count: this.slots, perSlot, log, more, onFreed: onRoom, onRoom });
-    this.#calls = settings.batch && this.#batchCalls(settings.batch);
+    const execute = (attempts: readonly Attempt[]) => {
+      engine.metrics.batches.observe(attempts.length, this.queue);
+      return executors.executeBatch(attempts, handler);
+    };
+    this.#calls = settings.batch && new BatchCalls(settings.batch, () => this.#slots.takeIfFree(), execute);
     const lanes = this.slots < MANY_SLOTS || settings.batch ? 1 : LANES;
     const all = settings.batch ? Math.min(this.#slots.capacity, MOST_OF_A_BATCH) : this.slots;
     const max = lanes === 1 ? all : Math.floor(this.slots / (lanes + 1));
@@ -134,29 +121,15 @@ export class Pool implements Role {
 
   #run(task: ReservedTask, takenAt: number): void {
     if (task.lost > 0) return this.#runSuspect(task, takenAt);
-    const place = this.#calls ? this.#calls.join(task.stoodMs) : this.#slots.take();
-    if (place) this.#parts.runner.run(task, this.#handler, this.#settings, { takenAt, place });
+    const slot = this.#calls ? this.#calls.join(task.stoodMs) : this.#slots.take();
+    if (slot) this.#runner.run(task, slot, takenAt);
     else this.#returns.handBack(task);
-  }
-
-  #batchCalls(batch: SlotBatch): BatchCalls {
-    const { engine, executors } = this.#parts;
-    return new BatchCalls({
-      batch,
-      takeSlot: () => this.#slots.takeIfFree(),
-      execute: (attempts) => {
-        engine.metrics.batches.observe(attempts.length, this.queue);
-        return executors.executeBatch(attempts, this.#handler);
-      },
-    });
   }
 
   /** A suspect has a slot, and so a call, of its own. */
   #runSuspect(task: ReservedTask, takenAt: number): void {
-    const { executors, runner } = this.#parts;
-    const place = executors.admitsSuspect(this.queue) ? this.#slots.takeIfFree() : undefined;
-    const leaseMs = this.#suspectLeaseMs;
-    if (place) return runner.run(task, this.#handler, this.#settings, { takenAt, place, leaseMs });
+    const slot = this.#parts.executors.admitsSuspect(this.queue) ? this.#slots.takeIfFree() : undefined;
+    if (slot) return this.#runner.run(task, slot, takenAt, this.#suspectLeaseMs);
     this.#returns.putOff(task);
     this.#wake();
   }

@@ -1,5 +1,16 @@
+import type { HandlerEnd } from "../engine/attempt/attempt-end.ts";
 import type { Logger } from "../log.ts";
-import type { Place } from "./place.ts";
+import type { Attempt } from "./attempt/attempt.ts";
+
+/** Where an attempt runs: a slot of its own, or one that it shares with others. */
+export interface Slot {
+  /** Runs the handler for this attempt and others; if left out, the attempt has a call of its own. */
+  execute?(attempt: Attempt): Promise<HandlerEnd>;
+  /** The handler has ended, or could not begin; with a promise of its end if it is abandoned. */
+  ended(goingOn?: Promise<unknown>): void;
+  /** That is stored, or need not be. */
+  stored(): void;
+}
 
 /** The options of {@link Slots}. */
 export interface SlotsOptions {
@@ -24,7 +35,7 @@ export class Slots {
   #busy = 0;
   /** Abandoned handlers, which continue after their signal. */
   #overdue = 0;
-  /** Handlers that run, or for whose tasks an end is being reported to the store. */
+  /** Handlers that run, or whose ends are being stored. */
   #inHand = 0;
   /** Tasks that were requested. */
   #claimed = 0;
@@ -35,8 +46,7 @@ export class Slots {
   }
 
   /**
-   * How many more tasks can be requested. A slot is free as soon as its handler has ended; but while ends cannot be reported to the store,
-   * at most as many additional tasks are requested.
+   * How many more tasks can be requested. A slot is free as soon as its handler has ended; but while ends cannot be stored, at most as many additional tasks are requested.
    */
   get free(): number {
     return this.#room(this.#options.more?.() ?? 0);
@@ -69,21 +79,21 @@ export class Slots {
   }
 
   /** Takes a slot if one is free. */
-  takeIfFree(): Place | undefined {
+  takeIfFree(): Slot | undefined {
     return this.#empty > 0 ? this.take() : undefined;
   }
 
   /** Takes a slot, which must be free. */
-  take(): Place {
+  take(): Slot {
     this.#busy += 1;
     this.#inHand += 1;
     let freed = false;
     return {
-      settled: (goingOn) => {
+      ended: (goingOn) => {
         if (!freed) this.#freed(goingOn);
         freed = true;
       },
-      over: () => this.#stored(),
+      stored: () => this.#stored(),
     };
   }
 

@@ -75,11 +75,13 @@ export class Worker implements Role {
     };
     const { drainTimeoutMs } = options;
     this.#executors = new Executors({ handlers, handlersDir, limits, log, drainTimeoutMs, onStuck });
-    const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, tracing, limits });
-    const parts = { engine, runner, renewer: this.#renewer, executors: this.#executors, log };
+    const parts = { engine, renewer: this.#renewer, executors: this.#executors, log, tracing, limits };
     // A queue without slots is left to workers over HTTP.
     const own = [...handlers.values()].filter(({ queue }) => engine.queues.settings(queue).concurrency > 0);
-    this.#pools = own.map((handler) => new Pool(this.id, handler, parts));
+    this.#pools = own.map((handler) => {
+      const settings = engine.queues.settings(handler.queue);
+      return new Pool(this.id, handler, settings, new Runner(handler, settings, parts), parts);
+    });
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
     const batches = new Map<string, SlotBatch>();
     for (const { queue, batch } of own) if (batch) batches.set(queue, batch);

@@ -38,7 +38,7 @@ describe("the renewal of the leases of a worker", () => {
     return renewed;
   };
   const hold = (id: string, agoMs = 0): Attempt => {
-    const attempt = attemptOf({ task: { id }, settings, parts: { takenAt: performance.now() - agoMs }, log });
+    const attempt = attemptOf({ task: { id }, settings, own: { takenAt: performance.now() - agoMs }, log });
     renewer.hold(attempt);
     return attempt;
   };

@@ -5,8 +5,9 @@ import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import type { Reservation, ReservedTask } from "../../src/store/verbs/reserve.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
-import { Pool, type PoolParts } from "../../src/workers/pool.ts";
-import type { Run } from "../../src/workers/runner.ts";
+import { Pool } from "../../src/workers/pool.ts";
+import type { Runner, WorkerParts } from "../../src/workers/runner.ts";
+import type { Slot } from "../../src/workers/slots.ts";
 import { attemptOf } from "../helpers/attempt.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
 
@@ -32,7 +33,7 @@ describe("the pool of a queue in a worker", () => {
     const listeners = new Map<string, (message: Buffer | null) => void>();
     const seen = {
       requests: [] as Reservation[],
-      runs: [] as ({ readonly id: string } & Run)[],
+      runs: [] as { readonly id: string; readonly slot: Slot; readonly leaseMs: number | undefined }[],
       returned: [] as string[],
       aborted: [] as (readonly unknown[])[],
       batches: [] as number[],
@@ -42,7 +43,6 @@ describe("the pool of a queue in a worker", () => {
     const found: (() => void)[] = [];
     const returns = (how: string) => async (lease: { readonly id: string }) => seen.returned.push(`${how} ${lease.id}`);
     const engine = {
-      queues: { settings: () => attemptOf({ settings: { concurrency: 2, ...settings } }).settings },
       keys: {
         partitionOfQueue: () => 3,
         workChannel: (partition: number, queue: string) => `work ${partition} ${queue}`,
@@ -77,19 +77,20 @@ describe("the pool of a queue in a worker", () => {
       metrics: { batches: { observe: (size: number) => seen.batches.push(size) } },
     };
     const runner = {
-      run: ({ id }: ReservedTask, _handler: Handler, _settings: QueueSettings, run: Run) =>
-        seen.runs.push({ id, ...run }),
-    };
+      run: ({ id }: ReservedTask, slot: Slot, _takenAt: number, leaseMs?: number) =>
+        seen.runs.push({ id, slot, leaseMs }),
+    } as unknown as Runner;
     const executors = {
       reportsBegin: () => suspects !== undefined,
       admitsSuspect: () => suspects?.admits ?? true,
       executeBatch: (attempts: readonly Attempt[]) => attempts.map(() => new Promise(() => undefined)),
     };
     const handler = defineHandler({ queue: "jobs", run: () => undefined }) as Handler;
-    pool = new Pool("w", handler, {
-      ...{ engine: engine as unknown as Engine, runner, executors, log: createLog("silent") },
+    const all = attemptOf({ settings: { concurrency: 2, ...settings } }).settings;
+    pool = new Pool("w", handler, all, runner, {
+      ...{ engine: engine as unknown as Engine, executors, log: createLog("silent") },
       renewer: { abort: (...how: unknown[]) => seen.aborted.push(how) },
-    } as unknown as PoolParts);
+    } as unknown as WorkerParts);
     const notice = (text: string | null) => listeners.get("work 3 jobs")?.(text === null ? null : Buffer.from(text));
     return { ...seen, seen, line, found, notice };
   };
@@ -132,9 +133,9 @@ describe("the pool of a queue in a worker", () => {
       const { requests, runs } = open({ line, settings });
       await pool.start();
       await time.pass(50);
-      for (const { place } of runs.splice(0)) {
-        place.settled();
-        place.over();
+      for (const { slot } of runs.splice(0)) {
+        slot.ended();
+        slot.stored();
       }
       await time.pass(50);
       expect(new Set(requests.map(({ lane }) => lane))).to.have.property("size", lanes);
@@ -148,7 +149,7 @@ describe("the pool of a queue in a worker", () => {
     await pool.start();
     await time.pass(50);
     expect([idsOf(runs), line.length]).to.deep.equal([["a", "b"], 1]);
-    runs[0]?.place.settled();
+    runs[0]?.slot.ended();
     await time.pass(50);
     expect(idsOf(runs)).to.deep.equal(["a", "b", "c"]);
   });
@@ -182,12 +183,12 @@ describe("the pool of a queue in a worker", () => {
     await pool.start();
     await time.pass(50);
     expect(idsOf(runs)).to.deep.equal(["a", "b", "c"]);
-    for (const { place } of runs) {
-      void place.execute?.(attemptOf());
+    for (const { slot } of runs) {
+      void slot.execute?.(attemptOf());
     }
     await time.pass(50);
     expect(batches).to.deep.equal([2]);
-    expect(runs[2]?.place.execute).to.equal(undefined);
+    expect(runs[2]?.slot.execute).to.equal(undefined);
   });
 
   it("returns a task at once if its call has no slot, and a suspect a little later", async () => {
@@ -216,8 +217,8 @@ describe("the pool of a queue in a worker", () => {
         ["s", true],
       ]);
       expect(seen.requests[0]?.suspectLeaseMs).to.be.a("number").and.equal(runs[1]?.leaseMs);
-      runs[1]?.place.settled();
-      runs[1]?.place.over();
+      runs[1]?.slot.ended();
+      runs[1]?.slot.stored();
       await time.pass(50);
       expect(idsOf(runs)).to.deep.equal(["a", "s", "b"]);
     });

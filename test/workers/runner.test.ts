@@ -9,7 +9,7 @@ import { createLog } from "../../src/log.ts";
 import type { ReservedTask } from "../../src/store/verbs/reserve.ts";
 import type { TracedTask } from "../../src/trace/tracing.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
-import { Runner, type RunnerParts } from "../../src/workers/runner.ts";
+import { Runner, type WorkerParts } from "../../src/workers/runner.ts";
 import { attemptOf, LIMITS } from "../helpers/attempt.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
 
@@ -75,7 +75,7 @@ describe("the run of a task", () => {
         work();
       },
       ended: (...how: unknown[]) => traced.push(how),
-      told: (verdict: string) => traced.push(verdict),
+      stored: (verdict: string) => traced.push(verdict),
       over: () => traced.push("over"),
     };
     const tracing = {
@@ -92,15 +92,15 @@ describe("the run of a task", () => {
         return execute(attempt);
       },
     };
-    const runner = new Runner({
+    const { task, settings } = attemptOf({ task: { ...given.task }, settings: { ...given.settings } });
+    const runner = new Runner(given.handler ?? plain, settings, {
       engine,
       renewer: { hold: (one: Attempt) => held.add(one), drop: (one: Attempt) => held.delete(one) },
       executors: { of: () => executor },
       ...{ log, tracing: given.isTraced ? tracing : undefined, limits: LIMITS },
-    } as unknown as RunnerParts);
-    const { task, settings } = attemptOf({ task: { ...given.task }, settings: { ...given.settings } });
-    const place = { settled: () => events.push("settled"), over: () => events.push("over") };
-    runner.run(task, given.handler ?? plain, settings, { takenAt: performance.now(), place });
+    } as unknown as WorkerParts);
+    const slot = { ended: () => events.push("ended"), stored: () => events.push("over") };
+    runner.run(task, slot, performance.now());
     await time.pass(5000);
     return { events, failures, limits, warnings, traced, held: held.size };
   };
@@ -113,10 +113,10 @@ describe("the run of a task", () => {
   it("frees its slot before its end is stored, and is over after that", async () => {
     const { events, held } = await run({ errors: [away, away] });
     const stored = ["complete", "complete", "complete"];
-    expect(events).to.deep.equal(["executed", "counted result", "settled", ...stored, "over"]);
+    expect(events).to.deep.equal(["executed", "counted result", "ended", ...stored, "over"]);
     expect(held).to.equal(0);
     const later = await run({ execute: async () => ERROR });
-    expect(later.events).to.deep.equal(["executed", "counted error", "settled", "fail", "over"]);
+    expect(later.events).to.deep.equal(["executed", "counted error", "ended", "fail", "over"]);
   });
 
   it("is over although its end cannot be stored, if the task goes back to the line anyway", async () => {
@@ -140,7 +140,7 @@ describe("the run of a task", () => {
       () => Promise.reject(new Error("odd")),
     ]) {
       const { events, held } = await run({ execute });
-      expect([events, held]).to.deep.equal([["executed", "settled", "over"], 0]);
+      expect([events, held]).to.deep.equal([["executed", "ended", "over"], 0]);
     }
   });
 
@@ -163,7 +163,7 @@ describe("the run of a task", () => {
     ];
     for (const [execute, stored, counted, warned] of ends) {
       const { events, warnings } = await run({ ...(execute && { execute }) });
-      const expected = ["executed", `counted ${counted}`, "settled", ...(stored ? [stored] : []), "over"];
+      const expected = ["executed", `counted ${counted}`, "ended", ...(stored ? [stored] : []), "over"];
       expect([events, warnings.length], counted).to.deep.equal([expected, warned]);
     }
   });
@@ -206,11 +206,11 @@ describe("the run of a task", () => {
     const read = await run({ task, inputOf: async () => Buffer.from("1") });
     expect(read.events[0]).to.equal("executed");
     const gone = await run({ task, inputOf: async () => null });
-    expect(gone.events).to.deep.equal(["settled", "fail", "over"]);
+    expect(gone.events).to.deep.equal(["ended", "fail", "over"]);
     expect(gone.failures.map(({ kind }) => kind)).to.deep.equal(["give-up"]);
     expect(gone.warnings.join()).to.include("no longer in the store");
     const unread = await run({ task, inputOf: () => Promise.reject(away) });
-    expect(unread.events).to.deep.equal(["settled", "fail", "over"]);
+    expect(unread.events).to.deep.equal(["ended", "fail", "over"]);
     expect(unread.failures.map(({ kind }) => kind)).to.deep.equal(["later"]);
   });
 
@@ -220,7 +220,7 @@ describe("the run of a task", () => {
       return new Promise<null>(() => undefined);
     };
     const { events, warnings } = await run({ task: { input: null }, inputOf });
-    expect([events, warnings]).to.deep.equal([["settled", "release", "over"], []]);
+    expect([events, warnings]).to.deep.equal([["ended", "release", "over"], []]);
   });
 
   it("does not time out once its handler has ended, however long it takes to store that", async () => {

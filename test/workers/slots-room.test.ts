@@ -30,7 +30,7 @@ describe("the room in a worker's slots", () => {
     slots.claim(4);
     expect([slots.free, slots.idle]).to.deep.equal([0, 0]);
     slots.release(5);
-    one?.settled();
+    one?.ended();
     expect([slots.free, slots.idle]).to.deep.equal([6, 2]);
   });
 
@@ -43,16 +43,16 @@ describe("the room in a worker's slots", () => {
 
   it("is there as soon as a handler has ended, but only once more for each slot while ends cannot be stored", () => {
     const { slots, calls } = open({ perSlot: 1 });
-    const places = [];
+    const taken = [];
     for (let n = 4; n > 0; n -= 1) {
       expect(slots.free).to.equal(Math.min(2, n));
-      const place = slots.takeIfFree();
-      place?.settled();
-      places.push(place);
+      const slot = slots.takeIfFree();
+      slot?.ended();
+      taken.push(slot);
     }
     expect([slots.free, slots.takeIfFree()]).to.deep.equal([0, undefined]);
     calls.length = 0;
-    for (const place of places) place?.over();
+    for (const slot of taken) slot?.stored();
     // The other ends leave no more room than there are slots.
     expect(calls).to.deep.equal(["room", "room"]);
     expect(slots.free).to.equal(2);
@@ -60,10 +60,10 @@ describe("the room in a worker's slots", () => {
 
   it("is announced when a handler ends, once", () => {
     const { calls, taken } = open();
-    const [place] = taken(1);
-    place?.settled();
-    place?.settled();
-    place?.over();
+    const [slot] = taken(1);
+    slot?.ended();
+    slot?.ended();
+    slot?.stored();
     expect(calls.splice(0)).to.deep.equal(["freed"]);
   });
 
@@ -71,9 +71,9 @@ describe("the room in a worker's slots", () => {
     const { slots, calls, messages, taken } = open({ perSlot: 1 });
     const ends = Array.from({ length: 3 }, () => deferred());
     for (const [n, { promise }] of ends.entries()) {
-      const [place] = taken(1);
-      place?.settled(promise);
-      place?.over();
+      const [slot] = taken(1);
+      slot?.ended(promise);
+      slot?.stored();
       expect(messages, String(n)).to.have.length(n === 2 ? 1 : 0);
     }
     expect(slots.free).to.equal(1);

@@ -3,8 +3,8 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import type { Standby } from "../../src/store/standby.ts";
 import type { Reservation, ReserveAnswer, ReservedTask } from "../../src/store/verbs/reserve.ts";
-import type { Place } from "../../src/workers/place.ts";
-import { Slots } from "../../src/workers/slots.ts";
+
+import { type Slot, Slots } from "../../src/workers/slots.ts";
 import { Taker, type TakerParts } from "../../src/workers/taker.ts";
 import { attemptOf } from "../helpers/attempt.ts";
 import { deferred } from "../helpers/deferred.ts";
@@ -45,7 +45,7 @@ describe("the requests of a worker for work", () => {
     const requests: Request[] = [];
     const taken: string[] = [];
     const handedBack: string[] = [];
-    const places: Place[] = [];
+    const held: Slot[] = [];
     const answers = new Map<string, ReserveAnswer>();
     /** Which requests fail: before or after they are carried out. */
     const failing = { before: false, after: false };
@@ -80,16 +80,16 @@ describe("the requests of a worker for work", () => {
       suspectLeaseMs: given.suspectLeaseMs,
       run: ({ id }) => {
         taken.push(id);
-        places.push(slots.take());
+        held.push(slots.take());
         if (given.endsAtOnce) end();
       },
       handBack: ({ id }) => handedBack.push(id),
     });
     /** The handlers of all tasks end. */
     const end = () => {
-      for (const place of places.splice(0)) {
-        place.settled();
-        place.over();
+      for (const slot of held.splice(0)) {
+        slot.ended();
+        slot.stored();
       }
     };
     return { requests, taken, handedBack, slots, known, line, failing, underway, messages, end };

@@ -1,13 +1,23 @@
 import { backoffMs } from "../../backoff.ts";
 import type { Problem } from "../../handler/intents.ts";
 import type { TargetState } from "../../handler/target-state.ts";
+import type { FailKind } from "../../store/verbs/fail.ts";
 import type { Answer } from "../../task.ts";
 import type { QueueSettings } from "../settings.ts";
-import type { Failure } from "./fail.ts";
 import { catalogueResult, problemResult } from "./problem.ts";
 
 /** Why a handler was asked to stop. */
 export type AbortCause = "timeout" | "canceled" | "deadline" | "abandoned" | "lease-lost" | "shutdown";
+
+/** The reason of a task's AbortSignal. */
+export class TaskAborted extends Error {
+  override readonly name = "AbortError";
+  override readonly cause: AbortCause;
+  constructor(cause: AbortCause) {
+    super(`the task must stop: ${cause}`);
+    this.cause = cause;
+  }
+}
 
 /** The record of a thrown value. */
 export interface ErrorRecord {
@@ -38,6 +48,19 @@ export const INPUT_UNREAD = { kind: "later", afterMs: 1000, message: "the input 
 /** A long input is no longer in the store. */
 export const INPUT_GONE = { kind: "permanent", message: "the input of the task is no longer in the store" } as const;
 
+/** An attempt that did not succeed. */
+export interface Failure {
+  readonly kind: FailKind;
+  /** Delay before the next attempt, if there is one. */
+  readonly delayMs: number;
+  /** For the list of latest errors. */
+  readonly error: string;
+  /** The error code if this ends the task. */
+  readonly code: string;
+  /** The result if this ends the task: a problem document. */
+  readonly result: Answer;
+}
+
 /** What the end of an attempt changes in the store. */
 export type AttemptEnd =
   | { readonly result: Answer }
@@ -53,6 +76,8 @@ export interface AttemptFacts {
   readonly attempt: number;
   /** Why its handler was asked to stop, if it was. */
   readonly aborted?: AbortCause | undefined;
+  /** Whether the death of its process is a failure like any other, instead of a loss. Default: it is a loss. */
+  readonly lossFails?: boolean;
 }
 
 /**
@@ -65,11 +90,11 @@ export function attemptEnd(end: HandlerEnd, facts: AttemptFacts, chance: number)
   if (aborted === "timeout") return { failure: timedOut(facts, chance) };
   if (end.kind === "result") return end;
   if (aborted === "shutdown") return "release";
-  if (end.kind === "lost") return "lose";
+  if (end.kind === "lost" && !facts.lossFails) return "lose";
   return { failure: failureOf(end, facts, chance) };
 }
 
-type UnsuccessfulEnd = Exclude<HandlerEnd, { kind: "result" } | { kind: "lost" }>;
+type UnsuccessfulEnd = Exclude<HandlerEnd, { kind: "result" }>;
 
 /**
  * The failure to store for a handler that did not succeed.
@@ -115,6 +140,8 @@ function textOf(end: UnsuccessfulEnd): string {
       return "did not stop when it was asked to";
     case "error":
       return end.error.message;
+    case "lost":
+      return end.how;
     default:
       return end.message;
   }

@@ -9,7 +9,7 @@ import {
 } from "../../store/verbs/output.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
-import { newCall } from "../calls/new-call.ts";
+import { newCall } from "../calls/calls.ts";
 import { ByteBudget } from "../large-values/byte-budget.ts";
 
 /** Maximum bytes of pages that are read at the same time, and how long a read waits for its turn. */

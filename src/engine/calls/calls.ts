@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { BatchVerb, Verb } from "../../store/verbs/codec.ts";
@@ -6,7 +7,6 @@ import type { TickQueue } from "../../store/verbs/tick.ts";
 import * as VERBS from "../../store/verbs/verbs.ts";
 import { LARGE_DEFAULTS } from "../large-values/large-values.ts";
 import { Batch } from "./batch.ts";
-import { newCall } from "./new-call.ts";
 
 type Verbs = typeof VERBS;
 
@@ -32,6 +32,11 @@ type Given<T> = Omit<T, keyof Filled> & Partial<Pick<T, keyof T & keyof Filled>>
 type AnyVerb = Pick<Verb<never, unknown>, "layout"> & Partial<Pick<BatchVerb<unknown, unknown>, "weights" | "ends">>;
 
 const BY_NAME: Readonly<Record<keyof Verbs, AnyVerb>> = VERBS;
+
+/** A word by which a resent call is recognized: letters and digits. */
+export function newCall(): string {
+  return randomBytes(6).toString("hex");
+}
 
 /** A member of {@link Calls}: calls a verb by its name. */
 export type Call = Calls["call"];

@@ -3,7 +3,7 @@ import type { RetryVerdict } from "../../store/verbs/dead.ts";
 import type { PageAnswer, Place } from "../../store/verbs/page.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
-import { newCall } from "../calls/new-call.ts";
+import { newCall } from "../calls/calls.ts";
 
 /**
  * Verbs on all dead tasks of a queue. Each call counts the dead tasks at its beginning, and processes that many of the oldest, each once:

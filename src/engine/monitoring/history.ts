@@ -2,7 +2,7 @@ import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Counts, Gauges, Sample, Times } from "../../store/verbs/history.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
-import { newCall } from "../calls/new-call.ts";
+import { newCall } from "../calls/calls.ts";
 import { queueBatches } from "../partitions/queue-batches.ts";
 
 /** Maximum number of queues that are sampled in one call: each may read some of the latest outcomes. */

@@ -3,7 +3,7 @@ import { backoffMs } from "../../backoff.ts";
 import { ProblemError } from "../../errors.ts";
 import type { ReserveAnswer, ReservedTask } from "../../store/verbs/reserve.ts";
 import { failureOf, INPUT_GONE, INPUT_UNREAD } from "../attempt/attempt-end.ts";
-import { newCall } from "../calls/new-call.ts";
+import { newCall } from "../calls/calls.ts";
 import type { Engine } from "../engine.ts";
 import { Sleep } from "../watching/sleep.ts";
 

@@ -7,7 +7,7 @@ import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import { type SubmitAnswer, type SubmitItem, type SubmitVerdict, submit } from "../../store/verbs/submit.ts";
 import type { UpdateVerdict } from "../../store/verbs/update.ts";
 import { Batch } from "../calls/batch.ts";
-import { newCall } from "../calls/new-call.ts";
+import { newCall } from "../calls/calls.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import { type Homes, pointerBatch } from "../partitions/homes.ts";
 import type { QueueSettings } from "../settings.ts";

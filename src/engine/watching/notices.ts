@@ -49,7 +49,7 @@ export class Notices {
   }
 
   /** Notifies the listeners of a task in this process. */
-  tell(id: string, notice: Notice | null): void {
+  notify(id: string, notice: Notice | null): void {
     const listeners = this.#listeners.get(id);
     if (listeners === undefined) return;
     for (const listener of listeners) listener(notice);
@@ -73,8 +73,8 @@ export class Notices {
 
   #receive(message: Buffer | null): void {
     // Those of other partitions read their tasks in vain, which is rare.
-    if (message === null) for (const id of [...this.#listeners.keys()]) this.tell(id, null);
-    else for (const notice of noticesOf(message)) this.tell(notice.id, notice);
+    if (message === null) for (const id of [...this.#listeners.keys()]) this.notify(id, null);
+    else for (const notice of noticesOf(message)) this.notify(notice.id, notice);
   }
 
   #remove(id: string, listener: NoticeListener): void {

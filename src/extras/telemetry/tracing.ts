@@ -245,8 +245,8 @@ class AttemptSpan implements AttemptTrace {
     }
   }
 
-  /** The store has reported the outcome for the task. */
-  told(verdict: string): void {
+  /** The end is stored, with this outcome for the task. */
+  stored(verdict: string): void {
     this.#span.setAttribute("paihao.task.verdict", verdict);
   }
 

@@ -1,4 +1,4 @@
-import type { Failure } from "../../engine/attempt/fail.ts";
+import type { Failure } from "../../engine/attempt/attempt-end.ts";
 import { problemResult } from "../../engine/attempt/problem.ts";
 import { messageOf } from "../../errors.ts";
 import { defineInternalHandler, type Handler } from "../../handler/define.ts";

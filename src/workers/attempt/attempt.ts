@@ -1,5 +1,5 @@
-import type { AbortCause } from "../../engine/attempt/attempt-end.ts";
-import { newCall } from "../../engine/calls/new-call.ts";
+import { type AbortCause, TaskAborted } from "../../engine/attempt/attempt-end.ts";
+import { newCall } from "../../engine/calls/calls.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import { messageOf, ProblemError } from "../../errors.ts";
@@ -12,7 +12,6 @@ import type { StepVerdict } from "../../store/verbs/step.ts";
 import type { Input } from "../../task.ts";
 import type { InSpan } from "../../trace/spans.ts";
 import type { AttemptTrace } from "../../trace/tracing.ts";
-import { TaskAborted } from "./abort.ts";
 import type { OutputStore } from "./output.ts";
 import { OutputWriter } from "./output-writer.ts";
 import { Reporter } from "./reporter.ts";
@@ -26,17 +25,11 @@ import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
  */
 export const SUSPECT_LEASE_MS = 1500;
 
-/** The options of an attempt. */
+/** What the attempts of a worker process share. */
 export interface AttemptParts {
   readonly engine: Engine;
   readonly log: Logger;
   readonly limits: HandlerLimits;
-  /** Latest start of the lease, monotonic ms. */
-  readonly takenAt: number;
-  /** The length of the lease until {@link Attempt.report}, ms; default: that of the queue. */
-  readonly leaseMs?: number | undefined;
-  /** Undefined if it is not traced. */
-  readonly trace?: AttemptTrace | undefined;
 }
 
 /** One attempt at one task: its lease, its signal, its timeout, and its connection to the store. */
@@ -56,7 +49,7 @@ export class Attempt implements TaskActions {
   waitedMs = 0;
   /** What does not count as service time, see Completion. */
   untimed: Completion["untimed"];
-  readonly #parts: Pick<AttemptParts, "engine" | "log" | "limits">;
+  readonly #parts: AttemptParts;
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;
   #abort: AbortController | undefined;
@@ -69,13 +62,22 @@ export class Attempt implements TaskActions {
   #steps: StepStore | undefined;
   #output: OutputStore | undefined;
 
-  constructor(task: ReservedTask, settings: QueueSettings, parts: AttemptParts) {
+  /**
+   * @param own `takenAt`: latest start of the lease, monotonic ms; `leaseMs`: its length until {@link report}, default that of the queue;
+   * `trace`: undefined if it is not traced
+   */
+  constructor(
+    task: ReservedTask,
+    settings: QueueSettings,
+    parts: AttemptParts,
+    own: { readonly takenAt: number; readonly leaseMs?: number | undefined; readonly trace?: AttemptTrace | undefined },
+  ) {
     this.task = task;
     this.settings = settings;
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
-    this.renewedAt = parts.takenAt;
-    this.trace = parts.trace;
-    this.leaseMs = parts.leaseMs ?? settings.leaseMs;
+    this.renewedAt = own.takenAt;
+    this.trace = own.trace;
+    this.leaseMs = own.leaseMs ?? settings.leaseMs;
     this.#parts = parts;
     this.#input = task.input;
   }

@@ -1,8 +1,8 @@
+import { TaskAborted } from "../../engine/attempt/attempt-end.ts";
 import { jsonText } from "../../handler/json-text.ts";
 import type { StepVerdict, StoredStep } from "../../store/verbs/step.ts";
 import type { InSpan } from "../../trace/spans.ts";
 import { PermanentError } from "../sandbox/handler-end.ts";
-import { TaskAborted } from "./abort.ts";
 
 /** Longest name of a step, bytes. */
 const NAME_BYTES = 1024;

@@ -52,6 +52,11 @@ export function errorRecord(thrown: unknown): ErrorRecord {
   return { type: typeof thrown, message, stack: message };
 }
 
+/** An error for the log: without a prototype, otherwise pino would log its type as Object. */
+export function errorForLog(error: unknown): unknown {
+  return typeof error === "object" && error !== null ? Object.assign(Object.create(null), error) : error;
+}
+
 function stackOf(error: Error, causes: number): string {
   const stack = String(error.stack);
   if (causes === 0 || error.cause === undefined) return stack;

@@ -1,12 +1,11 @@
 /** The entry of a sandbox: a child process (`fork(this)`) that runs one handler at a time for the worker that started it, and ends with it. */
 import { Worker } from "node:worker_threads";
-import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
+import { type HandlerEnd, TaskAborted } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { ownQueueOf } from "../../handler/internal-queues.ts";
 import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";
 import type { StepVerdict } from "../../store/verbs/step.ts";
-import { TaskAborted } from "../attempt/abort.ts";
 import type { WriteVerdict } from "../attempt/output.ts";
 import { Reporter } from "../attempt/reporter.ts";
 import { Context, type TaskActions } from "../attempt/task-context.ts";

@@ -1,12 +1,13 @@
+import { pino } from "pino";
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
-import { runInScope } from "../../log.ts";
+import { type Logger, runInScope } from "../../log.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { HandlerLimits } from "../attempt/task-context.ts";
 import type { SandboxPort } from "./child-port.ts";
 import { awaitEnd } from "./executor.ts";
+import { errorForLog } from "./handler-end.ts";
 import type { FromSandbox, Reply } from "./messages.ts";
-import { relayLog } from "./relayed-error.ts";
 
 /** How long a sandbox may take to load the handlers, ms. */
 const BOOT_MS = 60_000;
@@ -125,4 +126,22 @@ export class Sandbox {
       (error: unknown) => this.#port.post({ type: "reply", call, error: messageOf(error) }),
     );
   }
+}
+
+/** Writes a log line of another process to the log of this one. */
+function relayLog(log: Logger, line: string): void {
+  let fields: Record<string, unknown>;
+  try {
+    fields = JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    log.info(line);
+    return;
+  }
+  const { level, time: _time, pid: _pid, msg, err, ...rest } = fields;
+  const label = pino.levels.labels[Number(level)];
+  const write = label === undefined ? "info" : (label as "info");
+  log[write](
+    { ...rest, ...(err !== undefined && { err: errorForLog(err) }) },
+    typeof msg === "string" ? msg : undefined,
+  );
 }

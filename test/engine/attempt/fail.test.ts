@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Failure } from "../../../src/engine/attempt/fail.ts";
+import type { Failure } from "../../../src/engine/attempt/attempt-end.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const KEPT = { resultTtlMs: 60_000, deadTtlMs: 600_000, attempts: 2 };

@@ -57,17 +57,17 @@ describe("the listeners of a process", () => {
     const notices = open();
     const stops = ["first", "second", "third"].map((name) => notices.listen(TASK, ear(name)).stop);
     notices.listen(NEXT, ear("other"));
-    notices.tell(ID, null);
+    notices.notify(ID, null);
     expect(heard.splice(0)).to.deep.equal(["first missed", "second missed", "third missed"]);
     stops[1]?.();
     stops[1]?.();
-    notices.tell(ID, null);
+    notices.notify(ID, null);
     expect(heard.splice(0)).to.deep.equal(["first missed", "third missed"]);
     stops[0]?.();
     expect(notices.has(ID)).to.equal(true);
     stops[2]?.();
     expect([notices.has(ID), notices.has(OTHER)]).to.deep.equal([false, true]);
-    notices.tell(ID, null);
+    notices.notify(ID, null);
     expect(heard).to.deep.equal([]);
   });
 
@@ -75,7 +75,7 @@ describe("the listeners of a process", () => {
     const notices = open();
     const first = notices.listen(TASK, () => first.stop());
     notices.listen(TASK, ear("second"));
-    notices.tell(ID, null);
+    notices.notify(ID, null);
     expect(heard).to.deep.equal(["second missed"]);
   });
 

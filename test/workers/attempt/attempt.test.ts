@@ -50,7 +50,7 @@ describe("an attempt at a task", () => {
     const task = { trace: "submitted", query: "{}", caller: "bob" };
     expect(attemptOf({ task }).facts).to.include({ id: "task-1", queue: "jobs", trace: "submitted", caller: "bob" });
     const trace = { trace: "own", inSpan: undefined } as never;
-    expect(attemptOf({ task, parts: { trace } }).facts).to.include({ trace: "own" });
+    expect(attemptOf({ task, own: { trace } }).facts).to.include({ trace: "own" });
   });
 
   it("reads a long input, which the store may have lost", async () => {
@@ -75,11 +75,11 @@ describe("an attempt at a task", () => {
         return verdict;
       };
       const { log, messages } = recordingLog();
-      const parts = { leaseMs: LEASE_MS / 2, takenAt: performance.now() - 1000 };
+      const own = { leaseMs: LEASE_MS / 2, takenAt: performance.now() - 1000 };
       const attempt = attemptOf({
         settings: { leaseMs: LEASE_MS },
         engine: { call: (_: string, of: unknown) => begin(of) },
-        parts,
+        own,
         log,
       });
       const [leaseMs, renewedAt] = [attempt.leaseMs, attempt.renewedAt];
@@ -124,8 +124,8 @@ describe("an attempt at a task", () => {
         return verdict;
       };
       const engine = { steps: { begin: answer("begin") }, leases: { renew: answer("renew") } };
-      const parts = { takenAt: performance.now() - agoMs };
-      const attempt = attemptOf({ settings: { leaseMs: LEASE_MS }, engine, parts });
+      const own = { takenAt: performance.now() - agoMs };
+      const attempt = attemptOf({ settings: { leaseMs: LEASE_MS }, engine, own });
       const told = await attempt.steps.begin("a", undo);
       return { attempt, calls, told };
     };
