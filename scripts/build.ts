@@ -1,5 +1,5 @@
 /**
- * `npm run build`: compiles src to dist, joins the Lua files to one library, and copies the
+ * `npm run build`: compiles src to dist, and copies the Lua files and the
  * pages' assets. `npm start` calls it every time, so it does nothing if dist was made from exactly the current sources. A
  * failed build leaves the last good dist unchanged. Types are checked by `npm run check`, since that takes several times as long;
  * the package and the tests also have declarations (`--declarations`).
@@ -8,16 +8,13 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { installed } from "../src/extras/pages/assets.ts";
-import { assemble } from "../src/store/library/assemble.ts";
-import { BUILT } from "../src/store/library/text.ts";
 import { filesIn } from "./files.ts";
 
 /** What src may contain besides TypeScript, and where; anything else stops the build. */
 const ASSETS: Readonly<Record<string, string>> = {
-  ".lua": "store/",
+  ".lua": "",
   ".css": "extras/",
   ".html": "extras/",
   ".svg": "extras/",
@@ -89,14 +86,12 @@ export function build(root: string, { declarations = false, say = () => {} }: Bu
     }
   }
 
-  const copied = assets.filter((path) => extname(path) !== ".lua");
   const shipped = SHIPPED.filter((file) => sources.includes(file.for));
   // Beside dist, not within, so that a failed build does not change dist.
   const fresh = join(root, `dist.${process.pid}`);
   try {
     compile(root, fresh, declarations);
-    if (copied.length < assets.length) writeLibrary(join(root, "src/store"), join(fresh, "store/library", BUILT));
-    for (const path of copied) copy(join(root, "src", path), join(fresh, path));
+    for (const path of assets) copy(join(root, "src", path), join(fresh, path));
     for (const { from, to } of shipped) {
       ship(installed(from), join(fresh, to));
     }
@@ -107,13 +102,8 @@ export function build(root: string, { declarations = false, say = () => {} }: Bu
     fs.rmSync(fresh, { recursive: true, force: true });
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  const others = copied.length + shipped.length;
+  const others = assets.length + shipped.length;
   return `build: ${sources.filter((path) => extname(path) === ".ts").length} TypeScript files compiled, ${others} ${others === 1 ? "asset" : "assets"} copied to dist in ${seconds} s`;
-}
-
-function writeLibrary(store: string, to: string): void {
-  fs.mkdirSync(dirname(to), { recursive: true });
-  fs.writeFileSync(to, assemble(pathToFileURL(`${store}/`)));
 }
 
 function copy(from: string, to: string): void {

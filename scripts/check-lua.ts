@@ -1,33 +1,41 @@
 /**
- * Part of `npm run check`: checks that the names in the Lua files of src/store exist, and that each verb ends as it must; then runs
+ * Part of `npm run check`: checks that the names in the Lua files of the core and of the extras exist, and that each verb ends as it must; then runs
  * luacheck, if it is installed (Debian: lua-check).
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { assemble, MODULES, moduleName, tablesOf } from "../src/store/library/assemble.ts";
-import * as VERBS from "../src/store/verbs/verbs.ts";
+import { PARTS } from "../src/extras/extras.ts";
+import { assemble, moduleName, tablesOf } from "../src/store/library/assemble.ts";
+import { CORE } from "../src/store/library/core.ts";
 import { ROOT } from "../test/shared/root.ts";
 
-const DIR = new URL("../src/store/", import.meta.url);
+const ALL = [CORE, ...PARTS];
+const SRC = new URL("../src/", import.meta.url);
 const faults: string[] = [];
-const read = (file: string): string => readFileSync(new URL(file, DIR), "utf8");
-const namesIn = (folder: string): string[] =>
-  readdirSync(new URL(folder, DIR)).flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -".lua".length)] : []));
+/** The Lua files of a list, by their paths below src. */
+const filesOf = (list: "modules" | "files"): string[] =>
+  ALL.flatMap((part) =>
+    (part[list] ?? []).map((file) => new URL(`${file}.lua`, part.folder).href.slice(SRC.href.length)),
+  );
+const read = (file: string): string => readFileSync(new URL(file, SRC), "utf8");
 const withoutComments = (lua: string): string => lua.replaceAll(/--.*$/gm, "");
-const modules = MODULES.map(moduleName);
-const nouns = namesIn("verbs/");
+const moduleFiles = filesOf("modules");
+const verbFiles = filesOf("files");
+const nameOf = (file: string): string => moduleName(file.slice(0, -".lua".length));
+const modules = moduleFiles.map(nameOf);
+const verbNames = ALL.flatMap(({ verbs }) => Object.entries(verbs));
 
 /** The fields of the tables of names in the head, and of the modules. */
 function fieldsOf(): Map<string, Set<string>> {
   const tables = new Map<string, Set<string>>();
-  const library = assemble(DIR);
+  const library = assemble(ALL);
   for (const [, table = "", body = ""] of library.matchAll(/^local ([A-Z]) = \{\n(.*?)^\}/gms)) {
     tables.set(table, new Set([...body.matchAll(/^ {2}(\w+) = /gm)].map(([, field = ""]) => field)));
   }
   tables.set("K", new Set([...library.matchAll(/^function K\.(\w+)/gm)].map(([, kind = ""]) => kind)));
-  for (const file of MODULES) {
-    const name = moduleName(file);
-    const defined = read(`lua/${file}.lua`).matchAll(new RegExp(`^(?:function )?${name}\\.(\\w+)(?:\\(| = )`, "gm"));
+  for (const file of moduleFiles) {
+    const name = nameOf(file);
+    const defined = read(file).matchAll(new RegExp(`^(?:function )?${name}\\.(\\w+)(?:\\(| = )`, "gm"));
     tables.set(name, new Set([...defined].map(([, field = ""]) => field)));
   }
   return tables;
@@ -44,14 +52,14 @@ function* aliasesIn(lua: string): Iterable<[string, string]> {
   }
 }
 
-const layouts = Object.fromEntries(Object.entries(VERBS).map(([verb, { layout }]) => [verb, tablesOf(layout)]));
+const layouts = Object.fromEntries(verbNames.map(([verb, { layout }]) => [verb, tablesOf(layout)]));
 /** What Layout has at a path: "pause.args.queue". */
 const placeIn = (path: string): unknown =>
   path.split(".").reduce<unknown>((of, name) => (of as Record<string, unknown> | undefined)?.[name], layouts);
 
 /** Names that do not exist, or that belong to modules later in the library. */
 function checkNames(file: string, lua: string, tables: ReadonlyMap<string, ReadonlySet<string>>): void {
-  const position = MODULES.findIndex((name) => file === `lua/${name}`);
+  const position = moduleFiles.indexOf(file);
   const later = position < 0 ? [] : modules.slice(position + 1);
   for (const [, table = "", field = ""] of lua.matchAll(/(?<![\w.'])([A-Z]\w*)\.(\w+)/g)) {
     const fields = table === "Layout" ? undefined : tables.get(table);
@@ -92,22 +100,34 @@ function checkVerbs(file: string, text: string): void {
 }
 
 const tables = fieldsOf();
-if ([...MODULES].sort().join() !== namesIn("lua/").sort().join()) faults.push("lua/: MODULES does not list its files");
-for (const file of [...MODULES.map((name) => `lua/${name}`), ...nouns.map((noun) => `verbs/${noun}`)]) {
-  const text = read(`${file}.lua`);
+const listed = [...moduleFiles, ...verbFiles];
+for (const file of readdirSync(SRC, { recursive: true, encoding: "utf8" }))
+  if (file.endsWith(".lua") && !listed.includes(file)) faults.push(`${file}: no part of the library lists it`);
+for (const file of listed) {
+  const text = read(file);
   checkNames(file, withoutComments(text), tables);
   checkLayouts(file, withoutComments(text));
-  if (file.startsWith("verbs/")) checkVerbs(file, text);
+  if (verbFiles.includes(file)) checkVerbs(file, text);
 }
-const registered = nouns.flatMap((noun) => [...read(`verbs/${noun}.lua`).matchAll(/^register\('(\w+)'/gm)]);
+const registered = verbFiles.flatMap((file) => [...read(file).matchAll(/^register\('(\w+)'/gm)]);
 const verbs = registered.map(([, verb]) => verb).sort();
-if (verbs.join() !== Object.keys(VERBS).sort().join())
-  faults.push("verbs/: Lua and TypeScript do not have the same verbs");
+if (
+  verbs.join() !==
+  verbNames
+    .map(([name]) => name)
+    .sort()
+    .join()
+)
+  faults.push("Lua and TypeScript do not have the same verbs");
 
-const luacheck = spawnSync("luacheck", ["--quiet", "--no-color", "src/store", "--read-globals", ...modules], {
-  cwd: ROOT,
-  encoding: "utf8",
-});
+const luacheck = spawnSync(
+  "luacheck",
+  ["--quiet", "--no-color", "src/store", "src/extras", "--read-globals", ...modules],
+  {
+    cwd: ROOT,
+    encoding: "utf8",
+  },
+);
 if (luacheck.status !== 0 && !luacheck.error) faults.push(luacheck.stdout);
 for (const fault of faults) console.log(`✘ ${fault}`);
 const luacheckSays = luacheck.error

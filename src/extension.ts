@@ -3,6 +3,7 @@ import type { Config } from "./config/config.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { Handler } from "./handler/define.ts";
 import type { ApiExtension } from "./http/extension.ts";
+import type { LibraryPart } from "./store/library/part.ts";
 import type { Tracing } from "./trace/tracing.ts";
 
 /** A server that starts, as an extension sees it. */
@@ -26,7 +27,12 @@ export interface Hooks extends ApiExtension {
 }
 
 /**
- * A part of a server that tasks can run without: called once for each server that has it. Extensions are in src/extras, each whole in
- * its folder; nothing else imports from there but what puts a server together.
+ * A part of a server that tasks can run without. Extensions are in src/extras, each whole in its folder; nothing else imports from there but
+ * what puts a server together.
  */
-export type Extension = (server: StartingServer) => Hooks;
+export interface Extension {
+  /** What it has in the store: verbs of its own, and what it does in those of the core. */
+  readonly part?: LibraryPart;
+  /** Called once for each server that has it. */
+  start(server: StartingServer): Hooks;
+}

@@ -5,14 +5,7 @@ import { readGauges } from "./engine/monitoring/gauges.ts";
 import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
 import type { Extension } from "./extension.ts";
-import { allocations } from "./extras/allocations/allocations.ts";
-import { gateway } from "./extras/gateway/extension.ts";
-import { groups } from "./extras/groups/groups.ts";
-import { pages } from "./extras/pages/pages.ts";
-import { replicate } from "./extras/replicate/replicate.ts";
-import { telemetry } from "./extras/telemetry/telemetry.ts";
-import { undo } from "./extras/undo/undo.ts";
-import { webhooks } from "./extras/webhooks/webhooks.ts";
+import { EXTENSIONS, partsOf } from "./extras/extras.ts";
 import type { Handler } from "./handler/define.ts";
 import { inEachPartition } from "./handler/internal-queues.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
@@ -25,18 +18,6 @@ import type { Started } from "./running.ts";
 import { provisionStore } from "./store/servers/provision.ts";
 import { Ticker } from "./workers/ticker.ts";
 import { Worker } from "./workers/worker.ts";
-
-/** What a server has beside what it needs to run tasks. */
-export const EXTENSIONS: readonly Extension[] = [
-  telemetry,
-  pages,
-  groups,
-  gateway,
-  webhooks,
-  undo,
-  allocations,
-  replicate,
-];
 
 /** What is not configured. */
 export interface StartParts {
@@ -72,7 +53,8 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const store = await provisionStore(config, log);
     started.push(() => store.stop());
     const starting = { config, handlers, signer, storeUrl: store.url, engine: () => engine };
-    const extensions = (parts.extensions ?? EXTENSIONS).map((extension) => extension(starting));
+    const using = parts.extensions ?? EXTENSIONS;
+    const extensions = using.map((extension) => extension.start(starting));
     const tracing = extensions.find((extension) => extension.tracing)?.tracing;
     const ownHandlers = new Map(
       extensions
@@ -81,7 +63,13 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         .map((handler) => [handler.queue, handler]),
     );
     const all = new Map([...handlers, ...ownHandlers]);
-    const { engine, secret, readiness, nodes, close } = await openEngine(config, store.url, all.values(), log);
+    const { engine, secret, readiness, nodes, close } = await openEngine(
+      config,
+      store.url,
+      all.values(),
+      log,
+      partsOf(using),
+    );
     started.push(close);
     for (const extension of extensions) extension.opened?.(engine);
     const ends = () => stopping.signal.aborted && !replaced;

@@ -15,6 +15,7 @@ interface AccessParts {
   readonly connection: Connection;
   readonly keys: Keys;
   readonly config: Pick<Config, "durability" | "strictResultTtl" | "rateLimit">;
+  readonly parts: LibraryOptions["parts"];
 }
 
 /**
@@ -23,7 +24,7 @@ interface AccessParts {
  * @returns what the store's user may not do, as a sentence that says how to allow it; undefined if it may do everything
  * @throws ProblemError store-unavailable if the store takes no writes
  */
-export async function missingAccess({ connection, keys, config }: AccessParts): Promise<string | undefined> {
+export async function missingAccess({ connection, keys, config, parts }: AccessParts): Promise<string | undefined> {
   const { durability, strictResultTtl, rateLimit } = config;
   const sharded = isCluster(connection);
   const tag = keys.tag(0);
@@ -34,7 +35,7 @@ export async function missingAccess({ connection, keys, config }: AccessParts): 
     try {
       await own.connect();
       return [
-        ...(await runsScripts(own, tag, { sharded, strictResultTtl })),
+        ...(await runsScripts(own, tag, { sharded, strictResultTtl, parts })),
         ...(rateLimit ? await counts(own, tag) : []),
         ...(await confirms(own, durability)),
         // Last, since afterwards the connection accepts no other commands.

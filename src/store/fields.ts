@@ -147,10 +147,14 @@ export const QUEUE_FIELDS = {
   lostAt: ["lostAt", "when the last one was lost, ms"],
   dead: ["dead", "tasks that died"],
   answers: ["V", "how many dead tasks the last calls of dead.lua deleted, newest first, see lua/answers.lua"],
-  handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
+  keptUntil: ["keptUntil", "until when places in line may be kept, see KEYS.kept, ms"],
   virtual: ["virtual", "of a fair line, followed by the class: the place of the task taken last, see lua/fair.lua"],
   room: ["room", "of a fair line, followed by the class: the start that newcomers get when there are many line keys"],
   keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/keyed.lua"],
   rekey: ["rekey", "the score from which it is still to be decided which tasks may start, after a change of the limit"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;
+
+/** The short form of each field. */
+export const firstOf = (fields: Readonly<Record<string, readonly [string, string]>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).map(([name, [field]]) => [name, field]));

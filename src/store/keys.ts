@@ -5,6 +5,8 @@ import { isInternalQueue, partitionOfInternal } from "../handler/internal-queues
  * {@link Keys}; the Lua files write `K.task(call, id)`, see library/assemble.ts. The fields of the
  * hashes are in fields.ts, the letters of states in letters.ts.
  *
+ * Extras have keys of their own, beside their verbs.
+ *
  * All keys of a partition share the hash tag `{prefix:P}`, so that a Redis Cluster keeps them on one node and one script may
  * access them all. A name that a caller chose is always prefixed with `letter:`.
  */
@@ -60,8 +62,7 @@ export const KEYS = {
     "string",
     "requests of a key or address in its current span of RATE_LIMIT; PX = the rest of the span",
   ],
-  allocation: ["i:<id>", "string", "an id allocated for a future task: JSON of queue and caller; PX"],
-  allocated: ["h:<queue>", "zset", "the allocated ids of a queue: score = when they expire, ms"],
+  kept: ["h:<queue>", "zset", "ids of later tasks for which a place in line is kept: score = until when, ms"],
   pointers: [
     "moved",
     "zset",
@@ -116,9 +117,12 @@ export type Index = (typeof INDEXES)[number];
 export type LargeValue = "result" | "input";
 
 /** The start of each kind of Redis key, after the partition's tag: "w:", "queues". */
-export const START = Object.fromEntries(
-  Object.entries(KEYS).map(([kind, [form]]) => [kind, form.replace(/<.*/, "")]),
-) as Readonly<Record<keyof typeof KEYS, string>>;
+export const startsOf = <Kind extends string>(keys: Readonly<Record<Kind, readonly [string, ...string[]]>>) =>
+  Object.fromEntries(
+    Object.entries<readonly [string, ...string[]]>(keys).map(([kind, [form]]) => [kind, form.replace(/<.*/, "")]),
+  ) as Readonly<Record<Kind, string>>;
+
+export const START = startsOf(KEYS);
 
 /** Makes the keys of one deployment: a prefix and a number of partitions. */
 export class Keys {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { PARTS } from "../../src/extras/extras.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { libraryWith, listed } from "../../src/store/library/library.ts";
 import { openEngine } from "../helpers/engine.ts";
@@ -43,7 +44,7 @@ describe("a Redis Cluster under load", function () {
   };
 
   it("loads the library of functions where a slot moves to, and on every master that has lost it", async () => {
-    const library = libraryWith({ sharded: true, strictResultTtl: false });
+    const library = libraryWith({ sharded: true, strictResultTtl: false, parts: PARTS });
     const t = await openEngine({ url: cluster.url, partitions: 1 });
     try {
       expect((await t.submit()).verdict).to.equal("new");

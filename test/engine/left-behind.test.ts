@@ -135,26 +135,6 @@ describe("what is left behind in the indexes of a queue", () => {
     expect(await t.redis.exists(t.key("dead"), t.key("task", "gone"))).to.equal(0);
   });
 
-  it("is no allocated id that has expired", async () => {
-    const allocate = (id: string, ttlMs: number) =>
-      t.scripts.allocate(t.keys.tag(0), { id, value: "{}", ttlMs, queue: "jobs", limit: 10 });
-    await allocate("short", 500);
-    await allocate("long", 60_000);
-    await eventually(async () => (await t.redis.exists(t.key("allocation", "short"))) === 0);
-    await allocate("longer", 60_000);
-    expect(await t.redis.zrange(t.key("allocated"), "0", "-1")).to.have.members(["long", "longer"]);
-  });
-
-  it("is no allocated id whose task was submitted: it counts once", async () => {
-    const id = { id: "allocated", value: "{}", ttlMs: 60_000, queue: "jobs", limit: 10 };
-    await t.scripts.allocate(t.keys.tag(0), id);
-    const submit = (task: string) =>
-      t.engine.submitter.submit(submissionOf(task, "jobs", "1"), { ...t.settings, maxWaiting: 2 });
-    expect((await submit("allocated")).verdict).to.equal("new");
-    expect((await submit("second")).verdict).to.equal("new");
-    expect((await submit("third")).verdict).to.equal("full");
-  });
-
   it("is nothing of a trial, of a refused submission, or of none at all", async () => {
     await t.submit({ id: "trial", dryRun: true });
     await t.submit({ id: "refused", maxIndex: -1 });

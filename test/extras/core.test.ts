@@ -1,5 +1,7 @@
 import { expect } from "chai";
+import { partsOf } from "../../src/extras/extras.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/types.ts";
+import { libraryText } from "../../src/store/library/text.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 
@@ -49,6 +51,11 @@ describe("a server without any extra", () => {
     const search = `?webhook=${encodeURIComponent("https://hooks.example/")}`;
     const answer = await server.send(`/v1/requests${search}`, { method: "POST", body: 1 });
     expect([answer.status, answer.json.type]).to.eql([400, "/problems/invalid-parameter"]);
+  });
+
+  it("has a library in Redis that knows nothing of them", () => {
+    const { text } = libraryText({ sharded: false, strictResultTtl: false, parts: partsOf([]) });
+    expect(text.split("\n").filter((line) => /\ballocat/i.test(line))).to.eql([]);
   });
 
   it("describes itself without a trace of the extras", async () => {

@@ -4,17 +4,18 @@ import { Engine } from "../../src/engine/engine.ts";
 import type { Inspection } from "../../src/engine/reading/inspect.ts";
 import type { WithInput } from "../../src/engine/reservation/take.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
+import { PARTS } from "../../src/extras/extras.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
-import { type KEYS, Keys } from "../../src/store/keys.ts";
+import { Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
 import { type Scripts, scriptsOf } from "../../src/store/verbs/scripts.ts";
 import type { Result } from "../../src/task.ts";
 import { type GivenSubmission, submissionOf } from "../shared/submission.ts";
 import { onCluster, storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeysLike } from "./store/scan.ts";
-import { storedKey } from "./store/stored.ts";
+import { type StoredKind, storedKey } from "./store/stored.ts";
 
 /** A separate engine on the run's store, with a fresh key prefix; removes its keys at the end. */
 export interface TestEngine {
@@ -24,7 +25,7 @@ export interface TestEngine {
   readonly scripts: Scripts;
   readonly settings: QueueSettings;
   /** A key in the partition of the test's queue; by default that of the test's queue. */
-  key(kind: keyof typeof KEYS, name?: string): string;
+  key(kind: StoredKind, name?: string): string;
   /** Submits to the test's queue; by default under a new id. */
   submit(options?: GivenSubmission): ReturnType<Engine["submitter"]["submit"]>;
   /** Reserves for a worker. */
@@ -87,7 +88,7 @@ export async function openEngine(
   const redis = await open("test", false);
   const subscriber = await open("test-pubsub", true);
   const keys = new Keys(options.prefix ?? uniquePrefix(), options.partitions ?? 1);
-  const scripts = options.makeScripts?.(redis) ?? scriptsOf(redis);
+  const scripts = options.makeScripts?.(redis) ?? scriptsOf(redis, { parts: PARTS });
   const settings = {
     ...settingsOf(defineHandler({ queue: "jobs", run: () => undefined }), config),
     ...options.settings,

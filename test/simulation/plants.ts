@@ -21,7 +21,7 @@ export function plant(name: string): void {
   const [line, mistake] = PLANTS[name] ?? [];
   if (line === undefined || mistake === undefined)
     throw new Error(`there is no mistake ${name}; there are ${Object.keys(PLANTS).join(", ")}`);
-  const { text } = libraryText({ sharded: false, strictResultTtl: false });
+  const { text } = libraryText({ sharded: false, strictResultTtl: false, parts: [] });
   const count = text.split(line).length - 1;
   if (count !== 1) throw new Error(`the Lua has this line ${count} times, not once: ${line}`);
   const { sendCommand } = Redis.prototype;

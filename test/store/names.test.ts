@@ -1,16 +1,17 @@
 import { expect } from "chai";
-import { GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../../src/store/fields.ts";
-import { KEYS } from "../../src/store/keys.ts";
+import { PARTS } from "../../src/extras/extras.ts";
 import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../../src/store/letters.ts";
+import { CORE } from "../../src/store/library/core.ts";
 
-const firsts = (table: Readonly<Record<string, readonly string[]>>) => Object.values(table).map(([short]) => short);
+/** Of a table of names, with those of the extras. */
+const firsts = (table: string) => [CORE, ...PARTS].flatMap(({ tables }) => Object.values(tables?.[table] ?? {}));
 
 describe("what is stored under a short name", () => {
   const TABLES: Readonly<Record<string, readonly unknown[]>> = {
-    "a field of a task": firsts(TASK_FIELDS),
-    "a field of a queue": firsts(QUEUE_FIELDS),
-    "a field of a group": firsts(GROUP_FIELDS),
-    "a Redis key": firsts(KEYS),
+    "a field of a task": firsts("F"),
+    "a field of a queue": firsts("Q"),
+    "a field of a group": firsts("G"),
+    "a Redis key": firsts("P"),
     "a remembered answer": Object.values(ANSWER_LETTERS),
     "a rate": Object.values(RATE_LETTERS),
     "a state or notice": Object.values({ ...STATE_LETTERS, ...TASK_NOTICES }),

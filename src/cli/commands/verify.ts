@@ -25,19 +25,22 @@ export function verifyCommand(): Command {
  */
 async function verify({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
   // Imported here, since the other commands start faster without them.
-  const [{ readConfig }, { secretsOf }, { verifyStore }, { createLog }, { attachStore }] = await Promise.all([
-    import("../../config/config.ts"),
-    import("../../config/secrets.ts"),
-    import("../../engine/maintenance/verify.ts"),
-    import("../../log.ts"),
-    import("../../store/servers/provision.ts"),
-  ]);
+  const [{ readConfig }, { secretsOf }, { verifyStore }, { createLog }, { attachStore }, { PARTS }] = await Promise.all(
+    [
+      import("../../config/config.ts"),
+      import("../../config/secrets.ts"),
+      import("../../engine/maintenance/verify.ts"),
+      import("../../log.ts"),
+      import("../../store/servers/provision.ts"),
+      import("../../extras/extras.ts"),
+    ],
+  );
   const config = readConfig();
   const log = createLog("error", { secrets: secretsOf(config) });
   const store = await attachStore(config, log);
   try {
     note(store.description);
-    const { tasks, entries, disagreeing } = await verifyStore(store.url, config.keyPrefix, { heal }, log);
+    const { tasks, entries, disagreeing } = await verifyStore(store.url, config.keyPrefix, { heal, parts: PARTS }, log);
     if (json) printJsonLine({ tasks, entries, disagreeing, healed: heal });
     else for (const line of inWords({ tasks, entries, disagreeing, heal })) print(line);
     return disagreeing.length === 0 || heal ? 0 : 1;

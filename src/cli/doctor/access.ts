@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { reasonOf } from "../../errors.ts";
+import { PARTS } from "../../extras/extras.ts";
 import { missingAccess } from "../../store/access.ts";
 import { nodesOf } from "../../store/cluster-routing.ts";
 import { type Connection, isCluster } from "../../store/connection.ts";
@@ -16,12 +17,12 @@ export async function checkAccess(connection: Connection, config: Config): Promi
   const { durability, strictResultTtl } = config;
   const keys = new Keys(config.keyPrefix, config.partitions);
   try {
-    const missing = await missingAccess({ connection, keys, config });
+    const missing = await missingAccess({ connection, keys, config, parts: PARTS });
     if (missing !== undefined) return [split("rights", missing)];
     const findings = [ok("writes", "accepted, and messages arrive")];
     if (durability === "memory") return findings;
     // Durability is confirmed for what the same connection has written.
-    const { probe } = scriptsOf(connection, { strictResultTtl });
+    const { probe } = scriptsOf(connection, { strictResultTtl, parts: PARTS });
     await probe(keys.tag(0), isCluster(connection) ? "SPUBLISH" : "PUBLISH");
     const confirmation = new Confirmation(durability);
     const confirmed = await nodesOf(connection).run(keys.tag(0), (node) => confirmation.confirm(node));

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { type Config, readConfig } from "../../config/config.ts";
 import { verifyStore } from "../../engine/maintenance/verify.ts";
 import { messageOf, StartError } from "../../errors.ts";
+import { PARTS } from "../../extras/extras.ts";
 import { createLog, type Logger } from "../../log.ts";
 import { DirectoryInUseError } from "../../store/servers/native/data-lock.ts";
 import { findServerBinary } from "../../store/servers/native/server-binary.ts";
@@ -102,7 +103,7 @@ async function openStore(config: Config, log: Logger): Promise<{ finding: Findin
 
 /** The index of every queue, by the verification of the engine. */
 async function checkIndex(url: string, config: Config, heal: boolean, log: Logger): Promise<Finding> {
-  const { tasks, entries, disagreeing } = await verifyStore(url, config.keyPrefix, { heal }, log);
+  const { tasks, entries, disagreeing } = await verifyStore(url, config.keyPrefix, { heal, parts: PARTS }, log);
   const looked = `${tasks} tasks and ${entries} index entries`;
   if (disagreeing.length === 0) return ok("index", `${looked} agree`);
   const some = `${disagreeing.slice(0, 3).join(", ")}${disagreeing.length > 3 ? " …" : ""}`;

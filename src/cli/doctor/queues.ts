@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { Tick } from "../../engine/maintenance/tick.ts";
 import { figuresOf } from "../../engine/monitoring/figures.ts";
+import { PARTS } from "../../extras/extras.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Connection } from "../../store/connection.ts";
 import { Keys } from "../../store/keys.ts";
@@ -17,7 +18,7 @@ export async function checkQueues(
   handled: ReadonlySet<string>,
 ): Promise<Finding[]> {
   const keys = new Keys(config.keyPrefix, config.partitions);
-  const scripts = scriptsOf(connection, { strictResultTtl: config.strictResultTtl });
+  const scripts = scriptsOf(connection, { strictResultTtl: config.strictResultTtl, parts: PARTS });
   const registered = new Tick(scripts, keys, new Map());
   const names = await Promise.all(keys.tags.map((_, partition) => registered.queuesOf(partition)));
   const rows = await figuresOf(scripts, keys, names.flat().sort());

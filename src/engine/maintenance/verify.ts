@@ -4,7 +4,7 @@ import { type Connection, connect, mastersOf } from "../../store/connection.ts";
 import { INDEXES, Keys } from "../../store/keys.ts";
 import { checkServer } from "../../store/servers/check-server.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
-import { type Scripts, scriptsOf } from "../../store/verbs/scripts.ts";
+import { type Scripts, scriptsOf, type UsedLibrary } from "../../store/verbs/scripts.ts";
 import type { VerifyItems } from "../../store/verbs/verify.ts";
 import { Batch } from "../calls/batch.ts";
 import { dataVersionProblem } from "../opening/data-version.ts";
@@ -34,7 +34,7 @@ export interface VerifyOptions {
 export async function verifyStore(
   url: string,
   prefix: string,
-  options: VerifyOptions,
+  { parts = [], ...options }: VerifyOptions & Pick<UsedLibrary, "parts">,
   log: Logger,
 ): Promise<VerifyReport> {
   const redis = await connect(url, "verify", log);
@@ -48,7 +48,7 @@ export async function verifyStore(
     }
     const problem = await dataVersionProblem(redis, new Keys(prefix, 1));
     if (problem !== undefined) throw new StartError(problem);
-    return await verify(redis, scriptsOf(redis), new Keys(prefix, Number(partitions)), options);
+    return await verify(redis, scriptsOf(redis, { parts }), new Keys(prefix, Number(partitions)), options);
   } finally {
     redis.disconnect();
   }

@@ -9,6 +9,7 @@ import { missingAccess } from "../../store/access.ts";
 import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection.ts";
 import { checkDurability, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
+import type { LibraryPart } from "../../store/library/part.ts";
 import { PubSub } from "../../store/pubsub.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { checkServer, readNodes } from "../../store/servers/check-server.ts";
@@ -49,6 +50,7 @@ export interface OpenedEngine {
 
 /**
  * Connects to a store, checks that it suits the configuration, and creates an engine on it.
+ * @param parts what the library in the store has besides the core
  * @throws StartError if the store is too old, refuses writes (all, or those of its user), has data of a version that this release cannot
  *   work with, was used with another number of partitions, or cannot provide the configured durability
  */
@@ -57,6 +59,7 @@ export async function openEngine(
   url: string,
   handlers: Iterable<Handler>,
   log: Logger,
+  parts: readonly LibraryPart[] = [],
 ): Promise<OpenedEngine> {
   const connections: { disconnect(): void }[] = [];
   const open = async (name: string, options?: Parameters<typeof connect>[3]) => {
@@ -76,24 +79,25 @@ export async function openEngine(
     await checkDurability(redis, config.durability, version);
     const keys = new Keys(config.keyPrefix, config.partitions);
     const { durability, strictResultTtl } = config;
-    const scripts = scriptsOf(redis, { strictResultTtl });
-    await whenUsable({ connection: redis, keys, config }, log);
+    const used = { strictResultTtl, parts };
+    const scripts = scriptsOf(redis, used);
+    await whenUsable({ connection: redis, keys, config, parts }, log);
     // First of all, so that data of a version that this release cannot work with stays untouched.
     await claimDataVersion(scripts, keys);
     await claimPartitions(scripts, keys);
     secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
 
-    const library = libraryOf(redis, { strictResultTtl });
+    const library = libraryOf(redis, used);
     // That of the release before stays: a store that is full could not load it again.
     const [, , ...older] = await scripts.libraries(keys.tag(0), { name: library.name });
     await library.install(redis, older, log);
 
     const submissions =
-      durability === "memory" ? undefined : scriptsOf(await open("submissions"), { durability, strictResultTtl });
-    const large = scriptsOf(await open("large-values", { commandMs: LARGE_VALUE_MS }), { strictResultTtl });
+      durability === "memory" ? undefined : scriptsOf(await open("submissions"), { durability, ...used });
+    const large = scriptsOf(await open("large-values", { commandMs: LARGE_VALUE_MS }), used);
     const standbyParts = {
       ...{ keys, log, commands: redis, connect: () => open("standby") },
-      reserveOn: (own: Connection) => reserveOn(own, { strictResultTtl }),
+      reserveOn: (own: Connection) => reserveOn(own, used),
     };
     let standbys = 0;
     const metrics = new Metrics(packageVersion());

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { CallsOf, Scripts } from "../../store/verbs/scripts.ts";
+import * as VERBS from "./verbs.ts";
 
 /** An id that a caller got before its task exists. */
 export interface Allocation {
@@ -21,11 +22,11 @@ const FORM = /^a-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Allocates ids for future tasks, each for one caller and queue. */
 export class Allocations {
-  readonly #scripts: Scripts;
+  readonly #verbs: CallsOf<typeof VERBS>;
   readonly #keys: Keys;
 
   constructor(scripts: Scripts, keys: Keys) {
-    this.#scripts = scripts;
+    this.#verbs = scripts.of(VERBS);
     this.#keys = keys;
   }
 
@@ -38,7 +39,7 @@ export class Allocations {
     const id = this.#keys.idIn(this.#keys.partitionOfQueue(queue), () => `a-${randomUUID()}`);
     const value = JSON.stringify({ queue, caller });
     const item = { id, value, ttlMs: ALLOCATION_MS, queue, limit: maxWaiting };
-    const { verdict, waiting, scheduled } = await this.#scripts.allocate(this.#tag(id), item);
+    const { verdict, waiting, scheduled } = await this.#verbs.allocate(this.#tag(id), item);
     if (verdict === "full") {
       throw new ProblemError(
         "queue-full",
@@ -54,13 +55,13 @@ export class Allocations {
 
   /** What an id was allocated for; null if it was not allocated, has been used, or has expired. */
   async find(id: string): Promise<Allocation | null> {
-    const value = isAllocated(id) ? await this.#scripts.allocation(this.#tag(id), { id }) : null;
+    const value = isAllocated(id) ? await this.#verbs.allocation(this.#tag(id), { id }) : null;
     return value === null ? null : { id, ...(JSON.parse(value) as Omit<Allocation, "id">) };
   }
 
   /** Removes an allocation: its task was submitted, or never will be. */
   async drop({ id, queue }: Pick<Allocation, "id" | "queue">): Promise<void> {
-    await this.#scripts.deallocate(this.#tag(id), { id, queue });
+    await this.#verbs.deallocate(this.#tag(id), { id, queue });
   }
 
   /** Of the partition of its queue: see {@link allocate}. */

@@ -4,9 +4,11 @@ import { openGroup } from "./batch-group.ts";
 import { groupRoutes } from "./routes.ts";
 
 /** One number for many tasks. */
-export const groups: Extension = () => ({
-  routes: groupRoutes,
-  openGroup,
-  tags: [{ name: "Groups", description: "Many tasks with one number." }],
-  schemas: { Group: group, GroupResult: groupResult },
-});
+export const groups: Extension = {
+  start: () => ({
+    routes: groupRoutes,
+    openGroup,
+    tags: [{ name: "Groups", description: "Many tasks with one number." }],
+    schemas: { Group: group, GroupResult: groupResult },
+  }),
+};

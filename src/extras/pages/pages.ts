@@ -14,7 +14,7 @@ const shown: Pages = {
 };
 
 /** Pages for people: a task, the dashboard, the API reference. */
-export const pages: Extension = () => ({ routes: () => pageRoutes, pages: shown });
+export const pages: Extension = { start: () => ({ routes: () => pageRoutes, pages: shown }) };
 
 function replyProblemPage(ctx: Context, { example, ...explanation }: ProblemExplanation): void {
   const { code, title, status } = explanation;

@@ -2,4 +2,6 @@ import type { Extension } from "../../extension.ts";
 import { predictionRoutes } from "./predictions.ts";
 
 /** The dialect of Replicate's HTTP API, if it is turned on. */
-export const replicate: Extension = ({ config }) => (config.replicate ? { routes: predictionRoutes } : {});
+export const replicate: Extension = {
+  start: ({ config }) => (config.replicate ? { routes: predictionRoutes } : {}),
+};

@@ -5,7 +5,9 @@ import { traceRequests } from "./trace-requests.ts";
 import { openTracing } from "./tracing.ts";
 
 /** Spans of requests and attempts, if an SDK of OpenTelemetry is registered in this process. */
-export const telemetry: Extension = ({ storeUrl }) => {
-  const tracing = openTracing(packageVersion(), storeFacts(storeUrl));
-  return tracing ? { tracing, around: traceRequests(tracing) } : {};
+export const telemetry: Extension = {
+  start: ({ storeUrl }) => {
+    const tracing = openTracing(packageVersion(), storeFacts(storeUrl));
+    return tracing ? { tracing, around: traceRequests(tracing) } : {};
+  },
 };

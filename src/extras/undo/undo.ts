@@ -3,4 +3,6 @@ import { undoEntry } from "./undo-entry.ts";
 import { undoHandler } from "./undo-handler.ts";
 
 /** Undoes what tasks did that failed or were canceled. */
-export const undo: Extension = ({ handlers }) => ({ handler: undoHandler(handlers), timeline: undoEntry });
+export const undo: Extension = {
+  start: ({ handlers }) => ({ handler: undoHandler(handlers), timeline: undoEntry }),
+};

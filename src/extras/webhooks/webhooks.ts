@@ -9,29 +9,31 @@ import { deliverer } from "./delivery.ts";
 import { checkTarget } from "./target.ts";
 
 /** Tells the end of a task, or of a group, to a URL that its caller has named. */
-export const webhooks: Extension = (server) => {
-  const { config, signer } = server;
-  const guard = new AddressGuard(config.webhookAllow, { plainHttp: "listed" });
-  const handler = deliverer({
-    guard,
-    secrets: config.webhookSecrets,
-    // A longer result would not be part of the event.
-    look: (id) => server.engine().inspector.inspect(id, WITH_PROBLEM),
-    describe: (seen) =>
-      monitorDocument(seen, server.engine().queues.settings(seen.queue).attempts, {
-        signature: signer?.sign("task", seen),
-      }),
-    lookAtGroup: (id) => server.engine().groups.inspect(id),
-    describeGroup: (seen) => groupDocument(seen, signer?.sign("group", seen)),
-    otherBody: predictionEvent(server),
-  });
-  return {
-    handler,
-    // An alert counts its attempts.
-    opened: ({ metrics }) => {
-      for (const { queue } of inEachPartition(handler, config.partitions)) metrics.beginAttempts(queue);
-    },
-    checkWebhook: (url) => checkTarget(url, guard),
-    timeline: async (api, of) => ({ webhooks: await deliveriesOf(api, of) }),
-  };
+export const webhooks: Extension = {
+  start: (server) => {
+    const { config, signer } = server;
+    const guard = new AddressGuard(config.webhookAllow, { plainHttp: "listed" });
+    const handler = deliverer({
+      guard,
+      secrets: config.webhookSecrets,
+      // A longer result would not be part of the event.
+      look: (id) => server.engine().inspector.inspect(id, WITH_PROBLEM),
+      describe: (seen) =>
+        monitorDocument(seen, server.engine().queues.settings(seen.queue).attempts, {
+          signature: signer?.sign("task", seen),
+        }),
+      lookAtGroup: (id) => server.engine().groups.inspect(id),
+      describeGroup: (seen) => groupDocument(seen, signer?.sign("group", seen)),
+      otherBody: predictionEvent(server),
+    });
+    return {
+      handler,
+      // An alert counts its attempts.
+      opened: ({ metrics }) => {
+        for (const { queue } of inEachPartition(handler, config.partitions)) metrics.beginAttempts(queue);
+      },
+      checkWebhook: (url) => checkTarget(url, guard),
+      timeline: async (api, of) => ({ webhooks: await deliveriesOf(api, of) }),
+    };
+  },
 };

@@ -1,18 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { SHARED } from "../constants.ts";
-import { GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
-import { START } from "../keys.ts";
-import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../letters.ts";
+import { readFileSync } from "node:fs";
 import type { Layout } from "../verbs/codec.ts";
-import * as VERBS from "../verbs/verbs.ts";
-
-/** The modules of `store/lua`, each after those that it uses. `call.lua` is the table `Call` for all after it. */
-export const MODULES = [
-  ...["number", "call", "run", "input", "result", "answers", "past", "notices"],
-  ...["rate", "forecast", "service", "warmup", "snapshot", "keyed", "fair", "line"],
-  ...["due", "follow", "group", "settle", "lease", "completion", "reservation"],
-  ...["breaker", "filter", "allowed", "inspection", "setback", "grace", "submission"],
-] as const;
+import type { LibraryPart, Named } from "./part.ts";
 
 /**
  * The names that all Lua files share.
@@ -29,19 +17,26 @@ export const MODULES = [
  * | `A.cancel`            | before a remembered answer: `'c'`                    | `ANSWER_LETTERS`  |
  * | `R.accepted`          | before the number of a counting bucket: `'a'`     | `RATE_LETTERS`    |
  * | `C.classSpan`         | a constant: `35184372088832`                         | `SHARED`          |
- * | `Layout.pause.args`   | the places of a verb's arguments and of the members of its answers, by name: see below | `VERBS` |
+ * | `Layout.pause.args`   | the places of a verb's arguments and of the members of its answers, by name: see below | `verbs` |
+ *
+ * Extras add names to these tables, see part.ts.
  */
-const TABLES: Readonly<Record<string, Readonly<Record<string, string | number | readonly number[]>>>> = {
-  P: START,
-  F: firstOf(TASK_FIELDS),
-  Q: firstOf(QUEUE_FIELDS),
-  G: firstOf(GROUP_FIELDS),
-  S: STATE_LETTERS,
-  N: TASK_NOTICES,
-  A: ANSWER_LETTERS,
-  R: RATE_LETTERS,
-  C: SHARED,
-};
+export function namesOf(parts: readonly LibraryPart[]): string[] {
+  const tables: Record<string, string> = {};
+  for (const part of parts)
+    for (const [table, names] of Object.entries(part.tables ?? {}))
+      for (const [name, value] of Object.entries(names))
+        tables[table] = `${tables[table] ?? ""}  ${name} = ${literal(value)},\n`;
+  const keys = parts.flatMap((part) => Object.entries(part.tables?.P ?? {}));
+  const layouts = parts.flatMap(({ verbs }) =>
+    Object.entries(verbs).map(([verb, { layout }]) => layoutOf(verb, layout)),
+  );
+  return [
+    ...Object.entries(tables).map(([name, lines]) => `local ${name} = {\n${lines}}\n`),
+    `local K = {}\n${keys.map(([kind, start]) => keyMaker(kind, String(start))).join("")}`,
+    `local Layout = {\n${layouts.join("")}}\n`,
+  ];
+}
 
 /** What the files use of Lua and of Redis. */
 const GLOBALS =
@@ -69,35 +64,20 @@ local function register(verb, flags, run)
 end
 `;
 
-/** The library without its first lines: the tables of names, the modules, then the verbs, from the folder of the store. */
-export function assemble(store: URL): string {
-  const read = (file: string): string => readFileSync(new URL(file, store), "utf8");
-  const verbs = readdirSync(new URL("verbs/", store))
-    .filter((file) => file.endsWith(".lua"))
-    .toSorted();
-  return [
-    ...names(),
-    REGISTER,
-    ...MODULES.map((name) => `local ${moduleName(name)} = (function()\n${read(`lua/${name}.lua`)}end)()\n`),
-    ...verbs.map((file) => `do\n${read(`verbs/${file}`)}end\n`),
-  ].join("\n");
+/** The library without its first lines: the tables of names, the modules of all parts, then their verbs. */
+export function assemble(parts: readonly LibraryPart[]): string {
+  const textOf = ({ folder }: LibraryPart, file: string) => readFileSync(new URL(`${file}.lua`, folder), "utf8");
+  const modules = parts.flatMap((part) =>
+    (part.modules ?? []).map((file) => `local ${moduleName(file)} = (function()\n${textOf(part, file)}end)()\n`),
+  );
+  const verbs = parts.flatMap((part) => part.files.map((file) => `do\n${textOf(part, file)}end\n`));
+  return [...namesOf(parts), REGISTER, ...modules, ...verbs].join("\n");
 }
 
-/** The tables of names, and `K`. */
-export const names = (): string[] => [
-  ...Object.entries(TABLES).map(([name, values]) => tableOf(name, values)),
-  keyMakers(),
-  `local Layout = {\n${Object.entries(VERBS)
-    .map(([verb, { layout }]) => layoutOf(verb, layout))
-    .join("")}}\n`,
-];
-
-/** The table of a module: `call.lua` is `Call`. */
-export const moduleName = (file: string): string => file.slice(0, 1).toUpperCase() + file.slice(1);
-
-function tableOf(name: string, values: (typeof TABLES)[string]): string {
-  const lines = Object.entries(values).map(([field, value]) => `  ${field} = ${literal(value)},\n`);
-  return `local ${name} = {\n${lines.join("")}}\n`;
+/** The table of a module: `lua/call` is `Call`. */
+export function moduleName(file: string): string {
+  const name = file.slice(file.lastIndexOf("/") + 1);
+  return name.slice(0, 1).toUpperCase() + name.slice(1);
 }
 
 /**
@@ -122,21 +102,13 @@ function layoutOf(verb: string, layout: Layout): string {
   return `  ${verb} = {\n${tables.join("")}  },\n`;
 }
 
-/** Functions that make Redis keys; for a key that a partition has only once, without a name. */
-function keyMakers(): string {
-  const makers = Object.entries(START).map(([kind, start]) =>
-    start.endsWith(":")
-      ? `function K.${kind}(call, name) return call.base .. '${start}' .. name end\n`
-      : `function K.${kind}(call) return call.base .. '${start}' end\n`,
-  );
-  return `local K = {}\n${makers.join("")}`;
-}
+/** A function that makes Redis keys of a kind; for a key that a partition has only once, without a name. */
+const keyMaker = (kind: string, start: string): string =>
+  start.endsWith(":")
+    ? `function K.${kind}(call, name) return call.base .. '${start}' .. name end\n`
+    : `function K.${kind}(call) return call.base .. '${start}' end\n`;
 
-function firstOf(fields: Readonly<Record<string, readonly [string, string]>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).map(([name, [field]]) => [name, field]));
-}
-
-function literal(value: string | number | readonly number[]): string {
+function literal(value: Named): string {
   if (typeof value === "string") return `'${value}'`;
   return typeof value === "number" ? String(value) : `{ ${value.join(", ")} }`;
 }

@@ -14,9 +14,9 @@ const PATTERN = "paihao_*";
 const made = new Map<string, Library>();
 
 /** The library with these options. */
-export function libraryWith({ sharded, strictResultTtl }: LibraryOptions): Library {
-  const key = `${sharded} ${strictResultTtl}`;
-  const library = made.get(key) ?? new Library({ sharded, strictResultTtl });
+export function libraryWith(options: LibraryOptions): Library {
+  const key = [options.sharded, options.strictResultTtl, ...options.parts.map(({ name }) => name)].join(" ");
+  const library = made.get(key) ?? new Library(options);
   made.set(key, library);
   return library;
 }

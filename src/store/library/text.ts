@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { SHARED } from "../constants.ts";
 import type { VerbFunctions } from "../verbs/script.ts";
 import { assemble } from "./assemble.ts";
+import { CORE } from "./core.ts";
+import type { LibraryPart } from "./part.ts";
 
 /** The options on which the text depends. */
 export interface LibraryOptions {
@@ -10,6 +11,8 @@ export interface LibraryOptions {
   readonly sharded: boolean;
   /** Every result has a Redis key of its own, which expires on time even on a store that cannot expire a field of a hash. */
   readonly strictResultTtl: boolean;
+  /** What it has besides the core. */
+  readonly parts: readonly LibraryPart[];
 }
 
 /** The text of a library, and the names that are in it. */
@@ -20,14 +23,12 @@ export interface LibraryText {
   readonly functions: ReadonlyMap<string, VerbFunctions>;
 }
 
-/** The file of the library in the build; from source it is assembled. */
-export const BUILT = "library.lua";
 const DIGEST_LENGTH = 8;
 const REGISTERED = /^register\('(\w+)', \{(.*?)\}/gm;
 
 /** The text of the library with these options. Its name and those of its functions carry a digest of the rest. */
-export function libraryText({ sharded, strictResultTtl }: LibraryOptions): LibraryText {
-  const body = libraryBody();
+export function libraryText({ sharded, strictResultTtl, parts }: LibraryOptions): LibraryText {
+  const body = assemble([CORE, ...parts]);
   const publish = sharded ? "SPUBLISH" : "PUBLISH";
   const inlineResultBytes = strictResultTtl ? 0 : SHARED.inlineResultBytes;
   const options = `local OPTIONS = { publish = '${publish}', inlineResultBytes = ${inlineResultBytes} }\n`;
@@ -42,10 +43,4 @@ export function libraryText({ sharded, strictResultTtl }: LibraryOptions): Libra
     text: `#!lua name=${name}\nlocal DIGEST = '${digest}'\n${options}${body}`,
     functions: new Map(functions),
   };
-}
-
-function libraryBody(): string {
-  return import.meta.url.endsWith(".ts")
-    ? assemble(new URL("../", import.meta.url))
-    : readFileSync(new URL(BUILT, import.meta.url), "utf8");
 }

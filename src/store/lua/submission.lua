@@ -211,8 +211,8 @@ local function submit_one(call, batch, group, state, n)
   end
   local of_group = group.options.group
   if of_group and not takes_members(call, batch, of_group, group.options.caller) then return 'closed' end
-  local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(call, queue), id)
-  local others = state.handed - (was_handed and 1 or 0)
+  local was_kept = state.kept > 0 and redis.call('ZSCORE', K.kept(call, queue), id)
+  local others = state.kept - (was_kept and 1 or 0)
   if state.waiting + state.scheduled + others >= group.limit then return 'full' end
   if refusal then return refusal end
   if group.options.webhook and waiting_webhooks(call, batch) >= group.limit then return 'webhooks-full' end
@@ -225,9 +225,9 @@ local function submit_one(call, batch, group, state, n)
     arrival = (group.delay > 0 and '0' or whole(state.hlc)) .. (name == '' and '' or ' ' .. name)
   end
   Submission.store(call, batch, group, n, key, listener, share, found and found.before, arrival)
-  if was_handed then
-    redis.call('ZREM', K.allocated(call, queue), id)
-    state.handed = others
+  if was_kept then
+    redis.call('ZREM', K.kept(call, queue), id)
+    state.kept = others
   end
   state.accepted = state.accepted + 1
   if group.delay > 0 then

@@ -4,6 +4,7 @@ import { nodesOf } from "../cluster-routing.ts";
 import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import { type Library, type LibraryOptions, libraryWith } from "../library/library.ts";
+import type { LibraryPart } from "../library/part.ts";
 import type { Verb } from "./codec.ts";
 import { reserve } from "./reserve.ts";
 import { Script, storeError, type Through } from "./script.ts";
@@ -14,8 +15,13 @@ type Verbs = typeof VERBS;
 /** The call of a verb. Its first argument is the tag of a partition, see keys.ts. @throws ProblemError, see {@link storeError} */
 type Call<V> = V extends Verb<infer Asked, infer Answer> ? (tag: string, ...asked: Asked) => Promise<Answer> : never;
 
+/** The calls of verbs, by name. */
+export type CallsOf<Verbs> = { [Name in keyof Verbs]: Call<Verbs[Name]> };
+
 /** Every verb on one connection; nothing else calls them. */
-export type Scripts = { [Name in keyof Verbs]: Call<Verbs[Name]> } & {
+export type Scripts = CallsOf<Verbs> & {
+  /** The verbs of an extra, which its part of the library has. @throws Error if the library has not */
+  readonly of: <Others extends LibraryPart["verbs"]>(verbs: Others) => CallsOf<Others>;
   /** The bytes of a key, read outside of scripts; null if there is none. @throws ProblemError, see {@link storeError} */
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
   /** A part of such a key; null if the key does not have that many bytes in all. @throws ProblemError, see {@link storeError} */
@@ -32,8 +38,9 @@ interface Part {
 
 /**
  * Options of the library that differ from the default. Whether results have Redis keys of their own: see {@link Config.strictResultTtl}.
+ * Default of the parts: only the core.
  */
-type UsedLibrary = Partial<LibraryOptions>;
+export type UsedLibrary = Partial<LibraryOptions>;
 
 interface ScriptsOptions extends UsedLibrary {
   /**
@@ -61,19 +68,24 @@ function callOf<Asked extends readonly unknown[], Answer>(verb: Verb<Asked, Answ
   return (tag: string, ...asked: Asked): Promise<Answer> => script.call(tag, asked);
 }
 
+function callsOf<Verbs extends object>(verbs: Verbs, through: Through): CallsOf<Verbs> {
+  const calls = Object.entries(verbs).map(([name, verb]) => [name, callOf(verb, name, through)]);
+  return Object.fromEntries(calls);
+}
+
 /** The library for a connection; `sharded` is for a connection to one node of a cluster. */
 export function libraryOf(
   connection: Connection,
-  { sharded = isCluster(connection), strictResultTtl = false }: UsedLibrary,
+  { sharded = isCluster(connection), strictResultTtl = false, parts = [] }: UsedLibrary,
 ): Library {
-  return libraryWith({ sharded, strictResultTtl });
+  return libraryWith({ sharded, strictResultTtl, parts });
 }
 
 /** The scripts, run through a connection. */
 export function scriptsOf(connection: Connection, options: ScriptsOptions = {}): Scripts {
   const through = throughOf(connection, options);
   const { nodes } = through;
-  const calls = Object.entries(VERBS).map(([name, verb]) => [name, callOf<never, unknown>(verb, name, through)]);
+  const of: Scripts["of"] = (verbs) => callsOf(verbs, through);
   const read = async <T>(tag: string, command: (node: Redis) => Promise<T>): Promise<T> => {
     try {
       return await nodes.run(tag, command, LARGE_VALUE_MS);
@@ -89,5 +101,5 @@ export function scriptsOf(connection: Connection, options: ScriptsOptions = {}):
     // A copy, since the client of the store returns a view of a block that may be many times as long.
     return total === of ? Buffer.from(part) : null;
   };
-  return { ...Object.fromEntries(calls), value, piece };
+  return { ...callsOf(VERBS, through), of, value, piece };
 }

@@ -45,18 +45,18 @@ end
 
 -- The state of a queue, with counters of what this call adds to it.
 local function read_state(call, queue)
-  local figures = Snapshot.read(call, queue, Q.hlc, Q.handedUntil, Rate.field(call, R.accepted))
-  local keyed, hlc, handed_until = figures[10], figures[11], figures[12]
-  local handed = 0
-  -- Allocated ids count as waiting tasks.
-  if handed_until and tonumber(handed_until) > call.now then
-    handed = redis.call('ZCOUNT', K.allocated(call, queue), '(' .. call.now_text, '+inf')
+  local figures = Snapshot.read(call, queue, Q.hlc, Q.keptUntil, Rate.field(call, R.accepted))
+  local keyed, hlc, kept_until = figures[10], figures[11], figures[12]
+  local kept = 0
+  -- Kept places count as waiting tasks.
+  if kept_until and tonumber(kept_until) > call.now then
+    kept = redis.call('ZCOUNT', K.kept(call, queue), '(' .. call.now_text, '+inf')
   end
   return {
     figures = figures,
     hlc = tonumber(hlc or 0),
     limit = keyed and Keyed.limit(call, queue, keyed),
-    handed = handed,
+    kept = kept,
     waiting = redis.call('ZCARD', K.waiting(call, queue)),
     scheduled = redis.call('ZCARD', K.scheduled(call, queue)),
     joined = 0,
@@ -68,7 +68,7 @@ end
 -- changes nothing and returns false.
 local function submit_together(call, batch, group, state)
   local args, queue, count, ids, class = batch.args, group.queue, group.count, group.ids, group.class
-  if group.alone or group.shares or group.keys or state.limit or state.handed > 0 then return false end
+  if group.alone or group.shares or group.keys or state.limit or state.kept > 0 then return false end
   if state.waiting + state.scheduled + count > group.limit then return false end
   local line, keys, entries = K.waiting(call, queue), {}, {}
   local task_key = K.task

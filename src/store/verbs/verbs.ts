@@ -1,6 +1,5 @@
 /** Every verb under its name in the library. */
 export { again } from "./again.ts";
-export { allocate, allocation, deallocate } from "./allocation.ts";
 export { attend } from "./attend.ts";
 export { breaker, breakerReport } from "./breaker.ts";
 export { cancel } from "./cancel.ts";

@@ -2,7 +2,8 @@ import type { Connection } from "../../../src/store/connection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { INDEXES, type Index, type KEYS, type Keys } from "../../../src/store/keys.ts";
-import { names } from "../../../src/store/library/assemble.ts";
+import { namesOf } from "../../../src/store/library/assemble.ts";
+import { CORE } from "../../../src/store/library/core.ts";
 import { isOutcome } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import { LONG_AGO } from "./task.ts";
@@ -42,7 +43,7 @@ export interface Dump {
   readonly queues: ReadonlyMap<string, StoredQueue>;
 }
 
-const DUMP = `${names().join("")}
+const DUMP = `${namesOf([CORE]).join("")}
 local call, ids, queues = { base = KEYS[1] }, cjson.decode(ARGV[1]), cjson.decode(ARGV[2])
 local function hash(key)
   local flat, map = redis.call('HGETALL', key), { [''] = '' }

@@ -96,12 +96,12 @@ describe("the start on a store", function () {
   });
 
   it("tries each command that a script uses, and no other", () => {
-    const store = path.join(ROOT, "src/store");
-    const sources = readdirSync(store, { recursive: true, encoding: "utf8" })
+    const source = path.join(ROOT, "src");
+    const sources = readdirSync(source, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".lua"))
-      .map((file) => readFileSync(path.join(store, file), "utf8"));
+      .map((file) => readFileSync(path.join(source, file), "utf8"));
     const used = sources.flatMap((text) => [...text.matchAll(/redis\.p?call\(\s*'([A-Z]+)'/g)].map(([, name]) => name));
-    const probe = readFileSync(path.join(store, "verbs/probe.lua"), "utf8");
+    const probe = readFileSync(path.join(source, "store/verbs/probe.lua"), "utf8");
     const tried = [...probe.matchAll(/^ +\{ '([A-Z]+)'/gm)].map(([, name]) => name);
     expect(new Set(tried)).to.deep.equal(new Set(used));
   });

@@ -4,7 +4,7 @@ import { serviceIn } from "../../helpers/store/service.ts";
 import { GROUP, QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
-const OF_TIME = /^(?:c|e|x|D|at|ended|hlc|fence|service|liveUntil|needed|warmup|lostAt|handedUntil|sampled)$/;
+const OF_TIME = /^(?:c|e|x|D|at|ended|hlc|fence|service|liveUntil|needed|warmup|lostAt|keptUntil|sampled)$/;
 /** A rate bucket holds its number above its count. */
 const BUCKET = /^[azeb]\d$/;
 const BUCKET_SHIFT = 2 ** 24;

@@ -1,3 +1,4 @@
+import * as ALLOCATIONS from "../../../src/extras/allocations/verbs.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import type { Resent } from "./twice.ts";
 
@@ -43,13 +44,13 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
   {
     ...{ script: "allocate", when: "of a new id" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.allocate(tag, ALLOCATION),
+    call: ({ scripts, tag }) => scripts.of(ALLOCATIONS).allocate(tag, ALLOCATION),
     replies: [KEPT, KEPT],
   },
   {
     ...{ script: "deallocate", when: "of an allocated id" },
-    given: ({ scripts, tag }) => scripts.allocate(tag, ALLOCATION),
-    call: ({ scripts, tag }) => scripts.deallocate(tag, { id: "a-1", queue: "jobs" }),
+    given: ({ scripts, tag }) => scripts.of(ALLOCATIONS).allocate(tag, ALLOCATION),
+    call: ({ scripts, tag }) => scripts.of(ALLOCATIONS).deallocate(tag, { id: "a-1", queue: "jobs" }),
   },
   {
     ...{ script: "claim", when: "of the number of partitions" },

@@ -1,11 +1,11 @@
 import type { Context, Middleware } from "koa";
 import { readConfig } from "../../../src/config/config.ts";
 import type { Hooks } from "../../../src/extension.ts";
+import { EXTENSIONS } from "../../../src/extras/extras.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { routing } from "../../../src/http/app.ts";
 import type { Route } from "../../../src/http/route.ts";
 import { routesOf } from "../../../src/http/routes.ts";
-import { EXTENSIONS } from "../../../src/server.ts";
 
 /** All that a server may have. */
 export function allExtensions(): readonly Hooks[] {
@@ -14,12 +14,13 @@ export function allExtensions(): readonly Hooks[] {
   const engine = () => {
     throw new Error("nothing has started");
   };
-  return EXTENSIONS.map((extension) => extension({ ...server, engine }));
+  return EXTENSIONS.map((extension) => extension.start({ ...server, engine }));
 }
 
 /** The routes of such a server. */
 export function allRoutes(extensions = allExtensions()): readonly Route[] {
-  const engine = {} as Api["engine"];
+  // Extras make calls of their verbs.
+  const engine = { scripts: { of: () => ({}) } } as unknown as Api["engine"];
   const api: Partial<Api> = { engine, handlers: new Map(), stopping: new AbortController().signal };
   return routesOf(api as Api, extensions);
 }

@@ -1,13 +1,18 @@
+import { ALLOCATION_KEYS } from "../../../src/extras/allocations/store.ts";
 import { GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fields.ts";
-import { type KEYS, START } from "../../../src/store/keys.ts";
+import { KEYS, startsOf } from "../../../src/store/keys.ts";
 
 /**
  * A key of a partition by the name of its kind, for tests that read from the store what the engine does not offer. A kind with only one
  * key in each partition needs no name.
  */
-export function storedKey(tag: string, kind: keyof typeof KEYS, name = "jobs"): string {
-  return tag + START[kind] + (START[kind].endsWith(":") ? name : "");
+export function storedKey(tag: string, kind: StoredKind, name = "jobs"): string {
+  return tag + STARTS[kind] + (STARTS[kind].endsWith(":") ? name : "");
 }
+
+/** Those of the core and of the extras. */
+const STARTS = startsOf({ ...KEYS, ...ALLOCATION_KEYS });
+export type StoredKind = keyof typeof STARTS;
 
 type Fields<Of> = { readonly [Name in keyof Of]: string };
 const fieldsOf = <Of extends Readonly<Record<string, readonly [string, string]>>>(fields: Of): Fields<Of> =>

@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import type { Redis } from "ioredis";
+import { PARTS } from "../../../src/extras/extras.ts";
 import { libraryWith } from "../../../src/store/library/library.ts";
 import { deferred } from "../../helpers/deferred.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 
-const OURS = libraryWith({ sharded: false, strictResultTtl: false });
+const OURS = libraryWith({ sharded: false, strictResultTtl: false, parts: [] });
 const OLDER = "paihao_0123abcd";
 
 /** A server with these libraries; `calls` has what it was asked. */
@@ -82,14 +83,11 @@ describe("the load of the library", () => {
 
 describe("a library", () => {
   it("is one for all connections with the same options, and another for others", () => {
-    expect(libraryWith({ sharded: false, strictResultTtl: false })).to.equal(OURS);
-    const options = [
-      { sharded: false, strictResultTtl: false },
-      { sharded: false, strictResultTtl: true },
-      { sharded: true, strictResultTtl: false },
-      { sharded: true, strictResultTtl: true },
-    ];
-    expect(new Set(options.map((one) => libraryWith(one).name)).size).to.equal(4);
+    expect(libraryWith({ sharded: false, strictResultTtl: false, parts: [] })).to.equal(OURS);
+    const options = [false, true].flatMap((sharded) =>
+      [false, true].flatMap((strictResultTtl) => [[], PARTS].map((parts) => ({ sharded, strictResultTtl, parts }))),
+    );
+    expect(new Set(options.map((one) => libraryWith(one).name)).size).to.equal(8);
   });
 
   it("has no functions of a verb that does not exist", () => {

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import { readConfig } from "../../../src/config/config.ts";
 import { openEngine as openStore } from "../../../src/engine/opening/open.ts";
+import { PARTS } from "../../../src/extras/extras.ts";
 import { createLog } from "../../../src/log.ts";
 import { libraryWith, listed } from "../../../src/store/library/library.ts";
 import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
@@ -10,8 +11,8 @@ import { storeKind } from "../../helpers/store/run-store.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 
-const OURS = libraryWith({ sharded: false, strictResultTtl: false });
-const STRICT = libraryWith({ sharded: false, strictResultTtl: true });
+const OURS = libraryWith({ sharded: false, strictResultTtl: false, parts: PARTS });
+const STRICT = libraryWith({ sharded: false, strictResultTtl: true, parts: PARTS });
 const OLDER = "paihao_0123abcd";
 
 describe("the library in the store", function () {
@@ -47,7 +48,13 @@ describe("the library in the store", function () {
     return Number(calls);
   };
   const start = async (env: Readonly<Record<string, string>> = {}) => {
-    const opened = await openStore(readConfig({ REDIS_URL: redis.url, ...env }), redis.url, [], createLog("silent"));
+    const opened = await openStore(
+      readConfig({ REDIS_URL: redis.url, ...env }),
+      redis.url,
+      [],
+      createLog("silent"),
+      PARTS,
+    );
     opened.close();
   };
   const withOlder = (name: string) =>
@@ -136,7 +143,7 @@ describe("the library in the store", function () {
     const KEY_PREFIX = "releases";
     for (const name of [OLDER, "paihao_another"]) await withOlder(name);
     const { keys, redis: connection } = await openEngine({ url: redis.url, prefix: KEY_PREFIX });
-    const releases = scriptsOf(connection);
+    const releases = scriptsOf(connection, { parts: PARTS });
     await releases.libraries(keys.tag(0), { name: OLDER });
     await start({ KEY_PREFIX });
     const names = async () => ((await admin.function("LIST")) as unknown[][]).map((row) => row[1]);
@@ -153,7 +160,7 @@ describe("the library in the store", function () {
     await admin.config("RESETSTAT");
     const told: string[] = [];
     const log = createLog("warn", { destination: { write: (line) => told.push(line) } });
-    const opening = openStore(readConfig({ REDIS_URL: redis.url }), redis.url, [], log);
+    const opening = openStore(readConfig({ REDIS_URL: redis.url }), redis.url, [], log, PARTS);
     // For longer than a start waits for anything else.
     const refused = async () =>
       Number(/cmdstat_function\|load:.*rejected_calls=(\d+)/.exec(await admin.info("commandstats"))?.[1] ?? 0);

@@ -1,28 +1,22 @@
-import { readdirSync, readFileSync } from "node:fs";
-import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { PARTS } from "../../../src/extras/extras.ts";
+import { assemble } from "../../../src/store/library/assemble.ts";
+import { CORE } from "../../../src/store/library/core.ts";
 import { libraryWith, listed } from "../../../src/store/library/library.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keepFromSaving } from "../../helpers/store/unsaved.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
-import { ROOT } from "../../shared/root.ts";
 
-const LUA = path.join(ROOT, "src/store/verbs");
-const OURS = libraryWith({ sharded: false, strictResultTtl: false });
+const OURS = libraryWith({ sharded: false, strictResultTtl: false, parts: PARTS });
 
 /** By what a server may do with them: the flags that they are registered with. */
 function verbsWith(flag: string | undefined): string[] {
-  return readdirSync(LUA).flatMap((file) => {
-    if (!file.endsWith(".lua")) return [];
-    const registered = readFileSync(path.join(LUA, file), "utf8").matchAll(
-      /^register\('(\w+)', \{(?: '([\w-]+)' )?\}/gm,
-    );
-    return [...registered].flatMap(([, verb = "", of]) => (of === flag ? [verb] : []));
-  });
+  const registered = assemble([CORE, ...PARTS]).matchAll(/^register\('(\w+)', \{(?: '([\w-]+)' )?\}/gm);
+  return [...registered].flatMap(([, verb = "", of]) => (of === flag ? [verb] : []));
 }
 
 describe("the functions of the library on a server that takes no writes", function () {

@@ -14,21 +14,21 @@ register('allocate', {}, function(keys, args)
   local known = redis.call('GET', K.allocation(call, id))
   if known then return { [ANSWER.verdict] = known == value and 'kept' or 'taken' } end
 
-  local handed = K.allocated(call, queue)
+  local kept = K.kept(call, queue)
   local waiting, scheduled = redis.call('ZCARD', K.waiting(call, queue)), redis.call('ZCARD', K.scheduled(call, queue))
-  local open = redis.call('ZCOUNT', handed, '(' .. call.now_text, '+inf')
+  local open = redis.call('ZCOUNT', kept, '(' .. call.now_text, '+inf')
   if waiting + scheduled + open >= tonumber(args[ALLOCATION.limit]) then
     return { [ANSWER.verdict] = 'full', [ANSWER.waiting] = waiting, [ANSWER.scheduled] = scheduled }
   end
 
-  local over = redis.call('ZRANGE', handed, '-inf', call.now_text, 'BYSCORE', 'LIMIT', 0, MAX_DELETED)
-  if #over > 0 then redis.call('ZREM', handed, unpack(over)) end
+  local over = redis.call('ZRANGE', kept, '-inf', call.now_text, 'BYSCORE', 'LIMIT', 0, MAX_DELETED)
+  if #over > 0 then redis.call('ZREM', kept, unpack(over)) end
   local until_ms = whole(call.now + ttl)
   redis.call('SET', K.allocation(call, id), value, 'PX', ttl)
-  redis.call('ZADD', handed, until_ms, id)
-  redis.call('PEXPIREAT', handed, until_ms)
-  -- Submissions check for allocated ids only until this time.
-  redis.call('HSET', K.queue(call, queue), Q.handedUntil, until_ms)
+  redis.call('ZADD', kept, until_ms, id)
+  redis.call('PEXPIREAT', kept, until_ms)
+  -- Submissions look for kept places only until this time.
+  redis.call('HSET', K.queue(call, queue), Q.keptUntil, until_ms)
   return { [ANSWER.verdict] = 'kept' }
 end)
 
@@ -41,5 +41,5 @@ end)
 register('deallocate', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.untimed(keys), Layout.deallocate.args
   redis.call('UNLINK', K.allocation(call, args[ARGS.id]))
-  redis.call('ZREM', K.allocated(call, args[ARGS.queue]), args[ARGS.id])
+  redis.call('ZREM', K.kept(call, args[ARGS.queue]), args[ARGS.id])
 end)

@@ -1,5 +1,5 @@
-import { named, names, verb, verbOnOne, word, written } from "./codec.ts";
-import { number, text } from "./reply.ts";
+import { named, names, verb, verbOnOne, word, written } from "../../store/verbs/codec.ts";
+import { number, text } from "../../store/verbs/reply.ts";
 
 /** An id to reserve for a later task. */
 interface Allocation {

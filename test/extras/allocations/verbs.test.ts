@@ -1,5 +1,7 @@
 import { expect } from "chai";
+import * as VERBS from "../../../src/extras/allocations/verbs.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { eventually } from "../../shared/eventually.ts";
 import { submissionOf } from "../../shared/submission.ts";
 
 describe("ids that are kept for later tasks", () => {
@@ -9,9 +11,10 @@ describe("ids that are kept for later tasks", () => {
   });
   afterEach(() => t.close());
 
-  const allocate = (id: string, value = "ann") =>
-    t.scripts.allocate(t.keys.tag(0), { id, value, ttlMs: 60_000, queue: "jobs", limit: 3 });
-  const allocation = (id: string) => t.scripts.allocation(t.keys.tag(0), { id });
+  const verbs = () => t.scripts.of(VERBS);
+  const allocate = (id: string, value = "ann", ttlMs = 60_000) =>
+    verbs().allocate(t.keys.tag(0), { id, value, ttlMs, queue: "jobs", limit: 3 });
+  const allocation = (id: string) => verbs().allocation(t.keys.tag(0), { id });
 
   it("are given once, with what is stored with them, until they are handed back", async () => {
     expect(await allocation("a")).to.equal(null);
@@ -19,7 +22,7 @@ describe("ids that are kept for later tasks", () => {
     expect(await allocate("a")).to.include({ verdict: "kept" });
     expect(await allocate("a", "bob")).to.include({ verdict: "taken" });
     expect(await allocation("a")).to.equal("ann");
-    await t.scripts.deallocate(t.keys.tag(0), { id: "a", queue: "jobs" });
+    await verbs().deallocate(t.keys.tag(0), { id: "a", queue: "jobs" });
     expect(await allocation("a")).to.equal(null);
     expect(await allocate("a", "bob")).to.include({ verdict: "kept" });
   });
@@ -38,7 +41,24 @@ describe("ids that are kept for later tasks", () => {
     await allocate("a");
     expect((await submit("b")).verdict).to.equal("new");
     expect((await submit("c")).verdict).to.equal("full");
-    await t.scripts.deallocate(t.keys.tag(0), { id: "a", queue: "jobs" });
+    await verbs().deallocate(t.keys.tag(0), { id: "a", queue: "jobs" });
     expect((await submit("c")).verdict).to.equal("new");
+  });
+
+  it("leave nothing behind once they have expired", async () => {
+    await allocate("short", "ann", 500);
+    await allocate("long");
+    await eventually(async () => (await t.redis.exists(t.key("allocation", "short"))) === 0);
+    await allocate("longer");
+    expect(await t.redis.zrange(t.key("kept"), "0", "-1")).to.have.members(["long", "longer"]);
+  });
+
+  it("count once when their task is submitted", async () => {
+    await allocate("allocated");
+    const submit = (id: string) =>
+      t.engine.submitter.submit(submissionOf(id, "jobs", "1"), { ...t.settings, maxWaiting: 2 });
+    expect((await submit("allocated")).verdict).to.equal("new");
+    expect((await submit("second")).verdict).to.equal("new");
+    expect((await submit("third")).verdict).to.equal("full");
   });
 });

@@ -1,0 +1,38 @@
+import { SHARED } from "../constants.ts";
+import { firstOf, GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
+import { START } from "../keys.ts";
+import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../letters.ts";
+import * as VERBS from "../verbs/verbs.ts";
+import type { LibraryPart } from "./part.ts";
+
+/** The modules of `store/lua`. */
+const MODULES = [
+  "number call run input result answers past notices rate forecast service warmup snapshot keyed fair line",
+  "due follow group settle lease completion reservation breaker filter allowed inspection setback grace submission",
+].flatMap((line) => line.split(" "));
+
+/** The files of `store/verbs`. */
+const NOUNS = [
+  "again attend breaker cancel complete dead deployment details fail group history inspect lease move output page",
+  "pointer probe queue register reserve step submit tick update verify worker",
+].flatMap((line) => line.split(" "));
+
+/** What every server has: the tasks of queues. */
+export const CORE: LibraryPart = {
+  name: "core",
+  folder: new URL("../", import.meta.url),
+  modules: MODULES.map((file) => `lua/${file}`),
+  files: NOUNS.map((file) => `verbs/${file}`),
+  verbs: VERBS,
+  tables: {
+    P: START,
+    F: firstOf(TASK_FIELDS),
+    Q: firstOf(QUEUE_FIELDS),
+    G: firstOf(GROUP_FIELDS),
+    S: STATE_LETTERS,
+    N: TASK_NOTICES,
+    A: ANSWER_LETTERS,
+    R: RATE_LETTERS,
+    C: SHARED,
+  },
+};
