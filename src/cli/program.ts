@@ -20,7 +20,7 @@ import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
 import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init/command.ts";
-import { startCommand } from "./start/command.ts";
+import { devCommand, startCommand } from "./start/command.ts";
 
 /**
  * All commands. Their files declare options and help; what needs the server or the store is imported when a command runs, so that
@@ -43,7 +43,7 @@ export function createProgram(): Command {
   for (const option of globalOptions()) program.addOption(option);
 
   program.commandsGroup("The server:");
-  for (const made of [startCommand(), initCommand(), doctorCommand(), verifyCommand(), keysCommand()])
+  for (const made of [startCommand(), devCommand(), initCommand(), doctorCommand(), verifyCommand(), keysCommand()])
     program.addCommand(made);
   program.commandsGroup("Tasks:");
   for (const made of [

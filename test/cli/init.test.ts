@@ -21,8 +21,8 @@ import { eventually } from "../shared/eventually.ts";
 import { ROOT } from "../shared/root.ts";
 
 const FILES = [
-  ...[".env", ".gitignore", "README.md", "compose.yaml", "handlers/greet.ts", "package.json", "test/greet.test.ts"],
-  "tsconfig.json",
+  ...[".dockerignore", ".env", ".gitignore", "Dockerfile", "README.md", "compose.yaml", "handlers/greet.ts"],
+  ...["package.json", "test/greet.test.ts", "tsconfig.json"],
 ];
 
 /** The working folder of a process of this user; undefined if there is none. */
@@ -51,8 +51,7 @@ describe("paihao init", () => {
       .filter((entry) => entry.isFile())
       .map((entry) => path.relative(path.join(dir, folder), path.join(entry.parentPath, entry.name)))
       .sort();
-  const dockerfileIn = (folder: string): string =>
-    parse(read(path.join(folder, "compose.yaml")), { merge: true }).services.api.build.dockerfile_inline;
+  const dockerfileIn = (folder: string): string => read(path.join(folder, "Dockerfile"));
 
   it("writes a project into a new folder, and prints what it wrote and how to go on", async () => {
     const { code, printed } = await init("'My Tasks' --from ^0.1.0");
@@ -114,9 +113,7 @@ describe("paihao init", () => {
     const before = FILES.map(read);
     const again = await init(". --from ^0.2.0");
     expect(again.code).to.equal(6);
-    expect(again.printed).to.contain(
-      `${dir} is not empty: it has .env, .gitignore, compose.yaml …; nothing was written`,
-    );
+    expect(again.printed).to.contain(`${dir} is not empty: it has .dockerignore, .env, .gitignore …; nothing was written`);
     expect(FILES.map(read)).to.deep.equal(before);
   });
 

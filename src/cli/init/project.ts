@@ -18,9 +18,11 @@ export function projectFiles(options: ProjectOptions): Readonly<Record<string, s
     "handlers/greet.ts": HANDLER,
     "test/greet.test.ts": TEST,
     ".env": ENV,
-    "compose.yaml": paihao.startsWith(`file:${VENDOR}`)
-      ? COMPOSE.replace(COPIED, `$&\n      COPY ${VENDOR} ./${VENDOR}`)
-      : COMPOSE,
+    Dockerfile: paihao.startsWith(`file:${VENDOR}`)
+      ? DOCKERFILE.replace(COPIED, `$&\nCOPY ${VENDOR} ./${VENDOR}`)
+      : DOCKERFILE,
+    ".dockerignore": "node_modules\n.paihao\n.git\n.env\n",
+    "compose.yaml": COMPOSE,
     "tsconfig.json": TSCONFIG,
     ".gitignore": "node_modules/\n.paihao/\n",
     "README.md": readme(options),
@@ -28,7 +30,7 @@ export function projectFiles(options: ProjectOptions): Readonly<Record<string, s
 }
 
 /** npm passes its end on to the shell only, so the server takes the place of that; on Windows there is no `exec`. */
-const START = process.platform === "win32" ? "paihao start" : "exec paihao start";
+const ours = (command: string) => (process.platform === "win32" ? `paihao ${command}` : `exec paihao ${command}`);
 
 function manifest({ name, paihao, zod, stripsTypes }: ProjectOptions): string {
   const project = {
@@ -36,7 +38,11 @@ function manifest({ name, paihao, zod, stripsTypes }: ProjectOptions): string {
     private: true,
     type: "module",
     engines: { node: stripsTypes ? ">=22.18" : ">=20.19" },
-    scripts: { start: START, test: stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts" },
+    scripts: {
+      start: ours("start"),
+      dev: ours("dev"),
+      test: stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts",
+    },
     dependencies: { paihao, ...(stripsTypes ? {} : { tsx: "^4.19.0" }), zod },
   };
   return `${JSON.stringify(project, null, 2)}\n`;
@@ -99,6 +105,17 @@ HANDLERS=handlers
 /** package.json and the packages that it names must be copied before npm installs. */
 const COPIED = "COPY package*.json ./";
 
+const DOCKERFILE = `FROM node:24.11.0-bookworm-slim
+# What handlers run beside Node, such as chromium or ffmpeg:
+# RUN apt-get update && apt-get install -y --no-install-recommends chromium && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+${COPIED}
+RUN npm install --omit=dev --no-audit --no-fund
+COPY . .
+USER node
+CMD ["node_modules/.bin/paihao", "start"]
+`;
+
 const COMPOSE = `# Redis, the API and workers: docker compose up --build
 # More workers: docker compose up --build --scale worker=4
 
@@ -118,16 +135,7 @@ x-logged: &logged
       max-file: "5"
 
 x-tasks: &tasks
-  build:
-    context: .
-    dockerfile_inline: |
-      FROM node:24.11.0-bookworm-slim
-      WORKDIR /app
-      ${COPIED}
-      RUN npm install --omit=dev --no-audit --no-fund
-      COPY handlers ./handlers
-      USER node
-      CMD ["node_modules/.bin/paihao", "start"]
+  build: .
   init: true
   restart: unless-stopped
   <<: [*hardened, *logged]
@@ -206,7 +214,8 @@ function readme({ name, paihao }: ProjectOptions): string {
 Tasks behind HTTP, with a place in line for everyone who waits, by [paihao](node_modules/paihao/README.md).
 
 \`\`\`sh
-npm start            # the server on http://127.0.0.1:3000, with a dashboard at /dashboard
+npm run dev          # the server on http://127.0.0.1:3000, again whenever a file changes; the dashboard is at /dashboard
+npm start            # the same, to stay
 npm test             # the handlers, without and with a server
 docker compose up --build
 \`\`\`
@@ -224,6 +233,7 @@ npx paihao doctor    # checks Node, handlers, store and port, and says what to d
 | handlers/greet.ts | a handler: add more, each export of \`defineHandler\` is a queue |
 | test/greet.test.ts | its test, with \`paihao/testing\` |
 | .env | settings |
+| Dockerfile | the image: this folder, with a line for what handlers need beside Node |
 | compose.yaml | Redis, the API and workers |${vendored}
 
 To check types: \`npm install --save-dev typescript @types/node\`, then \`npx tsc\`.

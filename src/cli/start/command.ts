@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { ServerRole } from "../../config/variables.ts";
 import { command } from "../command.ts";
 
@@ -15,8 +15,23 @@ export function startCommand(): Command {
     .option("--role <role>", `what this process does: ${ROLES.join(", ")} (ROLE)`)
     .option("--handlers <dir>", "directory of handler files (HANDLERS)")
     .option("--port <port>", "port to listen on (PORT)")
-    .action(async (options: { role?: string; handlers?: string; port?: string }) => {
+    .addOption(new Option("--dev").hideHelp())
+    .action(async ({ role, handlers, port, dev }: { role?: string; handlers?: string; port?: string; dev?: true }) => {
       const { startServer } = await import("./start.ts");
-      await startServer({ ROLE: options.role, HANDLERS: options.handlers, PORT: options.port });
+      await startServer({ ROLE: role, HANDLERS: handlers, PORT: port }, dev);
+    });
+}
+
+/** `paihao dev`: the server, for who writes handlers. */
+export function devCommand(): Command {
+  return command("dev", "start the server, and again when a file it has loaded changes", [
+    "paihao dev",
+    "paihao dev --handlers ./handlers --port 8080",
+  ])
+    .option("--handlers <dir>", "directory of handler files (HANDLERS)")
+    .option("--port <port>", "port to listen on (PORT)")
+    .action(async (options: { handlers?: string; port?: string }) => {
+      const { develop } = await import("./dev.ts");
+      process.exitCode = await develop(options);
     });
 }

@@ -12,10 +12,12 @@ import { surviveRejections } from "./last-resort.ts";
 /**
  * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
  * @param overrides variables given as options; they win over the environment, which wins over `.env`
+ * @param dev for who writes handlers: the log is for people, and running tasks are not waited for
  */
-export async function startServer(overrides: Readonly<Record<string, string | undefined>>): Promise<void> {
-  const config = readConfig(undefined, overrides);
-  const log = createLog(config.logLevel, { secrets: secretsOf(config) });
+export async function startServer(overrides: Readonly<Record<string, string | undefined>>, dev = false): Promise<void> {
+  const config = readConfig(undefined, { ...overrides, ...(dev && DEV) });
+  const destination = dev ? { destination: await peoplesLog() } : {};
+  const log = createLog(config.logLevel, { secrets: secretsOf(config), ...destination });
   surviveRejections(log);
   for (const { name, meant } of misspeltVariables())
     log.warn({ variable: name, meant }, "nothing reads this variable; is its name misspelt?");
@@ -32,6 +34,15 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
   // Without anything to read again it ends: closing the terminal ends the server, as people expect.
   process.on("SIGHUP", several || config.apiKeysFile !== undefined ? () => running.reload() : onSignal);
+}
+
+/** Settings while handlers are written: a changed file is not kept waiting, and one process is enough. */
+const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1" } as const;
+
+/** Writes a log as lines that people read. */
+async function peoplesLog() {
+  const { default: pretty } = await import("pino-pretty");
+  return pretty({ ignore: "pid,hostname", translateTime: "HH:MM:ss", singleLine: true, sync: true });
 }
 
 /** If the server has not stopped by then, it says what it waits for, ms. */
