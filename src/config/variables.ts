@@ -95,6 +95,12 @@ const PROCESS = {
     about: "Lowest level that is logged: trace, debug, info, warn, error, fatal or silent.",
     ...oneOf("info", LOG_LEVELS),
   },
+  SHOW_STACKS: {
+    as: "showStacks",
+    about:
+      "Whether the problem of a failed task has the stack of what its handler threw, as under `paihao dev`. It may tell secrets: not for servers that others reach.",
+    ...flag(false),
+  },
   DRAIN_TIMEOUT: {
     as: "drainTimeoutMs",
     about:

@@ -7,7 +7,7 @@ import type { Retention } from "../store/verbs/settle.ts";
 /** The settings of every queue, unless its handler overrides them. */
 type Defaults = Pick<
   Config,
-  "concurrency" | "attempts" | "leaseMs" | "resultTtlMs" | "tombstoneTtlMs" | "deadTtlMs" | "maxWaiting"
+  "concurrency" | "attempts" | "leaseMs" | "resultTtlMs" | "tombstoneTtlMs" | "deadTtlMs" | "maxWaiting" | "showStacks"
 >;
 
 /** The settings of a queue: from its handler, otherwise from the environment. */
@@ -66,5 +66,6 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     tombstoneTtlMs: handler.tombstoneTtlMs ?? config.tombstoneTtlMs,
     deadTtlMs: config.deadTtlMs,
     maxWaiting: config.maxWaiting,
+    showStacks: config.showStacks,
   };
 }

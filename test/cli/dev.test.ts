@@ -24,7 +24,7 @@ export const say = defineHandler({ queue: "say", run: (_, task) => (task.log.inf
   afterEach(() => rmSync(dir, { recursive: true }));
   const put = (name: string, text: string) => writeFileSync(path.join(dir, name), text);
 
-  it("starts again with the code of now when a file changes that a handler imports, and logs for people", async () => {
+  it("starts again with the code of now when a file changes that a handler imports, and shows logs and errors for people", async () => {
     const [port, prefix] = [await reservePort(), uniquePrefix()];
     const env = { REDIS_URL: storeUrl(), KEY_PREFIX: prefix, PORT: String(port), HOME: dir };
     const dev = startCli(["dev", "--handlers", "handlers"], { cwd: dir, env });
@@ -37,13 +37,18 @@ export const say = defineHandler({ queue: "say", run: (_, task) => (task.log.inf
       await dev.until(/is ready on/);
       expect(await said()).to.equal("first");
       put("lib/word.ts", 'export const word = "second";\n');
-      await dev.until(/is ready on[^]*is ready on/);
+      await dev.until(/is ready on[\s\S]*is ready on/);
       expect(await said()).to.equal("second");
       await dev.until(/^\[[\d:]+\] .*INFO.*: said/m);
+      put("lib/word.ts", 'export const word = { toJSON() { throw new Error("no word") } };\n');
+      await dev.until(/(?:is ready on[\s\S]*){3}/);
+      expect(await said())
+        .to.have.property("stack")
+        .that.matches(/^Error: no word\n +at .*word\.ts/);
     } finally {
       dev.child.kill("SIGTERM");
     }
     const { stdout, stderr } = await dev.ended;
-    expect(stderr + stdout).to.match(/has stopped[^]*has stopped/);
+    expect(stderr + stdout).to.match(/has stopped[\s\S]*has stopped/);
   });
 });

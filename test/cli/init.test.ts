@@ -113,7 +113,9 @@ describe("paihao init", () => {
     const before = FILES.map(read);
     const again = await init(". --from ^0.2.0");
     expect(again.code).to.equal(6);
-    expect(again.printed).to.contain(`${dir} is not empty: it has .dockerignore, .env, .gitignore …; nothing was written`);
+    expect(again.printed).to.contain(
+      `${dir} is not empty: it has .dockerignore, .env, .gitignore …; nothing was written`,
+    );
     expect(FILES.map(read)).to.deep.equal(before);
   });
 

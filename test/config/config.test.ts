@@ -131,6 +131,7 @@ describe("the configuration", () => {
       WEBHOOK_ALLOW: "hooks.internal",
       LOG_LEVEL: "silent",
       DRAIN_TIMEOUT: "0s",
+      SHOW_STACKS: "true",
     });
     expect(config).to.deep.equal({
       redisUrl: "rediss://user:secret@redis.example:6380/2",
@@ -163,6 +164,7 @@ describe("the configuration", () => {
       maxConnections: 20,
       maxStreams: 5,
       pendingStatus: 202,
+      showStacks: true,
       replicate: true,
       durability: "fsync",
       trustProxy: true,

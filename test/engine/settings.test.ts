@@ -9,6 +9,7 @@ import type { HandlerOptions } from "../../src/handler/options.ts";
 const CONFIG = {
   ...{ concurrency: 7, attempts: 4, leaseMs: 16_000, resultTtlMs: 1000, tombstoneTtlMs: 2000, deadTtlMs: 3000 },
   maxWaiting: 99,
+  showStacks: false,
 };
 
 describe("the settings of a queue", () => {

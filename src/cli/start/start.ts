@@ -36,8 +36,8 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   process.on("SIGHUP", several || config.apiKeysFile !== undefined ? () => running.reload() : onSignal);
 }
 
-/** Settings while handlers are written: a changed file is not kept waiting, and one process is enough. */
-const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1" } as const;
+/** Settings while handlers are written: a changed file is not kept waiting, one process is enough, and errors are for who wrote them. */
+const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1", SHOW_STACKS: "true" } as const;
 
 /** Writes a log as lines that people read. */
 async function peoplesLog() {

@@ -26,6 +26,9 @@ export interface ErrorRecord {
   readonly stack: string;
 }
 
+/** What a worker over HTTP reports of an error has no stack. */
+type ErrorMessage = Pick<ErrorRecord, "message"> & Partial<Pick<ErrorRecord, "stack">>;
+
 /** How a handler ended: plain data that can be sent between processes. */
 export type HandlerEnd = { readonly target?: TargetState } & (
   | { readonly kind: "result"; readonly result: Answer }
@@ -36,7 +39,7 @@ export type HandlerEnd = { readonly target?: TargetState } & (
   /** The input or the result is unusable, and another attempt would not help. */
   | { readonly kind: "permanent"; readonly message: string }
   /** The handler threw; `afterMs` overrides the backoff. */
-  | { readonly kind: "error"; readonly error: Pick<ErrorRecord, "message">; readonly afterMs?: number }
+  | { readonly kind: "error"; readonly error: ErrorMessage; readonly afterMs?: number }
   /** It did not settle within the grace period after its signal fired. */
   | { readonly kind: "overdue" }
   /** Its process died. */
@@ -116,7 +119,8 @@ export function failureOf(end: UnsuccessfulEnd, { settings, attempt }: AttemptFa
       const retryMs = end.kind === "error" ? (end.afterMs ?? delayMs) : delayMs;
       // The message of an unexpected error may contain secrets: it goes to the log and the dead letter, not to the caller.
       const detail = `The handler failed in each of ${settings.attempts} attempts.`;
-      const result = catalogueResult("task-failed", settings.attempts > 1 ? detail : undefined);
+      const stack = settings.showStacks && end.kind === "error" ? end.error.stack : undefined;
+      const result = catalogueResult("task-failed", settings.attempts > 1 ? detail : undefined, stack);
       return { ...failure, kind: "retry", delayMs: retryMs, result };
     }
   }

@@ -15,8 +15,13 @@ export function problemResult(problem: Problem & { status: number }): Answer {
   };
 }
 
-/** The problem of an error code, with a detail for the caller. */
-export function catalogueResult(code: ErrorCode, detail?: string): Answer {
+/**
+ * The problem of an error code.
+ * @param detail for the caller
+ * @param stack of what a handler threw, for its author
+ */
+export function catalogueResult(code: ErrorCode, detail?: string, stack?: string): Answer {
   const { status, title } = errorEntry(code);
-  return problemResult({ type: `/problems/${code}`, title, status, ...(detail === undefined ? {} : { detail }) });
+  const more = { ...(detail !== undefined && { detail }), ...(stack !== undefined && { stack }) };
+  return problemResult({ type: `/problems/${code}`, title, status, ...more });
 }
