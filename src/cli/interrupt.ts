@@ -1,4 +1,4 @@
-import { duration } from "../extras/pages/browser/words.js";
+import { duration } from "../extras/pages/browser/words.ts";
 import { CommandError, EXIT } from "./exit.ts";
 
 /** What a command waits for, and for how long. */

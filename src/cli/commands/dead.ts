@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Connection } from "../../client/connection.ts";
 import type { Status } from "../../client/status.ts";
-import { counted } from "../../extras/pages/browser/words.js";
+import { counted } from "../../extras/pages/browser/words.ts";
 import type { DeletedDead, RetriedDead } from "../../wire/bulk.ts";
 import type { Queue } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
-import { counted } from "../../extras/pages/browser/words.js";
+import { counted } from "../../extras/pages/browser/words.ts";
 import type { Attempt, Timeline } from "../../wire/timeline.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";

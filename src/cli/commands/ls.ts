@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { about } from "../../extras/pages/browser/words.js";
+import { about } from "../../extras/pages/browser/words.ts";
 import { TASK_FACTS } from "../../task-record.ts";
 import type { ListedTask } from "../../wire/task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { counted } from "../../extras/pages/browser/words.js";
+import { counted } from "../../extras/pages/browser/words.ts";
 import type { Queue } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";

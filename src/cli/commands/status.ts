@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
-import { factsOf } from "../../extras/pages/browser/words.js";
+import { factsOf } from "../../extras/pages/browser/words.ts";
 import { TASK_FACTS } from "../../task-record.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { lastErrorOf } from "../last-error.ts";

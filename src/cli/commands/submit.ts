@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { Verdict } from "../../client/batch.ts";
 import { linesOf } from "../../client/event-stream.ts";
 import { headersOf, newId, type SubmitOptions, searchOf, submit } from "../../client/submission.ts";
-import { counted } from "../../extras/pages/browser/words.js";
+import { counted } from "../../extras/pages/browser/words.ts";
 import { PRIORITY } from "../../task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { CommandError, EXIT } from "../exit.ts";

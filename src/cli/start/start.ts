@@ -1,6 +1,6 @@
 import { type Config, misspeltVariables, readConfig } from "../../config/config.ts";
 import { secretsOf } from "../../config/secrets.ts";
-import { counted, duration } from "../../extras/pages/browser/words.js";
+import { counted, duration } from "../../extras/pages/browser/words.ts";
 import { createLog } from "../../log.ts";
 import type { Running } from "../../running.ts";
 import { start } from "../../server.ts";

@@ -1,4 +1,4 @@
-import { allowed, counted, duration } from "../../extras/pages/browser/words.js";
+import { allowed, counted, duration } from "../../extras/pages/browser/words.ts";
 import type { Queue } from "../../wire/queue.ts";
 import { plain } from "./print.ts";
 import type { Column } from "./table.ts";

@@ -1,4 +1,4 @@
-import { counted } from "../../extras/pages/browser/words.js";
+import { counted } from "../../extras/pages/browser/words.ts";
 import type { Queue } from "../../wire/queue.ts";
 import { paint } from "./print.ts";
 import { QUEUE_COLUMNS, troubleOf } from "./queue-text.ts";

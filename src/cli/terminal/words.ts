@@ -1,5 +1,5 @@
 import type { Status } from "../../client/status.ts";
-import { about, allowed, count, counted, duration, range, starting } from "../../extras/pages/browser/words.js";
+import { about, allowed, count, counted, duration, range, starting } from "../../extras/pages/browser/words.ts";
 import type { Group } from "../../wire/group.ts";
 import type { Eta, Progress } from "../../wire/task.ts";
 

@@ -1,92 +1,46 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { basename, extname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { readdirSync, readFileSync } from "node:fs";
+import { extname } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { type Asset, makeAsset } from "../../http/asset.ts";
-import { FACTS, TASK_FACTS } from "../../task-record.ts";
 
-/** What browsers load, and nothing else: all of it is served. */
-const BROWSER = new URL("browser/", import.meta.url);
+/** Where the build has put what pages load, each file compressed in two ways. From source, too, a server has it from the build. */
+const FOLDER = import.meta.url.endsWith(".ts") ? "../../../dist/extras/pages/assets/" : "assets/";
+const BUILT = new URL(FOLDER, import.meta.url);
+/** A name of a file there: what pages call it has no digest. */
+const NAME = /^(\w+)-[A-Z0-9]{8}(\.\w+)\.(?:br|gz)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
-  ".svg": "image/svg+xml",
 };
 
-/** The folder of each address prefix of assets. */
-type AssetFolder = "pages" | "docs";
+/** The names of the files, by those that pages call them, and the files that have been asked for. */
+let names: ReadonlyMap<string, string> | undefined;
+const read = new Map<string, Asset>();
 
-/** Where the file of each name is. */
-type Files = Readonly<Record<string, URL>>;
+/** The address of a file that a page loads. */
+export function addressOf(file: string): string {
+  const name = namesBuilt().get(file);
+  if (name === undefined) throw new Error(`${file} is missing: npm run build makes it`);
+  return `/pages/${name}`;
+}
 
-/** Which files each folder has; nothing else is served. */
-const FILES: Readonly<Record<AssetFolder, () => Files>> = {
-  pages: () => ({
-    ...servedIn(BROWSER),
-    "preact/preact.js": ofPackage("preact/dist/preact.min.umd.js", "preact"),
-    "preact/hooks.js": ofPackage("preact/hooks/dist/hooks.umd.js", "preact"),
-    "preact/htm.js": ofPackage("htm/dist/htm.umd.js", "htm"),
-    "dashboard/uplot.js": ofPackage("uplot/dist/uPlot.iife.min.js", "uplot"),
-    "dashboard/uplot.css": ofPackage("uplot/dist/uPlot.min.css", "uplot"),
-  }),
-  docs: () => ({
-    "swagger-ui.css": ofPackage("swagger-ui-dist/swagger-ui.css", "swagger-ui"),
-    "swagger-ui-bundle.js": ofPackage("swagger-ui-dist/swagger-ui-bundle.js", "swagger-ui"),
-  }),
-};
-
-/** A module of what the server knows, by its address in the pages. */
-const FACTS_MODULE = "task-facts.js";
-const factsModule = () =>
-  makeAsset(
-    TYPES[".js"] ?? "",
-    Buffer.from(
-      `export const FACTS = ${JSON.stringify(FACTS)};\nexport const TASK_FACTS = ${JSON.stringify(TASK_FACTS)};\n`,
-    ),
-  );
-
-const folders = new Map<AssetFolder, Files>();
-const assets = new Map<URL, Asset>();
-
-/** A file that pages load, read when first asked for; undefined for any other name. */
-export function assetOf(folder: AssetFolder, name: string): Asset | undefined {
-  if (folder === "pages" && name === FACTS_MODULE) return factsModule();
-  const files = folders.get(folder) ?? FILES[folder]();
-  folders.set(folder, files);
-  const location = Object.hasOwn(files, name) ? files[name] : undefined;
-  if (location === undefined) return undefined;
-  const asset = assets.get(location) ?? makeAsset(TYPES[extname(name)] ?? "", bytesOf(location));
-  assets.set(location, asset);
+/** What is at such an address; undefined for any other, also for that of another version. */
+export function assetAt(name: string): Asset | undefined {
+  const known = read.get(name);
+  if (known || ![...namesBuilt().values()].includes(name)) return known;
+  const [br, gzip] = [readFileSync(new URL(`${name}.br`, BUILT)), readFileSync(new URL(`${name}.gz`, BUILT))];
+  const asset = makeAsset(TYPES[extname(name)] ?? "", gunzipSync(gzip), { br, gzip });
+  read.set(name, asset);
   return asset;
 }
 
-/** The files of a folder and its subfolders by their paths. */
-function servedIn(folder: URL): Files {
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => Object.hasOwn(TYPES, extname(path)));
-  return Object.fromEntries(names.map((name) => [name, new URL(name, folder)]));
-}
-
-/** A file of a package. The build puts it beside this module, in `built`; when running from src, the package itself is there. */
-function ofPackage(path: string, built: string): URL {
-  const copied = new URL(`${built}/${basename(path)}`, import.meta.url);
-  const compressed = new URL(`${copied}.gz`);
-  if (existsSync(compressed)) return compressed;
-  return existsSync(copied) ? copied : installed(path);
-}
-
-/** Where a file of an installed package is, also one that its `exports` do not name. */
-export function installed(path: string): URL {
-  const folders = createRequire(import.meta.url).resolve.paths(path) ?? [];
-  const found = folders.map((folder) => join(folder, path)).find((file) => existsSync(file));
-  if (found === undefined) throw new Error(`${path} is not installed`);
-  return pathToFileURL(found);
-}
-
-function bytesOf(location: URL): Buffer {
-  const bytes = readFileSync(location);
-  return location.pathname.endsWith(".gz") ? gunzipSync(bytes) : bytes;
+function namesBuilt(): ReadonlyMap<string, string> {
+  names ??= new Map(
+    readdirSync(BUILT).flatMap((file) => {
+      const [, name, type] = NAME.exec(file) ?? [];
+      return name === undefined ? [] : [[`${name}${type}`, file.replace(/\.\w+$/, "")] as const];
+    }),
+  );
+  return names;
 }

@@ -1,12 +1,12 @@
 import type { Context } from "koa";
 import type { Extension } from "../../extension.ts";
 import type { ProblemExplanation } from "../../http/problems/texts.ts";
-import type { Pages } from "../../http/shown-pages.ts";
-import { replyPage } from "./render.ts";
+import { html } from "./html.ts";
+import { replyPage } from "./page.ts";
 import { pageRoutes } from "./routes.ts";
-import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "./task/task-page.ts";
+import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "./task-page.ts";
 
-const shown: Pages = {
+const shown = {
   task: replyTaskPage,
   embedded: replyEmbeddedPage,
   missing: replyMissingPage,
@@ -16,16 +16,20 @@ const shown: Pages = {
 /** Pages for people: a task, the dashboard, the API reference. */
 export const pages: Extension = { start: () => ({ routes: () => pageRoutes, pages: shown }) };
 
-function replyProblemPage(ctx: Context, { example, ...explanation }: ProblemExplanation): void {
-  const { code, title, status } = explanation;
-  replyPage(ctx, "docs/problem.html", {
-    code,
-    title,
-    status: String(status),
-    meaning: plain(explanation.meaning),
-    action: plain(explanation.action),
-    example: JSON.stringify(example, null, 2),
-  });
+function replyProblemPage(ctx: Context, { code, title, status, meaning, action, example }: ProblemExplanation): void {
+  const body = html`
+    <main>
+      <header><span class="status">${status}</span> <code>${code}</code></header>
+      <h1>${title}</h1>
+      <h2>What it means</h2>
+      <p>${plain(meaning)}</p>
+      <h2>What to do</h2>
+      <p>${plain(action)}</p>
+      <h2>For example</h2>
+      <pre><code>${JSON.stringify(example, null, 2)}</code></pre>
+      <footer><a href="/docs">API reference</a></footer>
+    </main>`;
+  replyPage(ctx, { title: `${status} ${code} · Paihao`, style: "problem.css", body });
 }
 
 /** Removes the backticks around code. */

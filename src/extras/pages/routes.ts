@@ -1,29 +1,24 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import { type Asset, replyAsset } from "../../http/asset.ts";
+import { type Asset, makeAsset, replyAsset } from "../../http/asset.ts";
 import { prefersHtml } from "../../http/headers/accept.ts";
 import { READ, type Route } from "../../http/route.ts";
-import { assetOf } from "./assets.ts";
-import { replyPage } from "./render.ts";
+import { assetAt } from "./assets.ts";
+import { html } from "./html.ts";
+import { replyPage } from "./page.ts";
+
+const FAVICON = makeAsset(
+  "image/svg+xml",
+  Buffer.from(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>Paihao</title><rect width="32" height="32" rx="7" fill="#0a5fb4"/><g fill="#fff"><circle cx="8" cy="16" r="4"/><circle cx="18" cy="16" r="3" opacity=".75"/><circle cx="26" cy="16" r="2" opacity=".5"/></g></svg>',
+  ),
+);
 
 /** HTML pages and their files, all from this server, so that they work offline. */
 export const pageRoutes: readonly Route[] = [
   { name: "home", method: "GET", path: "/", scopes: "none", run: replyHome },
-  {
-    name: "favicon",
-    method: "GET",
-    path: "/favicon.ico",
-    scopes: "none",
-    run: (ctx) => reply(ctx, assetOf("pages", "favicon.svg")),
-  },
-  {
-    name: "dashboard",
-    method: "GET",
-    path: "/dashboard",
-    scopes: READ,
-    run: replyDashboard,
-    showProblem: showRefusal,
-  },
+  { name: "favicon", method: "GET", path: "/favicon.ico", scopes: "none", run: (ctx) => replyAsset(ctx, FAVICON) },
+  { name: "dashboard", method: "GET", path: "/dashboard", scopes: READ, run: replyDashboard, showProblem: showRefusal },
   {
     name: "dashboardView",
     method: "GET",
@@ -32,26 +27,13 @@ export const pageRoutes: readonly Route[] = [
     run: replyDashboard,
     showProblem: showRefusal,
   },
-  {
-    name: "docs",
-    method: "GET",
-    path: "/docs",
-    scopes: "none",
-    run: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
-  },
-  {
-    name: "docsFile",
-    method: "GET",
-    path: "/docs/:name",
-    scopes: "none",
-    run: (ctx) => reply(ctx, assetOf("docs", ctx.params.name)),
-  },
+  { name: "docs", method: "GET", path: "/docs", scopes: "none", run: replyDocs },
   {
     name: "pageFile",
     method: "GET",
-    path: "/pages/{*path}",
+    path: "/pages/:name",
     scopes: "none",
-    run: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
+    run: (ctx) => reply(ctx, assetAt(ctx.params.name)),
   },
 ];
 
@@ -59,21 +41,28 @@ export const pageRoutes: readonly Route[] = [
 function replyHome(ctx: Context): void {
   ctx.vary("Accept");
   if (!prefersHtml(ctx.get("Accept"))) throw new ProblemError("not-found");
-  replyPage(ctx, "home/home.html", {});
+  const body = html`
+    <main class="ticket">
+      <h1>Paihao</h1>
+      <p class="detail">Slow work behind HTTP, with a place in line for everyone who waits.</p>
+      <p class="actions"><a href="/dashboard">Dashboard</a> <a href="/docs">API reference</a> <a href="/v1/queues">Queues</a></p>
+      <p class="actions"><button id="form" type="button" hidden>Form a line</button></p>
+      <p id="told" class="told" role="status"></p>
+    </main>`;
+  replyPage(ctx, { title: "Paihao", style: "ticket.css", script: "home.js", body });
 }
-
-/** The dashboard shows results that are images, which it fetches with the key. */
-const DASHBOARD = { images: "blob:" } as const;
-
-/** What the style sheet of the API reference needs: its icons are data: images. */
-const DOCS = { images: "data:" } as const;
 
 /**
  * Answers with the dashboard, whose script chooses the view by the path. It contains no data of the server, so browsers also
  * get it with a refusal: a person enters an API key there.
  */
 function replyDashboard(ctx: Context): void {
-  replyPage(ctx, "dashboard/dashboard.html", {}, DASHBOARD);
+  const body = html`
+    <div id="page"><main aria-busy="true"><p class="loading">Loading …</p></main></div>
+    <noscript><p class="loading">This page needs JavaScript. The same figures are at <a href="/v1/queues">/v1/queues</a>.</p></noscript>`;
+  // Results that are images are fetched with the key.
+  const parts = { style: "dashboard.css", script: "dashboard.js", images: "blob:" } as const;
+  replyPage(ctx, { title: "Queues · Paihao", ...parts, body });
 }
 
 /** Answers with the dashboard to somebody who may not see it. */
@@ -82,6 +71,15 @@ function showRefusal(ctx: Context, { status }: ProblemError): boolean {
   ctx.status = status;
   replyDashboard(ctx);
   return true;
+}
+
+/** Answers with the API reference, in which people can also try the API. */
+function replyDocs(ctx: Context): void {
+  const body = html`
+    <nav class="swagger-ui" aria-label="Paihao"><p class="wrapper"><a class="link" href="/">Paihao</a></p></nav>
+    <div id="docs"><noscript>This page needs JavaScript. The API description is also at <a href="/openapi.json">/openapi.json</a>.</noscript></div>`;
+  // The icons in the style sheet of Swagger UI are data: images.
+  replyPage(ctx, { title: "API · Paihao", style: "docs.css", script: "docs.js", images: "data:", body });
 }
 
 function reply(ctx: Context, asset: Asset | undefined): void {

@@ -134,7 +134,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     const id = await test.submit("gated", input, "?delay=3600");
     await test.open(`/dashboard/tasks/${id}`);
     const saving = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Download the input" }).click();
+    await page.getByRole("region", { name: "Input" }).getByRole("link", { name: "Download" }).click();
     const saved = await saving;
     expect(saved.suggestedFilename()).to.equal(`${id}.json`);
     const bytes = Buffer.concat(await (await saved.createReadStream()).toArray());

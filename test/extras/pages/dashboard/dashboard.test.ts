@@ -70,36 +70,43 @@ describe("the dashboard", () => {
     ]);
   });
 
-  it("loads its files from this server, and each is there", async () => {
-    const files = [...(await page(`Bearer ${KEY}`)).text.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map(
-      (match) => match[1] ?? "",
-    );
+  it("loads a script and a style from this server, which browsers keep for good, compressed as they accept", async () => {
+    const { text } = await page(`Bearer ${KEY}`);
+    const files = [...text.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map((match) => match[1] ?? "");
+    expect(files).to.have.length(2);
     for (const path of files) {
-      const asset = await page(undefined, path);
-      expect(asset.status, path).to.equal(200);
-      expect(asset.headers["content-type"], path).to.match(/^(text\/(css|javascript); charset=utf-8|image\/svg\+xml)$/);
-      for (const [, name = ""] of asset.text.matchAll(/^import .* from "([^"]+)";$/gm)) {
-        const { pathname } = new URL(name, `http://server${path}`);
-        if (!files.includes(pathname)) files.push(pathname);
+      const plain = await page(undefined, path);
+      expect(plain.status, path).to.equal(200);
+      expect(plain.headers["content-type"], path).to.match(/^text\/(css|javascript); charset=utf-8$/);
+      expect(plain.headers["cache-control"]).to.equal("public, max-age=31536000, immutable");
+      const tags = new Set([plain.headers.etag]);
+      for (const [accepted, coding] of [
+        ["gzip, deflate, br, zstd", "br"],
+        ["gzip, br;q=0", "gzip"],
+      ] as const) {
+        const response = await fetch(new URL(path, server.url), { headers: { "Accept-Encoding": accepted } });
+        const { headers } = response;
+        expect([headers.get("content-encoding"), headers.get("vary")]).to.deep.equal([coding, "Accept-Encoding"]);
+        expect(await response.text()).to.equal(plain.text);
+        tags.add(String(headers.get("etag")));
       }
-    }
-    expect(files.length).to.be.above(30);
-    for (const path of ["/pages/dashboard/dashboard.html", "/pages/dashboard/..%2Frender.ts", "/pages/render.ts"]) {
-      expect((await page(undefined, path)).status, path).to.equal(404);
+      expect(tags.size, "each form has its own ETag").to.equal(3);
+      const other = path.replace(/-\w+/, "-ABCDEFGH");
+      for (const missing of [other, path.replace(/-\w+/, "")]) {
+        expect((await page(undefined, missing)).status, missing).to.equal(404);
+      }
     }
   });
 
-  it("serves no module or template of the server from the build", async () => {
+  it("has the same files in the build, and no other is served", async () => {
     builtCommand();
     const folder = join(ROOT, "dist/extras/pages");
-    const { assetOf }: typeof import("../../../../src/extras/pages/assets.ts") = await import(
+    const { addressOf, assetAt }: typeof import("../../../../src/extras/pages/assets.ts") = await import(
       join(folder, "assets.js")
     );
-    const files = filesIn(folder);
-    const others = files.filter((name) => !name.startsWith("browser/"));
-    expect(others).to.include.members(["render.js"]);
-    expect(others.filter((name) => assetOf("pages", name) !== undefined)).to.deep.equal([]);
-    expect(assetOf("pages", "dashboard/dashboard.js")).to.not.equal(undefined);
+    const { text } = await page(`Bearer ${KEY}`);
+    expect(text).to.contain(addressOf("dashboard.js")).and.contain(addressOf("dashboard.css"));
+    expect(filesIn(folder).filter((name) => assetAt(name) !== undefined)).to.deep.equal([]);
   });
 
   it("accepts no submissions to the server's own queues", async () => {

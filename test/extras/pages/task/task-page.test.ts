@@ -85,7 +85,7 @@ describe("the page of a task in a browser", function () {
     await page.context().close();
   });
 
-  it("shows a result by its type, and only a link for one that is long, bytes or a page", async () => {
+  it("shows a result by its type: only the beginning of one that is long, and links for bytes or a page", async () => {
     const kinds = ["json", "text", "image", "html", "bytes", "long", "nothing"];
     const links = await Promise.all(
       kinds.map(async (kind) => {
@@ -94,6 +94,7 @@ describe("the page of a task in a browser", function () {
         return link;
       }),
     );
+    const both = ["Open the result", "Download"];
     const page = await open("/healthz");
     const seen: Record<string, unknown> = {};
     for (const [i, kind] of kinds.entries()) {
@@ -101,21 +102,24 @@ describe("the page of a task in a browser", function () {
       await says(page, "size", /./);
       const value = page.locator("#shown-value > *");
       if (i < 3) await value.waitFor();
+      if (kind === "long") await page.getByText("Only the beginning is shown.").waitFor();
       if (kind === "image") {
         expect(await value.evaluate((image) => Reflect.get(image, "naturalWidth"))).to.equal(1);
         expect(await axeFindings(page)).to.deep.equal([]);
       }
       const size = await page.locator("#size").textContent();
-      seen[kind] = [await value.allTextContents(), await page.locator("#result").isVisible(), size];
+      const shown = (await value.allTextContents()).map((text) => text.slice(0, 40));
+      const offered = await page.locator(".result a").allTextContents();
+      seen[kind] = [kind === "long" ? shown.length : shown, offered, size];
     }
     expect(seen).to.deep.equal({
-      json: [['{\n  "grüße": "世界 🎫"\n}'], true, "application/json, 25 B"],
-      text: [["plain — text"], true, "text/plain, 14 B"],
-      image: [[""], true, "image/gif, 42 B"],
-      html: [[], true, "text/html, 25 B"],
-      bytes: [[], true, "application/octet-stream, 4 B"],
-      long: [[], true, "application/json, 300 kB"],
-      nothing: [[], false, "The task has no result to show."],
+      json: [['{\n  "grüße": "世界 🎫"\n}'], both, "application/json, 25 B"],
+      text: [["plain — text"], both, "text/plain, 14 B"],
+      image: [[""], both, "image/gif, 42 B"],
+      html: [[], both, "text/html, 25 B"],
+      bytes: [[], ["Download"], "application/octet-stream, 4 B"],
+      long: [2, both, "application/json, 300 kB"],
+      nothing: [[], [], "The task has no result to show."],
     });
     await page.context().close();
   });
@@ -133,13 +137,13 @@ describe("the page of a task in a browser", function () {
       });
       await page.goto(link);
       await says(page, "size", /^[a-z]+\/[a-z+-]+$/);
-      if (kind === "json") await says(page, "shown-value", "世界");
-      shown.push([await page.locator("#shown-value > *").count(), await page.locator("#result").isVisible()]);
+      if (kind !== "image") await says(page, "shown-value", /./);
+      shown.push([await page.locator("#shown-value").count(), await page.locator("#result").isVisible()]);
       await page.context().close();
     }
     expect(shown).to.deep.equal([
       [1, true],
-      [0, true],
+      [1, true],
       [0, true],
     ]);
   });

@@ -139,7 +139,7 @@ function Bar({ view, onKey }) {
   const link = (name, path, title) => html`<a href=${path} aria-current=${name === view ? "page" : null}>${title}</a>`;
   return html`
     <header class="bar">
-      <a class="brand" href=${paths.overview}><img src="/pages/favicon.svg" alt="" width="22" height="22" />Paihao</a>
+      <a class="brand" href=${paths.overview}><img src="/favicon.ico" alt="" width="22" height="22" />Paihao</a>
       <nav aria-label="Views">
         ${link("overview", paths.overview, "Queues")}
         ${link("workers", paths.workers, "Workers")}

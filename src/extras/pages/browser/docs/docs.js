@@ -1,5 +1,5 @@
-// What swagger-ui-bundle.js, which is loaded first, leaves in the window.
-const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle(options: object): void }} */ (/** @type {unknown} */ (window));
+// @ts-expect-error it has no types
+import SwaggerUIBundle from "swagger-ui-dist/swagger-ui-bundle.js";
 
 /** The key that was entered; "" for none. */
 let key = "";

@@ -1,7 +1,8 @@
 /** Charts of the last hour, drawn by uPlot. */
 
+import uPlot from "uplot";
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
-import { duration } from "../../words.js";
+import { duration } from "../../words.ts";
 
 /** A duration in one unit, for an axis: "40 s", "1.7 min". @param {number} seconds */
 function roughly(seconds) {
@@ -18,9 +19,6 @@ const HEIGHT = 120;
 const COLORS = ["accent", "violet", "teal", "amber"];
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
-
-/** uPlot, which the page loads before this script. */
-const { uPlot } = /** @type {{ uPlot: typeof import("uplot") }} */ (/** @type {unknown} */ (window));
 
 /**
  * @param {string} title

@@ -1,6 +1,8 @@
 /** How the dashboard writes times and estimates. */
 
-import { about, range } from "../../words.js";
+import { about, range } from "../../words.ts";
+
+export { moment } from "../../words.ts";
 
 /** @typedef {import("../server/wire.js").Eta} Eta */
 
@@ -31,13 +33,3 @@ export function etaRange(eta) {
 
 /** @param {string} iso */
 export const secondsSince = (iso) => Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
-
-/**
- * A moment in local time: a moment of today without its date.
- * @param {string} iso
- */
-export function moment(iso) {
-  const at = new Date(iso);
-  const time = at.toLocaleTimeString("en-GB");
-  return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString("en-CA")} ${time}`;
-}

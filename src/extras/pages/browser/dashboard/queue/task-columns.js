@@ -1,8 +1,8 @@
 /** The columns of each list of a queue. */
 
+import { FACTS } from "../../../../../task-record.ts";
 import { html } from "../../preact.js";
-import { FACTS } from "../../task-facts.js";
-import { count, duration } from "../../words.js";
+import { count, duration } from "../../words.ts";
 import { paths } from "../address.js";
 import { eta, moment, secondsSince } from "../parts/format.js";
 import { taskButtons } from "../task/task-actions.js";

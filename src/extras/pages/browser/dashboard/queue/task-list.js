@@ -1,7 +1,7 @@
 /** The tasks of a list of a queue, page by page, and the actions on all that match the filters. */
 
 import { html } from "../../preact.js";
-import { count, counted } from "../../words.js";
+import { count, counted } from "../../words.ts";
 import { choose, options, paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { row, table } from "../parts/table.js";

@@ -1,7 +1,7 @@
 /** The attempts of a task, as a timeline and as a table. */
 
 import { html } from "../../preact.js";
-import { duration } from "../../words.js";
+import { duration } from "../../words.ts";
 import { moment } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 

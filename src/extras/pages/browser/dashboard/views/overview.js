@@ -1,7 +1,7 @@
 /** All queues, and the last hour. */
 
 import { html, useEffect, useMemo, useState } from "../../preact.js";
-import { count, counted, duration, rate } from "../../words.js";
+import { count, counted, duration, rate } from "../../words.ts";
 import { paths, scrolledBefore } from "../address.js";
 import { useDesk } from "../desk.js";
 import { chart } from "../parts/chart.js";

@@ -1,7 +1,7 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
 import { html, useMemo, useRef, useState } from "../../preact.js";
-import { allowed, count, duration, rate } from "../../words.js";
+import { allowed, count, duration, rate } from "../../words.ts";
 import { addressOf, paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { chart } from "../parts/chart.js";

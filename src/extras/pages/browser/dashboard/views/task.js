@@ -1,8 +1,8 @@
 /** A task: its state, history, input and result. */
 
+import { FACTS } from "../../../../../task-record.ts";
 import { html, useState } from "../../preact.js";
-import { FACTS } from "../../task-facts.js";
-import { count, counted, duration, factsOf } from "../../words.js";
+import { count, counted, duration, factsOf } from "../../words.ts";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { eta, moment, secondsSince } from "../parts/format.js";

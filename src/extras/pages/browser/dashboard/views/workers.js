@@ -1,7 +1,7 @@
 /** The workers: where they are, what each runs, and when each was last seen. */
 
 import { html } from "../../preact.js";
-import { count, counted, duration } from "../../words.js";
+import { count, counted, duration } from "../../words.ts";
 import { paths } from "../address.js";
 import { moment, secondsSince } from "../parts/format.js";
 import { row, table } from "../parts/table.js";

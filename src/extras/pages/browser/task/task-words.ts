@@ -1,0 +1,89 @@
+import { TASK_FACTS } from "../../../../task-record.ts";
+import type { Task } from "../../../../wire/task.ts";
+import type { TicketFact, TicketWords } from "../ticket/ticket-words.ts";
+import { about, allowed, count, factsOf, percentage, range, starting } from "../words.ts";
+
+/** How long an estimate counts as current after its time has come, seconds. */
+const FRESH_S = 15;
+
+const HEADLINES: Readonly<Record<string, string>> = {
+  waiting: "Place in line",
+  scheduled: "Scheduled for later",
+  running: "In progress",
+  retrying: "Waiting to try again",
+  succeeded: "Done",
+  expired: "Expired",
+  failed: "Failed",
+  canceled: "Canceled",
+};
+
+/**
+ * The words on the page of a task.
+ * @param agoS how long ago its estimate was made, seconds
+ */
+export function taskWords(task: Task, agoS = 0): TicketWords {
+  const look = isExpired(task) ? "expired" : task.state;
+  const number = numberOf(task);
+  const headline = task.cancelRequested && task.state === "running" ? "Stopping" : (HEADLINES[look] ?? task.state);
+  const told = task.state === "waiting" && number !== "" ? `Place ${number}` : number || headline;
+  return {
+    title: `${told} · ${task.queue}`,
+    look,
+    headline,
+    number,
+    below: aheadOf(task),
+    percent: task.progress?.percent ?? null,
+    note: attemptOf(task),
+    detail: detailOf(task),
+    wait: waitOf(task, agoS),
+    facts: [{ title: "Task", value: task.id }, ...factsOf(TASK_FACTS, task).flatMap((fact) => factOf(fact, look))],
+    canCancel: task.actions.includes("cancel"),
+  };
+}
+
+function factOf({ name, title, value, isTime }: ReturnType<typeof factsOf>[number], look: string): TicketFact[] {
+  if (name === "presentUntil")
+    return [{ title: "Kept", value: "as long as somebody looks at it, such as on this page" }];
+  return name === "expiresAt" && look !== "succeeded" ? [] : [{ title, value, isTime }];
+}
+
+/** Whether its result has expired. */
+const isExpired = ({ state, links }: Task) => state === "succeeded" && !links.some(({ rel }) => rel === "result");
+
+/** The place in line, or the progress. */
+function numberOf({ state, index, progress }: Task): string {
+  if (state === "waiting" && index !== null) return count(index + 1);
+  return state === "running" && progress ? percentage(progress.percent) : "";
+}
+
+function aheadOf({ state, index, eta }: Task): string {
+  if (state !== "waiting" || index === null) return "";
+  if (index === 0) return "Next in line";
+  const before = `${count(index)} before this one`;
+  return eta?.rate ? `${allowed(eta.rate)} allowed, ${before}` : before;
+}
+
+function attemptOf({ state, attempt, maxAttempts }: Task): string {
+  // An attempt that the handler postpones does not count.
+  if (attempt === 0) return "";
+  if (state === "retrying") return `Attempt ${attempt} of ${maxAttempts} did not succeed`;
+  if (state === "running" && attempt > 1) return `Attempt ${attempt} of ${maxAttempts}`;
+  return state === "failed" && attempt > 1 ? `After ${attempt} attempts` : "";
+}
+
+function detailOf(task: Task): string {
+  if (task.error) return task.error.message;
+  if (isExpired(task)) return "It succeeded, but its result has expired.";
+  if (task.held && task.state === "waiting") return "Waits for a task with the same key to end";
+  return task.progress?.message ?? "";
+}
+
+/** When it starts, as a range. */
+function waitOf({ eta, state, finishedAt }: Task, agoS: number): string {
+  if (!eta || finishedAt !== null || state === "running") return "";
+  const left = eta.seconds - agoS;
+  // An old estimate may no longer be true.
+  if (left <= 0) return agoS < FRESH_S ? "Any moment now" : "";
+  if (eta.basis === "starting") return starting(left).replace(/^./, (first) => first.toUpperCase());
+  return `${state === "retrying" ? "Tries again" : "Starts"} in ${range(eta, agoS) || `about ${about(left)}`}`;
+}

@@ -1,0 +1,100 @@
+import type { Context } from "koa";
+import { errorEntry, type ProblemError } from "../../errors.ts";
+import { paths } from "../../http/task/links.ts";
+import type { Task } from "../../wire/task.ts";
+import { taskWords } from "./browser/task/task-words.ts";
+import { hasEnded } from "./browser/ticket/ticket-words.ts";
+import { html } from "./html.ts";
+import { replyPage } from "./page.ts";
+import { ticket, ticketLines } from "./ticket.ts";
+
+/** A page without a script reloads at Retry-After, at the latest after this many seconds, since places change meanwhile. */
+const MAX_REFRESH_S = 15;
+
+const QUESTION = {
+  title: "Cancel this task?",
+  consequence: "It loses its place in line, and what it has done so far is discarded.",
+  no: "Keep it",
+  yes: "Cancel the task",
+};
+
+/**
+ * Answers with the page of a task in its current state, which the script of the page then keeps up to date.
+ * @param signature the query of its links, see `signatureOf`
+ */
+export function replyTaskPage(ctx: Context, task: Task, signature: string): void {
+  const { id, queue } = task;
+  const words = taskWords(task);
+  const result = paths.result(id, signature);
+  const data = {
+    known: JSON.stringify(task),
+    events: paths.events(id, signature),
+    share: paths.monitor(id, signature),
+    cancel: paths.result(id),
+  };
+  const content = html`<div id="content" data-output="${paths.output(id, signature)}" data-result="${result}">
+        <p class="result"><a id="result" href="${result}" rel="noreferrer">${collectOf(words.look)}</a></p>
+      </div>`;
+  ctx.status = hasEnded(task) ? 200 : 202;
+  replyPage(ctx, {
+    title: words.title,
+    style: "ticket.css",
+    script: "task.js",
+    refresh: refreshOf(ctx, task),
+    images: "blob:",
+    body: ticket(words, { queue, data, content, question: QUESTION }),
+  });
+}
+
+/**
+ * Answers with the small page of a task, for a frame: it has no script, and reloads itself while the task is pending.
+ * @param frames origins of the pages that may show it
+ */
+export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly string[]): void {
+  const words = taskWords(task);
+  const href = task.links.find(({ rel }) => rel === "result")?.href ?? "";
+  ctx.status = hasEnded(task) ? 200 : 202;
+  const body = html`
+    <main class="ticket embed" data-state="${words.look}">
+      ${ticketLines(words)}
+      <p class="result"><a href="${href}" target="_blank" rel="noopener noreferrer">${collectOf(words.look)}</a></p>
+    </main>`;
+  replyPage(ctx, { title: words.title, style: "ticket.css", refresh: refreshOf(ctx, task), body, frames });
+}
+
+/**
+ * Answers with a page in place of a problem: the task is unknown, deleted, or cannot be read now.
+ * @param frames origins of the pages that may show it, if the embedded page was asked for
+ */
+export function replyMissingPage(ctx: Context, error: ProblemError, frames: readonly string[]): true {
+  const { status, title } = problemOf(ctx, error);
+  ctx.status = status;
+  ctx.vary("Accept");
+  // The page reloads itself when the server can serve it.
+  if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
+  const isEmbedded = /[?&]embed=true(?:&|$)/i.test(ctx.search);
+  const body = html`
+    <main class="ticket" data-state="missing">
+      <h1>${title}</h1>
+      <p class="detail">${error.message === title ? "" : error.message}</p>
+      <p class="id">${ctx.params?.id ?? ""}</p>
+    </main>`;
+  replyPage(ctx, { title, style: "ticket.css", body, frames: isEmbedded ? frames : [] });
+  return true;
+}
+
+/** The title for an error. Holders of an expired link read nothing about keys. */
+function problemOf(ctx: Context, { code }: ProblemError): { readonly status: number; readonly title: string } {
+  const { status, title } = errorEntry(code);
+  const isLink = code === "unauthenticated" && /[?&]signature=/.test(ctx.search);
+  return { status, title: isLink ? "This link has expired, or is not complete" : title };
+}
+
+/** The text of the link to the result; "" while there is none. */
+const collectOf = (look: string) => (look === "succeeded" ? "Open the result" : "");
+
+/** Seconds until a page without a script reloads itself; "" for never. */
+function refreshOf(ctx: Context, task: Task): string {
+  if (hasEnded(task)) return "";
+  return String(Math.min(MAX_REFRESH_S, Number(ctx.response.get("Retry-After") || MAX_REFRESH_S)));
+}
