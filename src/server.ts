@@ -78,7 +78,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const { metrics } = engine;
     metrics.readGaugesWith(() => readGauges(gauges));
     if (parts.exposition) metrics.share();
-    const roles = [new Ticker(engine, log), new Calibration(engine, log)];
+    const roles = [new Ticker(engine, log), new Calibration(engine.inspector, engine.metrics, engine.sample, log)];
     for (const role of roles) {
       role.start();
       started.push(() => role.stop());

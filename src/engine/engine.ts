@@ -89,9 +89,9 @@ export class Engine {
 
     const tick = new Tick(scripts, keys, own, (queue) => metrics.lost.begin(queue));
     this.histories = new Histories(scripts, keys);
-    const maintenance = new Maintenance({ tick, homes, histories: this.histories, metrics });
+    const maintenance = new Maintenance(tick, homes, this.histories, metrics);
     this.maintenance = maintenance;
-    this.queues = new Queues({ ...stored, own, fallback, others: () => tick.others });
+    this.queues = new Queues(scripts, keys, own, fallback, () => tick.others);
     const settings = (queue: string) => this.queues.settings(queue);
 
     const submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
@@ -113,10 +113,10 @@ export class Engine {
     const { values } = this;
     const { call } = new Calls(scripts, large, keys, metrics, (queue) => lossOf(settings(queue)));
     this.call = call;
-    this.inspector = new Inspector({ ...stored, homes, values, call }, notices.process);
+    this.inspector = new Inspector(scripts, keys, homes, values, call, notices.process);
     const { noteDue } = maintenance;
 
-    this.groups = new Groups({ ...stored, homes, call, process: notices.process });
+    this.groups = new Groups(scripts, keys, homes, call, notices.process);
 
     this.breakers = new CircuitBreakers(scripts, keys);
     const { breakers } = this;

@@ -8,52 +8,56 @@ import type { QueueSettings } from "./settings.ts";
 /** Processes register the queues of their handlers every thirty seconds; a queue that none has registered for this long is orphaned, ms. */
 const ORPHANED_MS = 60_000;
 
-/** The dependencies of {@link Queues}. */
-export interface QueuesParts {
-  readonly scripts: Scripts;
-  readonly keys: Keys;
-  /** The queues that this process has handlers for, by name. */
-  readonly own: ReadonlyMap<string, QueueSettings>;
-  /** Settings for tasks of other queues that are still in the store. */
-  readonly fallback: QueueSettings;
-  /** The queues of other processes, and how long none has registered them, ms; as last read. */
-  others(): ReadonlyMap<string, number>;
-}
-
 /** The queues of this process and of others. */
 export class Queues {
   /** Those that this process has handlers for, by name. */
   readonly own: ReadonlyMap<string, QueueSettings>;
-  readonly #parts: QueuesParts;
+  readonly #scripts: Scripts;
+  readonly #keys: Keys;
+  readonly #fallback: QueueSettings;
+  readonly #others: () => ReadonlyMap<string, number>;
 
-  constructor(parts: QueuesParts) {
-    this.own = parts.own;
-    this.#parts = parts;
+  /**
+   * @param fallback settings for tasks of other queues that are still in the store
+   * @param others the queues of other processes, and how long none has registered them, ms; as last read
+   */
+  constructor(
+    scripts: Scripts,
+    keys: Keys,
+    own: ReadonlyMap<string, QueueSettings>,
+    fallback: QueueSettings,
+    others: () => ReadonlyMap<string, number>,
+  ) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+    this.own = own;
+    this.#fallback = fallback;
+    this.#others = others;
   }
 
   /** The settings of a queue, even if it has no handler here. */
   settings(queue: string): QueueSettings {
-    return this.own.get(queue) ?? { ...this.#parts.fallback, queue };
+    return this.own.get(queue) ?? { ...this.#fallback, queue };
   }
 
   /** The names of all queues: first those with a handler here, then the others by name, with or without a handler in another process. */
   get names(): string[] {
-    return [...this.own.keys(), ...[...this.#parts.others().keys()].sort()];
+    return [...this.own.keys(), ...[...this.#others().keys()].sort()];
   }
 
   /** Whether there is such a queue, with or without a handler here. */
   has(queue: string): boolean {
-    return this.own.has(queue) || this.#parts.others().has(queue);
+    return this.own.has(queue) || this.#others().has(queue);
   }
 
   /** Whether no process has a handler for a queue. */
   isOrphaned({ snapshot: { queue, workers } }: QueueRow): boolean {
-    return workers === 0 && (this.#parts.others().get(queue) ?? 0) > ORPHANED_MS;
+    return workers === 0 && (this.#others().get(queue) ?? 0) > ORPHANED_MS;
   }
 
   /** The figures of queues, in the given order. */
   figures(names: readonly string[]): Promise<QueueRow[]> {
-    return figuresOf(this.#parts.scripts, this.#parts.keys, names);
+    return figuresOf(this.#scripts, this.#keys, names);
   }
 
   /** The figures of all queues; an orphaned one without tasks is left out. */
@@ -64,17 +68,16 @@ export class Queues {
 
   /** Pauses or resumes a queue. */
   async pause(queue: string, paused: boolean): Promise<void> {
-    const { scripts, keys } = this.#parts;
-    await scripts.pause(keys.tagOfQueue(queue), { queue, paused });
+    await this.#scripts.pause(this.#keys.tagOfQueue(queue), { queue, paused });
   }
 
   /** The tasks of an index after a given place, in order. */
   page(index: Index, request: PageRequest): Promise<Page> {
-    return pageOf(this.#parts, index, request);
+    return pageOf(this.#scripts, this.#keys, index, request);
   }
 
   /** The tasks of a queue that finished last, after a given place, the newest first. */
   finished(request: PageRequest): Promise<Page> {
-    return finishedOf(this.#parts, request);
+    return finishedOf(this.#scripts, this.#keys, request);
   }
 }

@@ -16,15 +16,12 @@ describe("the queues that a process knows", () => {
       paused.push(`${keys.tags.indexOf(tag)} ${of.queue} ${of.paused}`);
     },
   } as unknown as Scripts;
-  const queues = new Queues({
-    ...{ scripts, keys, fallback: settings("unknown") },
-    own: new Map([["mine", settings("mine")]]),
-    others: () =>
-      new Map([
-        ["stray", 60_001],
-        ["fresh", 60_000],
-      ]),
-  });
+  const others = new Map([
+    ["stray", 60_001],
+    ["fresh", 60_000],
+  ]);
+  const own = new Map([["mine", settings("mine")]]);
+  const queues = new Queues(scripts, keys, own, settings("unknown"), () => others);
 
   it("are its own first, then those of others by name", () => {
     expect(queues.names).to.deep.equal(["mine", "fresh", "stray"]);

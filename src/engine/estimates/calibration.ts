@@ -37,20 +37,17 @@ export class EstimateSample {
   }
 }
 
-/** What a calibration reads from: an engine, or a substitute in tests. */
-interface CalibrationParts {
-  readonly inspector: Pick<Inspector, "inspect">;
-  readonly metrics: Metrics;
-  readonly sample: EstimateSample;
-}
-
 /** Measures the accuracy of estimates: compares a sample of them with the actual starts. */
 export class Calibration implements Role {
-  readonly #parts: CalibrationParts;
+  readonly #inspector: Pick<Inspector, "inspect">;
+  readonly #metrics: Metrics;
+  readonly #sample: EstimateSample;
   readonly #loop: Loop;
 
-  constructor(parts: CalibrationParts, log: Logger) {
-    this.#parts = parts;
+  constructor(inspector: Pick<Inspector, "inspect">, metrics: Metrics, sample: EstimateSample, log: Logger) {
+    this.#inspector = inspector;
+    this.#metrics = metrics;
+    this.#sample = sample;
     this.#loop = new Loop({
       intervalMs: LOOK_MS,
       tick: () => this.#tick(),
@@ -68,21 +65,20 @@ export class Calibration implements Role {
   }
 
   async #tick(): Promise<undefined> {
-    await Promise.all([...this.#parts.sample.given].map(([id, given]) => this.#look(id, given)));
+    await Promise.all([...this.#sample.given].map(([id, given]) => this.#look(id, given)));
     return undefined;
   }
 
   async #look(id: string, { queue, lowMs, highMs }: GivenEstimate): Promise<void> {
-    const { metrics, sample } = this.#parts;
-    const seen = await this.#parts.inspector.inspect(id, { result: false });
+    const seen = await this.#inspector.inspect(id, { result: false });
     if (seen?.state === "waiting") return;
-    sample.given.delete(id);
+    this.#sample.given.delete(id);
     // A second attempt overwrites the start, and a canceled task may have none.
     if (!seen || seen.startedMs === null || seen.attempts > 1 || seen.lost > 0) return;
     // Both are times of the store: this process's clock may differ.
     const waitedMs = seen.startedMs - seen.createdMs;
-    if (waitedMs < lowMs - TOLERANCE_MS) metrics.estimates.count(queue, "sooner");
-    else if (waitedMs > highMs + TOLERANCE_MS) metrics.estimates.count(queue, "later");
-    else metrics.estimates.count(queue, "within");
+    if (waitedMs < lowMs - TOLERANCE_MS) this.#metrics.estimates.count(queue, "sooner");
+    else if (waitedMs > highMs + TOLERANCE_MS) this.#metrics.estimates.count(queue, "later");
+    else this.#metrics.estimates.count(queue, "within");
   }
 }

@@ -22,16 +22,6 @@ import { type GroupInspection, viewOf } from "./group-inspection.ts";
 /** How long a group that is not closed stays open without a new member, ms. */
 const OPEN_MS = 3_600_000;
 
-/** The dependencies of {@link Groups}. */
-interface GroupsParts {
-  readonly scripts: Scripts;
-  readonly keys: Keys;
-  readonly homes: Homes;
-  readonly call: Call;
-  /** The name of this process in records. */
-  readonly process: string;
-}
-
 /** A group to be opened, or to which a batch is added. */
 interface Opening {
   /** Null for a new one. */
@@ -67,15 +57,21 @@ type Found = GroupInspection | null;
 
 /** Groups of tasks. All of a group is in the partition of its queue; one whose id leads elsewhere has a pointer there, as a task has. */
 export class Groups {
-  readonly #parts: GroupsParts;
+  readonly #scripts: Scripts;
+  readonly #keys: Keys;
+  readonly #homes: Homes;
+  readonly #call: Call;
   readonly #looks: Batch<string, Found>;
   /** Looks that add this process to the listeners of a group. */
   readonly #watches: Batch<string, Found>;
   readonly #pointers: ReturnType<typeof pointerBatch>;
 
-  constructor(parts: GroupsParts) {
-    const { scripts, keys, process } = parts;
-    this.#parts = parts;
+  /** @param process the name of this process in records */
+  constructor(scripts: Scripts, keys: Keys, homes: Homes, call: Call, process: string) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+    this.#homes = homes;
+    this.#call = call;
     this.#pointers = pointerBatch(scripts, keys);
     this.#looks = batchOf((partition, ids) => scripts.group(keys.tag(partition), ids));
     this.#watches = batchOf((partition, ids) => scripts.watchGroups(keys.tag(partition), process, ids));
@@ -89,7 +85,7 @@ export class Groups {
     { id, caller, webhook, presenceMs = null }: Opening,
     settings: QueueSettings,
   ): Promise<BatchGroup | Exclude<GroupOpeningVerdict, BatchGroup["state"]>> {
-    const { scripts, keys } = this.#parts;
+    const [scripts, keys] = [this.#scripts, this.#keys];
     const { queue, maxWaiting } = settings;
     const home = keys.partitionOfQueue(queue);
     const known = id ?? keys.idIn(home, () => randomUUID());
@@ -123,9 +119,8 @@ export class Groups {
    * @throws ProblemError store-unavailable
    */
   async inspect(id: string, { attends, listen }: InspectGroupOptions = {}): Promise<GroupInspection | null> {
-    const { homes } = this.#parts;
     const batch = listen ? this.#watches : this.#looks;
-    const seen = await homes.at(groupAddress(id), (partition) => batch.add(partition, id), isNull);
+    const seen = await this.#homes.at(groupAddress(id), (partition) => batch.add(partition, id), isNull);
     if (!seen || !isGroupLookDue(seen, seen.nowMs) || !attends?.(seen)) return seen;
     // The next look stores it; the group was read anyway.
     await this.attend(seen).catch(() => null);
@@ -134,7 +129,7 @@ export class Groups {
 
   /** Somebody has looked at it. @throws ProblemError store-unavailable */
   attend({ id, queue, presenceMs }: GroupInspection): Promise<AttendVerdict> {
-    return this.#parts.call("attend", { id: groupAddress(id), queue, presenceMs, deadlineMs: null });
+    return this.#call("attend", { id: groupAddress(id), queue, presenceMs, deadlineMs: null });
   }
 
   /**
@@ -155,14 +150,12 @@ export class Groups {
   }
 
   #cancelSome(id: string, queue: string): Promise<GroupCancelVerdict> {
-    const { scripts, keys } = this.#parts;
-    return scripts.cancelGroup(keys.tagOfQueue(queue), { id, max: BATCH_LIMIT / SHARED.moveWork });
+    return this.#scripts.cancelGroup(this.#keys.tagOfQueue(queue), { id, max: BATCH_LIMIT / SHARED.moveWork });
   }
 
   /** Some of its members, in the order in which they joined or ended. @throws ProblemError store-unavailable */
   members(id: string, queue: string, page: MemberPage): Promise<Member[]> {
-    const { scripts, keys } = this.#parts;
-    return scripts.members(keys.tagOfQueue(queue), { ...page, id });
+    return this.#scripts.members(this.#keys.tagOfQueue(queue), { ...page, id });
   }
 
   /**
@@ -171,8 +164,7 @@ export class Groups {
    * @throws ProblemError store-unavailable
    */
   follow(id: string, queue: string): Promise<number | null> {
-    const { scripts, keys } = this.#parts;
-    return scripts.followGroup(keys.tagOfQueue(queue), { id });
+    return this.#scripts.followGroup(this.#keys.tagOfQueue(queue), { id });
   }
 }
 

@@ -9,23 +9,21 @@ type DueListener = (partition: number, delayMs: number) => void;
 /** Called when a tick has found waiting tasks. */
 type WorkListener = () => void;
 
-/** The dependencies of {@link Maintenance}. */
-export interface MaintenanceParts {
-  readonly tick: Tick;
-  readonly homes: Homes;
-  readonly histories: Histories;
-  readonly metrics: Metrics;
-}
-
 /** Work that some process has to do from time to time. */
 export class Maintenance {
-  readonly #parts: MaintenanceParts;
+  readonly #tick: Tick;
+  readonly #homes: Homes;
+  readonly #histories: Histories;
+  readonly #metrics: Metrics;
   readonly #dueListeners = new Set<DueListener>();
   /** By queue. */
   readonly #workListeners = new Map<string, Set<WorkListener>>();
 
-  constructor(parts: MaintenanceParts) {
-    this.#parts = parts;
+  constructor(tick: Tick, homes: Homes, histories: Histories, metrics: Metrics) {
+    this.#tick = tick;
+    this.#homes = homes;
+    this.#histories = histories;
+    this.#metrics = metrics;
   }
 
   /** Calls the listener when this process makes something due in the future; returns a function that removes the listener. */
@@ -53,16 +51,15 @@ export class Maintenance {
    * @throws ProblemError store-unavailable
    */
   async tick(partition: number, pausedMs?: number): Promise<TickReport> {
-    const { tick, metrics } = this.#parts;
-    const ticked = await tick.run(partition, pausedMs);
+    const ticked = await this.#tick.run(partition, pausedMs);
     for (const queue of ticked.waiting) for (const listener of this.#workListeners.get(queue) ?? []) listener();
-    for (const { queue, fate } of ticked.lost) metrics.lost.count(queue, fate);
+    for (const { queue, fate } of ticked.lost) this.#metrics.lost.count(queue, fate);
     return ticked;
   }
 
   /** The partitions in which the store refused the writes of the last tick, and why. */
   get refusals(): ReadonlyMap<number, string> {
-    return this.#parts.tick.refusals;
+    return this.#tick.refusals;
   }
 
   /**
@@ -70,12 +67,11 @@ export class Maintenance {
    * @throws ProblemError store-unavailable
    */
   checkPointers(partition: number): Promise<boolean> {
-    return this.#parts.homes.check(partition);
+    return this.#homes.check(partition);
   }
 
   /** Adds to the histories of the queues in a partition; returns the ms until there is more to add. */
   async sampleHistories(partition: number): Promise<number> {
-    const { histories, tick } = this.#parts;
-    return histories.sample(partition, await tick.queuesOf(partition));
+    return this.#histories.sample(partition, await this.#tick.queuesOf(partition));
   }
 }

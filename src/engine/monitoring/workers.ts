@@ -95,7 +95,7 @@ export class Workers {
     }
     const running = new Map<string, RunningTask[]>();
     for (const queue of queues) {
-      const page = await pageOf(this.#parts, "leases", { queue, after: null, limit: MAX });
+      const page = await pageOf(scripts, keys, "leases", { queue, after: null, limit: MAX });
       truncated ||= page.next !== null;
       for (const { id, run } of page.entries) {
         const { startedMs, attempts, worker } = runOf(run);

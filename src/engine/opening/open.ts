@@ -14,13 +14,12 @@ import { PubSub } from "../../store/pubsub.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { checkServer, readNodes } from "../../store/servers/check-server.ts";
 import { openStandby } from "../../store/standby.ts";
-import { libraryOf, reserveOn, scriptsOf } from "../../store/verbs/scripts.ts";
+import { libraryOf, reserveOn, type Scripts, scriptsOf } from "../../store/verbs/scripts.ts";
 import { packageVersion } from "../../version.ts";
 import { Engine } from "../engine.ts";
 import { settingsOf } from "../settings.ts";
 import { claimDataVersion, dataVersionProblem } from "./data-version.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
-import { claimPartitions } from "./partition-count.ts";
 
 /** How long a start waits for a store that takes no writes, since a failover may be under way. */
 const PATIENCE_MS = 5000;
@@ -85,7 +84,7 @@ export async function openEngine(
     // First of all, so that data of a version that this release cannot work with stays untouched.
     await claimDataVersion(scripts, keys);
     await claimPartitions(scripts, keys);
-    secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
+    secret = await DeploymentSecret.open(scripts, keys, redis, log);
 
     const library = libraryOf(redis, used);
     // That of the release before stays: a store that is full could not load it again.
@@ -163,5 +162,19 @@ async function whenUsable(parts: Parameters<typeof missingAccess>[0], log: Logge
       if (nowMs >= tellAtMs) tellAtMs = nowMs + TELL_MS;
     }
     await delay(RETRY_MS);
+  }
+}
+
+/**
+ * Writes the number of partitions to the store at the first start, and checks it at every later start: with another number,
+ * tasks would be looked for in the wrong places.
+ * @throws StartError if the store was first used with another number
+ */
+export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<void> {
+  const stored = await scripts.claim(keys.tag(0), { partitions: keys.partitions });
+  if (stored !== keys.partitions) {
+    throw new StartError(
+      `PARTITIONS is ${keys.partitions}, but the store with KEY_PREFIX ${keys.prefix} was first used with ${stored}; expected ${stored}`,
+    );
   }
 }

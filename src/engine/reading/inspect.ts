@@ -83,15 +83,6 @@ const LOOKS = 3;
 /** A task that somebody has looked at. */
 type Attended = Pick<Inspection, "id" | "queue" | "presenceMs" | "deadlineMs" | "group">;
 
-/** The dependencies of an inspector. */
-export interface InspectorParts {
-  readonly scripts: Scripts;
-  readonly keys: Keys;
-  readonly homes: Homes;
-  readonly values: LargeValues;
-  readonly call: Call;
-}
-
 /** Reads tasks. Reads of one turn of the event loop are sent together. */
 export class Inspector {
   readonly #homes: Homes;
@@ -103,7 +94,7 @@ export class Inspector {
   readonly #watches: Batch<InspectItem, FoundTask>;
 
   /** @param process the name of this process in records */
-  constructor({ scripts, keys, homes, values, call }: InspectorParts, process: string) {
+  constructor(scripts: Scripts, keys: Keys, homes: Homes, values: LargeValues, call: Call, process: string) {
     this.#homes = homes;
     this.#keys = keys;
     this.#values = values;

@@ -32,15 +32,10 @@ export interface Page {
   readonly nowMs: number;
 }
 
-/** What reads pages. */
-interface PageParts {
-  readonly scripts: Pick<Scripts, "page" | "finished">;
-  readonly keys: Keys;
-}
-
 /** The matching tasks of an index after a given place, in order. The work is bounded, however few match. */
 export async function pageOf(
-  { scripts, keys }: PageParts,
+  scripts: Pick<Scripts, "page">,
+  keys: Keys,
   index: Index,
   { queue, after, lastScore, isNewestFirst, filter, ...request }: PageRequest,
 ): Promise<Page> {
@@ -53,7 +48,8 @@ export async function pageOf(
 
 /** The tasks of a queue that finished last, the newest first. */
 export async function finishedOf(
-  { scripts, keys }: PageParts,
+  scripts: Pick<Scripts, "finished">,
+  keys: Keys,
   { queue, after, limit, filter = {} }: PageRequest,
 ): Promise<Page> {
   const { entries, looked, nowMs } = await scripts.finished(keys.tagOfQueue(queue), { queue, after, limit, filter });

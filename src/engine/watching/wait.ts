@@ -11,12 +11,6 @@ const LOOK_MS = 2000;
 /** The result of a wait: the end of the task, or else the task as last read; null if it is unknown. */
 export type WaitEnd = { readonly end: TaskEnd } | { readonly end: null; readonly seen: Inspection | null };
 
-/** What a wait needs of an engine. */
-interface WaitParts {
-  readonly inspector: Inspector;
-  readonly notices: Notices;
-}
-
 /** One caller's wait for one task. */
 export class Wait {
   readonly #task: { readonly id: string; readonly queue: string };
@@ -31,7 +25,10 @@ export class Wait {
   readonly #sleep = new Sleep();
 
   /** Listens at once, even if the task is not submitted yet. */
-  constructor(task: { readonly id: string; readonly queue: string }, { inspector, notices }: WaitParts) {
+  constructor(
+    task: { readonly id: string; readonly queue: string },
+    { inspector, notices }: { readonly inspector: Inspector; readonly notices: Notices },
+  ) {
     this.#task = task;
     this.#inspector = inspector;
     this.#listening = notices.listen(task, (notice) => {

@@ -13,27 +13,25 @@ export interface OutputStore {
   write(json: string): Promise<WriteVerdict>;
 }
 
-/** The options of {@link Output}. */
-export interface OutputParts {
-  readonly id: string;
-  readonly store: OutputStore;
-  readonly log: Pick<Logger, "warn">;
-  /** Maximum size of all values of the task together, bytes. */
-  readonly maxBytes: number;
-}
-
 /** What one attempt writes while it runs. */
 export class Output {
-  readonly #parts: OutputParts;
+  readonly #id: string;
+  readonly #store: OutputStore;
+  readonly #log: Pick<Logger, "warn">;
+  readonly #maxBytes: number;
   readonly #open = new Set<Promise<void>>();
   /** Bytes of the values that this attempt has written and that were not refused. */
   #bytes = 0;
   /** The size of the smallest value that the store had no room for. */
   #refusedBytes = Number.POSITIVE_INFINITY;
-  #told = false;
+  #logged = false;
 
-  constructor(parts: OutputParts) {
-    this.#parts = parts;
+  /** @param maxBytes maximum size of all values of the task together */
+  constructor(id: string, store: OutputStore, log: Pick<Logger, "warn">, maxBytes: number) {
+    this.#id = id;
+    this.#store = store;
+    this.#log = log;
+    this.#maxBytes = maxBytes;
   }
 
   /**
@@ -47,7 +45,7 @@ export class Output {
       () => this.#open.delete(written),
       (error: unknown) => {
         this.#open.delete(written);
-        this.#tell(error);
+        this.#logOnce(error);
       },
     );
     return written;
@@ -63,32 +61,31 @@ export class Output {
   }
 
   async #write(value: unknown): Promise<void> {
-    const { store, maxBytes, id } = this.#parts;
     const json = jsonText(value, "what is written");
     if (json === undefined) throw new TypeError("what is written is not JSON: undefined");
     const bytes = Buffer.byteLength(json);
     // What cannot fit is not even sent: a handler in a loop must not fill the memory of the worker.
-    if (this.#bytes + bytes > maxBytes || bytes >= this.#refusedBytes) throw this.#full();
+    if (this.#bytes + bytes > this.#maxBytes || bytes >= this.#refusedBytes) throw this.#full();
     this.#bytes += bytes;
-    const verdict = await store.write(json);
+    const verdict = await this.#store.write(json);
     if (verdict === "ok") return;
     this.#bytes -= bytes;
-    if (verdict === "stale") throw new LeaseLost(id);
+    if (verdict === "stale") throw new LeaseLost(this.#id);
     this.#refusedBytes = Math.min(this.#refusedBytes, bytes);
     throw this.#full();
   }
 
   #full(): PermanentError {
     return new PermanentError(
-      `the output of the task has no more room: it has at most MAX_OUTPUT (${this.#parts.maxBytes}) bytes`,
+      `the output of the task has no more room: it has at most MAX_OUTPUT (${this.#maxBytes}) bytes`,
     );
   }
 
   /** Most handlers do not await what they write, so a refusal is logged. */
-  #tell(error: unknown): void {
-    if (this.#told) return;
-    this.#told = true;
-    this.#parts.log.warn(
+  #logOnce(error: unknown): void {
+    if (this.#logged) return;
+    this.#logged = true;
+    this.#log.warn(
       { reason: messageOf(error) },
       "attempt: could not store the handler's output; the task goes on, and further refusals are not logged",
     );

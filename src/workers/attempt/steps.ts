@@ -19,17 +19,12 @@ export interface StepStore {
   undone(name: string): Promise<StepVerdict>;
 }
 
-/** The options of {@link Steps}. */
-export interface StepsParts {
-  readonly id: string;
-  readonly store: StepStore;
+/** What the steps need of an attempt. */
+interface StepActions {
+  readonly steps: StepStore;
   readonly signal: AbortSignal;
-  /** Maximum size of a step's value, bytes. */
-  readonly maxBytes: number;
   /** Makes a span around the work of each step; undefined if the task is not traced here. */
   readonly inSpan?: InSpan | undefined;
-  /** Whether the handler can undo a step of this name. */
-  undoable(name: string): boolean;
 }
 
 /** Another worker has the task now, so this worker's result no longer counts. */
@@ -42,13 +37,23 @@ export class LeaseLost extends Error {
 
 /** The durable steps of one attempt: a step that an earlier attempt has completed is not repeated. */
 export class Steps {
-  readonly #parts: StepsParts;
+  readonly #id: string;
+  readonly #actions: StepActions;
+  readonly #maxBytes: number;
+  readonly #undoable: (name: string) => boolean;
   #kept: Promise<Map<string, StoredStep>> | undefined;
   readonly #running = new Map<string, Promise<unknown>>();
   readonly #open = new Set<Promise<unknown>>();
 
-  constructor(parts: StepsParts) {
-    this.#parts = parts;
+  /**
+   * @param maxBytes maximum size of a step's value
+   * @param undoable whether the handler can undo a step of this name
+   */
+  constructor(id: string, actions: StepActions, maxBytes: number, undoable: (name: string) => boolean) {
+    this.#id = id;
+    this.#actions = actions;
+    this.#maxBytes = maxBytes;
+    this.#undoable = undoable;
   }
 
   /**
@@ -78,10 +83,10 @@ export class Steps {
   }
 
   async #once<T>(name: string, work: () => Promise<T> | T): Promise<T> {
-    const { store, signal } = this.#parts;
+    const { steps: store, signal } = this.#actions;
     const kept = (await this.#load()).get(name);
     if (kept?.json !== undefined) return JSON.parse(kept.json) as T;
-    const undo = this.#parts.undoable(name);
+    const undo = this.#undoable(name);
     signal.throwIfAborted();
     this.#heed(name, await store.begin(name, undo));
     signal.throwIfAborted();
@@ -91,7 +96,7 @@ export class Steps {
   }
 
   #work<T>(name: string, work: () => Promise<T> | T): Promise<T> | T {
-    const { inSpan } = this.#parts;
+    const { inSpan } = this.#actions;
     if (!inSpan) return work();
     // Spans are grouped by name; the part after the colon is a value.
     const [kind = ""] = name.split(":");
@@ -99,7 +104,7 @@ export class Steps {
   }
 
   #heed(name: string, verdict: StepVerdict): void {
-    if (verdict === "stale") throw new LeaseLost(this.#parts.id);
+    if (verdict === "stale") throw new LeaseLost(this.#id);
     if (verdict === "canceled" || verdict === "deadline" || verdict === "abandoned") throw new TaskAborted(verdict);
     if (verdict === "many")
       throw new PermanentError(`there is no room for step ${shown(name)}: the task has too many steps`);
@@ -111,21 +116,20 @@ export class Steps {
   }
 
   #jsonOf(name: string, value: unknown): string {
-    const { maxBytes } = this.#parts;
     const json = jsonText(value, `the value of step ${shown(name)}`) ?? "null";
     const bytes = Buffer.byteLength(json);
-    if (bytes > maxBytes) {
+    if (bytes > this.#maxBytes) {
       throw new PermanentError(
-        `the value of step ${shown(name)} has ${bytes} bytes, more than MAX_RESULT (${maxBytes})`,
+        `the value of step ${shown(name)} has ${bytes} bytes, more than MAX_RESULT (${this.#maxBytes})`,
       );
     }
     return json;
   }
 
   #load(): Promise<Map<string, StoredStep>> {
-    this.#kept ??= this.#parts.store.load().then(
+    this.#kept ??= this.#actions.steps.load().then(
       (kept) => {
-        if (!kept) throw new LeaseLost(this.#parts.id);
+        if (!kept) throw new LeaseLost(this.#id);
         return kept;
       },
       (error: unknown) => {

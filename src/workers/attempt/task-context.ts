@@ -123,12 +123,7 @@ export class Context implements TaskContext {
 
   get write(): TaskContext["write"] {
     this.#write ??= (value) => {
-      this.#output ??= new Output({
-        id: this.id,
-        store: this.#actions.output,
-        log: this.#actions.log,
-        maxBytes: this.#limits.maxOutputBytes,
-      });
+      this.#output ??= new Output(this.id, this.#actions.output, this.#actions.log, this.#limits.maxOutputBytes);
       return this.#output.write(value);
     };
     return this.#write;
@@ -136,14 +131,12 @@ export class Context implements TaskContext {
 
   get step(): TaskContext["step"] {
     this.#step ??= (name, work) => {
-      this.#durable ??= new Steps({
-        id: this.id,
-        store: this.#actions.steps,
-        signal: this.signal,
-        maxBytes: this.#limits.maxResultBytes,
-        inSpan: this.#actions.inSpan,
-        undoable: (step) => undoOf(this.#handler, step) !== undefined,
-      });
+      this.#durable ??= new Steps(
+        this.id,
+        this.#actions,
+        this.#limits.maxResultBytes,
+        (undone) => undoOf(this.#handler, undone) !== undefined,
+      );
       return this.#durable.step(name, work);
     };
     return this.#step;

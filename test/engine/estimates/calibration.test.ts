@@ -44,7 +44,7 @@ describe("the calibration of estimates", () => {
         attempts: 1,
         lost: 0,
       }) as unknown as Inspection;
-    const calibration = new Calibration({ metrics, sample, inspector: { inspect } }, createLog("silent"));
+    const calibration = new Calibration({ inspect }, metrics, sample, createLog("silent"));
     calibration.start();
     try {
       await eventually(() => expect(sample.given.size).to.equal(0));
@@ -79,7 +79,7 @@ describe("the calibration of estimates", () => {
     ]);
     for (let n = 1; n <= 120; n += 1) sample.offer(`t${n}`, 0, LINE);
     const inspect = async (id: string) => seen.get(id) ?? null;
-    const calibration = new Calibration({ metrics, sample, inspector: { inspect } }, createLog("silent"));
+    const calibration = new Calibration({ inspect }, metrics, sample, createLog("silent"));
     calibration.start();
     try {
       await eventually(() => expect([...sample.given.keys()]).to.deep.equal(["t20"]));

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { verifyStore } from "../../../src/engine/maintenance/verify.ts";
-import { claimPartitions } from "../../../src/engine/opening/partition-count.ts";
+import { claimPartitions } from "../../../src/engine/opening/open.ts";
 import { StartError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import { failureOf, type TestEngine } from "../../helpers/engine.ts";

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { readConfig } from "../../../src/config/config.ts";
-import { type OpenedEngine, openEngine } from "../../../src/engine/opening/open.ts";
-import { claimPartitions } from "../../../src/engine/opening/partition-count.ts";
+import { claimPartitions, type OpenedEngine, openEngine } from "../../../src/engine/opening/open.ts";
 import { StartError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Connection, connect, mastersOf } from "../../../src/store/connection.ts";

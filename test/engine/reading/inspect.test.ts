@@ -76,16 +76,12 @@ function inspectorOf(given: {
   };
   const all = scripts as Scripts;
   const homes = new Homes(all, keys);
-  const parts = {
-    ...{ scripts: all, keys, homes },
-    values: new LargeValues(all, keys),
-    call: (async () => {
-      calls.push("attend");
-      if (attend instanceof Error) throw attend;
-      return attend;
-    }) as unknown as ConstructorParameters<typeof Inspector>[0]["call"],
-  };
-  return { inspector: new Inspector(parts, "me"), calls, keys };
+  const call = (async () => {
+    calls.push("attend");
+    if (attend instanceof Error) throw attend;
+    return attend;
+  }) as unknown as ConstructorParameters<typeof Inspector>[4];
+  return { inspector: new Inspector(all, keys, homes, new LargeValues(all, keys), call, "me"), calls, keys };
 }
 
 describe("a look at a task", () => {

@@ -13,19 +13,18 @@ describe("the steps of an attempt", () => {
   const open = (store: Partial<StepStore> = {}, inSpan?: InSpan) => {
     const abort = new AbortController();
     const kept: string[] = [];
-    const steps = new Steps({
-      ...{ id: "task-1", signal: abort.signal, maxBytes: 1000, undoable: (name) => name === "undoable", inSpan },
-      store: {
-        load: async () => new Map<string, StoredStep>(),
-        begin: async () => "ok",
-        keep: async (name, json, undo) => {
-          kept.push(`${name} ${json} ${undo}`);
-          return "ok";
-        },
-        undone: async () => "ok",
-        ...store,
+    const all: StepStore = {
+      load: async () => new Map<string, StoredStep>(),
+      begin: async () => "ok",
+      keep: async (name, json, undo) => {
+        kept.push(`${name} ${json} ${undo}`);
+        return "ok";
       },
-    });
+      undone: async () => "ok",
+      ...store,
+    };
+    const actions = { steps: all, signal: abort.signal, inSpan };
+    const steps = new Steps("task-1", actions, 1000, (name) => name === "undoable");
     return { steps, abort, kept };
   };
 
