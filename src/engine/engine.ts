@@ -18,7 +18,6 @@ import { Workers } from "./monitoring/workers.ts";
 import { Homes } from "./partitions/homes.ts";
 import { Queues } from "./queues.ts";
 import { Inspector } from "./reading/inspect.ts";
-import { CircuitBreakers } from "./reservation/circuit-breakers.ts";
 import type { QueueSettings } from "./settings.ts";
 import { Submitter } from "./submission/submit.ts";
 import { Notices } from "./watching/notices.ts";
@@ -71,8 +70,6 @@ export class Engine {
   readonly histories: Histories;
   /** A sample of the estimates, to be compared with the actual starts. */
   readonly sample = new EstimateSample();
-  /** The circuit breakers of the queues of gateways. */
-  readonly breakers: CircuitBreakers;
 
   constructor(parts: EngineParts) {
     const { scripts, keys, pubsub, queues: own, fallback, large = scripts, openStandby } = parts;
@@ -118,10 +115,8 @@ export class Engine {
 
     this.groups = new Groups(scripts, keys, homes, call, notices.process);
 
-    this.breakers = new CircuitBreakers(scripts, keys);
-    const { breakers } = this;
     this.leases = new Leases({
-      ...{ call, scripts, large, keys, metrics, notices, breakers, openStandby, settings, noteDue },
+      ...{ call, scripts, large, keys, metrics, notices, openStandby, settings, noteDue },
     });
 
     this.workers = new Workers(stored);

@@ -13,7 +13,7 @@ import type { Failure } from "./attempt/attempt-end.ts";
 import { Batch } from "./calls/batch.ts";
 import type { Call } from "./calls/calls.ts";
 import { isLarge, LARGE_DEFAULTS } from "./large-values/large-values.ts";
-import type { CircuitBreakers } from "./reservation/circuit-breakers.ts";
+import type { Gate } from "./reservation/gate.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
 import type { Notices } from "./watching/notices.ts";
 
@@ -29,7 +29,6 @@ export interface LeasesParts {
   readonly keys: Keys;
   readonly metrics: Metrics;
   readonly notices: Notices;
-  readonly breakers: CircuitBreakers;
   /** Opens a connection on which reservations of a queue wait for work. */
   readonly openStandby: ((queue: string) => Promise<Standby | undefined>) | undefined;
   settings(queue: string): QueueSettings;
@@ -40,6 +39,8 @@ export interface LeasesParts {
 /** What workers do: they reserve tasks, keep their leases, and end their attempts. */
 export class Leases {
   readonly #parts: LeasesParts;
+  /** Of the queues whose handlers are `gated`; an extension sets it. */
+  gate: Gate | undefined;
   /** Those of one turn of the event loop travel together, with the next reservation if there is one. */
   readonly #completions: Batch<Completion, CompleteVerdict>;
   /** Those with large results, in separate calls on the connection of large values. */
@@ -64,14 +65,19 @@ export class Leases {
   }
 
   /**
-   * Reserves up to `count` tasks of a queue, and sends the pending completions with the same call. Takes none while the queue's circuit
-   * breaker is open.
+   * Reserves up to `count` tasks of a queue, and sends the pending completions with the same call. Takes none that the
+   * gate of the queue does not let through.
    * @throws ProblemError store-unavailable
    */
   reserve(request: Reservation): Promise<ReserveAnswer> {
-    const { breakers, settings } = this.#parts;
-    if (!settings(request.queue).hasBreaker) return this.#take(request);
-    return breakers.reserve(request, (count) => this.#take({ ...request, count }));
+    const gate = this.gateOf(request.queue);
+    if (gate === undefined) return this.#take(request);
+    return gate.reserve(request, (count) => this.#take({ ...request, count }));
+  }
+
+  /** What decides beside the line whether work of a queue is taken, if anything does. */
+  gateOf(queue: string): Gate | undefined {
+    return this.#parts.settings(queue).gated ? this.gate : undefined;
   }
 
   #take(request: Reservation): Promise<ReserveAnswer> {
@@ -85,20 +91,18 @@ export class Leases {
   }
 
   /**
-   * Opens a connection on which reservations of a queue wait for work; undefined if they cannot wait, since not only the line decides: the
-   * target of a gateway may be down.
+   * Opens a connection on which reservations of a queue wait for work; undefined if they cannot wait, since not only the line decides.
    */
   async openStandby(queue: string): Promise<Standby | undefined> {
-    const { settings, openStandby } = this.#parts;
-    if (settings(queue).hasBreaker || isInternalQueue(queue)) return undefined;
-    return await openStandby?.(queue);
+    if (this.gateOf(queue) !== undefined || isInternalQueue(queue)) return undefined;
+    return await this.#parts.openStandby?.(queue);
   }
 
   /** Renews a lease; "cancel", "deadline" and "abandoned" ask the worker to stop, "stale" means that the lease is lost. */
   async renew(lease: Lease, leaseMs: number): Promise<RenewalAnswer["verdict"]> {
-    const { call, breakers } = this.#parts;
-    const { verdict } = await call("renew", { ...lease, leaseMs });
-    if (breakers.isProbe(lease)) await breakers.renewed(lease, leaseMs);
+    const { verdict } = await this.#parts.call("renew", { ...lease, leaseMs });
+    const gate = this.gateOf(lease.queue);
+    if (gate !== undefined) await gate.renewed(lease, leaseMs);
     return verdict;
   }
 

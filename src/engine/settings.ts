@@ -15,8 +15,8 @@ export interface QueueSettings
   extends Readonly<Defaults>,
     Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs" | "warmupMs" | "batch"> {
   readonly maxLost: number;
-  /** Whether it has a circuit breaker. */
-  readonly hasBreaker: boolean;
+  /** Whether not only the line decides when work is taken, see {@link Gate}. */
+  readonly gated: boolean;
   /** How many tasks of one key run at once; undefined if the line is not keyed. A line with a `limit` is keyed by caller. */
   readonly keyedConcurrency: number | undefined;
   /** With a `limit`, how many tasks of one key may wait, Infinity for any number. */
@@ -54,7 +54,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     maxLost: isInternalQueue(handler.queue) ? UNLIMITED : (handler.maxLost ?? HANDLER_DEFAULTS.maxLost),
     rate: handler.rate,
     batch: handler.batch,
-    hasBreaker: handler.hasBreaker === true,
+    gated: handler.gated === true,
     targetWaitMs: handler.targetWaitMs,
     warmupMs: handler.warmupMs,
     keyedConcurrency: limit ? (limit.running ?? ANY_NUMBER) : keyed?.concurrency,

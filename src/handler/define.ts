@@ -34,8 +34,8 @@ export interface Handler<I = unknown, R = HandlerResult, Q extends string = stri
   readonly queue: Q;
   /** Set if only a route of its own makes its tasks: the path. Nobody else can submit them, or run them again. */
   readonly entrance?: string;
-  /** Its tasks ask an API that may be down. */
-  readonly hasBreaker?: true;
+  /** A gate decides beside the line when work is taken. */
+  readonly gated?: true;
   /** Never set: tells the compiler what `paihao/client` sends and receives. */
   readonly types?: { readonly input: In; readonly result: R };
   readonly schema: StandardSchemaV1<unknown, I> | undefined;

@@ -24,7 +24,7 @@ const OF_TASKS =
   /^(?:x-request-id|operation-location|preference-applied|idempotent-replayed|x-task-state|x-queue-(?:index|eta)|access-control-.+|ratelimit(?:-.+)?)$/;
 
 /**
- * Headers that an API behind a gateway must not set, since they would affect this whole origin, or the proxy in front of this
+ * Headers that an API that a handler forwards must not set, since they would affect this whole origin, or the proxy in front of this
  * server. Handlers may set them: they are the operator's own code.
  */
 const OF_ORIGINS = new Set([

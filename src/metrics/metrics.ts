@@ -37,8 +37,8 @@ interface QueueGauges {
   readonly oldestWaitingMs: number | null;
   /** How long the first scheduled task has been due; null if none is. */
   readonly lateMs: number | null;
-  /** Null if it is not a gateway. */
-  readonly breakerOpen: boolean | null;
+  /** Null if it has no gate. */
+  readonly resting: boolean | null;
   /** Null if the handler has no target wait, or if unknown. */
   readonly slotsWanted: number | null;
 }
@@ -173,9 +173,9 @@ export class Metrics {
     "1 while no process has a handler for a queue that holds tasks, else 0",
     "queue",
   );
-  readonly #breakerOpen = this.#gauge(
+  readonly #resting = this.#gauge(
     "paihao_queue_resting",
-    "1 while the circuit breaker of a gateway is open because its API is down, else 0",
+    "1 while the gate of a queue lets nothing through, else 0",
     "queue",
   );
   readonly #ready = this.#gauge("paihao_ready", "1 if /readyz of this process answers 200, else 0");
@@ -310,7 +310,7 @@ export class Metrics {
       this.#late,
       this.#paused,
       this.#orphaned,
-      this.#breakerOpen,
+      this.#resting,
     ];
     for (const gauge of perQueue) gauge.reset();
     const portions = new Portions();
@@ -325,7 +325,7 @@ export class Metrics {
       this.#late.set({ queue }, (figures.lateMs ?? 0) / 1000);
       this.#paused.set({ queue }, figures.paused ? 1 : 0);
       this.#orphaned.set({ queue }, figures.orphaned ? 1 : 0);
-      if (figures.breakerOpen !== null) this.#breakerOpen.set({ queue }, figures.breakerOpen ? 1 : 0);
+      if (figures.resting !== null) this.#resting.set({ queue }, figures.resting ? 1 : 0);
       if (figures.slotsWanted !== null) this.#slotsWanted.set({ queue }, figures.slotsWanted);
     }
   }

@@ -55,11 +55,6 @@ export const SHARED = {
   longestStartMs: LONGEST_WARMUP_MS,
   /** The minimum weight of a new start in the mean of how long workers take to start. */
   minStartWeight: 0.1,
-  /** After this many consecutive failures of its target, the circuit breaker of a queue opens. */
-  breakerFailures: 5,
-  /** When an open circuit breaker is half-open for the first time, ms; the time doubles with each failed probe. */
-  firstProbeMs: 1000,
-  longestProbeMs: 60_000,
   /** An input up to this length is in the task's hash, so that it costs no key of its own. */
   inlineInputBytes: 256,
   /** A stored result up to this length is in the task's hash, so that it costs no key of its own. */

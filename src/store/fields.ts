@@ -120,10 +120,7 @@ export const QUEUE_FIELDS = {
     'with a worker and lane behind it, its last reservation: "reservation, fence of the first id, ids"; so that it can be answered again',
   ],
   paused: ["paused", "1 while the queue is paused"],
-  failures: ["failures", "the latest consecutive failures of its target, see lua/breaker.lua"],
-  breaker: ["rest", "while its circuit breaker is open: since when, until the next probe, how many failed, why"],
-  probe: ["probe", "until when the current probe counts, ms, and which request took it"],
-  breakerClosed: ["restEnded", "the probe that closed the circuit breaker last"],
+  rest: ["rest", "while its gate lets nothing through: since when, until when, ms, a number of the gate, why"],
   service: [
     "service",
     "exponentially weighted mean (ms) and variance (ms²) of the service times, how many there were, their total (ms): SHARED.serviceFormat",

@@ -15,7 +15,6 @@ import type { StoredStep } from "../store/verbs/step.ts";
 import type { AttemptError, AttemptTrace, Tracing } from "../trace/tracing.ts";
 import { Attempt, type AttemptParts } from "./attempt/attempt.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
-import { reportToBreaker } from "./breaker-report.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
@@ -110,8 +109,9 @@ export class Runner {
     const ending = attemptEnd(end, facts, Math.random());
     if (ending === "nothing") return this.#over(attempt, slot);
     const { engine } = this.#parts;
-    const store = settings.hasBreaker
-      ? async () => this.#store(attempt, (await reportToBreaker(engine, attempt, end.target)) ? "release" : ending)
+    const gate = engine.leases.gateOf(settings.queue);
+    const store = gate
+      ? async () => this.#store(attempt, (await gate.ended(attempt.lease, end.noted, attempt.log)) ? "release" : ending)
       : () => this.#store(attempt, ending);
     const stored = (verdict: string) => {
       trace?.stored(verdict);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Leases, type LeasesParts } from "../../src/engine/leases.ts";
+import type { Gate } from "../../src/engine/reservation/gate.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import { INTERNAL_QUEUES } from "../../src/handler/internal-queues.ts";
 import { Keys } from "../../src/store/keys.ts";
@@ -10,38 +11,36 @@ const LEASE = { queue: "jobs", id: "a", fence: "7" };
 const STANDBY = {} as Standby;
 
 describe("the leases of a process", () => {
-  /** What was noted: renewals of probes, and when tasks are due. */
+  /** What was noted: what a gate hears, and when tasks are due. */
   let noted: unknown[];
   beforeEach(() => {
     noted = [];
   });
-  const leases = (given: { hasBreaker?: boolean; isProbe?: boolean; verdict?: FailVerdict } = {}) => {
-    const { hasBreaker = false, isProbe = false, verdict = "retrying" } = given;
+  const leases = (given: { gated?: boolean; verdict?: FailVerdict } = {}) => {
+    const { gated = false, verdict = "retrying" } = given;
     const parts = {
       keys: new Keys("leases:", 4),
-      breakers: {
-        isProbe: () => isProbe,
-        renewed: async (_: unknown, leaseMs: number) => noted.push(`probe ${leaseMs}`),
-      },
       call: async (verb: string) => (verb === "renew" ? { verdict: "ok", leaseMs: 0 } : verdict),
       openStandby: async () => STANDBY,
-      settings: () => ({ hasBreaker }) as QueueSettings,
+      settings: () => ({ gated }) as QueueSettings,
       noteDue: (...due: unknown[]) => noted.push(due),
     };
-    return new Leases(parts as unknown as LeasesParts);
+    const made = new Leases(parts as unknown as LeasesParts);
+    made.gate = { renewed: async (_: unknown, leaseMs: number) => noted.push(`gate ${leaseMs}`) } as unknown as Gate;
+    return made;
   };
 
   it("let requests for work wait in the store where only the line decides", async () => {
     expect(await leases().openStandby("jobs")).to.equal(STANDBY);
-    expect(await leases({ hasBreaker: true }).openStandby("jobs"), "a target that may be down").to.equal(undefined);
+    expect(await leases({ gated: true }).openStandby("jobs"), "one with a gate").to.equal(undefined);
     expect(await leases().openStandby(INTERNAL_QUEUES.webhooks), "the server's own").to.equal(undefined);
   });
 
-  it("renew the probe of a circuit breaker with the lease of its task", async () => {
+  it("tell the gate of a queue, if it has one, which tasks go on", async () => {
     expect(await leases().renew(LEASE, 9000)).to.equal("ok");
     expect(noted).to.deep.equal([]);
-    expect(await leases({ isProbe: true }).renew(LEASE, 9000)).to.equal("ok");
-    expect(noted).to.deep.equal(["probe 9000"]);
+    expect(await leases({ gated: true }).renew(LEASE, 9000)).to.equal("ok");
+    expect(noted).to.deep.equal(["gate 9000"]);
   });
 
   it("let ticks know when a task that failed is due again", async () => {

@@ -34,10 +34,8 @@ describe("the settings of a queue", () => {
   });
 
   it("have a circuit breaker for a gateway only", () => {
-    expect(settingsOf(defineGateway({ queue: "jobs", target: "http://127.0.0.1:1" }), CONFIG).hasBreaker).to.equal(
-      true,
-    );
-    expect(of().hasBreaker).to.equal(false);
+    expect(settingsOf(defineGateway({ queue: "jobs", target: "http://127.0.0.1:1" }), CONFIG).gated).to.equal(true);
+    expect(of().gated).to.equal(false);
   });
 
   it("say how many tasks of one key run and wait: of a keyed line, of callers with a limit, or of none", () => {

@@ -83,7 +83,7 @@ export function simulateBatchLine(line: Line): BatchLook[] {
         scheduled: 0,
         running: taken.length,
         paused: false,
-        breakerOpen: false,
+        resting: false,
       },
       ...{ workers: 1, slots, batch, meanMs: mean, variance, samples, misses: [...misses] },
       ...{ slowMeanMs: slowMean, slowMisses: [...slowMisses] },

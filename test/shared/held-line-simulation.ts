@@ -142,7 +142,7 @@ export function simulateHeldLine(line: Line): HeldLook[] {
     const rateKnown = rateNow();
     const snapshot: QueueSnapshot = {
       ...{ queue: "held", waiting: waiting.length, scheduled: 0, running: tasks.length, paused: false },
-      ...{ breakerOpen: false, workers: live ? 1 : 0, slots: live ? slots : 0, samples: statistics.samples },
+      ...{ resting: false, workers: live ? 1 : 0, slots: live ? slots : 0, samples: statistics.samples },
       ...(known ? { meanMs: statistics.mean, variance: statistics.variance } : { meanMs: null, variance: null }),
       ...{ misses: [...statistics.misses], slowMeanMs: statistics.slowMean, slowMisses: [...statistics.slowMisses] },
       agesMs: some.map(({ call }) => now - call.began),

@@ -27,8 +27,8 @@ interface Given {
   /** The errors of the first calls that store the end. */
   readonly errors?: Error[];
   readonly inputOf?: (attempt: Attempt) => Promise<Buffer | null>;
-  /** The verdict of the circuit breaker. */
-  readonly breaker?: string;
+  /** What the gate of its queue says to an attempt; undefined without a gate. */
+  readonly goesBack?: boolean;
   readonly isTraced?: boolean;
 }
 
@@ -57,9 +57,12 @@ describe("the run of a task", () => {
       return "ok";
     };
     const engine = {
-      leases: { complete: store("complete"), fail: store("fail") },
+      leases: {
+        complete: store("complete"),
+        fail: store("fail"),
+        gateOf: () => (given.goesBack === undefined ? undefined : { ended: async () => given.goesBack }),
+      },
       call: (name: string, of: never) => store(name)(of, undefined as never),
-      breakers: { note: async () => given.breaker },
       metrics: { attempts: { observe: (_ms: number, _queue: string, how: string) => events.push(`counted ${how}`) } },
       values: {
         inputOf: () => Promise.all([...held].map((attempt) => given.inputOf?.(attempt))).then(([read]) => read),
@@ -234,17 +237,15 @@ describe("the run of a task", () => {
     expect([events.at(-1), attempts.map(({ aborted }) => aborted)]).to.deep.equal(["over", [undefined]]);
   });
 
-  it("goes back to its place if its target is down, and the circuit breaker says so", async () => {
-    const target = { state: "down", reason: "refused", repeatable: true } as const;
-    const execute = () => ({ ...ERROR, target });
-    const settings = { hasBreaker: true };
-    expect((await run({ settings, execute, breaker: "opened" })).events)
+  it("goes back to its place if the gate of its queue says so", async () => {
+    const execute = () => ({ ...ERROR, noted: { state: "down" } });
+    expect((await run({ execute, goesBack: true })).events)
       .to.include("release")
       .and.not.include("fail");
-    expect((await run({ settings, execute, breaker: "closed" })).events)
+    expect((await run({ execute, goesBack: false })).events)
       .to.include("fail")
       .and.not.include("release");
-    expect((await run({ execute, breaker: "opened" })).events).to.include("fail");
+    expect((await run({ execute })).events).to.include("fail");
   });
 
   it("fails with the error of an undo that failed", async () => {

@@ -1,6 +1,5 @@
 import { backoffMs } from "../../backoff.ts";
 import type { Problem } from "../../handler/intents.ts";
-import type { TargetState } from "../../handler/target-state.ts";
 import type { FailKind } from "../../store/verbs/fail.ts";
 import type { Answer } from "../../task.ts";
 import type { QueueSettings } from "../settings.ts";
@@ -30,7 +29,10 @@ export interface ErrorRecord {
 type ErrorMessage = Pick<ErrorRecord, "message"> & Partial<Pick<ErrorRecord, "stack">>;
 
 /** How a handler ended: plain data that can be sent between processes. */
-export type HandlerEnd = { readonly target?: TargetState } & (
+export type HandlerEnd = {
+  /** What it has recorded for the gate of its queue. */
+  readonly noted?: object;
+} & (
   | { readonly kind: "result"; readonly result: Answer }
   /** The handler gave up: no further attempt, and this problem is the result. */
   | { readonly kind: "give-up"; readonly problem: Problem & { readonly status: number }; readonly message: string }

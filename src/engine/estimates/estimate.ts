@@ -24,7 +24,7 @@ function seconds(ms: number, round = Math.round): number {
  * when A + 1 of them have become free, or fewer if a slot takes several tasks (turnovers.ts); forecast.ts computes when, from the service
  * times so far and from what running tasks report of their progress (reports.ts). A rate may hold it for longer (rate.ts). In a keyed line
  * only tasks that may start count; a task that waits for its line key starts when the earlier tasks of that key have ended. Null if unknown:
- * the queue is paused or its circuit breaker open, nothing is known of its service times, or too little for a useful range, or there is no live
+ * the queue is paused or its gate lets nothing through, nothing is known of its service times, or too little for a useful range, or there is no live
  * worker and nothing known of how long one takes to start (worker-start.ts).
  */
 export function estimate(
@@ -35,7 +35,7 @@ export function estimate(
   const { samples } = snapshot;
   if (task.state === "running") return { seconds: 0, low: 0, high: 0, basis: "running", samples };
   if (task.state === "scheduled" || task.state === "retrying") return untilDue(snapshot, task, nowMs);
-  if (snapshot.paused || snapshot.breakerOpen) return null;
+  if (snapshot.paused || snapshot.resting) return null;
   const { starting } = snapshot;
   if (starting) return afterStart(snapshot, task, starting);
   const wait = waitOf(snapshot, task);
@@ -220,9 +220,9 @@ const etaOf = ({ lowMs, middleMs, highMs }: Forecast): Pick<Eta, "seconds" | "lo
 
 /** The mean time between two starts of a line with all slots busy, ms; null if it is unknown, or nothing starts. */
 export function intervalMs(snapshot: QueueSnapshot): number | null {
-  const { slots, batch, rate, paused, breakerOpen } = snapshot;
+  const { slots, batch, rate, paused, resting } = snapshot;
   const service = serviceFigures(snapshot);
-  if (!service || slots === 0 || paused || breakerOpen) return null;
+  if (!service || slots === 0 || paused || resting) return null;
   return Math.max(service.meanMs / slots / (batch?.max ?? 1), rate ? rate.perMs / rate.max : 0);
 }
 

@@ -4,7 +4,7 @@ import type { QueueRow } from "../../store/verbs/queue.ts";
 type QueueFacts = Pick<QueueRow, "acceptedLastMinute" | "finishedLastMinute"> & {
   readonly snapshot: Pick<
     QueueRow["snapshot"],
-    "waiting" | "startable" | "running" | "paused" | "breakerOpen" | "workers" | "meanMs" | "samples" | "batch" | "rate"
+    "waiting" | "startable" | "running" | "paused" | "resting" | "workers" | "meanMs" | "samples" | "batch" | "rate"
   >;
 };
 
@@ -20,26 +20,15 @@ const HEADROOM = 1.1;
  * work. With c busy slots one becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this
  * is solved for c. Slots that take several tasks count as full. The present number of slots does not matter, so that the answer stays the
  * same while an autoscaler starts workers. While nothing waits, it is at least as many slots as arrivals keep busy now: a minute with few of
- * them at its beginning would tell of fewer. A rate cannot keep more slots busy than it starts tasks while one runs. Null if unknown: the queue is paused, its circuit breaker is open, or it has work and a worker,
+ * them at its beginning would tell of fewer. A rate cannot keep more slots busy than it starts tasks while one runs. Null if unknown: the queue is paused, its gate lets nothing through, or it has work and a worker,
  * but no target or no history.
  */
 export function slotsWanted(
   { snapshot, acceptedLastMinute, finishedLastMinute }: QueueFacts,
   targetWaitMs: number | undefined,
 ): number | null {
-  const {
-    waiting,
-    startable = waiting,
-    running,
-    paused,
-    breakerOpen,
-    workers,
-    meanMs,
-    samples,
-    batch,
-    rate,
-  } = snapshot;
-  if (paused || breakerOpen) return null;
+  const { waiting, startable = waiting, running, paused, resting, workers, meanMs, samples, batch, rate } = snapshot;
+  if (paused || resting) return null;
   // Tasks that wait for their keys need no slots.
   const work = startable + running;
   if (work === 0 && acceptedLastMinute + finishedLastMinute === 0) return 0;

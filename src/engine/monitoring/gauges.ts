@@ -20,14 +20,14 @@ export async function readGauges({ engine, readiness, nodes }: GaugeSources): Pr
   ]);
   const queues = rows?.map((row) => {
     const { snapshot, dead, oldestWaitingMs, lateMs } = row;
-    const { targetWaitMs, hasBreaker } = engine.queues.settings(snapshot.queue);
-    const breakerOpen = hasBreaker ? snapshot.breakerOpen : null;
+    const { targetWaitMs, gated } = engine.queues.settings(snapshot.queue);
+    const resting = gated ? snapshot.resting : null;
     return {
       ...snapshot,
       dead,
       oldestWaitingMs,
       lateMs,
-      breakerOpen,
+      resting,
       orphaned: engine.queues.isOrphaned(row),
       slotsWanted: slotsWanted(row, targetWaitMs),
     };

@@ -3,12 +3,12 @@ import type { Socket } from "node:net";
 import { messageOf } from "../../errors.ts";
 import { giveUp } from "../../handler/intents.ts";
 import { type HeaderField, keptOfUpstream } from "../../handler/result-headers.ts";
-import { noteTarget } from "../../handler/target-state.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { Deadline } from "../../net/deadline.ts";
 import { answeredWith, inSpanOf, requestSpan } from "../../trace/spans.ts";
 import { isFirst } from "./first.ts";
 import type { GatewayMethod, GatewayRequest } from "./request.ts";
+import { noteTarget } from "./target-state.ts";
 import { NoAnswer, type Upstream } from "./upstream.ts";
 
 /** The name of this server in Via (RFC 9110 §7.6.3). */

@@ -10,7 +10,6 @@ import {
 } from "../../handler/define.ts";
 import { giveUp, retryLater } from "../../handler/intents.ts";
 import { BODILESS } from "../../handler/result-headers.ts";
-import { noteTarget } from "../../handler/target-state.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { quotedUrl } from "../../redact.ts";
@@ -18,6 +17,7 @@ import { answerHeaders, Exchange, type Forwarder, unanswered } from "./exchange.
 import { isFirst } from "./first.ts";
 import { forwardedHeaders, forwardList } from "./forwarded-headers.ts";
 import { GATEWAY_METHODS, type GatewayMethod, type GatewayRequest, gatewayRequest, isUnsafePath } from "./request.ts";
+import { noteTarget } from "./target-state.ts";
 import { Upstream } from "./upstream.ts";
 
 /** The route of a gateway, as the router writes it. */
@@ -116,7 +116,7 @@ export function defineGateway(options: GatewayOptions): Gateway {
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     run: (request, task) => forward(forwarder, request, task),
   });
-  return { ...handler, gateway, entrance: `${gatewayPath(queue)}/`, hasBreaker: true };
+  return { ...handler, gateway, entrance: `${gatewayPath(queue)}/`, gated: true };
 }
 
 /** @throws TypeError */

@@ -116,10 +116,10 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
     eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
     order: handler?.fair ? "fair" : "arrival",
     limit: handler?.limit ? { waiting: handler.limit.waiting ?? null, running: handler.limit.running ?? null } : null,
-    resting: row.breaker && {
-      since: timestamp(row.breaker.sinceMs),
-      reason: row.breaker.reason,
-      nextProbe: timestamp(row.breaker.nextProbeMs),
+    resting: row.rest && {
+      since: timestamp(row.rest.sinceMs),
+      reason: row.rest.reason,
+      nextProbe: timestamp(row.rest.untilMs),
     },
     slotsWanted: slotsWanted(row, handler?.targetWaitMs),
     settings: settingsOf(api.engine.queues.own.get(queue)?.concurrency ?? null, snapshot),

@@ -8,12 +8,12 @@ import type { LibraryPart } from "./part.ts";
 /** The modules of `store/lua`. */
 const MODULES = [
   "number call run input result answers past notices rate forecast service warmup snapshot keyed fair line",
-  "due follow group settle lease completion reservation breaker filter allowed inspection setback grace submission",
+  "due follow group settle lease completion reservation filter allowed inspection setback grace submission",
 ].flatMap((line) => line.split(" "));
 
 /** The files of `store/verbs`. */
 const NOUNS = [
-  "again attend breaker cancel complete dead deployment details fail group history inspect lease move output page",
+  "again attend cancel complete dead deployment details fail group history inspect lease move output page",
   "pointer probe queue register reserve step submit tick update verify worker",
 ].flatMap((line) => line.split(" "));
 

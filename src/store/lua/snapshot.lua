@@ -19,7 +19,7 @@ local MAX_STARTS = 16
 -- Reads its fields of the queue's hash, followed by further ones; the last of its own is the limit of a keyed queue.
 function Snapshot.read(call, queue, ...)
   return redis.call(
-    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.breaker, Q.batch, Q.rate, Q.keyed,
+    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.batch, Q.rate, Q.keyed,
     ...
   )
 end
@@ -69,7 +69,7 @@ end
 
 -- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
-  local paused, workers, slots, live_until, service, forecast, breaker, batch, rate, keyed = unpack(q, 1, 10)
+  local paused, workers, slots, live_until, service, forecast, rest, batch, rate, keyed = unpack(q, 1, 10)
   local mean, deviation, samples = '', '', 0
   if service then
     local variance
@@ -84,7 +84,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
   snapshot[SNAPSHOT.queue] = queue
   snapshot[SNAPSHOT.paused] = paused or '0'
-  snapshot[SNAPSHOT.breakerOpen] = breaker and '1' or '0'
+  snapshot[SNAPSHOT.resting] = rest and '1' or '0'
   snapshot[SNAPSHOT.waiting] = waiting
   snapshot[SNAPSHOT.scheduled] = scheduled
   snapshot[SNAPSHOT.running] = running

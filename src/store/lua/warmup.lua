@@ -29,13 +29,13 @@ end
 -- Notes the first worker of a queue that had none.
 function Warmup.note_start(call, queue, slots, live_until)
   local key = K.queue(call, queue)
-  local needed, learned, paused, breaker = unpack(redis.call('HMGET', key, Q.needed, Q.warmup, Q.paused, Q.breaker))
+  local needed, learned, paused, rest = unpack(redis.call('HMGET', key, Q.needed, Q.warmup, Q.paused, Q.rest))
   local mean, variance, samples = string.match(learned or '0 0 0', '^(%S+) (%S+) (%S+)')
   mean, variance, samples = tonumber(mean), tonumber(variance), tonumber(samples)
   local began = since(needed, live_until)
   local span = call.now - began
   -- Not learned: a wait too long for a start, and a wait that something else has ended. The task may have been taken already.
-  if began > 0 and span >= 0 and span <= C.longestStartMs and paused ~= '1' and not breaker
+  if began > 0 and span >= 0 and span <= C.longestStartMs and paused ~= '1' and not rest
     and redis.call('EXISTS', K.waiting(call, queue), K.leases(call, queue)) > 0 then
     if samples > 0 then span = math.min(span, math.max(MAX_GROWTH * mean, ALWAYS_MS)) end
     samples = samples + 1

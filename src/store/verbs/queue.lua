@@ -29,8 +29,7 @@ local function figures(call, args, at)
     [FIGURES.accepted] = last_minute(call, key, R.accepted),
     [FIGURES.finished] = last_minute(call, key, R.finished),
     [FIGURES.failed] = last_minute(call, key, R.failed),
-    -- See breaker.lua.
-    [FIGURES.breaker] = redis.call('HGET', key, Q.breaker) or '',
+    [FIGURES.rest] = redis.call('HGET', key, Q.rest) or '',
     -- How many tasks of a fair line would be before a newcomer whose line key has nothing waiting.
     [FIGURES.newcomer] = first[2] and Fair.is_fair(first[2]) and Fair.before_newcomer(call, queue, C.defaultPriority) or '',
   }

@@ -13,20 +13,21 @@ export interface QueueRow {
   readonly finishedLastMinute: number;
   /** Of these, how many failed. */
   readonly failedLastMinute: number;
-  readonly breaker: OpenBreaker | null;
+  /** Null unless its gate lets nothing through. */
+  readonly rest: Rest | null;
   /** How many tasks are before a newcomer; in a fair line, before one of default priority whose line key has nothing waiting. */
   readonly newcomerIndex: number;
 }
 
-/** The open circuit breaker of a queue whose target is down; times in ms. */
-interface OpenBreaker {
+/** Why and for how long the gate of a queue lets nothing through; times in ms. */
+interface Rest {
   readonly sinceMs: number;
-  readonly nextProbeMs: number;
+  readonly untilMs: number;
   readonly reason: string;
 }
 
 const MINUTE = ["accepted", "finished", "failed"] as const;
-const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "breaker", "newcomer"] as const;
+const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "rest", "newcomer"] as const;
 
 /** The figures of queues. */
 export const queue = verb({
@@ -49,14 +50,14 @@ function queueRow(reply: Reply): QueueRow {
     acceptedLastMinute: number(row.accepted),
     finishedLastMinute: number(row.finished),
     failedLastMinute: number(row.failed),
-    breaker: breakerOf(text(row.breaker)),
+    rest: restOf(text(row.rest)),
     newcomerIndex: optional(row.newcomer) ?? figures.startable ?? figures.waiting,
   };
 }
 
-/** Reads the state that lua/breaker.lua writes. */
-function breakerOf(stored: string): OpenBreaker | null {
-  const [since, nextProbe, _probes, ...reason] = stored.split(" ");
+/** Reads the field `rest`. */
+function restOf(stored: string): Rest | null {
+  const [since, until, _ofGate, ...reason] = stored.split(" ");
   if (!since) return null;
-  return { sinceMs: Number(since), nextProbeMs: Number(nextProbe), reason: reason.join(" ") };
+  return { sinceMs: Number(since), untilMs: Number(until), reason: reason.join(" ") };
 }

@@ -47,8 +47,8 @@ export interface QueueSnapshot {
   readonly mostFrequent?: number;
   readonly running: number;
   readonly paused: boolean;
-  /** Whether its target is down. */
-  readonly breakerOpen: boolean;
+  /** Whether its gate lets nothing through. */
+  readonly resting: boolean;
   readonly workers: number;
   /** Slots of all live workers. */
   readonly slots: number;
@@ -92,7 +92,7 @@ export function keyTurn(words: readonly string[]): KeyTurn | null {
   return { before: Number(before), ends: Number(ends), limit: Number(limit) };
 }
 
-const QUEUE = ["queue", "paused", "breakerOpen"] as const;
+const QUEUE = ["queue", "paused", "resting"] as const;
 const COUNTS = ["waiting", "scheduled", "running", "workers", "slots"] as const;
 /** Statistics of the service times, µs; the rate; how long some tasks have been running; and for a keyed queue, how many may start. */
 const TIMES = ["mean", "deviation", "samples", "forecast", "rate", "ages", "startable"] as const;
@@ -112,7 +112,7 @@ export function snapshotOf(reply: Reply | undefined): QueueSnapshot {
     scheduled: number(of.scheduled),
     running: number(of.running),
     paused: text(of.paused) === "1",
-    breakerOpen: text(of.breakerOpen) === "1",
+    resting: text(of.resting) === "1",
     workers: number(of.workers),
     slots: Number.parseInt(slots, 10),
     meanMs: milliseconds(of.mean),

@@ -1,7 +1,6 @@
 /** Every verb under its name in the library. */
 export { again } from "./again.ts";
 export { attend } from "./attend.ts";
-export { breaker, breakerReport } from "./breaker.ts";
 export { cancel } from "./cancel.ts";
 export { complete } from "./complete.ts";
 export { deleteDead, retry } from "./dead.ts";

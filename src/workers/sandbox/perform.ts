@@ -1,6 +1,6 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { answersOf, type Handler, resultOf } from "../../handler/define.ts";
-import { notedTarget } from "../../handler/target-state.ts";
+import { notedOn } from "../../handler/noted.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../attempt/task-context.ts";
 import { endOfThrown, PermanentError } from "./handler-end.ts";
@@ -77,8 +77,8 @@ async function answersTo(
 /** Waits for the handler's answer, for steps that still run, and until its output is stored. */
 async function awaited(pending: unknown, task: Context, maxResultBytes: number): Promise<HandlerEnd> {
   const end = await endOf(pending, task, maxResultBytes);
-  const target = notedTarget(task);
-  return target === undefined ? end : { ...end, target };
+  const noted = notedOn(task);
+  return noted === undefined ? end : { ...end, noted };
 }
 
 async function endOf(pending: unknown, task: Context, maxResultBytes: number): Promise<HandlerEnd> {

@@ -46,7 +46,7 @@ describe("an estimate for slots that run several tasks in one call", () => {
 
   it("is about as far off as calls are ahead", () => {
     const snapshot: QueueSnapshot = {
-      ...{ queue: "jobs", waiting: 90, scheduled: 0, paused: false, breakerOpen: false, workers: 1 },
+      ...{ queue: "jobs", waiting: 90, scheduled: 0, paused: false, resting: false, workers: 1 },
       ...{ meanMs: 1000, variance: 100, samples: 500, misses: [], slowMeanMs: null, slowMisses: [] },
       ...full,
     };
@@ -58,7 +58,7 @@ describe("an estimate for slots that run several tasks in one call", () => {
       waiting: 320,
       running: 0,
       paused: false,
-      breakerOpen: false,
+      resting: false,
       workers: 1,
       meanMs: 1000,
       samples: 9,

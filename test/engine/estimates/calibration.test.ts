@@ -13,7 +13,7 @@ const LINE: QueueSnapshot = {
   scheduled: 0,
   running: 1,
   paused: false,
-  breakerOpen: false,
+  resting: false,
   workers: 1,
   slots: 1,
   meanMs: 1000,

@@ -27,7 +27,7 @@ const snapshot = (over: Partial<QueueSnapshot> = {}): QueueSnapshot => ({
   scheduled: 0,
   running: 4,
   paused: false,
-  breakerOpen: false,
+  resting: false,
   workers: 1,
   slots: 4,
   meanMs: 10_000,
@@ -46,7 +46,7 @@ describe("an estimate", () => {
     expect(estimate(snapshot({ slots: 0 }), waiting(3), 0)).to.equal(null);
     expect(estimate(snapshot({ meanMs: null, variance: null, samples: 0 }), waiting(3), 0)).to.equal(null);
     expect(estimate(snapshot({ paused: true }), waiting(3), 0)).to.equal(null);
-    expect(estimate(snapshot({ breakerOpen: true }), waiting(3), 0)).to.equal(null);
+    expect(estimate(snapshot({ resting: true }), waiting(3), 0)).to.equal(null);
   });
 
   it("is now for a running task, and for one with a free slot", () => {

@@ -7,7 +7,7 @@ const snapshot = {
   waiting: 0,
   running: 0,
   paused: false,
-  breakerOpen: false,
+  resting: false,
   workers: 1,
   meanMs: 10_000,
   samples: 500,
@@ -89,13 +89,13 @@ describe("the slots that start a newcomer within the target wait", () => {
     expect(slotsWanted({ ...cold, waiting: 0, running: 1 }, undefined), "a lost worker has one").to.equal(1);
     expect(slotsWanted({ ...snapshot, waiting: 19, workers: 0 }, 10_000)).to.equal(10);
     expect(slotsWanted({ ...cold, paused: true }, 10_000)).to.equal(null);
-    expect(slotsWanted({ ...cold, breakerOpen: true }, 10_000)).to.equal(null);
+    expect(slotsWanted({ ...cold, resting: true }, 10_000)).to.equal(null);
   });
 
   it("are unknown with a worker but without a target, while the queue is paused, and with work but no history", () => {
     expect(slotsWanted({ ...snapshot, waiting: 5 }, undefined)).to.equal(null);
     expect(slotsWanted({ ...snapshot, waiting: 5, paused: true }, 10_000)).to.equal(null);
-    expect(slotsWanted({ ...snapshot, waiting: 5, breakerOpen: true }, 10_000)).to.equal(null);
+    expect(slotsWanted({ ...snapshot, waiting: 5, resting: true }, 10_000)).to.equal(null);
     expect(slotsWanted({ ...snapshot, waiting: 5, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
     expect(slotsWanted({ ...snapshot, running: 1, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
   });
@@ -181,7 +181,7 @@ describe("the slots that start a newcomer within the target wait", () => {
           waiting,
           running,
           paused: false,
-          breakerOpen: false,
+          resting: false,
           slots,
           meanMs,
           slowMeanMs: null,

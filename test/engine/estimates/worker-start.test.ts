@@ -70,7 +70,7 @@ describe("the forecast of a worker's start", () => {
 
 describe("an estimate without a worker", () => {
   const snapshot: QueueSnapshot = {
-    ...{ queue: "jobs", waiting: 10, scheduled: 0, running: 0, paused: false, breakerOpen: false },
+    ...{ queue: "jobs", waiting: 10, scheduled: 0, running: 0, paused: false, resting: false },
     ...{ workers: 0, slots: 0, meanMs: 10_000, variance: 1_000_000, samples: 500, agesMs: [] },
     ...{ misses: [], slowMeanMs: null, slowMisses: [], starting: declared },
   };
@@ -108,7 +108,7 @@ describe("an estimate without a worker", () => {
 
   it("is null while the queue is paused, its circuit breaker open, or nothing known of what it needs", () => {
     expect(at(0, { paused: true })).to.equal(null);
-    expect(at(0, { breakerOpen: true })).to.equal(null);
+    expect(at(0, { resting: true })).to.equal(null);
     expect(at(0, { starting: null })).to.equal(null);
     const unknown = { meanMs: null, variance: null, samples: 0 };
     expect(at(1, unknown)?.seconds, "it starts with the worker").to.equal(70);

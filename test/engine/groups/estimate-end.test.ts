@@ -7,7 +7,7 @@ import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 const NOW = 1_000_000;
 /** Its only slot is free: what waits at index 0 starts at once. A task takes ten seconds, give or take two. */
 const IDLE: QueueSnapshot = {
-  ...{ queue: "jobs", waiting: 1, scheduled: 0, running: 0, paused: false, breakerOpen: false, workers: 1, slots: 1 },
+  ...{ queue: "jobs", waiting: 1, scheduled: 0, running: 0, paused: false, resting: false, workers: 1, slots: 1 },
   ...{ meanMs: 10_000, variance: 4_000_000, samples: 500, misses: [], slowMeanMs: null, slowMisses: [], agesMs: [] },
 };
 const counts = (over: Partial<MemberCounts>): MemberCounts => ({

@@ -6,11 +6,11 @@ import { BATCH_LIMIT } from "../../../src/store/verbs/script.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 const SNAPSHOT: QueueSnapshot = {
-  ...{ queue: "jobs", waiting: 0, scheduled: 0, running: 0, paused: false, breakerOpen: false, workers: 1, slots: 4 },
+  ...{ queue: "jobs", waiting: 0, scheduled: 0, running: 0, paused: false, resting: false, workers: 1, slots: 4 },
   ...{ meanMs: null, variance: null, samples: 0, misses: [], slowMeanMs: null, slowMisses: [], agesMs: [] },
 };
 const rowOf = ({ snapshot, ...row }: Partial<Omit<QueueRow, "snapshot">> & { snapshot?: Partial<QueueSnapshot> }) => ({
-  ...{ dead: 0, oldestWaitingMs: null, lateMs: null, breaker: null, newcomerIndex: 0 },
+  ...{ dead: 0, oldestWaitingMs: null, lateMs: null, rest: null, newcomerIndex: 0 },
   ...{ acceptedLastMinute: 0, finishedLastMinute: 0, failedLastMinute: 0 },
   ...row,
   snapshot: { ...SNAPSHOT, ...snapshot },

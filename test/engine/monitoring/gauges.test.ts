@@ -18,10 +18,10 @@ describe("the gauges", () => {
     expect({ ready, writable, nodes }).to.deep.equal({ ready: true, writable: true, nodes: [] });
     expect(queues).to.have.length(1);
     expect(queues?.[0]).to.include({ queue: "jobs", waiting: 1, scheduled: 1, running: 0, dead: 0, lateMs: null });
-    expect(queues?.[0]).to.include({ breakerOpen: null, orphaned: false, slotsWanted: 1 });
+    expect(queues?.[0]).to.include({ resting: null, orphaned: false, slotsWanted: 1 });
     expect(queues?.[0]?.oldestWaitingMs).to.be.within(0, 30_000);
-    const gateway = await openEngine({ prefix: t.keys.prefix, settings: { hasBreaker: true } });
-    expect((await readGauges({ engine: gateway.engine, ...sources })).queues?.[0]?.breakerOpen).to.equal(false);
+    const gateway = await openEngine({ prefix: t.keys.prefix, settings: { gated: true } });
+    expect((await readGauges({ engine: gateway.engine, ...sources })).queues?.[0]?.resting).to.equal(false);
     await gateway.close();
   });
 

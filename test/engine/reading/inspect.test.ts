@@ -13,7 +13,7 @@ import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 const NOW = 1_000_000;
 const SNAPSHOT: QueueSnapshot = {
-  ...{ queue: "jobs", waiting: 9, scheduled: 0, running: 3, paused: false, breakerOpen: false, workers: 1, slots: 3 },
+  ...{ queue: "jobs", waiting: 9, scheduled: 0, running: 3, paused: false, resting: false, workers: 1, slots: 3 },
   ...{ meanMs: 1000, variance: 1, samples: 99, misses: [], slowMeanMs: null, slowMisses: [], agesMs: [0, 0, 0] },
 };
 /** A task of which the store answers this. */

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { PARTS } from "../../../src/extras/extras.ts";
+import * as BREAKERS from "../../../src/extras/gateway/verbs.ts";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
 import type { Index } from "../../../src/store/keys.ts";
@@ -88,23 +89,23 @@ const CASES: readonly Case[] = [
   },
   {
     ...{ script: "breaker", when: "whose probe is due" },
-    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.breaker, "1 1 0 ECONNREFUSED"),
+    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED"),
     call: async ({ scripts, tag }) => {
-      return (await scripts.breaker(tag, { queue: "jobs", request: "r", leaseMs: 60_000, verb: "ask" })).state;
+      return (await scripts.of(BREAKERS).breaker(tag, { queue: "jobs", request: "r", leaseMs: 60_000, verb: "ask" }))
+        .state;
     },
     replies: ["half-open", "half-open"],
   },
   {
     ...{ script: "breakerReport", when: "of the failure that opens it" },
     given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.failures, "a@1 b@1 c@1 d@1"),
-    call: ({ scripts, tag }) => scripts.breakerReport(tag, { ...TARGET, state: "down", request: "" }),
+    call: ({ scripts, tag }) => scripts.of(BREAKERS).breakerReport(tag, { ...TARGET, state: "down", request: "" }),
     replies: ["opened", "opened"],
   },
   {
     ...{ script: "breakerReport", when: "of the probe that closes it" },
-    given: ({ t, tag }) =>
-      t.redis.hset(storedKey(tag, "queue"), QUEUE.breaker, "1 1 0 ECONNREFUSED", QUEUE.probe, "1 r"),
-    call: ({ scripts, tag }) => scripts.breakerReport(tag, { ...TARGET, state: "up", request: "r" }),
+    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED", QUEUE.probe, "1 r"),
+    call: ({ scripts, tag }) => scripts.of(BREAKERS).breakerReport(tag, { ...TARGET, state: "up", request: "r" }),
     replies: ["recovered", "recovered"],
   },
   {
@@ -360,7 +361,7 @@ describe("a script sent twice, as after a lost reply", () => {
     const t = await openEngine();
     const broken = await connect(storeUrlAt(proxy.port), "broken", createLog("silent"));
     try {
-      const scripts = scriptsOf(broken);
+      const scripts = scriptsOf(broken, { parts: PARTS });
       const lost = proxy.loseReply();
       const { verdicts } = await scripts.submit(t.keys.tag(0), [submitItem("a", "1")]);
       await lost;

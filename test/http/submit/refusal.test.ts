@@ -11,7 +11,7 @@ import type { LimitReached } from "../../../src/store/verbs/submit.ts";
 
 /** One slot, with 4 s a task. */
 const SNAPSHOT = {
-  ...{ queue: "jobs", waiting: 7, scheduled: 2, running: 1, paused: false, breakerOpen: false, workers: 1, slots: 1 },
+  ...{ queue: "jobs", waiting: 7, scheduled: 2, running: 1, paused: false, resting: false, workers: 1, slots: 1 },
   ...{ meanMs: 4000, variance: 0, samples: 50, misses: [], slowMeanMs: 4000, slowMisses: [], agesMs: [] },
 } satisfies QueueSnapshot;
 

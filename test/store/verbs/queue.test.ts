@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { SHARED } from "../../../src/store/constants.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { QUEUE } from "../../helpers/store/stored.ts";
 
 describe("the figures of a queue in one partition", () => {
   let t: TestEngine;
@@ -12,17 +12,14 @@ describe("the figures of a queue in one partition", () => {
 
   const figures = async () => (await t.scripts.queue(t.keys.tag(0), ["jobs"]))[0];
 
-  it("say whether its circuit breaker is open, also for estimates", async () => {
+  it("say whether its gate lets nothing through, also for estimates", async () => {
     expect(await figures())
-      .to.deep.include({ breaker: null })
-      .and.have.nested.property("snapshot.breakerOpen", false);
-    for (let n = 0; n < SHARED.breakerFailures; n += 1) {
-      const failure = { queue: "jobs", reference: `t@${n}`, state: "down", reason: "refused", request: "" } as const;
-      await t.scripts.breakerReport(t.keys.tag(0), failure);
-    }
-    const open = await figures();
-    expect(open?.breaker).to.include({ reason: "refused" });
-    expect(open?.snapshot.breakerOpen).to.equal(true);
+      .to.deep.include({ rest: null })
+      .and.have.nested.property("snapshot.resting", false);
+    await t.redis.hset(t.key("queue"), QUEUE.rest, "1 2 0 connection refused");
+    const resting = await figures();
+    expect(resting?.rest).to.deep.equal({ sinceMs: 1, untilMs: 2, reason: "connection refused" });
+    expect(resting?.snapshot.resting).to.equal(true);
   });
 
   it("say for how long the first scheduled task is overdue, and the first in line has waited", async () => {

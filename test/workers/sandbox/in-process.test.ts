@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { AbortCause, HandlerEnd } from "../../../src/engine/attempt/attempt-end.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
-import { noteTarget } from "../../../src/handler/target-state.ts";
+import { note } from "../../../src/handler/noted.ts";
 import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { InProcess } from "../../../src/workers/sandbox/in-process.ts";
 import { attemptOf, LIMITS } from "../../helpers/attempt.ts";
@@ -118,17 +118,17 @@ describe("the service time of a call with several tasks", () => {
   });
 });
 
-describe("what a handler has shown of the API behind a gateway", () => {
+describe("what a handler has noted for the gate of its queue", () => {
   it("is told with its end, whether it succeeds or not", async () => {
     const executor = new InProcess({ limits: LIMITS, drainTimeoutMs: 0, onStuck: () => undefined });
-    const target = { state: "up", reason: "", repeatable: true } as const;
+    const seen = { state: "up" };
     for (const end of [async () => 1, async () => Promise.reject(new Error("no"))]) {
       const run = (_: unknown, task: TaskContext) => {
-        noteTarget(task, target);
+        note(task, seen);
         return end();
       };
       const handler = defineHandler({ queue: "jobs", run }) as Handler;
-      expect(await executor.execute(attemptOf(), handler)).to.have.property("target", target);
+      expect(await executor.execute(attemptOf(), handler)).to.have.property("noted", seen);
     }
   });
 });

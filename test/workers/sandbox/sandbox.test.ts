@@ -184,7 +184,7 @@ describe("a sandbox in a child process", () => {
         settings: { queue: "isolated" },
       });
       const end = await sandbox.run(attempt);
-      expect(end).to.deep.include({ kind: "result", target: { state: "up", reason: "", repeatable: true } });
+      expect(end).to.deep.include({ kind: "result", noted: { state: "up", reason: "", repeatable: true } });
     } finally {
       await sandbox.kill();
     }

@@ -1,9 +1,10 @@
 import { expect } from "chai";
-import { CircuitBreakers } from "../../../src/engine/reservation/circuit-breakers.ts";
 import { ProblemError } from "../../../src/errors.ts";
+import { CircuitBreakers } from "../../../src/extras/gateway/circuit-breakers.ts";
+import type * as VERBS from "../../../src/extras/gateway/verbs.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import type { Reservation, ReserveAnswer } from "../../../src/store/verbs/reserve.ts";
-import type { Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { CallsOf } from "../../../src/store/verbs/scripts.ts";
 
 const REQUEST: Reservation = {
   ...{ queue: "jobs", worker: "w1", reservation: "r1", count: 5, leaseMs: 15_000 },
@@ -12,8 +13,8 @@ const REQUEST: Reservation = {
 const seen = (state: "up" | "down" | "unclear", reason = "") => ({ state, reason, repeatable: true });
 const lease = (id: string) => ({ queue: "jobs", id, fence: `7${id.slice(1)}` });
 
-type Breaker = Awaited<ReturnType<Scripts["breaker"]>>;
-type Verdict = Awaited<ReturnType<Scripts["breakerReport"]>>;
+type Breaker = Awaited<ReturnType<CallsOf<typeof VERBS>["breaker"]>>;
+type Verdict = Awaited<ReturnType<CallsOf<typeof VERBS>["breakerReport"]>>;
 
 describe("what a process asks of a circuit breaker", () => {
   let breakers: CircuitBreakers;
@@ -31,7 +32,7 @@ describe("what a process asks of a circuit breaker", () => {
       if (isAway) throw new ProblemError("store-unavailable");
       calls.push({ ...call });
     };
-    const scripts: Partial<Scripts> = {
+    const verbs: CallsOf<typeof VERBS> = {
       breaker: async (_, question) => {
         noted(question);
         return breaker;
@@ -41,7 +42,7 @@ describe("what a process asks of a circuit breaker", () => {
         return verdict;
       },
     };
-    breakers = new CircuitBreakers(scripts as Scripts, new Keys("breaker-calls:", 1));
+    breakers = new CircuitBreakers({ of: () => verbs as never }, new Keys("breaker-calls:", 1));
   });
 
   /** Reserves from a line of this many tasks; returns how many were asked for, and the answer. */

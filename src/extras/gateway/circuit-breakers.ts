@@ -1,9 +1,12 @@
-import type { TargetState } from "../../handler/target-state.ts";
+import type { Gate } from "../../engine/reservation/gate.ts";
+import { messageOf } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { BreakerVerdict } from "../../store/verbs/breaker.ts";
 import type { Lease } from "../../store/verbs/lease.ts";
 import type { Reservation, ReserveAnswer } from "../../store/verbs/reserve.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { CallsOf, Scripts } from "../../store/verbs/scripts.ts";
+import type { TargetState } from "./target-state.ts";
+import * as VERBS from "./verbs.ts";
 
 /** A task that this process has taken as a probe. */
 interface Probe {
@@ -17,16 +20,16 @@ const REASON_LENGTH = 40;
 /**
  * The circuit breakers of the queues of gateways: open while the target is down, over all workers.
  */
-export class CircuitBreakers {
-  readonly #scripts: Scripts;
+export class CircuitBreakers implements Gate {
+  readonly #verbs: CallsOf<typeof VERBS>;
   readonly #keys: Keys;
   /** The probes of this process, by queue. */
   readonly #probes = new Map<string, Probe>();
   /** Queues whose latest known attempt has failed: only for these is a success worth a call. */
   readonly #failing = new Set<string>();
 
-  constructor(scripts: Scripts, keys: Keys) {
-    this.#scripts = scripts;
+  constructor(scripts: Pick<Scripts, "of">, keys: Keys) {
+    this.#verbs = scripts.of(VERBS);
     this.#keys = keys;
   }
 
@@ -40,7 +43,7 @@ export class CircuitBreakers {
     // The outcome of a task leased over HTTP does not say whether the target is up, so it cannot be a probe.
     const name = sender === undefined ? `${worker} ${lane} ${reservation}` : "";
     const question = { queue, request: name, leaseMs } as const;
-    const breaker = await this.#scripts.breaker(this.#tagOf(queue), { ...question, verb: "ask" });
+    const breaker = await this.#verbs.breaker(this.#tagOf(queue), { ...question, verb: "ask" });
     if (breaker.failures > 0) this.#failing.add(queue);
     else this.#failing.delete(queue);
     if (breaker.state === "closed") return await reserve(request.count);
@@ -49,7 +52,7 @@ export class CircuitBreakers {
     if (breaker.state === "open") return { ...reserved, pauseMs: Math.max(reserved.pauseMs, breaker.waitMs) };
     const [first] = reserved.tasks;
     if (first) this.#probes.set(queue, { fence: first.fence, request: name });
-    else await this.#scripts.breaker(this.#tagOf(queue), { ...question, verb: "return" });
+    else await this.#verbs.breaker(this.#tagOf(queue), { ...question, verb: "return" });
     return reserved;
   }
 
@@ -58,13 +61,33 @@ export class CircuitBreakers {
     return this.#requestOf(lease) !== "";
   }
 
-  /** The lease of a probe was renewed: renews the probe as well, so that no other one starts. */
+  /** With the lease of a probe renews the probe as well, so that no other one starts. */
   async renewed(lease: Lease, leaseMs: number): Promise<void> {
+    if (!this.isProbe(lease)) return;
     const question = { queue: lease.queue, request: this.#requestOf(lease), leaseMs, verb: "ask" } as const;
     // If this fails, there may be a second probe.
-    await this.#scripts.breaker(this.#tagOf(lease.queue), question).catch(() => undefined);
+    await this.#verbs.breaker(this.#tagOf(lease.queue), question).catch(() => undefined);
   }
 
+  /** The task goes back if the target is down, the circuit breaker is open, and the request may be sent again. */
+  async ended(lease: Lease, noted: object | undefined, log: Logger): Promise<boolean> {
+    const target = noted as TargetState | undefined;
+    if (target === undefined || target.state === "up") {
+      // A result is stored even if this fails: without the report, there is another probe.
+      const verdict = await this.note(lease, target).catch((error: unknown) => {
+        log.warn({ reason: messageOf(error) }, "gateway: could not report that the API behind the gateway is up");
+        return "closed" as const;
+      });
+      if (verdict === "recovered") log.info("the API behind the gateway is up again; its circuit breaker is closed");
+      return false;
+    }
+    const verdict = await this.note(lease, target);
+    if (verdict === "opened")
+      log.warn({ reason: target.reason }, "the API behind the gateway is down; its circuit breaker is open");
+    return verdict !== "closed" && target.repeatable;
+  }
+
+  /** Who took the task of a lease as a probe whose outcome is not reported yet; "" if it is none. */
   #requestOf(lease: Lease): string {
     const probe = this.#probes.get(lease.queue);
     return probe?.fence === lease.fence ? probe.request : "";
@@ -74,19 +97,18 @@ export class CircuitBreakers {
    * Notes what an attempt has shown about the target, if anything. Idempotent.
    * @throws ProblemError store-unavailable
    */
-  async note(lease: Lease, seen: TargetState | undefined): Promise<BreakerVerdict> {
+  async note(lease: Lease, seen: TargetState | undefined): Promise<VERBS.BreakerVerdict> {
     const { queue, fence } = lease;
     const request = this.#requestOf(lease);
     if (seen === undefined) {
-      if (request !== "")
-        await this.#scripts.breaker(this.#tagOf(queue), { queue, request, leaseMs: 1, verb: "return" });
+      if (request !== "") await this.#verbs.breaker(this.#tagOf(queue), { queue, request, leaseMs: 1, verb: "return" });
       this.#remove(queue, request);
       return "closed";
     }
     if (seen.state === "up" && request === "" && !this.#failing.has(queue)) return "closed";
     if (seen.state === "down") this.#failing.add(queue);
     const reason = seen.reason.slice(0, REASON_LENGTH);
-    const verdict = await this.#scripts.breakerReport(this.#tagOf(queue), {
+    const verdict = await this.#verbs.breakerReport(this.#tagOf(queue), {
       ...{ queue, reference: fence, state: seen.state, reason, request },
     });
     this.#remove(queue, request);

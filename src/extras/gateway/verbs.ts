@@ -1,5 +1,5 @@
-import { named, names, verb, verbOnOne, word, written } from "./codec.ts";
-import { number } from "./reply.ts";
+import { named, names, verb, verbOnOne, word, written } from "../../store/verbs/codec.ts";
+import { number } from "../../store/verbs/reply.ts";
 
 /** Asks whether work may be taken from a queue with a circuit breaker. */
 interface BreakerQuestion {

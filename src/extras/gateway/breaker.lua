@@ -1,8 +1,34 @@
--- The circuit breaker of a queue whose target is down: see breaker.lua. After a number of consecutive
--- failures it opens, until a probe succeeds.
+-- The circuit breaker of a queue whose target is down: after a number of consecutive failures it opens, and no work is taken until a probe
+-- succeeds. It is open while the queue has Q.rest, "since next probes reason": when it opened, when a probe may start, how many have failed.
 
 local whole = Number.whole
 local QUESTION, STATE, REPORT = Layout.breaker.args, Layout.breaker.answer, Layout.breakerReport.args
+
+-- The time between two probes; doubles with each failed probe.
+local function interval(probes)
+  return math.min(C.longestProbeMs, C.firstProbeMs * 2 ^ math.min(probes, 30))
+end
+
+local function write(call, queue, breaker)
+  local text = whole(breaker.since) .. ' ' .. whole(breaker.next) .. ' ' .. breaker.probes .. ' ' .. breaker.reason
+  redis.call('HSET', K.queue(call, queue), Q.rest, text)
+end
+
+-- Reads Q.rest; nil if it is closed. A time in the future is from before the clock was set back, and counts from now on.
+local function read(call, text)
+  local since, next_probe, probes, reason = string.match(text or '', '^(%d+) (%d+) (%d+) (.*)$')
+  if not since then return nil end
+  local breaker = { since = math.min(tonumber(since), call.now), probes = tonumber(probes), reason = reason }
+  breaker.next = math.min(tonumber(next_probe), call.now + interval(breaker.probes))
+  return breaker
+end
+
+-- Reads Q.probe: who probes (nil if nobody), and for how long that still counts, ms.
+local function probe_of(call, text, longest)
+  local until_when, request = string.match(text or '', '^(%d+) (.*)$')
+  if not until_when then return nil, 0 end
+  return request, math.min(tonumber(until_when) - call.now, longest)
+end
 
 local function state_of(state, wait, failures)
   return { [STATE.state] = state, [STATE.waitMs] = wait, [STATE.failures] = failures }
@@ -15,19 +41,19 @@ register('breaker', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local queue, request, lease = args[QUESTION.queue], args[QUESTION.request], tonumber(args[QUESTION.leaseMs])
   local key, failures_text = K.queue(call, queue), whole(C.breakerFailures)
-  local stored_breaker, stored_probe, failures = unpack(redis.call('HMGET', key, Q.breaker, Q.probe, Q.failures))
-  local breaker = Breaker.read(call, stored_breaker)
+  local stored_breaker, stored_probe, failures = unpack(redis.call('HMGET', key, Q.rest, Q.probe, Q.failures))
+  local breaker = read(call, stored_breaker)
   if not breaker then
     local _, count = string.gsub(failures or '', '%S+', '')
     return state_of('closed', '0', whole(count))
   end
-  local prober, left = Breaker.probe(call, stored_probe, lease)
+  local prober, left = probe_of(call, stored_probe, lease)
   if args[QUESTION.verb] == 'return' then
     if prober == request then redis.call('HDEL', key, Q.probe) end
     return state_of('open', '0', failures_text)
   end
   -- If the clock was set back, the shorter time is kept.
-  Breaker.write(call, queue, breaker)
+  write(call, queue, breaker)
   local wait = breaker.next - call.now
   if prober and prober ~= request and left > 0 then
     redis.call('HSET', key, Q.probe, whole(call.now + left) .. ' ' .. prober)
@@ -45,15 +71,15 @@ end)
 local function end_probe(call, queue, breaker, reference, state, reason)
   local key = K.queue(call, queue)
   if state == 'up' then
-    redis.call('HDEL', key, Q.breaker, Q.probe, Q.failures)
+    redis.call('HDEL', key, Q.rest, Q.probe, Q.failures)
     redis.call('HSET', key, Q.breakerClosed, reference)
     Notices.work(call, queue)
     return
   end
   breaker.probes = breaker.probes + 1
-  breaker.next = call.now + Breaker.interval(breaker.probes)
+  breaker.next = call.now + interval(breaker.probes)
   if state == 'down' then breaker.reason = reason end
-  Breaker.write(call, queue, breaker)
+  write(call, queue, breaker)
   redis.call('HDEL', key, Q.probe)
 end
 
@@ -65,12 +91,12 @@ register('breakerReport', { 'allow-oom' }, function(keys, args)
   local state, reason, request = args[REPORT.state], args[REPORT.reason], args[REPORT.request]
   local key = K.queue(call, queue)
   local stored_breaker, stored_probe, stored_failures, closed_by =
-    unpack(redis.call('HMGET', key, Q.breaker, Q.probe, Q.failures, Q.breakerClosed))
-  local breaker, failures = Breaker.read(call, stored_breaker), {}
+    unpack(redis.call('HMGET', key, Q.rest, Q.probe, Q.failures, Q.breakerClosed))
+  local breaker, failures = read(call, stored_breaker), {}
   for one in string.gmatch(stored_failures or '', '%S+') do failures[#failures + 1] = one end
 
   if breaker then
-    if request ~= '' and Breaker.probe(call, stored_probe, 0) == request then
+    if request ~= '' and probe_of(call, stored_probe, 0) == request then
       end_probe(call, queue, breaker, reference, state, reason)
       if state == 'up' then return 'recovered' end
     end
@@ -86,8 +112,8 @@ register('breakerReport', { 'allow-oom' }, function(keys, args)
     failures[#failures + 1] = reference
     redis.call('HSET', key, Q.failures, table.concat(failures, ' '))
     if #failures >= C.breakerFailures then
-      local first_probe = call.now + Breaker.interval(0)
-      Breaker.write(call, queue, { since = call.now, next = first_probe, probes = 0, reason = reason })
+      local first_probe = call.now + interval(0)
+      write(call, queue, { since = call.now, next = first_probe, probes = 0, reason = reason })
       return 'opened'
     end
   end

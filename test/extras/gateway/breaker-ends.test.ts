@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import type { Engine } from "../../src/engine/engine.ts";
-import type { TargetState } from "../../src/handler/target-state.ts";
-import type { BreakerVerdict } from "../../src/store/verbs/breaker.ts";
-import { reportToBreaker } from "../../src/workers/breaker-report.ts";
-import { attemptOf } from "../helpers/attempt.ts";
-import { recordingLog } from "../helpers/recording-log.ts";
+import { CircuitBreakers } from "../../../src/extras/gateway/circuit-breakers.ts";
+import type { TargetState } from "../../../src/extras/gateway/target-state.ts";
+import type { BreakerVerdict } from "../../../src/extras/gateway/verbs.ts";
+import { Keys } from "../../../src/store/keys.ts";
+import { attemptOf } from "../../helpers/attempt.ts";
+import { recordingLog } from "../../helpers/recording-log.ts";
 
 describe("what an attempt reports to the circuit breaker of its queue", () => {
   const report = async (verdict: BreakerVerdict | Error, state?: TargetState["state"], repeatable = true) => {
@@ -15,11 +15,12 @@ describe("what an attempt reports to the circuit breaker of its queue", () => {
       return verdict;
     };
     const { log, messages } = recordingLog();
-    const attempt = attemptOf({ log });
+    const { lease } = attemptOf({});
+    const breakers = new CircuitBreakers({ of: () => ({}) as never }, new Keys("breaker-ends:", 1));
+    breakers.note = note;
     const target = state && { state, reason: "refused", repeatable };
-    const engine = { breakers: { note } } as unknown as Engine;
-    const goesBack = await reportToBreaker(engine, attempt, target);
-    expect(noted).to.deep.equal([[attempt.lease, target]]);
+    const goesBack = await breakers.ended(lease, target, log);
+    expect(noted).to.deep.equal([[lease, target]]);
     return { goesBack, messages };
   };
 

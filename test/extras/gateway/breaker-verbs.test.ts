@@ -1,26 +1,33 @@
 import { expect } from "chai";
-import { SHARED } from "../../../src/store/constants.ts";
+import { CircuitBreakers } from "../../../src/extras/gateway/circuit-breakers.ts";
+import { BREAKER } from "../../../src/extras/gateway/store.ts";
+import * as VERBS from "../../../src/extras/gateway/verbs.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 
-const { breakerFailures, firstProbeMs, longestProbeMs } = SHARED;
+const { breakerFailures, firstProbeMs, longestProbeMs } = BREAKER;
 const LEASE_MS = 15_000;
 
 describe("the circuit breaker of a queue whose target is down", () => {
   let t: TestEngine;
+  let breakers: CircuitBreakers;
   let tag: string;
   let references = 0;
   beforeEach(async () => {
-    t = await openEngine({ settings: { hasBreaker: true } });
+    t = await openEngine({ settings: { gated: true } });
+    breakers = new CircuitBreakers(t.scripts, t.keys);
+    t.engine.leases.gate = breakers;
     tag = t.keys.tag(0);
   });
   afterEach(() => t.close());
 
   const ask = (request: string, verb: "ask" | "return" = "ask") =>
-    t.scripts.breaker(tag, { queue: "jobs", request, leaseMs: LEASE_MS, verb });
+    t.scripts.of(VERBS).breaker(tag, { queue: "jobs", request, leaseMs: LEASE_MS, verb });
   const note = (state: "up" | "down" | "unclear", request = "", reference = `t@${++references}`) =>
-    t.scripts.breakerReport(tag, { queue: "jobs", reference, state, reason: "connect ECONNREFUSED", request });
+    t.scripts
+      .of(VERBS)
+      .breakerReport(tag, { queue: "jobs", reference, state, reason: "connect ECONNREFUSED", request });
   const fail = async (times: number) => {
     const verdicts: string[] = [];
     for (let n = 0; n < times; n += 1) verdicts.push(await note("down"));
@@ -29,15 +36,15 @@ describe("the circuit breaker of a queue whose target is down", () => {
   const figures = async () => (await t.engine.queues.figures(["jobs"]))[0];
   const open = async () => {
     const row = await figures();
-    if (!row?.breaker) throw new Error("the breaker is closed");
-    return row.breaker;
+    if (!row?.rest) throw new Error("the breaker is closed");
+    return row.rest;
   };
   const key = () => storedKey(tag, "queue");
   /** Writes the times of the open breaker, ms from now by the store's clock. */
   const setRest = async (sinceMs: number, nextMs: number, probes = 0) => {
     const [seconds = "0"] = (await t.redis.call("TIME")) as string[];
     const now = Number(seconds) * 1000;
-    await t.redis.hset(key(), QUEUE.breaker, `${now + sinceMs} ${now + nextMs} ${probes} ECONNREFUSED`);
+    await t.redis.hset(key(), QUEUE.rest, `${now + sinceMs} ${now + nextMs} ${probes} ECONNREFUSED`);
   };
   const due = () => setRest(-5000, -2000);
 
@@ -47,13 +54,13 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect(await note("up")).to.equal("closed");
     expect(await fail(breakerFailures - 1)).to.not.include("opened");
     expect(await figures())
-      .to.deep.include({ breaker: null })
-      .and.to.have.nested.property("snapshot.breakerOpen", false);
+      .to.deep.include({ rest: null })
+      .and.to.have.nested.property("snapshot.resting", false);
     expect(await note("down")).to.equal("opened");
-    expect(await figures()).to.have.nested.property("snapshot.breakerOpen", true);
+    expect(await figures()).to.have.nested.property("snapshot.resting", true);
     expect(await note("down")).to.equal("open");
-    const { sinceMs, nextProbeMs, reason } = await open();
-    expect([nextProbeMs - sinceMs, reason]).to.deep.equal([firstProbeMs, "connect ECONNREFUSED"]);
+    const { sinceMs, untilMs, reason } = await open();
+    expect([untilMs - sinceMs, reason]).to.deep.equal([firstProbeMs, "connect ECONNREFUSED"]);
   });
 
   it("counts an attempt that is reported twice once, with the same answer", async () => {
@@ -120,7 +127,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect(await note("up", "a", "probe@1")).to.equal("recovered");
     expect(await note("up", "a", "probe@1")).to.equal("recovered");
     await eventually(async () => heard > 0);
-    expect((await figures())?.breaker).to.equal(null);
+    expect((await figures())?.rest).to.equal(null);
     expect(await ask("b")).to.deep.equal({ state: "closed", waitMs: 0, failures: 0 });
     expect(await fail(breakerFailures - 1)).to.not.include("opened");
   });
@@ -148,7 +155,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect([probe.id, others]).to.deep.equal(["a", []]);
     expect(await t.reserve(3)).to.deep.equal([]);
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
-    expect(t.engine.breakers.isProbe(lease)).to.equal(true);
+    expect(breakers.isProbe(lease)).to.equal(true);
     await t.redis.hset(key(), QUEUE.probe, `${Date.now() + 1} 0 w1 0 gone`);
     expect(await t.engine.call("release", lease)).to.equal("released");
     expect((await t.look("a")).index).to.equal(0);
@@ -162,7 +169,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
     const [probe] = await t.reserve(1);
     if (!probe) throw new Error("no probe");
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
-    expect(await t.engine.breakers.note(lease, { state: "up", reason: "", repeatable: true })).to.equal("recovered");
+    expect(await breakers.note(lease, { state: "up", reason: "", repeatable: true })).to.equal("recovered");
     await t.engine.leases.complete(lease, resultOf("done"), t.settings);
     expect((await t.reserve(3)).map(({ id }) => id)).to.deep.equal(["b", "c"]);
   });
@@ -177,7 +184,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
     expect((await ask("other")).waitMs).to.be.at.most(1000);
     await t.engine.leases.renew(lease, LEASE_MS);
     expect((await ask("other")).waitMs).to.be.above(1000);
-    await t.engine.breakers.note(lease, undefined);
+    await breakers.note(lease, undefined);
     await t.engine.leases.renew(lease, LEASE_MS);
     expect((await ask("other")).state).to.equal("half-open");
   });
