@@ -105,23 +105,18 @@ export async function play(world: World, call: Op): Promise<void> {
     case "lose":
     case "progress":
       return withLeases(world, call.op, call.leases);
-    case "cancel": {
-      const queues = call.ids.map((n) => model.tasks.get(idOf(n))?.queue ?? queueOf(0));
-      const verdicts = await Promise.all(
-        call.ids.map((n, i) => engine.call("cancel", { id: idOf(n), queue: queues[i] ?? "" })),
-      );
-      expect(verdicts).to.deep.equal(call.ids.map((n) => model.cancel(idOf(n))));
-      return;
-    }
+    case "cancel":
     case "retry": {
-      const verdicts = await Promise.all(call.ids.map((n) => engine.call("retry", { id: idOf(n), queue: "jobs" })));
-      expect(verdicts).to.deep.equal(call.ids.map((n) => model.retry(idOf(n))));
+      const ids = call.ids.map((n) => known(world, n));
+      const tasks = ids.map((id) => ({ id, queue: model.tasks.get(id)?.queue ?? "jobs" }));
+      const verdicts = await Promise.all(tasks.map((task) => engine.call(call.op as "cancel", task)));
+      expect(verdicts).to.deep.equal(ids.map((id) => model[call.op as "cancel"](id)));
       return;
     }
     case "attend":
-      for (const n of call.ids) {
-        await engine.inspector.inspect(idOf(n), { result: false, attends: () => true });
-        model.attend(idOf(n));
+      for (const id of call.ids.map((n) => known(world, n))) {
+        await engine.inspector.inspect(id, { result: false, attends: () => true });
+        model.attend(id);
       }
       return;
     case "retryAll": {
@@ -130,13 +125,13 @@ export async function play(world: World, call: Op): Promise<void> {
       expect(retried).to.equal(dead.filter((of) => model.retry(of) === "waiting").length);
       return;
     }
-    case "deleteDead":
-      expect(await engine.deadLetters.deleteAll(queueOf(call.queue))).to.equal(model.deleteDead(queueOf(call.queue)));
-      return;
+    case "deleteDead": {
+      const of = queueOf(call.queue);
+      return void expect(await engine.deadLetters.deleteAll(of)).to.equal(model.deleteDead(of));
+    }
     case "pause":
-      await engine.queues.pause(queueOf(call.queue), call.paused);
       model.queue(queueOf(call.queue)).paused = call.paused;
-      return;
+      return engine.queues.pause(queueOf(call.queue), call.paused);
     case "group":
       return group(world, call);
     case "step": {
@@ -196,10 +191,10 @@ export async function play(world: World, call: Op): Promise<void> {
     case "elapse":
     case "late":
     case "absent":
-      for (const n of call.ids) await world.time[call.op](idOf(n), call.when);
+      for (const n of call.ids) await world.time[call.op](known(world, n), call.when);
       return;
     case "expire":
-      for (const n of call.ids) await world.time.expire(idOf(n), LONG_AGO);
+      for (const n of call.ids) await world.time.expire(known(world, n), LONG_AGO);
       return;
     case "entomb":
       return world.time.remove(idOf(call.id));
@@ -225,6 +220,13 @@ export async function play(world: World, call: Op): Promise<void> {
 function name(world: World, kind: string): string {
   world.serial += 1;
   return `${kind}${world.serial}`;
+}
+
+/** The task of a caller with this number, see {@link Op}. */
+function known({ leases }: World, n: number): string {
+  if (n < IDS.length) return idOf(n);
+  const own = leases.filter(({ id }) => IDS.includes(id as (typeof IDS)[number]));
+  return own.at(IDS.length - 1 - n)?.id ?? idOf(n);
 }
 
 function leaseOf(world: World, n: number): Lease {

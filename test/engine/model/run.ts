@@ -101,7 +101,7 @@ export async function holdAgainstModel(
   const redis = await connect(url, "model", log);
   const subscriber = await connect(url, "model-pubsub", log, { subscriber: true });
   const sending = { twice: false };
-  const scripts = cappedScripts(sendingTwice(redis, () => sending.twice));
+  const scripts = sendingTwice(cappedScripts(redis), () => sending.twice);
   const parts: Parts = { redis, pubsub: new PubSub(subscriber), scripts, sending };
   const played = { runs: 0, steps: 0 };
   try {

@@ -4,6 +4,7 @@ import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { INDEXES, type Index, type KEYS, type Keys } from "../../../src/store/keys.ts";
 import { namesOf } from "../../../src/store/library/assemble.ts";
 import { CORE } from "../../../src/store/library/core.ts";
+import type { Scripts } from "../../../src/store/verbs/scripts.ts";
 import { isOutcome } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import { LONG_AGO } from "./task.ts";
@@ -245,21 +246,31 @@ export class TimeTravel {
   }
 }
 
-/** A connection that sends every script twice, as one does that lost the first reply; the first reply is given. */
-export function sendingTwice(redis: Connection, twice: () => boolean): Connection {
-  const doubled = new Set(["sendCommand"]);
-  return new Proxy(redis, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target);
-      if (typeof member !== "function") return member;
-      if (!doubled.has(String(name))) return member.bind(target);
-      return async (...args: unknown[]) => {
-        const first = member.apply(target, args) as Promise<unknown>;
+/** Verbs that answer another thing when they are sent again: a replay, what has ended already, nothing that is due. */
+const REPLAYED = ["submit", "complete", "tick"];
+/** All verbs that change something and that a run of the model calls. */
+export const PLAYED: readonly string[] = [
+  ...[...REPLAYED, "update", "move", "reserve", "fail", "release", "begin", "renew", "lose", "cancel", "retry"],
+  ...["deleteDead", "pause", "progress", "write", "step", "attend", "openGroup", "cancelGroup"],
+];
+
+/**
+ * Sends every call twice, as a connection does that lost the first reply. The second reply must be as good as the first, so it is the one that is
+ * given; of a reservation the tasks, since it knows only once how many are left.
+ */
+export function sendingTwice(scripts: Scripts, twice: () => boolean): Scripts {
+  const calls = PLAYED.map((verb) => {
+    const send = scripts[verb as "tick"] as (...args: unknown[]) => Promise<unknown>;
+    return [
+      verb,
+      async (...args: unknown[]) => {
+        const first = send(...args);
         if (!twice()) return first;
-        const [reply] = await Promise.allSettled([first, member.apply(target, args) as Promise<unknown>]);
-        if (reply.status === "rejected") throw reply.reason;
-        return reply.value;
-      };
-    },
+        const [reply, again] = await Promise.all([first, send(...args)]);
+        if (verb === "reserve") return { ...(reply as object), tasks: (again as { tasks: unknown }).tasks };
+        return REPLAYED.includes(verb) ? reply : again;
+      },
+    ];
   });
+  return { ...scripts, ...Object.fromEntries(calls) };
 }
