@@ -39,44 +39,6 @@ describe("a submission to one of several partitions", () => {
     return Object.fromEntries([...seen].map(([, queue, verdict, count]) => [`${queue} ${verdict}`, Number(count)]));
   };
 
-  it("is refused if the line is longer than its caller accepts", async () => {
-    for (const id of ids("a", 9)) await submit(id);
-    expect((await submit("no", { maxIndex: 8 })).verdict).to.equal("long");
-    expect(await t.engine.inspector.inspect("no", { result: false })).to.equal(null);
-    expect(await submit("yes", { maxIndex: 9 })).to.include({ verdict: "new", index: 9 });
-    // Only tasks of its class and of more urgent ones are before it.
-    expect(await submit("urgent", { maxIndex: 0, priority: 0 })).to.include({ verdict: "new", index: 0 });
-    const { engine, settings } = t;
-    const together = ids("b", 3).map((id) => submissionOf(id, "jobs", "1", { maxIndex: 11 }));
-    const ends = await engine.submitter.submitAll(together, settings);
-    const verdicts = ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : end.reason));
-    expect(verdicts).to.include("new");
-    expect((await submit("late", { maxIndex: 11 })).verdict).to.equal("long");
-  });
-
-  it("is refused in a fair line only if its place among those that take turns is too high", async () => {
-    const of = (key: string) => ({ share: { key, weight: 1 } });
-    for (const id of ids("a", 30)) await submit(id, of("A"));
-    const { index } = await submit("b", { ...of("B"), dryRun: true });
-    if (index === null) throw new Error("no place");
-    expect(index, "before most of A").to.be.within(1, 10);
-    expect((await submit("b", { ...of("B"), maxIndex: index - 1 })).verdict).to.equal("long");
-    expect(await submit("b", { ...of("B"), maxIndex: index })).to.include({ verdict: "new", index });
-    expect((await submit("b", { ...of("B"), maxIndex: 0 })).verdict, "it is there").to.equal("replay");
-  });
-
-  it("would be the last of its class, a dry run says", async () => {
-    for (const id of ids("a", 7)) await submit(id);
-    for (const id of ids("low", 4)) await submit(id, { priority: 7 });
-    expect(await submit("dry", { dryRun: true })).to.include({ verdict: "dry", index: 7 });
-    expect(await submit("dry", { dryRun: true, priority: 7 })).to.include({ verdict: "dry", index: 11 });
-  });
-
-  it("may fill a queue up to its limit", async () => {
-    const all = await Promise.all(ids("a", 20).map((id) => submit(id, {}, { maxWaiting: 7 })));
-    expect(all.filter(({ verdict }) => verdict === "new")).to.have.length(7);
-  });
-
   it("is stored with those submitted together in their order, whatever the partitions of their ids", async () => {
     const together = ids("b", 40).map((id) => submissionOf(id, "jobs", "1"));
     const ends = await t.engine.submitter.submitAll(together, t.settings);

@@ -51,30 +51,6 @@ describe("limits of a caller", () => {
     expect(await t.engine.inspector.inspect("a4", { result: false }), "nothing is stored").to.equal(null);
   });
 
-  it("answer a dry run as the submission would be answered", async () => {
-    expect((await submit("d", { dryRun: true })).verdict).to.equal("dry");
-    await verdicts(["a1", "a2", "a3"]);
-    expect((await submit("d", { dryRun: true })).verdict).to.equal("too-many");
-    expect((await submit("a1", { dryRun: true })).verdict, "a repetition").to.equal("dry");
-  });
-
-  it("run as many tasks of a caller as may run; others pass those that are held", async () => {
-    await verdicts(["a1", "a2", "a3"]);
-    await submit("b1", { key: "ben" });
-    expect(await start()).to.deep.equal(["a1", "a2", "b1"]);
-    expect((await t.look("a3")).held).to.equal(true);
-    // A place is free for each that runs.
-    expect(await verdicts(["a4", "a5", "a6"])).to.deep.equal(["new", "new", "too-many"]);
-    expect((await submit("a6")).reached).to.deep.equal({
-      ...{ limit: 3, waiting: 3, running: 2 },
-      first: { state: "waiting", index: 0, dueInMs: null, turn: { before: 0, ends: 1, limit: 2 } },
-    });
-    expect(await start()).to.deep.equal([]);
-    await complete("a2");
-    expect(await start()).to.deep.equal(["a3"]);
-    expect(await verdicts(["a6", "a7"])).to.deep.equal(["new", "too-many"]);
-  });
-
   it("count what waits for a time or for another attempt, and then runs none of it", async () => {
     await submit("s1", { delayMs: 60_000 });
     await verdicts(["a1", "a2"]);
@@ -98,76 +74,6 @@ describe("limits of a caller", () => {
     expect(await start()).to.deep.equal(["a2", "s1"]);
   });
 
-  it("with one that may run: a task that waits for its retry lets the next one start", async () => {
-    const settings = { keyedConcurrency: 1 };
-    for (const id of ["a1", "a2", "a3"]) await submit(id, {}, settings);
-    expect(await start()).to.deep.equal(["a1"]);
-    await fail("a1");
-    expect(await start()).to.deep.equal(["a2"]);
-    await t.makeDue("a1");
-    await t.engine.maintenance.tick(0);
-    expect((await t.look("a1")).held).to.equal(true);
-    expect(await start()).to.deep.equal([]);
-    await complete("a2");
-    expect(await start(), "at its old place").to.deep.equal(["a1"]);
-  });
-
-  it("free a place when a task ends in any way, and count one that comes back", async () => {
-    await verdicts(["a1", "a2", "a3"]);
-    await t.engine.call("cancel", { id: "a2", queue: "jobs" });
-    expect(await verdicts(["a4", "a5"])).to.deep.equal(["new", "too-many"]);
-    await submit("later", { key: "ben", delayMs: 60_000 });
-    await t.engine.call("cancel", { id: "later", queue: "jobs" });
-    expect(await start()).to.deep.equal(["a1", "a3"]);
-    await fail("a1", "give-up");
-    expect(await verdicts(["a5", "a6", "a7"])).to.deep.equal(["new", "new", "too-many"]);
-    await t.engine.call("release", { ...leaseOf("a3") });
-    const { reached } = await submit("a7");
-    expect(reached, "what is handed back is never refused").to.deep.include({ waiting: 4, running: 0 });
-    expect(await start()).to.deep.equal(["a3", "a4"]);
-    await t.endLease("a3");
-    await t.engine.maintenance.tick(0);
-    expect((await submit("a7")).reached).to.deep.include({ waiting: 3, running: 1 });
-  });
-
-  it("do not refuse the retry of a dead task, but count it", async () => {
-    await submit("dead", {}, { keyedWaiting: 1 });
-    await start();
-    await t.engine.leases.fail(leaseOf("dead"), failureOf("retry"), { ...t.settings, attempts: 1 });
-    expect(await verdicts(["a1", "a2", "a3", "a4"])).to.deep.equal(["new", "new", "new", "too-many"]);
-    expect(await t.engine.call("retry", { id: "dead", queue: "jobs" })).to.equal("waiting");
-    expect((await submit("a4")).reached).to.deep.include({ limit: 3, waiting: 4 });
-  });
-
-  it("refuse a PUT that gives a task to a caller with too many; any other takes its place along", async () => {
-    await verdicts(["a1", "a2", "a3"]);
-    await verdicts(["b1", "b2"], { key: "ben" });
-    await submit("b3", { key: "ben", delayMs: 60_000 });
-    const put = (id: string, key: string | null) =>
-      t.engine.submitter.update(submission(id, { key, input: "2" }), t.settings);
-    expect(await put("b1", "ada")).to.deep.include({ limit: 3, waiting: 3, running: 0 });
-    expect(await put("b3", "ada")).to.deep.include({ waiting: 3 });
-    expect((await t.look("b1")).revision, "nothing is replaced").to.equal(0);
-    expect(await put("a1", "ada")).to.equal("updated");
-    expect(await put("a2", null)).to.equal("updated");
-    expect(await put("b3", "ada")).to.equal("updated");
-    expect(await full()).to.equal(true);
-    expect((await submit("b4", { key: "ben" })).verdict).to.equal("new");
-    expect(await start()).to.deep.equal(["a1", "a2", "a3", "b1", "b2"]);
-  });
-
-  it("hold in a fair line: callers take turns, each with its limits", async () => {
-    const share = (key: string) => ({ key, share: { key, weight: 1 } });
-    await verdicts(["a1", "a2", "a3"], share("ada"));
-    expect(await verdicts(["a4"], share("ada"))).to.deep.equal(["too-many"]);
-    await verdicts(["b1", "b2"], share("ben"));
-    expect(await start()).to.deep.equal(["a1", "b1", "a2", "b2"]);
-    expect((await t.look("a3")).held).to.equal(true);
-    expect(await verdicts(["a4", "a5", "a6"], share("ada"))).to.deep.equal(["new", "new", "too-many"]);
-    await complete("a1");
-    expect(await start()).to.deep.equal(["a3"]);
-  });
-
   it("may be for running tasks only, or for waiting ones only", async () => {
     const running = { keyedConcurrency: 1, keyedWaiting: Number.POSITIVE_INFINITY };
     for (let n = 0; n < 5; n += 1) expect((await submit(`r${n}`, {}, running)).verdict).to.equal("new");
@@ -176,24 +82,6 @@ describe("limits of a caller", () => {
     for (const id of ["w0", "w1"]) expect((await submit(id, { key: "ben" }, waiting)).verdict).to.equal("new");
     expect((await submit("w2", { key: "ben" }, waiting)).verdict).to.equal("too-many");
     expect(await start()).to.deep.equal(["r1", "r2", "r3", "r4", "w0", "w1"]);
-  });
-
-  it("are refused before the line is too long, and after the queue is full", async () => {
-    await verdicts(["a1", "a2", "a3"]);
-    expect((await submit("a4", { maxIndex: 0 })).verdict).to.equal("too-many");
-    expect((await submit("a4", {}, { maxWaiting: 3 })).verdict).to.equal("full");
-  });
-
-  it("hold a task that waits for another attempt or a time only while others run", async () => {
-    await verdicts(["a1", "a2"]);
-    await start();
-    for (const id of ["s1", "s2"]) await submit(id, { delayMs: 60_000 });
-    expect((await t.look("s2")).held, "two run").to.equal(true);
-    await fail("a1");
-    expect((await t.look("s2")).held, "one runs").to.equal(false);
-    await submit("a3", {}, { keyedWaiting: 9 });
-    await start();
-    expect((await t.look("a1")).held).to.equal(true);
   });
 
   it("say which of the tasks leaves first, of one call too, and of those that were moved", async () => {

@@ -1,14 +1,11 @@
 import { expect } from "chai";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
-import { storeKind } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
-import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
+import { QUEUE } from "../../helpers/store/stored.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 
-const KEYS = 100_000;
-
-describe("a keyed line that changes", () => {
+describe("a keyed line", () => {
   let t: TestEngine;
   let taken: Map<string, { queue: string; id: string; fence: string }>;
   beforeEach(async () => {
@@ -99,20 +96,6 @@ describe("a keyed line that changes", () => {
     expect(await wrong(false)).to.deep.equal([]);
   });
 
-  it("lets more of a key start when its concurrency was raised, and fewer when it was lowered", async () => {
-    await joinAll("a", t.settings, "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8");
-    expect(await start()).to.deep.equal(["a1"]);
-    await join("b1", "b", withLimit(3));
-    expect(await start()).to.deep.equal(["a2", "a3", "b1"]);
-    await join("b2", "b", withLimit(1));
-    expect(await start()).to.deep.equal([]);
-    for (const id of ["a1", "a3", "b1"]) await complete(id);
-    expect(await start()).to.deep.equal(["b2"]);
-    await complete("a2");
-    expect(await start()).to.deep.equal(["a4"]);
-    expect(await wrong(false)).to.deep.equal([]);
-  });
-
   it("starts no more tasks than a lowered concurrency allows, however many were allowed to start before", async () => {
     const others = Array.from({ length: 250 }, (_, n) => `x${n}`);
     await Promise.all(others.map((id) => join(id, "x")));
@@ -138,97 +121,75 @@ describe("a keyed line that changes", () => {
     expect(await keysLike(t.redis, `${t.keys.tag(0)}p*:*`)).to.deep.equal([]);
   });
 
-  it("may be fair: keys take turns, and a task that waits for its key is passed over", async () => {
-    const share = (key: string) => ({ share: { key, weight: 1 } });
-    for (let n = 0; n < 4; n += 1) await join(`a${n}`, "same", t.settings, share("A"));
-    for (let n = 0; n < 3; n += 1) await join(`b${n}`, null, t.settings, share("B"));
-    await join("c0", "same", t.settings, share("C"));
-    expect(await start(2)).to.deep.equal(["a0", "b0"]);
-    expect(await start()).to.deep.equal(["b1", "b2"]);
-    await complete("a0");
-    expect(await start(), "by arrival within the key").to.deep.equal(["a1"]);
-    await t.engine.leases.fail(leaseOf("a1"), failureOf("retry"), t.settings);
+  it("lets no other start when a task that arrived earlier comes back to its key", async () => {
+    await joinAll("b", t.settings, "b0", "b1");
+    await joinAll("a", t.settings, "a1", "a2");
+    expect(await start(2)).to.deep.equal(["b0", "a1"]);
+    await complete("a1");
+    await t.engine.submitter.update(submissionLike("b1", { key: "a" }), t.settings);
+    expect(await start()).to.deep.equal(["b1"]);
+    await complete("b1");
     expect(await start()).to.deep.equal(["a2"]);
-    await t.engine.call("cancel", { id: "a3", queue: "jobs" });
-    await complete("a2");
-    expect(await start()).to.deep.equal(["c0"]);
-    expect(await wrong(false)).to.deep.equal([]);
   });
 
-  it("is healed by a verification, whatever is wrong with it", async () => {
-    await joinAll("a", t.settings, "a1", "a2", "a3");
-    await joinAll("b", t.settings, "b1", "b2");
-    await join("n1", null);
-    await start(1);
-    const line = `${t.key("keyLine", "jobs")} =a`;
-    const [startable, lineOfB] = [t.key("startable"), `${t.key("keyLine", "jobs")} =b`];
-    const damages: readonly (() => Promise<unknown>)[] = [
-      () => t.redis.zrem(startable, "b1"),
-      () => t.redis.zadd(startable, "5", "b2"),
-      () => t.redis.zadd(startable, "5", "gone"),
-      () => t.redis.del(startable),
-      () => t.redis.del(line),
-      () => t.redis.zrem(line, "a1"),
-      () => t.redis.zadd(line, "1", "a1"),
-      () => t.redis.zadd(line, "-1", "gone"),
-      () => t.redis.zadd(lineOfB, "7", "n1"),
-      () => t.redis.del(lineOfB),
+  it("lets the next of many keys start in the order of arrival when they are freed together", async () => {
+    const [first, second, third] = [0, 1, 2].map((turn) => Array.from({ length: 90 }, (_, n) => `k${n}-${turn}`));
+    if (!first || !second || !third) throw new Error("no names");
+    await Promise.all(
+      [...first, ...second, ...third].map((id) => {
+        const key = id.split("-")[0] ?? "";
+        return join(id, key);
+      }),
+    );
+    expect(await start()).to.deep.equal(first);
+    await Promise.all(first.map(complete));
+    expect(await start(60)).to.deep.equal(second.slice(0, 60));
+    await Promise.all(second.slice(0, 60).map(complete));
+    expect(await start(30)).to.deep.equal(second.slice(60));
+    expect(await start()).to.deep.equal(third.slice(0, 60));
+  });
+
+  it("is proven and repaired by a verification, whatever is wrong with it", async () => {
+    const limits = { ...t.settings, attempts: 3, keyedWaiting: 4 };
+    for (const id of ["retries", "runs", "waits", "held"]) {
+      await join(id, "ada", limits);
+      if (id !== "retries") continue;
+      await start();
+      await t.engine.leases.fail(leaseOf(id), failureOf("retry", 60_000), limits);
+    }
+    expect(await start()).to.deep.equal(["runs"]);
+    await join("later", "ada", limits, { delayMs: 60_000 });
+    await joinAll("ben", limits, "other", "behind");
+    await join("none", null, limits);
+    const counts = async () => ({ ...(await join("more", "ada", limits)).reached, first: undefined });
+    const right = await counts();
+    expect(right).to.include({ limit: 4, waiting: 4, running: 1 });
+    expect(await wrong(false)).to.deep.equal([]);
+    const [ada, startable] = [t.key("keyLine", "jobs =ada"), t.key("startable")];
+    const damages: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ...["retries", "runs", "waits", "held", "later"].map((id) => [id, () => t.redis.zrem(ada, id)] as const),
+      ...["retries", "waits", "held", "later"].map((id) => [id, () => t.redis.zadd(ada, -1, id)] as const),
+      ...["runs", "waits", "other", "none"].map((id) => [id, () => t.redis.zadd(ada, 2 ** 50, id)] as const),
+      ...["later", "retries", "gone"].map((id) => [id, () => t.redis.zadd(ada, 7, id)] as const),
+      ...["later", "retries"].map((id) => [id, () => t.redis.zrem(t.key("scheduled"), id)] as const),
+      ["gone", () => t.redis.zadd(ada, -1, "gone")],
+      ["waits", () => t.redis.del(ada)],
+      ["behind", () => t.redis.del(t.key("keyLine", "jobs =ben"))],
+      ["other", () => t.redis.zrem(startable, "other")],
+      ...["behind", "gone"].map((id) => [id, () => t.redis.zadd(startable, 5, id)] as const),
+      ["none", () => t.redis.del(startable)],
     ];
-    for (const [n, damage] of damages.entries()) {
+    for (const [n, [id, damage]] of damages.entries()) {
       await damage();
-      expect(await wrong(true), `damage ${n}`).to.not.deep.equal([]);
+      expect(await wrong(false), `damage ${n}`).to.include(id);
+      await wrong(true);
       // What was healed first may have been made wrong by what was healed later.
       await wrong(true);
       expect(await wrong(false), `after damage ${n}`).to.deep.equal([]);
-      expect(await t.redis.zrange(startable, "0", "-1"), `after damage ${n}`).to.have.members(["b1", "n1"]);
-    }
-    await complete("a1");
-    expect(await start()).to.have.members(["b1", "n1", "a2"]);
-  });
-
-  it("decides once if several calls race to end a task", async () => {
-    for (let round = 0; round < 20; round += 1) {
-      const ids = [`r${round}-1`, `r${round}-2`, `r${round}-3`];
-      await joinAll("race", t.settings, ...ids);
-      const [first = "", second = ""] = ids;
-      expect(await start()).to.deep.equal([first]);
-      await Promise.all([
-        complete(first),
-        t.engine.call("cancel", { id: first, queue: "jobs" }),
-        t.engine.leases.fail(leaseOf(first), failureOf("give-up"), t.settings),
-        t.engine.call("release", { ...leaseOf(first) }),
-        t.engine.call("cancel", { id: second, queue: "jobs" }),
-      ]);
-      const left = await start();
-      expect(left, `round ${round}`).to.have.length(1);
-      for (let next = left; next.length > 0; next = await start()) {
-        expect(next).to.have.length(1);
-        await complete(next[0] ?? "");
-      }
-      expect(await wrong(false)).to.deep.equal([]);
+      expect(await counts(), `after damage ${n}`).to.deep.equal(right);
+      expect(await t.redis.zrange(startable, "0", "-1"), `after damage ${n}`).to.have.members(["other", "none"]);
     }
   });
-
-  it("is equally fast for each of a hundred thousand keys, and keeps nothing of those that are done", async () => {
-    // The embedded store runs the same scripts, but takes several times as long.
-    const keys = storeKind() === "embedded" ? KEYS / 10 : KEYS;
-    const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n);
-    for (let from = 0; from < keys; from += 5000) {
-      await Promise.all(ids(from, 5000).map((n) => join(`k${n}`, `key${n}`)));
-    }
-    // One key with many tasks holds up no other.
-    for (let from = 0; from < 5000; from += 1000)
-      await Promise.all(ids(from, 1000).map((n) => join(`busy${n}`, "busy")));
-    let started = 0;
-    for (let some = await start(); some.length > 0; some = await start()) {
-      started += some.length;
-      await Promise.all(some.filter((id) => !id.startsWith("busy")).map(complete));
-      for (const id of some) if (!id.startsWith("busy")) taken.delete(id);
-    }
-    expect(started).to.equal(keys + 1);
-    expect(await t.redis.zcard(t.key("waiting"))).to.equal(4999);
-    expect((await keysLike(t.redis, storedKey(t.keys.tag(0), "keyLine", "*"))).length).to.equal(1);
-  }).timeout(240_000);
 
   const submissionLike = (id: string, given: GivenSubmission = {}) => submissionOf(id, "jobs", '{"n":2}', given);
 });
