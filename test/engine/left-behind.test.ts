@@ -1,9 +1,8 @@
 import { expect } from "chai";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import { SHARED } from "../../src/store/constants.ts";
-import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { QUEUE } from "../helpers/store/stored.ts";
-import { eventually } from "../shared/eventually.ts";
 import { submissionOf } from "../shared/submission.ts";
 
 /** Too long for the record of a task, so it has a key of its own. */
@@ -18,20 +17,11 @@ describe("what a task leaves behind in the store", () => {
 
   const submit = (id: string, settings: Partial<QueueSettings> = {}) =>
     t.engine.submitter.submit(submissionOf(id, "jobs", LONG), { ...t.settings, ...settings });
-  const take = async () => {
+  const _take = async () => {
     const [task] = await t.reserve();
     return { queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" };
   };
   const hasInput = (id: string) => t.redis.exists(t.key("input", id));
-
-  it("is its input and its place among the dead letters, until it is deleted", async () => {
-    await submit("dead");
-    await t.engine.leases.fail(await take(), failureOf("retry"), t.settings);
-    expect(await hasInput("dead")).to.equal(1);
-    expect(await t.engine.call("cancel", { id: "dead", queue: "jobs" })).to.equal("deleted");
-    expect(await hasInput("dead")).to.equal(0);
-    expect(await t.redis.zscore(t.key("dead"), "dead")).to.equal(null);
-  });
 
   it("is nothing of an input that was replaced", async () => {
     await submit("replaced");
@@ -41,49 +31,6 @@ describe("what a task leaves behind in the store", () => {
     expect(await hasInput("replaced")).to.equal(0);
     const [task] = await t.reserve();
     expect(String(task?.input)).to.equal('{"n":2}');
-  });
-
-  it("is no input once it has succeeded, if its handler does not keep it", async () => {
-    await submit("kept");
-    await t.engine.leases.complete(await take(), resultOf("x"), t.settings);
-    expect(await hasInput("kept")).to.equal(1);
-    await submit("done", { dropInput: true });
-    await t.engine.leases.complete(await take(), resultOf("x"), t.settings);
-    expect(await hasInput("done")).to.equal(0);
-  });
-
-  it("is neither progress nor a request to cancel it, once it is canceled", async () => {
-    await t.submit({ id: "stopped" });
-    const lease = await take();
-    await t.engine.call("progress", { ...lease, progress: `${50} ${"half"}` });
-    expect(await t.engine.call("cancel", { id: "stopped", queue: "jobs" })).to.equal("requested");
-    const { cancelRequested, progress } = await t.look("stopped");
-    expect(cancelRequested).to.equal(true);
-    expect(progress).to.include({ percent: 50, message: "half" });
-    expect(await t.engine.call("release", lease)).to.equal("canceled");
-    expect(await t.look("stopped")).to.include({ state: "canceled", cancelRequested: false, progress: null });
-  });
-
-  it("is no deadline that has passed", async () => {
-    await t.submit({ id: "late", deadlineMs: 1 });
-    await eventually(async () => (await t.engine.maintenance.tick(0)).late.length > 0);
-    expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
-  });
-
-  it("is no deadline of a task that runs and was asked to stop, so that it is asked once", async () => {
-    await t.submit({ id: "late", deadlineMs: 200 });
-    await take();
-    await eventually(async () => (await t.engine.maintenance.tick(0)).late.length > 0);
-    expect((await t.engine.maintenance.tick(0)).late).to.deep.equal([]);
-  });
-
-  it("is a deadline no longer if its record is gone, so that a later task of its id is not canceled", async () => {
-    await t.submit({ id: "gone", deadlineMs: 1 });
-    await t.redis.del(t.key("task", "gone"));
-    await eventually(async () => {
-      await t.engine.maintenance.tick(0);
-      return (await t.redis.exists(t.key("deadlines"))) === 0;
-    });
   });
 
   it("is counted as healed if it is only its place in line", async () => {
@@ -102,14 +49,6 @@ describe("what is left behind in the indexes of a queue", () => {
   });
   afterEach(() => t.close());
 
-  it("is no lease of a task that does not run, which loses nothing", async () => {
-    await t.submit({ id: "waits" });
-    await t.redis.zadd(t.key("leases"), 1, "waits");
-    expect((await t.engine.maintenance.tick(0)).lost).to.deep.equal([]);
-    expect(await t.redis.exists(t.key("leases"))).to.equal(0);
-    expect((await t.look("waits")).state).to.equal("waiting");
-  });
-
   it("is nothing to run of a task whose input is gone", async () => {
     await t.submit({ id: "a", input: LONG });
     await t.redis.del(t.key("input", "a"));
@@ -127,12 +66,6 @@ describe("what is left behind in the indexes of a queue", () => {
     await t.redis.hset(t.key("ticked"), "back", `${Date.now() - HOUR_MS} ${Date.now() - 3 * HOUR_MS}`);
     await t.engine.maintenance.tick(0);
     expect(await lease()).to.equal(before);
-  });
-
-  it("is nothing of a dead task whose record is gone", async () => {
-    await t.redis.zadd(t.key("dead"), Date.now(), "gone");
-    expect(await t.engine.deadLetters.deleteAll("jobs")).to.equal(1);
-    expect(await t.redis.exists(t.key("dead"), t.key("task", "gone"))).to.equal(0);
   });
 
   it("is nothing of a trial, of a refused submission, or of none at all", async () => {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { watchedTasks } from "../../src/engine/watching/watched.ts";
 import { Watchers } from "../../src/engine/watching/watchers.ts";
-import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
+import { openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { TASK } from "../helpers/store/stored.ts";
 import { eventually } from "../shared/eventually.ts";
 
@@ -36,24 +36,6 @@ describe("presence", () => {
     expect(await t.engine.groups.open(group, t.settings)).to.include({ state: "new" });
   };
   const now = async () => (await t.look("a")).nowMs;
-
-  it("cancels what nobody looks at, waiting, scheduled or retrying, and whoever stands behind moves up", async () => {
-    await t.submit({ id: "retrying", presenceMs: SPAN_MS });
-    await t.engine.leases.fail(await take("retrying"), failureOf("retry", HOUR_MS), t.settings);
-    await t.submit({ id: "waiting", presenceMs: SPAN_MS });
-    await t.submit({ id: "scheduled", presenceMs: SPAN_MS, delayMs: HOUR_MS });
-    await t.submit({ id: "behind" });
-    expect(await tick(), "their time has not come").to.deep.equal([]);
-    for (const id of ["retrying", "waiting", "scheduled"]) await absent(id);
-    const all = ["retrying", "scheduled", "waiting"];
-    expect(await tick()).to.deep.equal(all.map((id) => `${id} canceled abandoned`));
-    for (const id of all) {
-      expect(await t.look(id)).to.include({ state: "canceled", errorCode: "abandoned", canceledBy: "abandoned" });
-      expect(await t.look(id)).to.include({ presenceMs: SPAN_MS, presentUntilMs: null, index: null });
-    }
-    expect(await t.look("behind")).to.include({ index: 0, presenceMs: null, presentUntilMs: null });
-    expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
-  });
 
   it("of a group is that of all its members: a look at any of them keeps all, and all are canceled together", async () => {
     await openGroup("g");
@@ -99,28 +81,6 @@ describe("presence", () => {
     expect(await t.redis.exists(t.key("group", "empty"))).to.equal(0);
   });
 
-  it("has a running task asked to stop, and whatever its worker reports, it is canceled", async () => {
-    const ends = {
-      completed: (lease: Awaited<ReturnType<typeof take>>) =>
-        t.engine.leases.complete(lease, resultOf("x"), t.settings),
-      failed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.fail(lease, failureOf("retry"), t.settings),
-      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.call("release", lease),
-      lost: (lease: Awaited<ReturnType<typeof take>>) => t.engine.call("lose", lease),
-    };
-    for (const [id, end] of Object.entries(ends)) {
-      await t.submit({ id, presenceMs: SPAN_MS });
-      const lease = await take(id);
-      await absent(id);
-      expect(await tick()).to.deep.equal([`${id} requested abandoned`]);
-      expect(await t.engine.leases.renew(lease, 60_000)).to.equal("abandoned");
-      await attend(id);
-      expect(await t.look(id), "a look is too late now").to.include({ state: "running", cancelRequested: true });
-      expect(await until(id)).to.equal(null);
-      expect(await end(lease)).to.equal("canceled");
-      expect(await t.look(id)).to.include({ state: "canceled", errorCode: "abandoned" });
-    }
-  });
-
   it("is kept by looks, of which one in each third of it is stored", async () => {
     await t.submit({ id: "a", presenceMs: SPAN_MS });
     const first = await until("a");
@@ -143,22 +103,6 @@ describe("presence", () => {
     expect(await tick()).to.deep.equal(["a canceled abandoned"]);
   });
 
-  it("is kept by a look at the very end of it, and canceled once: whichever comes first decides", async () => {
-    await t.submit({ id: "a", presenceMs: SPAN_MS });
-    await absent("a", await now());
-    expect((await attend("a"))?.state).to.equal("waiting");
-    expect(await tick()).to.deep.equal([]);
-    const ids = Array.from({ length: 30 }, (_, n) => `r${n}`);
-    for (const id of ids) await t.submit({ id, presenceMs: SPAN_MS });
-    for (const id of ids) await absent(id);
-    const [canceled, ...seen] = await Promise.all([tick(), ...ids.map(attend)]);
-    for (const [n, id] of ids.entries()) {
-      const { state } = await t.look(id);
-      expect(state === "canceled", id).to.equal(canceled.includes(`${id} canceled abandoned`));
-      if (seen[n]?.presentUntilMs) expect(state, `${id} was told that it is kept`).to.equal("waiting");
-    }
-  });
-
   it("shares its entry with a deadline: the sooner counts, and no look passes the deadline", async () => {
     await t.submit({ id: "a", presenceMs: SPAN_MS, deadlineMs: 2 * SPAN_MS });
     const { deadlineMs, createdMs } = await t.look("a");
@@ -172,31 +116,6 @@ describe("presence", () => {
     await t.redis.hset(t.key("task", "a"), TASK.deadline, 1);
     await absent("a");
     expect(await tick()).to.deep.equal(["a canceled deadline"]);
-  });
-
-  it("ends with its task, and is dropped by a retry", async () => {
-    for (const id of ["done", "dead", "canceled"]) await t.submit({ id, presenceMs: SPAN_MS });
-    await t.engine.leases.complete(await take("done"), resultOf("x"), t.settings);
-    await t.engine.call("cancel", { id: "canceled", queue: "jobs" });
-    for (let attempt = 1; attempt <= 2; attempt += 1) {
-      await t.engine.leases.fail(await take("dead"), failureOf("retry"), t.settings);
-      await t.engine.maintenance.tick(0);
-    }
-    for (const id of ["done", "dead", "canceled"]) {
-      expect(await until(id), id).to.equal(null);
-      await attend(id);
-      expect(await until(id), `${id}, after a look`).to.equal(null);
-    }
-    expect((await t.look("canceled")).canceledBy).to.equal(null);
-    await t.engine.call("retry", { id: "dead", queue: "jobs" });
-    expect(await t.look("dead")).to.include({ state: "waiting", presenceMs: null, presentUntilMs: null });
-  });
-
-  it("of an earlier task with the same id cancels no later one", async () => {
-    await t.submit({ id: "a" });
-    await t.redis.zadd(t.key("deadlines"), 1, "a");
-    expect(await tick()).to.deep.equal([]);
-    expect((await t.look("a")).state).to.equal("waiting");
   });
 
   it("goes on for half of its time after a gap in which nobody could look, but not if it had ended before", async () => {

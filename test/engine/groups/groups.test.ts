@@ -1,57 +1,9 @@
 import { expect } from "chai";
-import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
-import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
-import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { move } from "../../../src/engine/submission/move.ts";
-import { INTERNAL_QUEUES, inEachPartition } from "../../../src/handler/internal-queues.ts";
-import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { GROUP } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
-import { submissionOf } from "../../shared/submission.ts";
-
-const close = (group: BatchGroup) => group.endBatch({ lines: 0, closes: true });
-const fromStart = (count: number) => ({ by: "line", from: 0, count }) as const;
-
-/** The queue of the webhooks that follow from the tasks of a queue. */
-function webhooksOf({ keys }: TestEngine, queue: string): string {
-  const all = inEachPartition({ queue: INTERNAL_QUEUES.webhooks }, keys.partitions);
-  return all[keys.partitionOfQueue(queue)]?.queue ?? "";
-}
-
-/** The groups of an engine. */
-function groupsOf(t: TestEngine) {
-  const look = async ({ id }: Pick<BatchGroup, "id">): Promise<GroupInspection> => {
-    const seen = await t.engine.groups.inspect(id);
-    if (!seen) throw new Error(`${id} is unknown`);
-    return seen;
-  };
-  const take = async () => {
-    const [task] = await t.reserve();
-    if (!task) throw new Error("nothing to take");
-    return { queue: "jobs", id: task.id, fence: task.fence };
-  };
-  return {
-    look,
-    take,
-    open: async (id: string | null = null, webhook: string | null = null): Promise<BatchGroup> => {
-      const opened = await t.engine.groups.open({ id, caller: null, webhook }, t.settings);
-      if (typeof opened === "string") throw new Error(opened);
-      return opened;
-    },
-    join: async ({ id: group }: Pick<BatchGroup, "id">, ...ids: readonly string[]) => {
-      const submissions = ids.map((id, line) => submissionOf(id, "jobs", '{"n":1}', { member: { group, line } }));
-      const ends = await t.engine.submitter.submitAll(submissions, t.settings);
-      return ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : String(end.reason)));
-    },
-    countsOf: async (group: Pick<BatchGroup, "id">) =>
-      Object.fromEntries(Object.entries((await look(group)).counts).filter(([, count]) => count > 0)),
-    complete: async () => t.engine.leases.complete(await take(), resultOf("ok"), t.settings),
-    fail: async (kind: "retry" | "later" | "give-up", attempts: number, delayMs = 0) =>
-      t.engine.leases.fail(await take(), failureOf(kind, delayMs), { ...t.settings, attempts }),
-    /** The ids that verify reports. */
-    verified: async (heal = false) => (await verify(t.redis, t.scripts, t.keys, { heal })).disagreeing,
-  };
-}
+import { close, fromStart, groupsOf } from "./groups-of.ts";
 
 describe("a group of tasks", () => {
   let t: TestEngine;
@@ -66,23 +18,6 @@ describe("a group of tasks", () => {
     } finally {
       await t.close();
     }
-  });
-
-  it("counts its members, and knows the place of the last", async () => {
-    const group = await of.open();
-    await t.submit({ id: "before" });
-    await of.join(group, "a", "b");
-    await t.submit({ id: "after" });
-    expect(await of.look(group)).to.deep.include({ state: "open", total: 2, index: 2, percent: 0 });
-    await close(group);
-    expect((await of.look(group)).state).to.equal("pending");
-    await of.complete();
-    await of.complete();
-    expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, succeeded: 1 });
-    expect(await of.look(group)).to.deep.include({ total: 2, index: 0, percent: 50, finishedMs: null });
-    await of.take();
-    expect(await of.countsOf(group)).to.deep.equal({ running: 1, succeeded: 1 });
-    expect((await of.look(group)).index).to.equal(null);
   });
 
   it("follows a member that waits for another attempt, is handed back, and moves", async () => {
@@ -261,16 +196,6 @@ describe("a group of tasks", () => {
     expect((await of.look(group)).state).to.equal("canceled");
   });
 
-  it("is not canceled once it has ended", async () => {
-    const group = await of.open();
-    await of.join(group, "a");
-    await close(group);
-    await of.complete();
-    expect(await t.engine.groups.cancel(group.id, "jobs")).to.equal("ended");
-    expect((await of.look(group)).state).to.equal("done");
-    expect(await t.engine.groups.cancel("nothing", "jobs")).to.equal("unknown");
-  });
-
   it("sends its webhook once, even if a dead member runs again", async () => {
     const group = await of.open("g", "https://example.com/");
     await of.join(group, "a");
@@ -341,19 +266,6 @@ describe("a group of tasks", () => {
     expect(await t.engine.groups.members(group.id, "jobs", fromStart(10))).to.deep.equal([member]);
   });
 
-  it("knows the last of its members in a fair line", async () => {
-    const group = await of.open();
-    const share = (key: string) => ({ key, weight: 1 });
-    for (const [line, id] of ["a1", "a2", "a3"].entries()) {
-      await t.submit({ id, member: { group: group.id, line }, share: share("a") });
-    }
-    for (const id of ["b1", "b2"]) await t.submit({ id, share: share("b") });
-    expect((await of.look(group)).index).to.equal((await t.look("a3")).index);
-    expect((await of.look(group)).index).to.equal(4);
-    await t.engine.call("cancel", { id: "a3", queue: "jobs" });
-    expect((await of.look(group)).index).to.equal((await t.look("a2")).index);
-  });
-
   it("has its members in the order in which they joined", async () => {
     const group = await of.open();
     await of.join(group, "z", "y", "x");
@@ -381,123 +293,5 @@ describe("a group of tasks", () => {
     await close(group);
     await of.complete();
     expect((await of.look(group)).eta).to.equal(null);
-  });
-});
-
-describe("a group over several partitions", () => {
-  let t: TestEngine;
-  const others: TestEngine[] = [];
-  afterEach(() => Promise.all([t, ...others.splice(0)].map((one) => one.close())));
-  /** Another process, which knows nothing yet. */
-  const another = async () => {
-    const one = await openEngine({ partitions: 4, prefix: t.keys.prefix });
-    others.push(one);
-    return one;
-  };
-
-  for (const keyed of [false, true]) {
-    it(`is whole in that of its queue, whatever the ids of its members: ${keyed ? "keyed" : "plain"}`, async () => {
-      t = await openEngine({ partitions: 4, ...(keyed && { settings: { keyedConcurrency: 1 } }) });
-      const of = groupsOf(t);
-      for (const id of ["g1", "g2", "g3", "g4", "g5"]) {
-        const group = await of.open(id);
-        const member = { group: id, line: 0 };
-        const submit = (of: string) => t.submit({ id: of, member, ...(keyed && { key: `key-${of.length % 3}` }) });
-        const ids = ["a", "b", "c", "d", "e", "f"].map((name) => `${id}${name}`);
-        for (const one of ids) expect((await submit(one)).verdict).to.equal("new");
-        expect((await submit(`${id}a`)).verdict).to.equal("replay");
-        expect(await of.countsOf(group)).to.deep.equal({ waiting: 6 });
-        expect((await of.look(group)).index).to.equal((await t.look(`${id}f`)).index);
-        expect((await t.engine.groups.members(id, "jobs", fromStart(10))).map((one) => one.id)).to.deep.equal(ids);
-        for (const id of ids)
-          expect((await t.engine.inspector.inspect(id, { result: false }))?.state).to.equal("waiting");
-      }
-      expect(await of.verified()).to.deep.equal([]);
-      const groups = async () => (await another()).engine.groups;
-      expect(await (await groups()).cancel("g2", "jobs")).to.equal("canceled");
-      expect(await of.look({ id: "g2" })).to.deep.include({ state: "canceled", total: 6 });
-      expect(await (await groups()).members("g3", "jobs", fromStart(10))).to.have.length(6);
-      const { engine } = await another();
-      expect((await engine.groups.inspect("g3"))?.total).to.equal(6);
-      expect(await engine.groups.inspect("nothing")).to.equal(null);
-    });
-  }
-
-  /** Queues of three partitions; the ids of the tests lead to the first of these. */
-  const threeQueues = () => {
-    const names = Array.from({ length: 60 }, (_, n) => `queue-${n}`);
-    return [0, 1, 2].map((p) => names.find((queue) => t.keys.partitionOfQueue(queue) === p) ?? "");
-  };
-  const idsInFirst = () =>
-    Array.from({ length: 200 }, (_, n) => `id-${n}`).filter((id) => t.keys.partitionOf(id) === 0);
-
-  it("may have the id of a task, of its own or of another queue, whichever comes first", async () => {
-    t = await openEngine({ partitions: 4 });
-    const fresh = (await another()).engine;
-    const queues = threeQueues();
-    const ids = idsInFirst();
-    for (const taskFirst of [true, false]) {
-      for (const [queue, other] of queues.flatMap((queue) => queues.map((of) => [queue, of] as const))) {
-        const id = ids.pop() ?? "";
-        const what = `task in ${queue}, group in ${other}`;
-        const of = (name: string) => ({ ...t.settings, queue: name });
-        const submit = () => t.engine.submitter.submit(submissionOf(id, queue, "1", { caller: "eve" }), of(queue));
-        let group: BatchGroup | string = "";
-        const open = async () => {
-          group = await t.engine.groups.open({ id, caller: null, webhook: "https://example.com/hook" }, of(other));
-          const member = { group: id, line: 0 };
-          await t.engine.submitter.submit(submissionOf(`${id}-member`, other, "1", { member }), of(other));
-        };
-        for (const make of taskFirst ? [submit, open] : [open, submit]) await make();
-        for (const engine of [t.engine, fresh]) {
-          expect((await engine.inspector.inspect(id, { result: false }))?.queue, what).to.equal(queue);
-          expect(await engine.groups.inspect(id), what).to.deep.include({ state: "open", queue: other, total: 1 });
-        }
-        expect(await fresh.call("cancel", { id, queue }), what).to.equal("canceled");
-        expect((await fresh.groups.inspect(id))?.state, what).to.equal("open");
-        await close(group as unknown as BatchGroup);
-        expect(await fresh.groups.cancel(id, other), what).to.equal("canceled");
-        // The event of the group's end is with the group, and is found by its id.
-        const asked = { queue: webhooksOf(t, other), after: null, limit: 200 };
-        const { entries } = await t.engine.queues.page("waiting", asked);
-        const [event = ""] = entries.flatMap((one) => (one.id.startsWith(`${id}:webhook:group`) ? [one.id] : []));
-        expect((await fresh.inspector.inspect(event, { result: false }))?.state, what).to.equal("waiting");
-      }
-    }
-  });
-
-  it("has an id that no group of another queue or caller has", async () => {
-    t = await openEngine({ partitions: 4 });
-    const queues = threeQueues();
-    const ids = idsInFirst();
-    for (const [queue, other] of queues.flatMap((queue) => queues.map((of) => [queue, of] as const))) {
-      const id = ids.pop() ?? "";
-      const open = (of: string, caller: string) =>
-        t.engine.groups.open({ id, caller, webhook: null }, { ...t.settings, queue: of });
-      expect(await open(queue, "ann")).to.include({ id });
-      const member = { group: id, line: 0 };
-      const first = submissionOf(`${id}-member`, queue, "1", { member, caller: "ann" });
-      await t.engine.submitter.submit(first, { ...t.settings, queue });
-      const again = await open(other, "ann");
-      if (other === queue) expect(again).to.include({ id, state: "open" });
-      else expect(again, `${queue}, then ${other}`).to.equal("elsewhere");
-      expect(await open(other, "eve"), `${queue}, then ${other}`).to.equal("foreign");
-    }
-  });
-
-  it("takes batches of two processes at the same time", async () => {
-    t = await openEngine({ partitions: 4 });
-    const second = await another();
-    const both = [groupsOf(t), groupsOf(second)];
-    const ids = (of: number) => Array.from({ length: 200 }, (_, n) => `p${of}-${n}`);
-    await Promise.all(both.map(async (of, n) => of.join(await of.open("shared"), ...ids(n))));
-    const [first] = both;
-    expect(await first?.look({ id: "shared" })).to.deep.include({ state: "open", total: 400 });
-    const members = await t.engine.groups.members("shared", "jobs", fromStart(1000));
-    expect(members.map(({ line }) => line)).to.deep.equal(members.map((_, n) => n));
-    for (const of of [0, 1]) {
-      const own = members.flatMap((one) => (one.id.startsWith(`p${of}-`) ? one.id : []));
-      expect(own).to.deep.equal(ids(of));
-    }
   });
 });
