@@ -1,6 +1,8 @@
+import { hostname } from "node:os";
 import { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
 import { Calibration } from "./engine/estimates/calibration.ts";
+import { EventWatch } from "./engine/monitoring/event-watch.ts";
 import { readGauges } from "./engine/monitoring/gauges.ts";
 import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
@@ -16,6 +18,7 @@ import { HttpServer } from "./http/server/server.ts";
 import type { Logger } from "./log.ts";
 import type { Started } from "./running.ts";
 import { provisionStore } from "./store/servers/provision.ts";
+import { packageVersion } from "./version.ts";
 import { Ticker } from "./workers/ticker.ts";
 import { Worker } from "./workers/worker.ts";
 
@@ -78,7 +81,11 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const { metrics } = engine;
     metrics.readGaugesWith(() => readGauges(gauges));
     if (parts.exposition) metrics.share();
-    const roles = [new Ticker(engine, log), new Calibration(engine.inspector, engine.metrics, engine.sample, log)];
+    const roles = [
+      new Ticker(engine, log),
+      new Calibration(engine.inspector, engine.metrics, engine.sample, log),
+      new EventWatch(engine, log),
+    ];
     for (const role of roles) {
       role.start();
       started.push(() => role.stop());
@@ -130,6 +137,11 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     started.push(() => stopping.abort());
     await server?.start();
     await worker?.start();
+    if (config.role !== "worker") {
+      const detail = `${hostname()}:${process.pid}, role ${config.role}, version ${packageVersion()}`;
+      started.push(() => engine.events.note({ kind: "server-stopping", detail }));
+      void engine.events.note({ kind: "server-started", detail });
+    }
     return {
       url: server && `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${server.port}`,
       queues: [...handlers.keys()],

@@ -4,6 +4,7 @@ import { command, globalOptions, withExamples } from "./command.ts";
 import { againCommand } from "./commands/again.ts";
 import { cancelCommand } from "./commands/cancel.ts";
 import { deadCommand } from "./commands/dead.ts";
+import { eventsCommand } from "./commands/events.ts";
 import { getCommand } from "./commands/get.ts";
 import { groupCommand } from "./commands/group.ts";
 import { historyCommand } from "./commands/history.ts";
@@ -61,7 +62,7 @@ export function createProgram(): Command {
     program.addCommand(made);
   }
   program.commandsGroup("Queues:");
-  for (const made of [queuesCommand(), lsCommand(), ...pauseCommands(), deadCommand(), topCommand()])
+  for (const made of [queuesCommand(), lsCommand(), ...pauseCommands(), deadCommand(), topCommand(), eventsCommand()])
     program.addCommand(made);
   return withExamples(program, ["paihao start", `paihao submit default '{"seconds":3}' --watch`, "paihao doctor"]);
 }

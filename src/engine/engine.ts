@@ -13,6 +13,7 @@ import { Leases } from "./leases.ts";
 import { DeadLetters } from "./maintenance/dead-letters.ts";
 import { Maintenance } from "./maintenance/maintenance.ts";
 import { lossOf, Tick } from "./maintenance/tick.ts";
+import { Events } from "./monitoring/events.ts";
 import { Histories } from "./monitoring/history.ts";
 import { Workers } from "./monitoring/workers.ts";
 import { Homes } from "./partitions/homes.ts";
@@ -58,6 +59,8 @@ export class Engine {
   readonly queues: Queues;
   readonly leases: Leases;
   readonly workers: Workers;
+  /** What happened to the deployment. */
+  readonly events: Events;
   readonly deadLetters: DeadLetters;
   readonly maintenance: Maintenance;
   /** For verbs that only an extension calls. */
@@ -84,9 +87,11 @@ export class Engine {
     const homes = new Homes(scripts, keys);
     const stored = { scripts, keys };
 
+    const events = new Events(scripts, keys);
+    this.events = events;
     const tick = new Tick(scripts, keys, own, (queue) => metrics.lost.begin(queue));
     this.histories = new Histories(scripts, keys);
-    const maintenance = new Maintenance(tick, homes, this.histories, metrics);
+    const maintenance = new Maintenance(tick, homes, this.histories, metrics, events);
     this.maintenance = maintenance;
     this.queues = new Queues(scripts, keys, own, fallback, () => tick.others);
     const settings = (queue: string) => this.queues.settings(queue);
@@ -97,6 +102,7 @@ export class Engine {
       process: notices.process,
       homes,
       metrics,
+      full: (queue, limit, waiting) => events.full(queue, limit, waiting),
       accepted: ({ id, queue, options: { deadlineMs, presenceMs } }, { index, dueInMs, snapshot, turn }) => {
         const cancelMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, presenceMs ?? Number.POSITIVE_INFINITY);
         const home = keys.partitionOfQueue(queue);

@@ -2,6 +2,7 @@ import { watchedTasks } from "../engine/watching/watched.ts";
 import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
 import { batchRoutes } from "./batches/batches.ts";
+import { deploymentEventRoutes } from "./events/events.ts";
 import type { ApiExtension } from "./extension.ts";
 import { leaseRoutes } from "./leases/leases.ts";
 import { workerRoutes } from "./leases/workers.ts";
@@ -50,6 +51,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...lineRoutes(api),
     ...deadRoutes(api),
     ...bulkRoutes(api),
+    ...deploymentEventRoutes(api),
     ...workerRoutes(api),
     ...leaseRoutes(api),
     ...accessRoutes,

@@ -105,6 +105,8 @@ interface Purpose {
   readonly commandMs?: number;
   /** Whether it is used for subscriptions, which make each refresh of the slot table of a cluster more expensive. Default: false. */
   readonly subscriber?: boolean;
+  /** Called when the connection, or one to a node of a cluster, is back, with how long it was lost, ms. */
+  onBack?(lostMs: number): void;
 }
 
 function make(address: RedisAddress, { name, commandMs, subscriber = false }: Purpose): Connection {
@@ -152,6 +154,7 @@ export async function connect(
 ): Promise<Connection> {
   const connection = make(parseRedisUrl(url), { ...options, name });
   let lost = false;
+  let lostAtMs = 0;
   let lastError = "";
   connection.on("error", (error: unknown) => {
     lastError = messageOf(error);
@@ -160,6 +163,7 @@ export async function connect(
   connection.on("close", () => {
     if (!lost && wanted && connection.status !== "end")
       log.warn({ connection: name, reason: lastError }, "connection to the store lost");
+    if (!lost) lostAtMs = performance.now();
     lost = true;
   });
   // A cluster connection emits "close" before "end", so only "disconnecting" shows early that it was closed on purpose.
@@ -167,11 +171,14 @@ export async function connect(
     wanted = false;
   });
   connection.on("ready", () => {
-    if (lost) log.info({ connection: name }, "connection to the store is back");
+    if (lost) {
+      log.info({ connection: name }, "connection to the store is back");
+      options.onBack?.(performance.now() - lostAtMs);
+    }
     lost = false;
     wanted = true;
   });
-  if (isCluster(connection)) tellOfNodes(connection, name, log);
+  if (isCluster(connection)) tellOfNodes(connection, name, log, options.onBack);
   // Without a ping, an idle connection that has died silently would be noticed only by the next command.
   const pulse = setInterval(() => {
     for (const node of mastersOf(connection)) if (node.status === "ready") node.ping().catch(() => undefined);
@@ -192,17 +199,21 @@ export async function connect(
 }
 
 /** Logs once when a node of a cluster becomes unreachable, and once when it is back. */
-function tellOfNodes(cluster: Cluster, name: string, log: Logger): void {
-  const away = new Set<string>();
+function tellOfNodes(cluster: Cluster, name: string, log: Logger, onBack: Purpose["onBack"]): void {
+  const away = new Map<string, number>();
   cluster.on("node error", (error: unknown, node: string) => {
     if (!away.has(node))
       log.warn({ connection: name, node, reason: messageOf(error) }, "a node of the store cannot be reached; retrying");
-    away.add(node);
+    if (!away.has(node)) away.set(node, performance.now());
   });
   cluster.on("+node", (node: Redis) => {
     const key = `${node.options.host}:${node.options.port}`;
     node.on("ready", () => {
-      if (away.delete(key)) log.info({ connection: name, node: key }, "a node of the store is back");
+      const sinceMs = away.get(key);
+      if (sinceMs === undefined) return;
+      away.delete(key);
+      log.info({ connection: name, node: key }, "a node of the store is back");
+      onBack?.(performance.now() - sinceMs);
     });
   });
 }

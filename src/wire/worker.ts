@@ -13,6 +13,9 @@ export const worker = z.object({
   role: text.nullable(),
   version: text.nullable(),
   startedAt: time.nullable(),
+  lostAt: time
+    .nullable()
+    .describe("When it was found lost; it is listed for an hour. Null for a worker that is there."),
   seenAt: time.nullable().describe("Its last heartbeat."),
   slots: z.record(z.string(), count).describe("By queue."),
   running: z.array(z.object({ id: text, queue: text, startedAt: time.nullable(), attempt: count })),

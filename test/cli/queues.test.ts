@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { runCli } from "../helpers/cli.ts";
+import { runCli, startCli } from "../helpers/cli.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
@@ -69,6 +69,22 @@ describe("paihao and the queues", function () {
     expect((await paihao("pause default")).stderr).to.include("1 task waits");
     expect(JSON.parse((await paihao("resume default --json")).stdout)).to.include({ name: "default", paused: false });
     await eventually(async () => (await queue("default")).waiting === 0);
+  });
+
+  it("have events, the latest last, which are followed as they happen", async () => {
+    await paihao("pause default");
+    const told = linesOf((await paihao("events")).stdout);
+    expect(told.at(-1)).to.match(/^[\d-]{10} [\d:]{8} {2}queue-paused {5}default {2}by admin$/);
+    const [last] = linesOf((await paihao("events --limit 1 --json")).stdout).map((line) => JSON.parse(line));
+    expect(last).to.include({ kind: "queue-paused", queue: "default", by: "admin" });
+    const env = { PAIHAO_URL: server.url, PAIHAO_KEY: keyOf("viewer") };
+    const following = startCli(["events", "--follow"], { env });
+    await following.until(/queue-paused/);
+    await paihao("resume default");
+    await following.until(/queue-resumed/);
+    following.child.kill("SIGINT");
+    expect((await following.ended).code).to.equal(130);
+    expect((await paihao("events", keyOf("user"))).code).to.equal(5);
   });
 
   it("list their tasks by state, without visible pages", async () => {

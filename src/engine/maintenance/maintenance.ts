@@ -1,4 +1,5 @@
 import type { Metrics } from "../../metrics/metrics.ts";
+import type { Events } from "../monitoring/events.ts";
 import type { Histories } from "../monitoring/history.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { Tick, TickReport } from "./tick.ts";
@@ -15,15 +16,17 @@ export class Maintenance {
   readonly #homes: Homes;
   readonly #histories: Histories;
   readonly #metrics: Metrics;
+  readonly #events: Events;
   readonly #dueListeners = new Set<DueListener>();
   /** By queue. */
   readonly #workListeners = new Map<string, Set<WorkListener>>();
 
-  constructor(tick: Tick, homes: Homes, histories: Histories, metrics: Metrics) {
+  constructor(tick: Tick, homes: Homes, histories: Histories, metrics: Metrics, events: Events) {
     this.#tick = tick;
     this.#homes = homes;
     this.#histories = histories;
     this.#metrics = metrics;
+    this.#events = events;
   }
 
   /** Calls the listener when this process makes something due in the future; returns a function that removes the listener. */
@@ -54,6 +57,7 @@ export class Maintenance {
     const ticked = await this.#tick.run(partition, pausedMs);
     for (const queue of ticked.waiting) for (const listener of this.#workListeners.get(queue) ?? []) listener();
     for (const { queue, fate } of ticked.lost) this.#metrics.lost.count(queue, fate);
+    if (ticked.lost.length > 0) void this.#events.lost(ticked.lost);
     return ticked;
   }
 

@@ -1,3 +1,4 @@
+import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Keys } from "../../store/keys.ts";
 import { runOf, workerEnd } from "../../store/run.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
@@ -33,11 +34,13 @@ interface RunningTask {
 /** A worker, and its running tasks. */
 export interface WorkerRow {
   readonly id: string;
-  /** Null if it has tasks, but has sent no heartbeat lately; then only the end of its name is known. */
+  /** Null if it has tasks, but has sent no heartbeat lately; then only the end of its name is known. Null as well if a lost one said nothing. */
   readonly about: AboutWorker | null;
   readonly seenMs: number | null;
   readonly slots: ReadonlyMap<string, number>;
   readonly running: readonly RunningTask[];
+  /** When it was found lost, ms; null for one that is there. */
+  readonly lostMs: number | null;
 }
 
 /** The workers of all processes, as they report themselves. */
@@ -71,12 +74,16 @@ export class Workers {
   ): Promise<number> {
     const { scripts, keys } = this.#parts;
     const text = about === undefined ? "" : JSON.stringify(about);
+    const presence = { worker, ttlMs, about: text, event: presenceEvent(worker, ttlMs, slots, about) };
+    // Only the list of what happened depends on it.
+    const noted = scripts.present(keys.tag(0), presence).catch(() => undefined);
     const sinceLossMs = await Promise.all(
       queueBatches(keys, slots.keys(), BATCH_LIMIT).map(({ tag, queues }) => {
         const some = new Map(queues.map((queue) => [queue, slots.get(queue) ?? 0]));
         return scripts.heartbeat(tag, worker, ttlMs, some, text, again, batches);
       }),
     );
+    await noted;
     return Math.min(...sinceLossMs);
   }
 
@@ -93,7 +100,33 @@ export class Workers {
       }
       for (const { queue, worker, slots: count } of slots) rows.get(worker)?.slots.set(queue, count);
     }
+    const read = await this.#runningTasks(queues);
+    const { running } = read;
+    truncated ||= read.truncated;
+    const workers: WorkerRow[] = [];
+    for (const [id, row] of rows) {
+      const end = workerEnd(id);
+      workers.push({ id, ...row, running: running.get(end) ?? [], lostMs: null });
+      running.delete(end);
+    }
+    for (const [id, tasks] of running)
+      workers.push({ id, about: null, seenMs: null, slots: new Map(), running: tasks, lostMs: null });
+    for (const { id, about, lostMs } of await scripts.lostWorkers(keys.tag(0)))
+      workers.push({ id, about: saidOf(about) ?? null, seenMs: null, slots: new Map(), running: [], lostMs });
+    return { workers, truncated };
+  }
+
+  /** The tasks that each worker has, by the end of its name. @throws ProblemError store-unavailable */
+  async tasksByEnd(queues: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { running } = await this.#runningTasks(queues);
+    return new Map([...running].map(([worker, tasks]) => [worker, tasks.map(({ id }) => id)]));
+  }
+
+  /** Running tasks by the ends of their workers' names, up to a limit for each queue. */
+  async #runningTasks(queues: readonly string[]) {
+    const { scripts, keys } = this.#parts;
     const running = new Map<string, RunningTask[]>();
+    let truncated = false;
     for (const queue of queues) {
       const page = await pageOf(scripts, keys, "leases", { queue, after: null, limit: MAX });
       truncated ||= page.next !== null;
@@ -104,15 +137,7 @@ export class Workers {
         running.set(worker, tasks);
       }
     }
-    const workers: WorkerRow[] = [];
-    for (const [id, row] of rows) {
-      const end = workerEnd(id);
-      workers.push({ id, ...row, running: running.get(end) ?? [] });
-      running.delete(end);
-    }
-    for (const [id, tasks] of running)
-      workers.push({ id, about: null, seenMs: null, slots: new Map(), running: tasks });
-    return { workers, truncated };
+    return { running, truncated };
   }
 }
 
@@ -120,10 +145,19 @@ export class Workers {
 function aboutOf(stored: string, nowMs: number, leftMs: number): { about: AboutWorker; seenMs: number | null } {
   const space = stored.indexOf(" ");
   const ttlMs = Number(stored.slice(0, space));
-  try {
-    const about = JSON.parse(stored.slice(space + 1)) as AboutWorker;
-    return { about, seenMs: nowMs - Math.max(0, ttlMs - leftMs) };
-  } catch {
-    return { about: { kind: "remote" }, seenMs: null };
-  }
+  const about = space < 0 ? undefined : saidOf(stored.slice(space + 1));
+  return { about: about ?? { kind: "remote" }, seenMs: about ? nowMs - Math.max(0, ttlMs - leftMs) : null };
+}
+
+/** What a worker has said about itself. */
+function saidOf(json: string): AboutWorker | undefined {
+  return json === "" ? undefined : (JSON.parse(json) as AboutWorker);
+}
+
+/** That a worker has started, or stopped, as it is kept. */
+function presenceEvent(worker: string, ttlMs: number, slots: ReadonlyMap<string, number>, about?: AboutWorker): string {
+  if (ttlMs === 0) return JSON.stringify({ kind: "worker-stopped", worker });
+  const queues = [...slots.keys()].filter((queue) => !isInternalQueue(queue));
+  const detail = `${about?.kind === "process" ? "" : "over HTTP; "}queues ${queues.slice(0, 10).join(", ")}`;
+  return JSON.stringify({ kind: "worker-started", worker, detail });
 }

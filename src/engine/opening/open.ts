@@ -67,12 +67,13 @@ export async function openEngine(
     return redis;
   };
   let secret: DeploymentSecret | undefined;
+  let opened: Engine | undefined;
   const close = () => {
     secret?.close();
     for (const redis of connections.splice(0)) redis.disconnect();
   };
   try {
-    const redis = await open("commands");
+    const redis = await open("commands", { onBack: (lostMs) => void opened?.events.storeWasAway(lostMs) });
     const { version, warnings } = await checkServer(redis);
     for (const warning of warnings) log.warn(warning);
     await checkDurability(redis, config.durability, version);
@@ -115,6 +116,7 @@ export async function openEngine(
       },
       ...(submissions && { submissions }),
     });
+    opened = engine;
     const readiness = async (): Promise<readonly string[]> => {
       try {
         const { warnings } = await checkServer(redis);

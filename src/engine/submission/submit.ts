@@ -30,6 +30,8 @@ export interface SubmitterParts {
   readonly process: string;
   readonly homes: Homes;
   readonly metrics: Metrics;
+  /** Called when a queue has refused a submission, since as many tasks wait as may; `waiting` has those that are scheduled too. */
+  full(queue: string, limit: number, waiting: number): void;
   /** Called for each accepted task. */
   accepted(task: Pick<SubmitItem, "id" | "queue" | "options">, verdict: SubmissionVerdict): void;
 }
@@ -172,7 +174,7 @@ export class Submitter {
   }
 
   #note(items: readonly SubmitItem[], all: readonly SubmissionVerdict[]): void {
-    const { metrics, accepted } = this.#parts;
+    const { metrics, accepted, full } = this.#parts;
     // Most are of one queue and have the same verdict: comparing is cheaper than counting each.
     let alike = 0;
     for (const [i, submitted] of all.entries()) {
@@ -182,6 +184,9 @@ export class Submitter {
       if (items[i + 1]?.queue !== item.queue || all[i + 1]?.verdict !== verdict) {
         metrics.submissions.count(item.queue, verdict, alike);
         if (!durable) metrics.submissions.count(item.queue, "not-durable", alike);
+        // With a limit of 0 it is only asked who has the id.
+        if (verdict === "full" && item.limit > 0)
+          full(item.queue, item.limit, submitted.snapshot.waiting + submitted.snapshot.scheduled);
         alike = 0;
       }
       if (verdict === "new") accepted(item, submitted);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { Engine } from "../../engine/engine.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { CallsOf, Scripts } from "../../store/verbs/scripts.ts";
+import type { CallsOf } from "../../store/verbs/scripts.ts";
 import * as VERBS from "./verbs.ts";
 
 /** An id that a caller got before its task exists. */
@@ -24,10 +25,12 @@ const FORM = /^a-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export class Allocations {
   readonly #verbs: CallsOf<typeof VERBS>;
   readonly #keys: Keys;
+  readonly #events: Engine["events"];
 
-  constructor(scripts: Scripts, keys: Keys) {
+  constructor({ scripts, keys, events }: Pick<Engine, "scripts" | "keys" | "events">) {
     this.#verbs = scripts.of(VERBS);
     this.#keys = keys;
+    this.#events = events;
   }
 
   /**
@@ -41,6 +44,7 @@ export class Allocations {
     const item = { id, value, ttlMs: ALLOCATION_MS, queue, limit: maxWaiting };
     const { verdict, waiting, scheduled } = await this.#verbs.allocate(this.#tag(id), item);
     if (verdict === "full") {
+      this.#events.full(queue, maxWaiting, waiting + scheduled);
       throw new ProblemError(
         "queue-full",
         "The queue is full: waiting tasks and allocated ids together have reached its limit.",

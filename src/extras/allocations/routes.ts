@@ -48,8 +48,7 @@ import type { AllocatedTask } from "./wire.ts";
  * necessary, and polls it.
  */
 export function allocationRoutes(server: Api): readonly Route[] {
-  const { scripts, keys } = server.engine;
-  const api = { ...server, allocations: new Allocations(scripts, keys) };
+  const api = { ...server, allocations: new Allocations(server.engine) };
   return [
     {
       name: "allocate",

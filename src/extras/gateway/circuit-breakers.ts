@@ -1,3 +1,4 @@
+import type { Events } from "../../engine/monitoring/events.ts";
 import type { Gate } from "../../engine/reservation/gate.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
@@ -23,14 +24,16 @@ const REASON_LENGTH = 40;
 export class CircuitBreakers implements Gate {
   readonly #verbs: CallsOf<typeof VERBS>;
   readonly #keys: Keys;
+  readonly #events: Pick<Events, "target">;
   /** The probes of this process, by queue. */
   readonly #probes = new Map<string, Probe>();
   /** Queues whose latest known attempt has failed: only for these is a success worth a call. */
   readonly #failing = new Set<string>();
 
-  constructor(scripts: Pick<Scripts, "of">, keys: Keys) {
+  constructor(scripts: Pick<Scripts, "of">, keys: Keys, events: Pick<Events, "target">) {
     this.#verbs = scripts.of(VERBS);
     this.#keys = keys;
+    this.#events = events;
   }
 
   /**
@@ -78,12 +81,17 @@ export class CircuitBreakers implements Gate {
         log.warn({ reason: messageOf(error) }, "gateway: could not report that the API behind the gateway is up");
         return "closed" as const;
       });
-      if (verdict === "recovered") log.info("the API behind the gateway is up again; its circuit breaker is closed");
+      if (verdict === "recovered") {
+        log.info("the API behind the gateway is up again; its circuit breaker is closed");
+        void this.#events.target(lease.queue, undefined);
+      }
       return false;
     }
     const verdict = await this.note(lease, target);
-    if (verdict === "opened")
+    if (verdict === "opened") {
       log.warn({ reason: target.reason }, "the API behind the gateway is down; its circuit breaker is open");
+      void this.#events.target(lease.queue, target.reason);
+    }
     return verdict !== "closed" && target.repeatable;
   }
 

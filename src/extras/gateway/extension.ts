@@ -9,8 +9,8 @@ export const gateway: Extension = {
   start: () => ({
     routes: gatewayRoutes,
     tags: [{ name: "Gateway", description: "Existing HTTP APIs behind a line." }],
-    opened: ({ leases, scripts, keys }) => {
-      leases.gate = new CircuitBreakers(scripts, keys);
+    opened: ({ leases, scripts, keys, events }) => {
+      leases.gate = new CircuitBreakers(scripts, keys, events);
     },
   }),
 };

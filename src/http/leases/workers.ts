@@ -14,7 +14,7 @@ export function workerRoutes(api: Api): readonly Route[] {
       path: "/v1/workers",
       scopes: READ,
       tag: "Workers",
-      summary: "The live workers, and what they run",
+      summary: "The live workers and what they run, and those lost in the last hour",
       description: "At most 200 running tasks and 200 workers of each queue are inspected.",
       answers: { "200": json("The workers.", "Workers") },
       run: async (ctx) => {
@@ -25,7 +25,7 @@ export function workerRoutes(api: Api): readonly Route[] {
   ];
 }
 
-function workerDocument({ id, about, seenMs, slots, running }: WorkerRow): Worker {
+function workerDocument({ id, about, seenMs, slots, running, lostMs }: WorkerRow): Worker {
   return {
     id,
     kind: about?.kind ?? "silent",
@@ -34,6 +34,7 @@ function workerDocument({ id, about, seenMs, slots, running }: WorkerRow): Worke
     role: about?.role ?? null,
     version: about?.version ?? null,
     startedAt: timestamp(about?.startedMs ?? null),
+    lostAt: timestamp(lostMs),
     seenAt: timestamp(seenMs),
     slots: Object.fromEntries(slots),
     running: running.map(({ startedMs, ...task }) => ({ ...task, startedAt: timestamp(startedMs) })),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { envelope, verdict } from "../../wire/batch.ts";
 import { bulkStep, deletedDead, retriedDead } from "../../wire/bulk.ts";
+import { deploymentEvent, deploymentEvents } from "../../wire/event.ts";
 import { histories, history } from "../../wire/history.ts";
 import { completion, failure, lease, renewal } from "../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../wire/lease-bodies.ts";
@@ -49,6 +50,8 @@ const ANSWERS = {
   LeaseFailure: failure,
   Worker: worker,
   Workers: listOf(worker).extend({ truncated: flag }),
+  DeploymentEvent: deploymentEvent,
+  DeploymentEvents: deploymentEvents,
   Attempt: attempt,
   Shown: shown,
   Timeline: timeline,

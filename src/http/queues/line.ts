@@ -14,6 +14,7 @@ import { untilGone } from "../live/long-poll.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
 import { ADMIN, READ, type Route } from "../route.ts";
+import { accessOf } from "../task/access.ts";
 import { documentOf, membersOf, WITH_PROBLEM } from "../task/documents/monitor-document.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
 import { LISTS, type ListName, readFilter } from "./list-filter.ts";
@@ -122,6 +123,7 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
 async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
   const queue = shownQueue(api, ctx.params.queue ?? "");
   await api.engine.queues.pause(queue, paused);
+  await api.engine.events.paused(queue, paused, accessOf(ctx).caller);
   logAction(ctx, api, paused ? "pause" : "resume", { queue });
   ctx.body = await queueDocument(ctx, api, queue);
 }

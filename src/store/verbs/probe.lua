@@ -52,6 +52,10 @@ register('probe', { 'allow-oom' }, function(keys, args)
     { 'ZSCORE', key, 'member' },
     { 'ZREM', key, 'member' },
     { 'ZPOPMIN', key },
+    { 'UNLINK', key },
+    { 'XADD', key, '*', 'field', 1 },
+    { 'XRANGE', key, '-', '+' },
+    { 'XREVRANGE', key, '+', '-' },
     { 'TIME' },
     -- No queue has this name.
     { publish, K.work(call, ' '), '' },

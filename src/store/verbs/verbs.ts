@@ -6,6 +6,7 @@ export { complete } from "./complete.ts";
 export { deleteDead, retry } from "./dead.ts";
 export { claim, libraries, secret, version } from "./deployment.ts";
 export { details } from "./details.ts";
+export { events, losses, lostWorkers, note, overdue, present, workerLost } from "./event.ts";
 export { fail } from "./fail.ts";
 export { cancelGroup, endBatch, followGroup, group, members, openGroup, watchGroups } from "./group.ts";
 export { history, sample } from "./history.ts";

@@ -4,7 +4,8 @@ import { serviceIn } from "../../helpers/store/service.ts";
 import { GROUP, QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
-const OF_TIME = /^(?:c|e|x|D|at|ended|hlc|fence|service|liveUntil|needed|warmup|lostAt|keptUntil|sampled)$/;
+const OF_TIME =
+  /^(?:c|e|x|D|at|ended|hlc|fence|service|liveUntil|needed|warmup|lostAt|keptUntil|sampled|looked|grace|away)$/;
 /** A rate bucket holds its number above its count. */
 const BUCKET = /^[azeb]\d$/;
 const BUCKET_SHIFT = 2 ** 24;
@@ -35,6 +36,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
   if (type === "zset") return redis.zrange(key, "0", "-1");
   // Starts are times, and live workers carry one: how many there are is what counts.
   if (type === "list") return redis.llen(key);
+  if (type === "stream") return redis.xlen(key);
   const fields = Object.entries(await redis.hgetall(key)).filter(([name]) => !OF_TIME.test(name));
   const rates = fields.filter(([name]) => kind === "q" && BUCKET.test(name));
   // What is counted in two calls may be in two buckets.

@@ -66,6 +66,8 @@ const sceneOf = (t: TestEngine) => {
 type Scene = ReturnType<typeof sceneOf>;
 
 /** What the model does not play: for workers, the operator and the deployment. */
+const NOTE = { event: '{"kind":"queue-full"}', state: "full jobs", value: 10, call: "1a" } as const;
+const PRESENCE = { worker: "w1", ttlMs: 60_000, about: '{"kind":"process"}', event: "{}" };
 const CASES: readonly Case[] = [
   {
     ...{ script: "again", when: "of a waiting task" },
@@ -187,6 +189,48 @@ const CASES: readonly Case[] = [
     given: (scene) => scene.waiting(),
     call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, SLOTS, "{}", false),
   },
+  ...(["", "begins", "lasted"] as const).map(
+    (phase): Case => ({
+      ...{ script: "note", when: `of an event${phase && ` that ${phase}`}` },
+      given: async () => undefined,
+      call: ({ scripts, tag }) => scripts.note(tag, { ...NOTE, phase }),
+    }),
+  ),
+  {
+    ...{ script: "note", when: "of the end of a state" },
+    given: ({ scripts, tag }) => scripts.note(tag, { ...NOTE, phase: "begins" }),
+    call: ({ scripts, tag }) => scripts.note(tag, { ...NOTE, phase: "ends" }),
+  },
+  {
+    ...{ script: "present", when: "of a worker that starts" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.present(tag, PRESENCE),
+  },
+  {
+    ...{ script: "present", when: "of a worker that stops" },
+    given: ({ scripts, tag }) => scripts.present(tag, PRESENCE),
+    call: ({ scripts, tag }) => scripts.present(tag, { ...PRESENCE, ttlMs: 0 }),
+  },
+  {
+    ...{ script: "overdue", when: "of nobody" },
+    given: ({ scripts, tag }) => scripts.present(tag, PRESENCE),
+    call: ({ scripts, tag }) => scripts.overdue(tag).then(({ workers }) => workers),
+    replies: [[], []],
+  },
+  {
+    ...{ script: "losses", when: "of a worker" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.losses(tag, "w1", ["a", "b"]),
+  },
+  {
+    ...{ script: "workerLost", when: "with tasks" },
+    given: async ({ scripts, tag, t }) => {
+      await scripts.present(tag, PRESENCE);
+      await scripts.losses(tag, "w1", ["a"]);
+      await t.redis.zadd(storedKey(tag, "present"), 1, "w1");
+    },
+    call: ({ scripts, tag }) => scripts.workerLost(tag, "w1", "w1", ["b"]),
+  },
   {
     ...{ script: "verify", when: "with an entry lost" },
     given: async (scene) => {
@@ -242,7 +286,7 @@ const CASES: readonly Case[] = [
 /** They write nothing, and Redis holds them to that. */
 const READERS = [
   ...["inspect", "queue", "page", "allocation", "output", "finished", "group", "history", "home", "lifetimes"],
-  ...["details", "members", "workers"],
+  ...["details", "members", "workers", "events", "lostWorkers"],
 ];
 
 describe("a script sent twice, as after a lost reply", () => {

@@ -12,7 +12,7 @@ describe("an allocated id", () => {
   });
   afterEach(() => t.close());
 
-  const allocations = () => new Allocations(t.engine.scripts, t.keys);
+  const allocations = () => new Allocations(t.engine);
   const allocate = (maxWaiting = 100) => allocations().allocate("jobs", "ann", maxWaiting);
 
   it("is known with its queue and caller until it is dropped", async () => {

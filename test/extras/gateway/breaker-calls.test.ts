@@ -42,7 +42,9 @@ describe("what a process asks of a circuit breaker", () => {
         return verdict;
       },
     };
-    breakers = new CircuitBreakers({ of: () => verbs as never }, new Keys("breaker-calls:", 1));
+    breakers = new CircuitBreakers({ of: () => verbs as never }, new Keys("breaker-calls:", 1), {
+      target: async () => undefined,
+    });
   });
 
   /** Reserves from a line of this many tasks; returns how many were asked for, and the answer. */

@@ -16,12 +16,14 @@ describe("what an attempt reports to the circuit breaker of its queue", () => {
     };
     const { log, messages } = recordingLog();
     const { lease } = attemptOf({});
-    const breakers = new CircuitBreakers({ of: () => ({}) as never }, new Keys("breaker-ends:", 1));
+    const told: unknown[] = [];
+    const events = { target: async (...args: unknown[]) => void told.push(args) };
+    const breakers = new CircuitBreakers({ of: () => ({}) as never }, new Keys("breaker-ends:", 1), events);
     breakers.note = note;
     const target = state && { state, reason: "refused", repeatable };
     const goesBack = await breakers.ended(lease, target, log);
     expect(noted).to.deep.equal([[lease, target]]);
-    return { goesBack, messages };
+    return { goesBack, messages, told };
   };
 
   it("sends its task back to its place if the target is down and the request may be sent again", async () => {
@@ -35,10 +37,16 @@ describe("what an attempt reports to the circuit breaker of its queue", () => {
     for (const state of ["up", undefined] as const) expect((await report("opened", state)).goesBack).to.equal(false);
   });
 
-  it("is logged when the circuit breaker opens or closes, and only then", async () => {
-    expect((await report("opened", "down")).messages).to.have.length(1);
-    expect((await report("recovered", "up")).messages).to.have.length(1);
-    for (const state of ["up", "down"] as const) expect((await report("closed", state)).messages).to.deep.equal([]);
+  it("is logged and an event when the circuit breaker opens or closes, and only then", async () => {
+    const { queue } = attemptOf({}).lease;
+    const opened = await report("opened", "down");
+    expect([opened.messages.length, opened.told]).to.deep.equal([1, [[queue, "refused"]]]);
+    const recovered = await report("recovered", "up");
+    expect([recovered.messages.length, recovered.told]).to.deep.equal([1, [[queue, undefined]]]);
+    for (const state of ["up", "down"] as const) {
+      const { messages, told } = await report("closed", state);
+      expect([messages, told]).to.deep.equal([[], []]);
+    }
   });
 
   it("does not matter for a result if the store is away; but a task is not sent back without it", async () => {

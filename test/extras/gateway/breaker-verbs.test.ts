@@ -16,7 +16,7 @@ describe("the circuit breaker of a queue whose target is down", () => {
   let references = 0;
   beforeEach(async () => {
     t = await openEngine({ settings: { gated: true } });
-    breakers = new CircuitBreakers(t.scripts, t.keys);
+    breakers = new CircuitBreakers(t.scripts, t.keys, t.engine.events);
     t.engine.leases.gate = breakers;
     tag = t.keys.tag(0);
   });

@@ -70,6 +70,19 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
       .waitFor();
   });
 
+  it("shows what happened, newest first", async () => {
+    const { page } = test;
+    for (const action of ["pause", "resume"])
+      await test.server.send(`/v1/queues/invoices/${action}`, { method: "POST", headers: test.keys.as("boss") });
+    await test.open("/dashboard");
+    await page.getByRole("link", { name: "Events" }).click();
+    const rows = page.getByRole("table", { name: "Events" }).locator("tbody tr");
+    await rows.first().waitFor();
+    const [newest, before] = await rows.allTextContents();
+    expect(newest).to.match(/queue resumed\s*invoices\s*by boss/);
+    expect(before).to.match(/queue paused\s*invoices\s*by boss/);
+  });
+
   it("shows the dead tasks newest first", async () => {
     const { page } = test;
     const ids: string[] = [];
@@ -144,7 +157,7 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     const { page } = test;
     const id = await test.submit("failing", { message: "a long reason ".repeat(20) });
     await test.server.send(`/v1/requests/${id}`, { headers: test.keys.as("boss") });
-    const views = ["", "/queues/invoices", "/queues/failing/dead", "/workers", `/tasks/${id}`];
+    const views = ["", "/queues/invoices", "/queues/failing/dead", "/workers", "/events", `/tasks/${id}`];
     for (const view of views) {
       const path = `/dashboard${view}`;
       await test.open(path);
@@ -152,9 +165,11 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
         await page.emulateMedia({ colorScheme });
         expect(await axeFindings(page), `${path}, ${colorScheme}`).to.deep.equal([]);
       }
-      await page.setViewportSize({ width: 390, height: 800 });
-      expect(await page.evaluate("document.documentElement.scrollWidth"), path).to.equal(390);
-      expect(await axeFindings(page), `${path}, narrow`).to.deep.equal([]);
+      for (const width of [768, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await page.evaluate("document.documentElement.scrollWidth"), `${path}, ${width}`).to.equal(width);
+        expect(await axeFindings(page), `${path}, ${width}`).to.deep.equal([]);
+      }
       await page.setViewportSize({ width: 1280, height: 800 });
     }
   });

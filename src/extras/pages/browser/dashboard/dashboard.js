@@ -5,6 +5,7 @@ import { addressOf, followLinks, go, paths } from "./address.js";
 import { DeskContext } from "./desk.js";
 import { Dialog, keyQuestion } from "./parts/dialog.js";
 import { key, messageOf, ServerError } from "./server/server.js";
+import { Events } from "./views/events.js";
 import { Missing } from "./views/missing.js";
 import { Overview } from "./views/overview.js";
 import { QueueView } from "./views/queue.js";
@@ -90,6 +91,7 @@ function view(address) {
   if (address.view === "queue") return html`<${QueueView} key="queue ${address.name}" name=${address.name} />`;
   if (address.view === "task") return html`<${TaskView} key="task ${address.id}" id=${address.id} />`;
   if (address.view === "workers") return html`<${Workers} key="workers" />`;
+  if (address.view === "events") return html`<${Events} key="events" />`;
   return html`<${Missing} key=${location.pathname} />`;
 }
 
@@ -143,6 +145,7 @@ function Bar({ view, onKey }) {
       <nav aria-label="Views">
         ${link("overview", paths.overview, "Queues")}
         ${link("workers", paths.workers, "Workers")}
+        ${link("events", paths.events, "Events")}
         <a href="/docs">API</a>
       </nav>
       <search>

@@ -13,6 +13,7 @@
  * @typedef {import("../../../../../wire/history.ts").History} QueueHistory
  * @typedef {import("../../../../../wire/history.ts").Series} Series
  * @typedef {import("../../../../../wire/worker.ts").Worker} Worker
+ * @typedef {import("../../../../../wire/event.ts").DeploymentEvent} DeploymentEvent
  * @typedef {import("../../../../../wire/bulk.ts").BulkStep} BulkStep
  */
 

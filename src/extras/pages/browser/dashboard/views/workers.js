@@ -32,12 +32,16 @@ export const Workers = () => html`
 
 /** @param {{ items: Worker[], truncated: boolean }} answer */
 function shown({ items, truncated }) {
+  const lost = items.filter(({ lostAt }) => lostAt !== null).length;
   const slots = items.reduce((sum, worker) => sum + slotsOf(worker), 0);
   const running = items.reduce((sum, worker) => sum + worker.running.length, 0);
   return html`
     <div class="head">
       <h1>Workers</h1>
-      <p class="summary">${counted(items.length, "worker")} · ${count(running)} running · ${counted(slots, "slot")}</p>
+      <p class="summary">
+        ${counted(items.length - lost, "worker")} · ${count(running)} running · ${counted(slots, "slot")}
+        ${lost > 0 && html` · <span class="bad">${count(lost)} lost</span>`}
+      </p>
     </div>
     ${
       items.length === 0
@@ -56,15 +60,17 @@ const slotsOf = ({ slots }) => Object.values(slots).reduce((sum, number) => sum 
 
 /** @param {Worker} worker */
 function cells(worker) {
-  const { id, kind, host, pid, role, version, startedAt, seenAt, slots, running } = worker;
+  const { id, kind, host, pid, role, version, startedAt, seenAt, lostAt, slots, running } = worker;
   const silence = seenAt === null ? null : secondsSince(seenAt);
   const more = running.length - MAX_TASKS;
   return [
     html`
       <span class="id whole">${id}</span>
       ${kind === "remote" && html`<span class="badge" title="Takes work over HTTP">remote</span>`}
+      ${lostAt !== null && html`<span class="badge bad" title="Found lost at ${moment(lostAt)}; listed for an hour">lost</span>`}
       ${
         kind === "silent" &&
+        lostAt === null &&
         html`<span class="badge warn" title="It has tasks, but has sent no heartbeat lately">silent</span>`
       }`,
     host === null
@@ -72,9 +78,11 @@ function cells(worker) {
       : html`<span class="whole">${host}${pid !== null && html`<span class="hint"> · ${pid}</span>`}</span>`,
     role ?? "–",
     version ?? "–",
-    startedAt === null ? "–" : duration(Math.round(secondsSince(startedAt))),
+    startedAt === null || lostAt !== null ? "–" : duration(Math.round(secondsSince(startedAt))),
     silence === null || seenAt === null
-      ? "–"
+      ? lostAt === null
+        ? "–"
+        : html`<time datetime=${lostAt} class="bad">lost at ${moment(lostAt)}</time>`
       : html`
         <time datetime=${seenAt} title=${moment(seenAt)} class=${silence > SILENT_S ? "warn" : ""}>
           ${duration(Math.round(silence))} ago

@@ -1,0 +1,58 @@
+/** What happened to the deployment, newest first. */
+
+import { html } from "../../preact.js";
+import { counted } from "../../words.js";
+import { paths } from "../address.js";
+import { moment } from "../parts/format.js";
+import { row, table } from "../parts/table.js";
+import { ask } from "../server/server.js";
+import { View } from "./view.js";
+
+/** @typedef {import("../server/wire.js").DeploymentEvent} DeploymentEvent */
+
+const COLUMNS = [{ name: "At" }, { name: "What" }, { name: "Where" }, { name: "Details", wide: true }];
+
+/** Kinds that an operator should look at, and those that end them. @type {Readonly<Record<string, string>>} */
+const CLASSES = {
+  "worker-lost": "bad",
+  "queue-full": "bad",
+  "target-down": "bad",
+  "store-away": "bad",
+  "queue-paused": "warn",
+  "server-stopping": "warn",
+};
+
+export const Events = () => html`
+  <${View} title="Events" load=${(/** @type {AbortSignal} */ signal) => ask("/v1/events?limit=200", { signal })}>${shown}<//>`;
+
+/** @param {{ items: DeploymentEvent[], next: string | null }} page */
+function shown({ items, next }) {
+  return html`
+    <div class="head"><h1>Events</h1><p class="summary">What happened to servers, workers, queues and the store</p></div>
+    ${
+      items.length === 0
+        ? html`<div class="empty"><p>Nothing has happened yet.</p></div>`
+        : table(
+            "Events, newest first",
+            COLUMNS,
+            items.map((event, n) => row(`${event.at} ${items.length - n}`, COLUMNS, cells(event))),
+          )
+    }
+    ${next !== null && html`<p class="hint">Older events: <code>GET /v1/events</code></p>`}`;
+}
+
+/** @param {DeploymentEvent} event */
+const cells = ({ at, kind, queue, worker, tasks = [], count = 0, by, detail }) => [
+  html`<time datetime=${at}>${moment(at)}</time>`,
+  html`<span class=${CLASSES[kind] ?? null}>${kind.replace("-", " ")}</span>`,
+  queue ? html`<a href=${paths.queue(queue)}>${queue}</a>` : worker ? html`<span class="id">${worker}</span>` : "–",
+  html`
+    <span>
+      ${[by && `by ${by}`, detail].filter(Boolean).join(" · ")}
+      ${tasks.length > 0 && html`had ${counted(count, "task")}: `}
+      <span class="chips">
+        ${tasks.map((id) => html`<a key=${id} class="id" href=${paths.task(id)}>${id}</a>`)}
+        ${count > tasks.length && html`<span class="hint">and ${count - tasks.length} more</span>`}
+      </span>
+    </span>`,
+];

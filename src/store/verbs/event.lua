@@ -1,0 +1,155 @@
+-- What happened to the deployment: the latest events, the states that last, and the workers that are present. All in partition 0.
+
+local whole = Number.whole
+-- The events that are kept; how many of the latest are looked through for a resent call; and how many tasks of a lost worker are named.
+local MAX_EVENTS, RECENT, MAX_TASKS = 1000, 20, 10
+-- For how long a lost worker is listed, and for how long the tasks that a worker has lost are remembered, ms.
+local LISTED_MS, LOSSES_MS = 3600000, 60000
+-- If nobody has looked for this long, ms, heartbeats could not arrive either: workers then get this long to send one.
+local GAP_MS, GRACE_MS = 12000, 15000
+-- Maximum number of lost workers in one answer, and of tasks that are remembered of each.
+local MAX_WORKERS, MAX_LOSSES = 100, 1000
+local NOTE, PRESENT, LOST, LOSSES = Layout.note.args, Layout.present.args, Layout.workerLost, Layout.losses
+local OVERDUE, EVENTS, LISTED = Layout.overdue, Layout.events, Layout.lostWorkers
+
+local function add(call, text, id)
+  redis.call('XADD', K.events(call), 'MAXLEN', MAX_EVENTS, '*', 'event', text, 'call', id or '')
+end
+
+-- Whether a call with this id has added one of the latest events.
+local function was_added(call, id)
+  for _, entry in ipairs(redis.call('XREVRANGE', K.events(call), '+', '-', 'COUNT', RECENT)) do
+    if entry[2][4] == id then return true end
+  end
+  return false
+end
+
+-- Whether the store was away at a time of which nobody has told yet: each process that lost it tells.
+local function is_new_absence(call, lasted)
+  local told = tonumber(redis.call('HGET', K.states(call), 'away') or 0)
+  if call.now - tonumber(lasted) <= told then return false end
+  redis.call('HSET', K.states(call), 'away', call.now_text)
+  return true
+end
+
+-- Notes an event. If it begins or ends a state, only the first call that says so does. Returns nothing.
+register('note', { 'allow-oom' }, function(keys, args)
+  local call = Call.new(keys)
+  local state, phase, id = args[NOTE.state], args[NOTE.phase], args[NOTE.call]
+  if phase == 'begins' then
+    if redis.call('HSETNX', K.states(call), state, args[NOTE.value]) == 0 then return end
+  elseif phase == 'ends' then
+    if redis.call('HDEL', K.states(call), state) == 0 then return end
+  elseif phase == 'lasted' then
+    if not is_new_absence(call, args[NOTE.value]) then return end
+  elseif was_added(call, id) then
+    return
+  end
+  add(call, args[NOTE.event], id)
+end)
+
+-- A worker is present for `ttlMs`, or leaves. `event` tells that it has started, or stopped. Returns nothing.
+register('present', { 'allow-oom' }, function(keys, args)
+  local call, worker, ttl = Call.new(keys), args[PRESENT.worker], tonumber(args[PRESENT.ttlMs])
+  local present, known = K.present(call), redis.call('ZSCORE', K.present(call), args[PRESENT.worker])
+  if ttl > 0 then
+    redis.call('ZADD', present, whole(call.now + ttl), worker)
+    if known then return end
+    redis.call('HSET', K.presentAbout(call), worker, args[PRESENT.about])
+    redis.call('ZREM', K.lost(call), worker)
+  else
+    redis.call('ZREM', present, worker)
+    redis.call('HDEL', K.presentAbout(call), worker)
+    if not known then return end
+  end
+  add(call, args[PRESENT.event])
+end)
+
+-- Deletes the lost workers that are listed no longer.
+local function delete_old(call)
+  local old = redis.call('ZRANGEBYSCORE', K.lost(call), '-inf', whole(call.now - LISTED_MS), 'LIMIT', 0, MAX_WORKERS)
+  if #old == 0 then return end
+  redis.call('ZREM', K.lost(call), unpack(old))
+  redis.call('HDEL', K.presentAbout(call), unpack(old))
+end
+
+-- Returns the workers whose heartbeats are overdue, and the states that last with their values.
+register('overdue', { 'allow-oom' }, function(keys)
+  local call = Call.new(keys)
+  local states, present = K.states(call), K.present(call)
+  local looked, grace = unpack(redis.call('HMGET', states, 'looked', 'grace'))
+  if not looked or call.now - tonumber(looked) > GAP_MS then
+    grace = whole(call.now + GRACE_MS)
+    redis.call('HSET', states, 'grace', grace)
+  end
+  redis.call('HSET', states, 'looked', call.now_text)
+  delete_old(call)
+  local workers = {}
+  if tonumber(grace or 0) <= call.now then
+    workers = redis.call('ZRANGEBYSCORE', present, '-inf', call.now_text, 'LIMIT', 0, MAX_WORKERS)
+  end
+  return { [OVERDUE.answer.workers] = workers, [OVERDUE.answer.states] = redis.call('HGETALL', states) }
+end)
+
+-- A worker is lost, with these tasks and those that it has lost lately. A program that leases tasks over HTTP does not say that it stops:
+-- without tasks it has. Returns nothing.
+register('workerLost', { 'allow-oom' }, function(keys, args)
+  local call, worker = Call.new(keys), args[LOST.args.worker]
+  local expiry = redis.call('ZSCORE', K.present(call), worker)
+  if not expiry or tonumber(expiry) > call.now then return end
+  local losses = K.losses(call, args[LOST.args.workerEnd])
+  local tasks, count = redis.call('ZRANGE', losses, 0, MAX_TASKS - 1), redis.call('ZCARD', losses)
+  for n = LOST.args.count + 1, #args do
+    count = count + 1
+    if #tasks < MAX_TASKS then tasks[#tasks + 1] = args[n] end
+  end
+  redis.call('DEL', losses)
+  redis.call('ZREM', K.present(call), worker)
+  local about = redis.call('HGET', K.presentAbout(call), worker)
+  if count == 0 and about and cjson.decode(about).kind == 'remote' then
+    redis.call('HDEL', K.presentAbout(call), worker)
+    return add(call, cjson.encode({ kind = 'worker-stopped', worker = worker }))
+  end
+  redis.call('ZADD', K.lost(call), call.now_text, worker)
+  local event = { kind = 'worker-lost', worker = worker, count = count }
+  if count > 0 then event.tasks = tasks end
+  add(call, cjson.encode(event))
+end)
+
+-- Remembers tasks that a worker has lost, of which only the end of its name is known. Returns nothing.
+register('losses', { 'allow-oom' }, function(keys, args)
+  local call = Call.new(keys)
+  local losses = K.losses(call, args[LOSSES.args.workerEnd])
+  for n = LOSSES.args.count + 1, #args do
+    if redis.call('ZCARD', losses) < MAX_LOSSES then redis.call('ZADD', losses, call.now_text, args[n]) end
+  end
+  redis.call('PEXPIRE', losses, LOSSES_MS)
+end)
+
+-- Returns events as a list of ids and texts: those before an id, the newest first, or those after one, the oldest first.
+register('events', { 'no-writes' }, function(keys, args)
+  local ARGS, key = EVENTS.args, K.events(Call.untimed(keys))
+  local before, after, limit = args[ARGS.before], args[ARGS.after], args[ARGS.limit]
+  local entries
+  if after ~= '' then
+    entries = redis.call('XRANGE', key, '(' .. after, '+', 'COUNT', limit)
+  else
+    entries = redis.call('XREVRANGE', key, before == '' and '+' or '(' .. before, '-', 'COUNT', limit)
+  end
+  local answer = {}
+  for n, entry in ipairs(entries) do
+    answer[n] = { [EVENTS.entry.id] = entry[1], [EVENTS.entry.event] = entry[2][2] }
+  end
+  return answer
+end)
+
+-- Returns the workers that were lost lately, the latest first.
+register('lostWorkers', { 'no-writes' }, function(keys)
+  local call, answer = Call.untimed(keys), {}
+  local lost = redis.call('ZREVRANGE', K.lost(call), 0, MAX_WORKERS - 1, 'WITHSCORES')
+  for n = 1, #lost, 2 do
+    local about = redis.call('HGET', K.presentAbout(call), lost[n]) or ''
+    answer[#answer + 1] = { [LISTED.worker.id] = lost[n], [LISTED.worker.about] = about, [LISTED.worker.lostMs] = lost[n + 1] }
+  end
+  return answer
+end)
