@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import http, { type IncomingHttpHeaders } from "node:http";
 import { createInterface } from "node:readline";
+import { assertContract } from "./contract.ts";
 
 /** A batch that is being sent while its verdicts are read. */
 export interface OpenBatch {
@@ -16,7 +17,7 @@ export interface OpenBatch {
   next(): Promise<any>;
 }
 
-/** Begins a batch as a stream. */
+/** Begins a batch as a stream, of which each verdict that is read is held against the contract. */
 export function openBatch(url: string, path: string, headers: Readonly<Record<string, string>> = {}): OpenBatch {
   const request = http.request(new URL(path, url), {
     method: "POST",
@@ -36,7 +37,10 @@ export function openBatch(url: string, path: string, headers: Readonly<Record<st
     leave: () => void request.destroy(),
     next: async () => {
       const line = await (await lines).next();
-      return line.done ? undefined : JSON.parse(line.value);
+      if (line.done) return undefined;
+      const [{ statusCode: status = 0, headers: sent }, text] = [await response, line.value];
+      await assertContract("POST", path, { status, headers: sent, body: Buffer.from(text), text, json: null });
+      return JSON.parse(text);
     },
   };
 }

@@ -91,11 +91,11 @@ class Contract {
     const isMonitor = /^\/v1\/(requests\/[^/]+\/status|queue\/requests\/[^/]+)$/.test(path);
     if (isMonitor && type.startsWith("application/json")) return this.#check(schema, JSON.parse(text), "body");
     if (!/^\/v1\/requests\/[^/]+\/events$/.test(path)) return [];
-    const [, done] = /^event: done\n(?:.*\n)*?data: (.*)$/m.exec(text) ?? [];
-    if (done === undefined) return [];
-    // The last event also has what collecting would answer.
-    const { result: _, problem: __, ...document } = JSON.parse(done);
-    return this.#check(schema, document, "event done");
+    return [...text.matchAll(/^event: (status|done)\n(?:.+\n)*?data: (.*)$/gm)].flatMap(([, name, data = ""]) => {
+      // The last event also has what collecting would answer.
+      const { result: _, problem: __, ...document } = JSON.parse(data);
+      return this.#check(schema, document, `event ${name}`);
+    });
   }
 
   #operation(method: string, path: string): { name: string; operation: Operation } | undefined {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import http, { type IncomingHttpHeaders } from "node:http";
+import { assertContract } from "./contract.ts";
 
 /** One event as an EventSource would see it. */
 export interface StreamEvent {
@@ -27,7 +28,10 @@ export interface EventReader {
   close(): void;
 }
 
-/** Opens a stream of events and reads it as WHATWG HTML §9.2.6 says. */
+/**
+ * Opens a stream of events and reads it as WHATWG HTML §9.2.6 says.
+ * @throws Error when its head, or an event once that is read, breaks the contract
+ */
 export async function readEvents(
   url: string,
   headers: Record<string, string> = {},
@@ -39,7 +43,13 @@ export async function readEvents(
   request.end(body === undefined ? undefined : JSON.stringify(body));
   const [response] = (await once(request, "response")) as [http.IncomingMessage];
   response.setEncoding("utf8");
-  const events: StreamEvent[] = [];
+  const { statusCode: status = 0, headers: sent } = response;
+  const { pathname, search } = new URL(url);
+  /** Holds the head and a part of the stream against the contract. */
+  const check = (part: string) =>
+    assertContract(method, pathname + search, { status, headers: sent, body: Buffer.from(part), text: part, json: null });
+  if (status < 400) await check("");
+  const events: { readonly text: string; readonly seen: StreamEvent }[] = [];
   let text = "";
   let parsed = 0;
   let wake: () => void = () => undefined;
@@ -47,8 +57,9 @@ export async function readEvents(
   response.on("data", (chunk: string) => {
     text += chunk;
     for (let end = text.indexOf("\n\n", parsed); end >= 0; end = text.indexOf("\n\n", parsed)) {
-      const event = eventOf(text.slice(parsed, end));
-      if (event) events.push(event);
+      const block = text.slice(parsed, end);
+      const seen = eventOf(block);
+      if (seen) events.push({ text: `${block}\n`, seen });
       parsed = end + 2;
     }
     wake();
@@ -61,7 +72,10 @@ export async function readEvents(
   const next = async (): Promise<StreamEvent> => {
     for (;;) {
       const event = events.shift();
-      if (event) return event;
+      if (event) {
+        await check(event.text);
+        return event.seen;
+      }
       if (!open) throw new Error("the stream was closed");
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -69,8 +83,8 @@ export async function readEvents(
     }
   };
   return {
-    status: response.statusCode ?? 0,
-    headers: response.headers,
+    status,
+    headers: sent,
     get text() {
       return text;
     },

@@ -1,4 +1,5 @@
 import net from "node:net";
+import { ruleViolations } from "./rules.ts";
 
 /** Sends bytes as they are over a connection of their own, and returns all that comes until the server ends it. */
 export async function raw(url: string, bytes: string | Buffer): Promise<string> {
@@ -21,7 +22,10 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Takes the first answer of several apart. */
+/**
+ * Takes the first answer of several apart.
+ * @throws Error when it breaks a rule of every answer
+ */
 export function rawAnswer(text: string): RawAnswer {
   const end = text.indexOf("\r\n\r\n");
   const [line = "", ...fields] = text.slice(0, end).split("\r\n");
@@ -31,5 +35,8 @@ export function rawAnswer(text: string): RawAnswer {
       field.slice(field.indexOf(":") + 1).trim(),
     ]),
   );
-  return { status: Number(line.split(" ")[1]), headers, body: text.slice(end + 4) };
+  const [status, body] = [Number(line.split(" ")[1]), Buffer.from(text.slice(end + 4), "latin1")];
+  const broken = ruleViolations("", "", { status, headers, body, text: body.toString(), json: null });
+  if (broken.length > 0) throw new Error(`${line} breaks the contract: ${broken.join("; ")}`);
+  return { status, headers, body: text.slice(end + 4) };
 }
