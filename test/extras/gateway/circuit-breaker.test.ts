@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
+import { endLeases } from "../../helpers/store/end-leases.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { reservePort } from "../../shared/ports.ts";
@@ -126,14 +127,15 @@ describe("a gateway whose API is down", function () {
     upstream = await startUpstream(port);
     const never = () => undefined;
     for (const id of names(5)) upstream.answer(`/${id}`, DOWN, ...(id === "t0" ? [never] : []));
-    const api = await start("concurrency: 1", { ROLE: "api", LEASE: "1s" });
-    const env = { HANDLERS: api.handlers, KEY_PREFIX: api.prefix, LEASE: "1s", PORT: "0", ROLE: "worker" };
+    const api = await start("concurrency: 1", { ROLE: "api" });
+    const env = { HANDLERS: api.handlers, KEY_PREFIX: api.prefix, PORT: "0", ROLE: "worker" };
     try {
       processes.push(await startProcess(env));
       for (const id of names(5)) await send(api, "GET", `/${id}`);
       await upstream.came("/t0", 2);
       expect((await queue(api)).resting.reason).to.equal("status 503");
       await endProcesses(processes);
+      await endLeases(api.prefix, "shop");
       processes.push(await startProcess(env));
       for (const id of names(5)) await api.until(id, "succeeded");
       expect((await queue(api)).resting).to.equal(null);

@@ -5,6 +5,7 @@ import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { taskContext, thrownBy } from "../../handlers/context.ts";
 import { exchange } from "../../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
+import { endLeases } from "../../helpers/store/end-leases.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { field, type RawAnswer, startGateways, useGateways } from "./gateway.ts";
 
@@ -102,7 +103,7 @@ describe("a worker that is killed while it forwards", function () {
   const t = useGateways(gateways, { ROLE: "api" });
 
   const startWorker = async (): Promise<ServerProcess> => {
-    const env = { HANDLERS: t.server.handlers, KEY_PREFIX: t.server.prefix, LEASE: "1s", PORT: "0", ROLE: "all" };
+    const env = { HANDLERS: t.server.handlers, KEY_PREFIX: t.server.prefix, PORT: "0", ROLE: "all" };
     const started = await startProcess(env);
     processes.push(started);
     return started;
@@ -126,6 +127,7 @@ describe("a worker that is killed while it forwards", function () {
       await t.upstream.came(`/killed-${kind}`);
     }
     await endProcesses(processes);
+    await endLeases(t.server.prefix, "slow", 3);
     await startWorker();
     await t.server.until(ids.get("post") ?? "", "failed");
     const seen = await t.server.send(`/v1/requests/${ids.get("post")}`);

@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { type ServerProcess, startProcess } from "../../helpers/server-process.ts";
+import { endLeases } from "../../helpers/store/end-leases.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { ROOT } from "../../shared/root.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
@@ -161,7 +162,6 @@ describe("webhooks when processes stop", () => {
       ...ENV,
       KEY_PREFIX: api.prefix,
       HANDLERS: path.join(ROOT, "test/fixtures/handlers"),
-      LEASE: "1s",
       ROLE: "worker",
     };
     receiver.answers((n) => (n === 0 ? undefined : 204));
@@ -169,8 +169,9 @@ describe("webhooks when processes stop", () => {
     await api.enqueue("default", 1, asked());
     await receiver.count(1);
     killed.child.kill("SIGKILL");
-    const { prefix: KEY_PREFIX } = api;
-    const worker = await startServer({ ...ENV, KEY_PREFIX, LEASE: "1s" });
+    await killed.ended;
+    await endLeases(api.prefix, "paihao.webhooks");
+    const worker = await startServer({ ...ENV, KEY_PREFIX: api.prefix });
     const [first, second] = await receiver.count(2);
     expect(second?.headers["webhook-id"]).to.equal(first?.headers["webhook-id"]);
     expect(second?.body).to.equal(first?.body);
