@@ -9,11 +9,6 @@ describe("docs/errors.md", () => {
 
   it("is what `npm run docs` writes", () => expect(page).to.equal(errorsPage()));
 
-  it("lists exactly the codes of the catalogue, in its order, with their statuses", () => {
-    const listed = [...page.matchAll(/^## ([a-z-]+)\n\n(\d{3}) ·/gm)].map(([, code, status]) => [code, Number(status)]);
-    expect(listed).to.deep.equal(errorEntries.map(({ code, status }) => [code, status]));
-  });
-
   it("explains every code: its meaning, what to do, and an example", () => {
     for (const { code, status, title } of errorEntries) {
       const { meaning, action, example } = explain(code);

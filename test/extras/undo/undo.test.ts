@@ -171,27 +171,6 @@ describe("undoing", () => {
     expect(journal).to.deep.equal(["größe:1", "x", "undo x", names.join(" ")]);
   });
 
-  it("does not undo again what was undone when another undo fails", async () => {
-    let failures = 1;
-    await open({
-      run: async (_, task) => {
-        for (const name of ["flight", "hotel", "car"]) await task.step(name, () => name);
-        throw giveUp({ status: 409 });
-      },
-      undo: {
-        flight: noting("undo flight"),
-        hotel: () => {
-          note("undo hotel");
-          if (failures-- > 0) throw new Error("the hotel does not answer");
-        },
-        car: noting("undo car"),
-      },
-    });
-    await shop.worker();
-    await undone(await submit());
-    expect(journal).to.deep.equal(["undo car", "undo hotel", "undo hotel", "undo flight"]);
-  });
-
   it("undoes a step during which the task was canceled, and begins no further step", async () => {
     const [begun, gate] = [deferred(), deferred()];
     await open({
@@ -213,21 +192,6 @@ describe("undoing", () => {
     // Its value came while it was still the worker's, or after that; either way the step is undone.
     expect(journal).to.have.length(1);
     expect(journal[0]).to.match(new RegExp(`^undo (booked|undefined) of ${id}$`));
-  });
-
-  it("passes undefined to the undo of a step whose value is unknown", async () => {
-    await open({
-      run: async (_, task) => {
-        await task.step("book", () => {
-          note("booked");
-          throw new Error("the answer was lost");
-        });
-      },
-      undo: { book: (value) => note(`undo ${value}`) },
-    });
-    await shop.worker();
-    await undone(await submit());
-    expect(journal).to.deep.equal(["booked", "undo undefined"]);
   });
 
   it("begins no step of a canceled task, even if the handler ignores its signal", async () => {

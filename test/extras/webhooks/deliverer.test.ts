@@ -200,13 +200,14 @@ describe("an attempt to deliver an event", () => {
     expect(Number(headers?.["webhook-timestamp"])).to.be.within(before, before + 60);
   });
 
-  it("is signed if there is a secret", async () => {
-    const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
-    await attempt({ parts: { secrets: [secret] } });
+  it("is signed with each secret that there is", async () => {
+    const secrets = [1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`);
+    await attempt({ parts: { secrets } });
     const [event] = receiver.received;
-    expect(new Webhook(secret).verify(event?.body ?? "", event?.headers as Record<string, string>)).to.deep.equal(
-      event?.json,
-    );
+    for (const secret of secrets) {
+      const verified = new Webhook(secret).verify(event?.body ?? "", event?.headers as Record<string, string>);
+      expect(verified).to.deep.equal(event?.json);
+    }
   });
 
   it("takes only so long", async () => {

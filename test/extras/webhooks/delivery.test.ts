@@ -1,12 +1,9 @@
 import { expect } from "chai";
-import { Webhook } from "standardwebhooks";
 import { giveUp } from "../../../src/handler/intents.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
-
-const [NEW, OLD] = [1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`) as [string, string];
 
 describe("the delivery of webhooks", () => {
   let receiver: Receiver;
@@ -24,19 +21,6 @@ describe("the delivery of webhooks", () => {
   afterEach(async () => {
     await t.close();
     await receiver.close();
-  });
-
-  it("reports success with the document and the result, once", async () => {
-    await open();
-    await t.submit("a", receiver.url);
-    const [event] = await receiver.count(1);
-    expect(event?.headers).to.include({ "content-type": "application/json", "user-agent": "Paihao-Webhooks/1.0" });
-    expect(event?.json.type).to.equal("task.succeeded");
-    expect(event?.json.data).to.include({ id: "a", queue: "jobs", state: "succeeded", status: "succeeded" });
-    expect(event?.json.data.result).to.deep.equal({ sum: 3 });
-    expect(event?.json.timestamp).to.equal(event?.json.data.finishedAt);
-    await t.until(await t.follower("a"), "succeeded");
-    expect(receiver.received).to.have.length(1);
   });
 
   it("reports failures, including dead tasks, with the error and the problem", async () => {
@@ -75,52 +59,6 @@ describe("the delivery of webhooks", () => {
     expect(new Set(told).size, "different events under one webhook-id").to.equal(1);
   });
 
-  it("is signed so that the reference library verifies it", async () => {
-    await open({ secrets: [NEW] });
-    await t.submit("e", receiver.url);
-    const [event] = await receiver.count(1);
-    const headers = event?.headers as Record<string, string>;
-    expect(new Webhook(NEW).verify(event?.body ?? "", headers)).to.deep.equal(event?.json);
-    expect(() => new Webhook(OLD).verify(event?.body ?? "", headers)).to.throw();
-  });
-
-  it("is signed with both secrets while they are changed", async () => {
-    await open({ secrets: [NEW, OLD] });
-    await t.submit("f", receiver.url);
-    const [event] = await receiver.count(1);
-    for (const secret of [NEW, OLD]) {
-      new Webhook(secret).verify(event?.body ?? "", event?.headers as Record<string, string>);
-    }
-  });
-
-  it("has no signature without a secret", async () => {
-    await open();
-    await t.submit("g", receiver.url);
-    const [event] = await receiver.count(1);
-    expect(event?.headers).to.include.keys("webhook-id", "webhook-timestamp");
-    expect(event?.headers).not.to.have.property("webhook-signature");
-  });
-
-  it("is retried after any answer except 2xx, with the same id and outcome", async () => {
-    await open({ secrets: [NEW] });
-    const answers = [500, 404, 301, 429];
-    receiver.answers((n) => answers[n] ?? 200);
-    await t.submit("h", receiver.url);
-    const events = await receiver.count(answers.length + 1);
-    await t.until(await t.follower("h"), "succeeded");
-    expect(events).to.have.length(answers.length + 1);
-    expect(new Set(events.map(({ headers }) => headers["webhook-id"]))).to.have.property("size", 1);
-    for (const { json } of events) {
-      expect([json.type, json.timestamp, json.data.id]).to.deep.equal([
-        "task.succeeded",
-        events[0]?.json.timestamp,
-        "h",
-      ]);
-      expect(json.data.result).to.deep.equal({ sum: 3 });
-    }
-    for (const { body, headers } of events) new Webhook(NEW).verify(body, headers as Record<string, string>);
-  });
-
   it("has its body built for each attempt: a result deleted meanwhile is not in it, and no copy is stored", async () => {
     await open();
     receiver.answers(() => 503);
@@ -146,15 +84,6 @@ describe("the delivery of webhooks", () => {
     expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))).to.have.property("size", 1);
   });
 
-  it("stops for good at 410, without a dead letter", async () => {
-    await open();
-    receiver.answers(() => 410);
-    await t.submit("j", receiver.url);
-    await t.until(await t.follower("j"), "failed");
-    const [figures] = await t.engine.queues.figures(["paihao.webhooks"]);
-    expect([receiver.received.length, figures?.dead]).to.deep.equal([1, 0]);
-  });
-
   it("is a dead letter after its last attempt, which says why and can be sent again", async () => {
     await open({ attempts: 2 });
     receiver.answers(() => 500);
@@ -170,33 +99,6 @@ describe("the delivery of webhooks", () => {
     const [first, , last] = receiver.received;
     expect(last?.headers["webhook-id"]).to.equal(first?.headers["webhook-id"]);
     expect(last?.json.timestamp).to.equal(first?.json.timestamp);
-  });
-
-  it("waits as long as Retry-After says, and counts the attempt", async () => {
-    await open();
-    receiver.answers((_, res) => {
-      res.writeHead(503, { "Retry-After": "3600" }).end();
-      return undefined;
-    });
-    await t.submit("l", receiver.url);
-    const follower = await t.follower("l");
-    await t.until(follower, "retrying");
-    const seen = await t.engine.inspector.inspect(follower, { result: false });
-    expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(3_590_000, 3_600_000);
-    expect(seen?.attempts).to.equal(1);
-  });
-
-  it("waits as long as the schedule says if Retry-After is shorter", async () => {
-    await open({ pauseMs: () => 60_000 });
-    receiver.answers((_, res) => {
-      res.writeHead(503, { "Retry-After": "1" }).end();
-      return undefined;
-    });
-    await t.submit("m", receiver.url);
-    const follower = await t.follower("m");
-    await t.until(follower, "retrying");
-    const seen = await t.engine.inspector.inspect(follower, { result: false });
-    expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(50_000, 60_000);
   });
 
   it("fails if the receiver exceeds the timeout, or its address is refused", async () => {

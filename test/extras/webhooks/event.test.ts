@@ -34,13 +34,6 @@ describe("the body of an event", () => {
     });
   });
 
-  it("has a type for each way to end", () => {
-    for (const state of ["succeeded", "failed", "canceled"] as const) {
-      const { type, data } = JSON.parse(bodyOf({ state }, seenWith({ state })));
-      expect([type, data.state]).to.deep.equal([`task.${state}`, state]);
-    }
-  });
-
   it("has the result in its data if that is JSON", () => {
     expect(withResult(jsonResult('{"sum":3}')).data.result).to.deep.equal({ sum: 3 });
     expect(withResult(jsonResult("[1]", "application/geo+json; charset=utf-8")).data.result).to.deep.equal([1]);

@@ -58,11 +58,6 @@ describe("one attempt to deliver an event", () => {
     await other.close();
   });
 
-  it("waits only until its timeout for a receiver that does not answer", async () => {
-    receiver.answers(() => undefined);
-    expect(await failure({ timeoutMs: 50 })).to.match(/did not answer within 50 ms/);
-  });
-
   it("includes the name look-up in that time", async () => {
     const guard = new AddressGuard(parseAllowList([]), { resolve: () => new Promise(() => undefined) });
     expect(await failure({ url: "https://hooks.example/", guard, timeoutMs: 50 })).to.match(/within 50 ms/);

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import http, { type IncomingHttpHeaders } from "node:http";
-import { createInterface } from "node:readline";
-import { assertContract } from "./contract.ts";
+import { linesOf } from "./lines.ts";
 
 /** A batch that is being sent while its verdicts are read. */
 export interface OpenBatch {
@@ -28,20 +27,14 @@ export function openBatch(url: string, path: string, headers: Readonly<Record<st
   request.on("error", () => undefined);
   request.flushHeaders();
   const response = once(request, "response").then(([message]) => message as http.IncomingMessage);
-  const lines = response.then((message) => createInterface({ input: message })[Symbol.asyncIterator]());
+  const lines = response.then((message) => linesOf(message, "POST", new URL(path, url).href, () => request.destroy()));
   for (const promise of [response, lines]) promise.catch(() => undefined);
   return {
     head: response.then(({ statusCode = 0, headers: sent }) => ({ status: statusCode, headers: sent })),
     write: (part) => void request.write(part),
     end: (part) => void request.end(part),
     leave: () => void request.destroy(),
-    next: async () => {
-      const line = await (await lines).next();
-      if (line.done) return undefined;
-      const [{ statusCode: status = 0, headers: sent }, text] = [await response, line.value];
-      await assertContract("POST", path, { status, headers: sent, body: Buffer.from(text), text, json: null });
-      return JSON.parse(text);
-    },
+    next: async () => (await lines).next(),
   };
 }
 

@@ -1,37 +1,10 @@
-import { once } from "node:events";
-import http from "node:http";
 import { expect } from "chai";
+import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { closedGate } from "../../helpers/gates.ts";
+import { openLines } from "../../helpers/http/lines.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { storeUrl } from "../../helpers/store/run-store.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
-import { eventually } from "../../shared/eventually.ts";
-
-/** Reads lines of JSON as they come. */
-async function readLines(url: string, headers: Record<string, string> = {}) {
-  const request = http.get(url, { agent: false, headers });
-  const [response] = (await once(request, "response")) as [http.IncomingMessage];
-  const lines: unknown[] = [];
-  let [text, complete] = ["", false];
-  response.setEncoding("utf8");
-  response.on("data", (chunk: string) => {
-    text += chunk;
-    const parts = text.split("\n");
-    text = parts.pop() ?? "";
-    lines.push(...parts.map((part) => JSON.parse(part) as unknown));
-  });
-  response.on("error", () => undefined);
-  response.on("end", () => {
-    complete = true;
-  });
-  const closed = new Promise<boolean>((resolve) => response.once("close", () => resolve(complete)));
-  return {
-    ...{ status: response.statusCode, headers: response.headers, lines, response },
-    /** Resolves when the server has closed: with whether the answer was complete. */
-    closed,
-    until: (count: number) => eventually(async () => lines.length >= count),
-    close: () => request.destroy(),
-  };
-}
 
 const value = (seq: number, data: unknown, run = 1) => ({ seq, run, attempt: run, data });
 
@@ -43,7 +16,7 @@ describe("the output of a task over HTTP", () => {
   after(() => server.stop());
   const path = (id: string, search = "") => `/v1/requests/${id}/output${search}`;
   const follow = (id: string, search = "", headers: Record<string, string> = {}) =>
-    readLines(server.url + path(id, search), headers);
+    openLines(server.url + path(id, search), headers);
   const read = async (id: string, search = "") => await follow(id, search, { Prefer: "wait=0" });
 
   it("is everything so far, then each new value, until the task ends", async () => {
@@ -54,17 +27,15 @@ describe("the output of a task over HTTP", () => {
     const reader = await follow(id);
     expect(reader.status).to.equal(200);
     expect(reader.headers).to.include({ "content-type": "application/x-ndjson", "x-accel-buffering": "no" });
-    expect(reader.headers["cache-control"]).to.contain("no-store");
-    await reader.until(1);
+    const seen = [await reader.next()];
     await task.write({ n: 2 });
-    await reader.until(2);
+    seen.push(await reader.next());
     void task.write(["last"]);
     gate.open();
-    expect(await reader.closed).to.equal(true);
-    expect(reader.lines).to.deep.equal([value(0, "one"), value(1, { n: 2 }), value(2, ["last"])]);
-    const late = await follow(id);
-    expect(await late.closed).to.equal(true);
-    expect(late.lines).to.deep.equal(reader.lines);
+    seen.push(...(await reader.rest()));
+    expect(reader.isComplete()).to.equal(true);
+    expect(seen).to.deep.equal([value(0, "one"), value(1, { n: 2 }), value(2, ["last"])]);
+    expect(await (await follow(id)).rest()).to.deep.equal(seen);
   });
 
   it("is an open response before the task has begun", async () => {
@@ -77,9 +48,9 @@ describe("the output of a task over HTTP", () => {
     expect(reader.status).to.equal(200);
     first.open();
     await (await gate.entered).write("begun");
-    await reader.until(1);
+    expect(await reader.next()).to.deep.equal(value(0, "begun"));
     gate.open();
-    expect(await reader.closed).to.equal(true);
+    expect([await reader.rest(), reader.isComplete()]).to.deep.equal([[], true]);
   });
 
   it("continues after a given value, and ends after the time in Prefer", async () => {
@@ -89,43 +60,18 @@ describe("the output of a task over HTTP", () => {
     for (const word of ["a", "b", "c"]) void task.write(word);
     await task.write("d");
     const there = await read(id, "?after=1");
-    expect(await there.closed).to.equal(true);
     expect(there.headers["preference-applied"]).to.equal("wait=0");
-    expect(there.lines).to.deep.equal([value(2, "c"), value(3, "d")]);
-    const none = await read(id, "?after=3");
-    await none.closed;
-    expect(none.lines).to.deep.equal([]);
+    expect([await there.rest(), there.isComplete()]).to.deep.equal([[value(2, "c"), value(3, "d")], true]);
+    expect(await (await read(id, "?after=3")).rest()).to.deep.equal([]);
     const brief = await follow(id, "?after=2", { Prefer: "wait=1" });
-    await brief.until(1);
+    expect(await brief.next()).to.deep.equal(value(3, "d"));
     await task.write("e");
-    expect(await brief.closed).to.equal(true);
-    expect(brief.lines).to.deep.equal([value(3, "d"), value(4, "e")]);
+    expect([await brief.rest(), brief.isComplete()]).to.deep.equal([[value(4, "e")], true]);
     gate.open();
     for (const search of ["?after=x", "?after=-1", "?after=1&after=2"]) {
       const refused = await server.send(path(id, search));
       expect([refused.status, refused.json.type]).to.deep.equal([400, "/problems/invalid-parameter"]);
     }
-  });
-
-  it("is answered like the result of unknown, canceled, deleted and expired tasks", async () => {
-    const unknown = await server.send(path("nobody"));
-    expect([unknown.status, unknown.json.type]).to.deep.equal([404, "/problems/unknown"]);
-    const canceled = await server.enqueue("default", 1, "?delay=3600");
-    await server.send(`/v1/requests/${canceled}`, { method: "DELETE" });
-    const deleted = (await server.post("default", 1)).json.id;
-    await server.send(`/v1/requests/${deleted}`, { method: "DELETE" });
-    const expired = String((await server.post("brief", 1)).headers["x-request-id"]);
-    await eventually(async () => (await server.send(`/v1/requests/${expired}`)).status === 410);
-    for (const [id, code] of [
-      [canceled, "canceled"],
-      [deleted, "deleted"],
-      [expired, "expired"],
-    ] as const) {
-      const gone = await server.send(path(id));
-      expect([gone.status, gone.json.type], code).to.deep.equal([410, `/problems/${code}`]);
-    }
-    const head = await server.send(path(await server.enqueue("default", 1, "?delay=3600")), { method: "HEAD" });
-    expect([head.status, head.text]).to.deep.equal([200, ""]);
   });
 
   it("ends when the task is canceled, and breaks off when it is deleted", async () => {
@@ -134,10 +80,10 @@ describe("the output of a task over HTTP", () => {
     const task = await gate.entered;
     const reader = await follow(id);
     await task.write("word");
-    await reader.until(1);
+    await reader.next();
     await server.send(`/v1/requests/${id}`, { method: "DELETE" });
     gate.open();
-    expect(await reader.closed).to.equal(true);
+    expect([await reader.rest(), reader.isComplete()]).to.deep.equal([[], true]);
     expect((await server.send(path(id))).status).to.equal(410);
   });
 
@@ -154,8 +100,7 @@ describe("the output of a task over HTTP", () => {
     await server.until(id, "succeeded");
     expect(process.memoryUsage().arrayBuffers - before).to.be.below(30_000_000);
     reader.response.resume();
-    expect(await reader.closed).to.equal(true);
-    expect(reader.lines).to.deep.equal(written.map((text, n) => value(n, text)));
+    expect(await reader.rest()).to.deep.equal(written.map((text, n) => value(n, text)));
   });
 
   it("breaks off when the server stops, so that its reader does not take it for complete; one with a time limit ends", async () => {
@@ -164,12 +109,12 @@ describe("the output of a task over HTTP", () => {
     const task = await gate.entered;
     await task.write("word");
     const other = await startServer({ ROLE: "api", KEY_PREFIX: server.prefix });
-    const endless = await readLines(other.url + path(id));
-    const limited = await readLines(other.url + path(id), { Prefer: "wait=600" });
-    await Promise.all([endless.until(1), limited.until(1)]);
+    const endless = await openLines(other.url + path(id));
+    const limited = await openLines(other.url + path(id), { Prefer: "wait=600" });
+    await Promise.all([endless.next(), limited.next()]);
     await other.stop({ keep: true });
-    expect(await endless.closed).to.equal(false);
-    expect(await limited.closed).to.equal(true);
+    expect([await endless.rest(), endless.isComplete()]).to.deep.equal([[], false]);
+    expect([await limited.rest(), limited.isComplete()]).to.deep.equal([[], true]);
     gate.open();
   });
 
@@ -178,16 +123,14 @@ describe("the output of a task over HTTP", () => {
     const id = await server.enqueue("gated", gate.input);
     const task = await gate.entered;
     const other = await startServer({ ROLE: "api", KEY_PREFIX: server.prefix });
-    const reader = await readLines(other.url + path(id));
+    const reader = await openLines(other.url + path(id));
     await task.write("first");
-    await reader.until(1);
+    await reader.next();
     // Nobody is named in the record any more: nobody is told.
-    const { connectOnce } = await import("../../../src/store/servers/probe.ts");
-    const { storeUrl } = await import("../../helpers/store/run-store.ts");
     const redis = await connectOnce(storeUrl());
     await redis.hdel(storedKey(`{${server.prefix}:0}`, "task", id), TASK.listeners);
     await task.write("second");
-    await reader.until(2);
+    expect(await reader.next()).to.deep.equal(value(1, "second"));
     redis.disconnect();
     reader.close();
     gate.open();
@@ -222,10 +165,9 @@ describe("the output of a worker over HTTP", () => {
     ]);
     const second = await lease();
     expect((await write(id, second.fence, ["again"])).status).to.equal(204);
-    const reader = await readLines(`${server.url}/v1/requests/${id}/output`);
+    const reader = await openLines(`${server.url}/v1/requests/${id}/output`);
     await server.send(`/v1/leases/${id}/complete`, { method: "POST", body: { fence: second.fence, result: 1 } });
-    expect(await reader.closed).to.equal(true);
-    expect(reader.lines).to.deep.equal([
+    expect(await reader.rest()).to.deep.equal([
       { seq: 0, run: 1, attempt: 1, data: "a" },
       { seq: 1, run: 1, attempt: 1, data: { b: 1 } },
       { seq: 2, run: 2, attempt: 1, data: "again" },

@@ -39,7 +39,6 @@ describe("the documentation page", () => {
       const loaded = await server.send(file);
       expect(loaded.status, file).to.equal(200);
       expect(loaded.headers["content-type"], file).to.match(/^text\/(css|javascript); charset=utf-8$/);
-      expect(loaded.headers["x-content-type-options"]).to.equal("nosniff");
       const headers = { "If-None-Match": String(loaded.headers.etag), "Cache-Control": "no-cache" };
       const again = await server.send(file, { headers });
       expect([again.status, again.text], file).to.deep.equal([304, ""]);
