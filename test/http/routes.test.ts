@@ -12,10 +12,12 @@ describe("what a route requires", () => {
     ["submit", "GET /v1/gateway/q", "DELETE /v1/gateway/q/a/b?c", "OPTIONS /v1/gateway/q/"],
     ["submit", "GET /api/v1/task", "POST /api/v1/task/a", "PUT /api/v1/task/a", "DELETE /api/v1/task/a"],
     ["submit or read", "GET /v1/requests/a", "GET /v1/requests/a/status", "GET /v1/requests/a/events"],
+    ["submit or read", "GET /v1/requests/a/timeline", "GET /v1/requests/a/input", "GET /v1/requests/a/output"],
     ["submit or read", "HEAD /v1/requests/a", "GET /v1/queue/requests/a", "GET /api/v1/task/a", "GET /v1/requests/a/"],
-    ["read", "GET /v1/queues/q/waiting", "GET /v1/queues/q/running", "GET /v1/queues/q/dead"],
+    ["read", "GET /v1/queues/q/waiting", "GET /v1/queues/q/running", "GET /v1/queues/q/dead", "GET /v1/workers"],
+    ["read", "GET /v1/queues/q/scheduled", "GET /v1/queues/q/finished"],
     ["admin", "DELETE /v1/queues/q/dead", "POST /v1/queues/q/dead/retry", "POST /v1/requests/a/retry"],
-    ["admin", "POST /v1/queues/q/pause", "POST /v1/queues/q/resume", "GET /metrics"],
+    ["admin", "POST /v1/queues/q/pause", "POST /v1/queues/q/resume", "POST /v1/queues/q/bulk", "GET /metrics"],
     ["work", "POST /v1/queues/q/leases", "POST /v1/leases/a/renew", "POST /v1/leases/a/progress"],
     ["work", "POST /v1/leases/a/complete", "POST /v1/leases/a/fail"],
     ["any", "GET /v1/queues", "GET /v1/queues/q"],
@@ -46,6 +48,7 @@ describe("what a route requires", () => {
       "GET /v1/requests/a/",
       "GET /v1/requests/a/status",
       "GET /v1/requests/a/events",
+      "GET /v1/requests/a/output",
       "GET /v1/queue/requests/a",
     ]);
     expect(matched("GET", "/v1/queue/requests/a").params?.id).to.equal("a");

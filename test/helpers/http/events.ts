@@ -47,7 +47,13 @@ export async function readEvents(
   const { pathname, search } = new URL(url);
   /** Holds the head and a part of the stream against the contract. */
   const check = (part: string) =>
-    assertContract(method, pathname + search, { status, headers: sent, body: Buffer.from(part), text: part, json: null });
+    assertContract(method, pathname + search, {
+      status,
+      headers: sent,
+      body: Buffer.from(part),
+      text: part,
+      json: null,
+    });
   if (status < 400) await check("");
   const events: { readonly text: string; readonly seen: StreamEvent }[] = [];
   let text = "";

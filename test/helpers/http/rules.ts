@@ -27,7 +27,7 @@ export function ruleViolations(method: string, path: string, answer: Answer): st
     ["no Content-Length", isOurs && method !== "HEAD" && hasLength(type) && !isWhole(answer)],
     [`a body with ${status}`, (status === 204 || status === 304) && answer.body.length > 0],
     ["Content-Length with 204", status === 204 && headers["content-length"] !== undefined],
-    ["no Retry-After", isOurs && (status === 503 || status === 429) && isProblem(type) && !isAfter(answer)],
+    ["no Retry-After", isOurs && method !== "HEAD" && isForLater(path, status, type) && !isAfter(answer)],
   ]);
   const rules = [...broken].flatMap(([rule, isBroken]) => (isBroken ? [rule] : []));
   if (isOurs && method !== "HEAD" && (status === 202 || status === 404)) rules.push(...pendingViolations(answer));
@@ -48,6 +48,9 @@ const hasLength = (type: string) => isProblem(type) || type.startsWith("applicat
 const isWhole = ({ headers, body }: Answer) =>
   Number(headers["content-length"]) === body.length ||
   (headers["transfer-encoding"] === "chunked" && (body.length > LONG_BYTES || headers["content-encoding"] === "gzip"));
+/** What is worth asking again: a refusal that passes, and the monitor of a task that is pending. */
+const isForLater = (path: string, status: number, type: string) =>
+  status === 202 ? /^\/v1\/requests\/[^/]+\/status$/.test(path) : [429, 503, 504].includes(status) && isProblem(type);
 const isAfter = ({ headers }: Answer) => /^[1-9]\d*$/.test(headers["retry-after"] ?? "");
 
 /** What the headers of a pending task do not say as its body does: gateways replace bodies. */

@@ -39,17 +39,6 @@ describe("batches over HTTP", () => {
     expect(inputs).to.deep.equal([{ n: 0 }, [1, 2], "zwei 世界", null]);
   });
 
-  it("puts tasks in line in the order of their lines", async () => {
-    const gate = closedGate();
-    await server.enqueue("gated", gate.input);
-    await gate.entered;
-    const lines = Array.from({ length: 250 }, () => JSON.stringify(gate.input)).join("\n");
-    const verdicts = verdictsOf((await send("gated", { body: lines })).text);
-    expect(verdicts.map((v) => v.index)).to.deep.equal(Array.from({ length: 250 }, (_, i) => i));
-    gate.open();
-    await server.until(verdicts.at(-1)?.id, "succeeded");
-  });
-
   it("does so even if some lines are long and use another connection", async () => {
     const large = await startServer({ MAX_BODY: "2mb" });
     try {
@@ -285,11 +274,6 @@ describe("batches over HTTP", () => {
     const verdicts = verdictsOf(Buffer.concat(parts).toString());
     expect(verdicts).to.have.length(10_000);
     expect(verdicts.every((v, i) => v.line === i && v.problem.errors.length === 1)).to.equal(true);
-  });
-
-  it("reports at most ten errors for a line", async () => {
-    const [verdict] = verdictsOf((await send("checked", { body: { width: 0, tags: Array(50).fill({}) } })).text);
-    expect(verdict.problem.errors).to.have.length(10);
   });
 });
 

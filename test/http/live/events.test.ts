@@ -126,33 +126,6 @@ describe("the events of a task", () => {
     expect((await server.send(`/v1/requests/${id}`)).json).to.equal("kept");
   });
 
-  it("are refused with a problem: 404 unknown, 410 deleted, 400 for a repeated parameter", async () => {
-    const deleted = (await server.post("default", 1)).json.id;
-    await server.send(`/v1/requests/${deleted}`, { method: "DELETE" });
-    for (const [path, status, code] of [
-      ["nobody/events", 404, "unknown"],
-      ["-odd/events", 404, "unknown"],
-      [`${deleted}/events`, 410, "deleted"],
-      [`${deleted}/events?lastEventId=a&lastEventId=b`, 400, "invalid-parameter"],
-    ] as const) {
-      const answer = await server.send(`/v1/requests/${path}`);
-      expect(answer.status, path).to.equal(status);
-      expect(answer.json.type).to.equal(`/problems/${code}`);
-      expect(answer.headers["content-type"]).to.match(/^application\/problem\+json/);
-    }
-  });
-
-  it("answer HEAD, and are linked from a 202", async () => {
-    const sent = { method: "POST", headers: { Prefer: "respond-async" }, body: 1 };
-    const answer = await server.send("/v1/requests?delay=3600", sent);
-    const events = `/v1/requests/${answer.json.id}/events`;
-    expect(answer.headers.link).to.contain(`<${events}>; rel="alternate"; type="text/event-stream"`);
-    expect(answer.json.links).to.deep.include({ rel: "events", href: events, method: "GET" });
-    const head = await server.send(events, { method: "HEAD" });
-    expect([head.status, head.text]).to.deep.equal([200, ""]);
-    expect(head.headers["content-type"]).to.match(/^text\/event-stream/);
-  });
-
   it("end when the server stops, so that clients connect again elsewhere", async () => {
     const other = await startServer({ ROLE: "api", KEY_PREFIX: server.prefix });
     const id = await server.enqueue("default", 1, "?delay=3600");

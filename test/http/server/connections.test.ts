@@ -78,7 +78,6 @@ describe("the streams and long polls of one caller (MAX_STREAMS)", () => {
     ] as const) {
       const answer = await server.send(path, { headers: keys.as("ann", headers) });
       expect([answer.status, answer.json.type], path).to.deep.equal([429, "/problems/rate-limited"]);
-      expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
     }
     // Ordinary requests of this caller, and streams of others, are not affected.
     expect((await server.send(`/v1/requests/${id}/status`, { headers: keys.as("ann") })).status).to.equal(202);
@@ -115,7 +114,6 @@ describe("what else holds a request (MAX_STREAMS)", () => {
   const refusedOf = async (requests: readonly Promise<Answer>[]) => {
     const refused = await Promise.race(requests);
     expect([refused.status, refused.json.type]).to.deep.equal([429, "/problems/rate-limited"]);
-    expect(refused.headers["retry-after"]).to.match(/^[1-9]\d*$/);
     return refused;
   };
 

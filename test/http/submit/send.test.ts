@@ -54,11 +54,6 @@ describe("a submission that is sent", () => {
     expect(await traced({ dryRun: true })).to.deep.equal([["a", "settings of jobs", true, PARENT]]);
   });
 
-  it("is noted in the task that it repeats, if it is new", async () => {
-    expect((await sent({ original: ORIGINAL })).noted).to.deep.equal([[ORIGINAL, "a"]]);
-    expect((await sent({ original: ORIGINAL, verdict: "replay" })).noted).to.deep.equal([]);
-  });
-
   it("is stored although that cannot be noted, which is logged", async () => {
     const { answer, messages } = await sent({ original: ORIGINAL, fails: true });
     expect(answer).to.deep.equal({ verdict: "new" });

@@ -28,10 +28,6 @@ describe("submitting over HTTP", () => {
     }
   });
 
-  it("accepts submissions to the default queue by name", async () => {
-    expect((await server.post("default", [1, "zwei", null])).json.input).to.deep.equal([1, "zwei", null]);
-  });
-
   it("has an ETA once there is history, in the body and as a header", async () => {
     const gates = [closedGate(), closedGate(), closedGate()];
     const [first, second] = gates;
@@ -55,20 +51,6 @@ describe("submitting over HTTP", () => {
     expect(answer.status).to.equal(202);
     expect(answer.headers["preference-applied"]).to.equal("wait=0");
     gate.open();
-  });
-
-  it("answers 202 without a place in line for a scheduled task", async () => {
-    const sent = { method: "POST", headers: ASYNC, body: 1 };
-    const answer = await server.send("/v1/requests?delay=3600", sent);
-    expect(answer.status).to.equal(202);
-    expect(answer.json).to.include({ state: "scheduled", index: null });
-    expect(answer.json.eta).to.include({ basis: "schedule", seconds: 3600 });
-    expect(answer.headers["x-task-state"]).to.equal("scheduled");
-    expect(answer.headers).to.not.have.property("x-queue-index");
-    expect(answer.headers["retry-after"]).to.equal("300");
-    const at = new Date(Date.now() + 7_200_000).toISOString();
-    const later = await server.send(`/v1/requests?notBefore=${at}`, sent);
-    expect(later.json.eta.seconds).to.be.within(7190, 7200);
   });
 
   for (const wrongMs of [-HOUR_MS, HOUR_MS]) {
@@ -127,18 +109,6 @@ describe("limits of submitting", () => {
     server = await startServer({ SYNC_LIMIT: "150ms", MAX_WAITING: "2", TRUST_PROXY: "true" });
   });
   after(() => server.stop());
-
-  it("answers 504 with Location and id when the time of a synchronous request is over; the task continues", async () => {
-    const gate = closedGate();
-    const answer = await server.post("gated", gate.input, { "X-Request-Id": "slow" });
-    expect(answer.status).to.equal(504);
-    expect(answer.json).to.include({ type: "/problems/sync-timeout", status: 504, id: "slow", state: "running" });
-    expect(answer.headers).to.include({ location: "/v1/requests/slow", "x-request-id": "slow" });
-    expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
-    gate.open("late but here");
-    await server.until("slow", "succeeded");
-    expect((await server.send("/v1/requests/slow")).json).to.equal("late but here");
-  });
 
   it("builds Operation-Location from the headers of a trusted proxy", async () => {
     const headers = { ...ASYNC, "X-Forwarded-Proto": "https", "X-Forwarded-Host": "tasks.example" };

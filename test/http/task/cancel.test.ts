@@ -13,36 +13,6 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
   });
   after(() => server.stop());
   const cancel = (id: string) => server.send(`/v1/requests/${id}`, { method: "DELETE" });
-  const get = (id: string) => server.send(`/v1/requests/${id}`);
-
-  it("takes a waiting task out of the line: 200 and the monitor document; those behind move up", async () => {
-    const gate = closedGate();
-    await server.enqueue("gated", gate.input);
-    await gate.entered;
-    const [first, second] = [await server.enqueue("gated", gate.input), await server.enqueue("gated", gate.input)];
-    expect((await get(second)).json.index).to.equal(1);
-    const answer = await cancel(first);
-    expect(answer.status).to.equal(200);
-    expect(answer.json).to.include({ id: first, state: "canceled", status: "canceled", index: null });
-    expect(answer.json.error).to.include({ code: "canceled" }).and.to.have.property("message").that.is.not.empty;
-    expect(answer.headers["cache-control"]).to.equal("no-store");
-    expect((await get(second)).json.index).to.equal(0);
-    gate.open("done");
-    await server.until(second, "succeeded");
-    expect((await get(first)).status, "it never ran").to.equal(410);
-  });
-
-  it("asks a running task to stop: 202 while its handler runs, canceled when it has ended", async () => {
-    const gate = closedGate();
-    const id = await server.enqueue("gated", gate.input);
-    const { signal } = await gate.entered;
-    const answer = await cancel(id);
-    expect(answer.status).to.equal(202);
-    expect(answer.json).to.include({ id, state: "running", cancelRequested: true });
-    await server.until(id, "canceled");
-    expect(signal.aborted).to.equal(true);
-    expect((await get(id)).json.type).to.equal("/problems/canceled");
-  });
 
   it("answers from the verdict: 202 for a cancel that was requested, though the task has ended since, or is gone", async () => {
     const running = {

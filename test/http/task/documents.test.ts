@@ -7,7 +7,6 @@ import { doneDocument } from "../../../src/http/live/task-events.ts";
 import { monitorDocument, problemMembers } from "../../../src/http/task/documents/monitor-document.ts";
 import { pendingTask } from "../../../src/http/task/reply.ts";
 import type { Result } from "../../../src/task.ts";
-import { timestamp } from "../../../src/wire/timestamp.ts";
 
 const ENDED_MS = Date.UTC(2030, 0, 31, 12);
 
@@ -43,31 +42,10 @@ describe("the document of the event done", () => {
     expect(doneOf(taskOf())).to.deep.equal({ id: "a" });
     expect(doneOf(taskOf({ result: resultOf("a,b", "text/csv") }))).to.deep.equal({ id: "a" });
   });
-
-  it("has the problem that collecting would answer", () => {
-    const common = { id: "a", queue: "jobs", finishedAt: timestamp(ENDED_MS) };
-    const canceled = doneOf(taskOf({ state: "canceled", canceledBy: "deadline" })).problem;
-    expect(canceled).to.include({ ...common, type: "/problems/canceled", state: "canceled", reason: "deadline" });
-    expect(doneOf(taskOf({ state: "canceled" })).problem).not.to.have.property("reason");
-    const expired = doneOf(taskOf({ expired: true })).problem;
-    expect(expired).to.include({ ...common, type: "/problems/expired", expiredAt: timestamp(ENDED_MS + 60_000) });
-    const failed = doneOf(taskOf({ state: "failed", result: problemOf({ title: "No", status: 422 }) })).problem;
-    expect(failed).to.include({ id: "a", queue: "jobs", state: "failed", status: 422, title: "No" });
-    const deleted = doneOf(taskOf({ deleted: true, result: resultOf("1") })).problem;
-    expect(deleted).to.include({ ...common, type: "/problems/deleted" });
-  });
 });
 
 describe("the error in a task's document", () => {
   const errorOf = (given: Partial<Inspection>) => monitorDocument(taskOf(given), 1).error;
-
-  it("says why it was canceled", () => {
-    const codes = (["deadline", "abandoned", null] as const).map(
-      (canceledBy) => errorOf({ state: "canceled", canceledBy })?.code,
-    );
-    expect(codes).to.deep.equal(["deadline-passed", "abandoned", "canceled"]);
-    expect(errorOf({})).to.equal(null);
-  });
 
   it("has the detail of the problem, else its title, else that of the code", () => {
     const message = (members: object) => errorOf({ state: "failed", result: problemOf(members) })?.message;
@@ -99,29 +77,6 @@ describe("the error in a task's document", () => {
 });
 
 describe("the document of a task", () => {
-  const rels = (given: Partial<Inspection>) => monitorDocument(taskOf(given), 1).links.map(({ rel }) => rel);
-
-  it("links to the result while there is one", () => {
-    expect(rels({})).to.deep.equal(["self", "result", "delete"]);
-    expect(rels({ state: "failed" })).to.deep.equal(["self", "result", "delete"]);
-    expect(rels({ expired: true })).to.deep.equal(["self"]);
-    expect(rels({ state: "canceled" })).to.deep.equal(["self"]);
-    expect(rels({ state: "running" })).to.deep.equal(["self", "monitor", "events", "cancel"]);
-  });
-
-  it("signs the links that read, and no others", () => {
-    expect(monitorDocument(taskOf(), 1).links).to.deep.equal([
-      { rel: "self", href: "/v1/requests/a/status", method: "GET" },
-      { rel: "result", href: "/v1/requests/a", method: "GET" },
-      { rel: "delete", href: "/v1/requests/a", method: "DELETE" },
-    ]);
-    for (const state of ["running", "succeeded"] as const) {
-      for (const { href, method } of monitorDocument(taskOf({ state }), 1, { signature: "?signed" }).links) {
-        expect(href.endsWith("?signed"), `${state} ${method}`).to.equal(method === "GET");
-      }
-    }
-  });
-
   it("has progress while it runs, if it is reported or can be estimated", () => {
     const progressOf = (given: Partial<Inspection>) => monitorDocument(taskOf(given), 1).progress;
     const snapshot = { ...taskOf().snapshot, samples: 20, meanMs: 4000 };
@@ -142,11 +97,6 @@ describe("the document of a task", () => {
     expect(progressOf({ state: "running", startedMs: null, snapshot })).to.equal(null);
     for (const state of ["waiting", "retrying", "failed"] as const)
       expect(progressOf({ state, progress: reported })).to.equal(null);
-  });
-
-  it("says when the result expires, which a canceled task does not have", () => {
-    expect(monitorDocument(taskOf(), 1).expiresAt).to.equal(timestamp(ENDED_MS + 60_000));
-    expect(monitorDocument(taskOf({ state: "canceled" }), 1).expiresAt).to.equal(null);
   });
 });
 

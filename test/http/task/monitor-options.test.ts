@@ -42,15 +42,6 @@ describe("the options of the monitor", () => {
     expect((await look(gone, "?onComplete=stream")).json.type).to.equal("/problems/deleted");
   });
 
-  it("change nothing while a task is pending, except synchronous", async () => {
-    const id = await server.enqueue("default", 1, "?delay=3600");
-    for (const search of ["?onComplete=redirect", "?onComplete=stream", "?onPending=accepted"]) {
-      const answer = await look(id, search);
-      expect(answer.status).to.equal(202);
-      expect(answer.json).to.include({ id, state: "scheduled" });
-    }
-  });
-
   it("synchronous: waits until the task has ended, then the document, redirect or result", async () => {
     for (const [search, status] of [
       ["?onPending=synchronous", 200],
