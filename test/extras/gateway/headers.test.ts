@@ -4,118 +4,34 @@ import { defineGateway } from "../../../src/extras/gateway/gateway.ts";
 import { field, useGateways } from "./gateway.ts";
 
 /** What proxies tell the servers behind them. */
-const OF_PROXIES = [
-  ...["Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-SSL-Client-Verify", "SSL-Client-S-Dn", "X-SSL-Cert"],
-  ...[
-    "X-Forwarded-User",
-    "X-Forwarded-Client-Cert",
-    "X-Forwarded-Tls-Client-Cert",
-    "X-Forwarded-Groups",
-    "X-Client-DN",
-  ],
-  ...[
-    "X-Auth-Request-User",
-    "X-Auth-Request-Email",
-    "X-Webauth-User",
-    "X-Authenticated-Userid",
-    "X-Authentik-Username",
-  ],
-  ...["Remote-User", "Remote-Groups", "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-Scopes"],
-  ...["Impersonate-User", "Impersonate-Extra-Scopes", "Proxy", "Proxy-User", "X-ProxyUser-Ip", "WL-Proxy-Client-Cert"],
-  ...["X-Goog-Iap-Jwt-Assertion", "X-Goog-Authenticated-User-Email", "X-Endpoint-API-UserInfo"],
-  ...["X-Amzn-Oidc-Data", "X-Amzn-Oidc-Identity", "X-Amzn-Mtls-Clientcert-Subject"],
-  ...["X-Ms-Client-Principal", "X-Ms-Client-Principal-Id", "X-Ms-Original-Url", "X-Azure-SocketIP", "X-ARR-ClientCert"],
-  ...["Cf-Access-Jwt-Assertion", "Cf-Access-Authenticated-User-Email", "CF-Connecting-IP", "Fly-Client-IP"],
-  ...["X-Envoy-Peer-Metadata", "X-Envoy-Original-Path", "Tailscale-User-Login", "Tailscale-User-Name"],
-  ...["X-Consumer-Username", "X-Credential-Identifier", "X-Userinfo", "X-User-Id", "X-User", "X-Roles"],
-  ...[
-    "OIDC_CLAIM_sub",
-    "X-Pomerium-Claim-Email",
-    "iv-user",
-    "SM_USER",
-    "$WSRU",
-    "X-Shib-Eppn",
-    "X-Middleware-Subrequest",
-  ],
-  ...[
-    "X-ForwardedFor",
-    "X-Forward-For",
-    "Forwarded-For",
-    "Http-X-Forwarded-For",
-    "X-RemoteAddr",
-    "X-Email",
-    "X_Remote_User",
-    "Remote.User",
-    "x_forwarded_client_cert",
-    "X-Http-Method-Override",
-    "True-Client-Ip",
-    "X-Real-Port",
-  ],
-];
-const SECRETS = [
-  ...[
-    "Authorization",
-    "Cookie",
-    "X-Api-Key",
-    "Api-Key",
-    "ApiKey",
-    "X-ApiKey",
-    "Api_Key",
-    "X-Auth-Key",
-    "X-Functions-Key",
-  ],
-  ...[
-    "Private-Token",
-    "X-Gitlab-Token",
-    "X-Vault-Token",
-    "X-Consul-Token",
-    "X-Amz-Security-Token",
-    "X-Shopify-Access-Token",
-  ],
-  ...[
-    "X-Csrf-Token",
-    "X-CSRFToken",
-    "X-XSRF-TOKEN",
-    "X-Auth-Token",
-    "X-Access-Token",
-    "X-Id-Token",
-    "X-Ms-Token-Aad-Id-Token",
-  ],
-  ...["Ocp-Apim-Subscription-Key", "Dd-Application-Key", "X-Goog-Api-Key", "X-Secret", "Client-Secret", "X-Password"],
-  ...[
-    "X-Session-Id",
-    "X-GitHub-OTP",
-    "DPoP",
-    "X-ZUMO-AUTH",
-    "X-Serverless-Authorization",
-    "X-Jwt-Assertion",
-    "X-OAuth-Scopes",
-  ],
-];
-const ORDINARY = [
-  ...[
-    "Accept",
-    "Accept-Language",
-    "User-Agent",
-    "X-User-Agent",
-    "If-None-Match",
-    "Range",
-    "Referer",
-    "X-Requested-With",
-  ],
-  ...["Idempotency-Key", "X-Partition-Key", "X-Hub-Signature-256", "Stripe-Signature", "X-Amz-Date", "X-Ms-Version"],
-  ...[
-    "X-Author",
-    "X-Authority",
-    "X-Tenant",
-    "X-Monkey",
-    "X-Certainty-Level",
-    "Content-MD5",
-    "Soapaction",
-    "X-Remove",
-    "Flying",
-  ],
-];
+const OF_PROXIES = `
+  Client-Cert Client-Cert-Chain X-Client-Cert X-SSL-Client-Verify SSL-Client-S-Dn X-SSL-Cert X-Forwarded-User
+  X-Forwarded-Client-Cert X-Forwarded-Tls-Client-Cert X-Forwarded-Groups X-Client-DN X-Auth-Request-User
+  X-Auth-Request-Email X-Webauth-User X-Authenticated-Userid X-Authentik-Username Remote-User Remote-Groups X-Remote-User
+  X-Remote-Group X-Remote-Extra-Scopes Impersonate-User Impersonate-Extra-Scopes Proxy Proxy-User X-ProxyUser-Ip
+  WL-Proxy-Client-Cert X-Goog-Iap-Jwt-Assertion X-Goog-Authenticated-User-Email X-Endpoint-API-UserInfo X-Amzn-Oidc-Data
+  X-Amzn-Oidc-Identity X-Amzn-Mtls-Clientcert-Subject X-Ms-Client-Principal X-Ms-Client-Principal-Id X-Ms-Original-Url
+  X-Azure-SocketIP X-ARR-ClientCert Cf-Access-Jwt-Assertion Cf-Access-Authenticated-User-Email CF-Connecting-IP
+  Fly-Client-IP X-Envoy-Peer-Metadata X-Envoy-Original-Path Tailscale-User-Login Tailscale-User-Name X-Consumer-Username
+  X-Credential-Identifier X-Userinfo X-User-Id X-User X-Roles OIDC_CLAIM_sub X-Pomerium-Claim-Email iv-user SM_USER $WSRU
+  X-Shib-Eppn X-Middleware-Subrequest X-ForwardedFor X-Forward-For Forwarded-For Http-X-Forwarded-For X-RemoteAddr X-Email
+  X_Remote_User Remote.User x_forwarded_client_cert X-Http-Method-Override True-Client-Ip X-Real-Port`
+  .trim()
+  .split(/\s+/);
+const SECRETS = `
+  Authorization Cookie X-Api-Key Api-Key ApiKey X-ApiKey Api_Key X-Auth-Key X-Functions-Key Private-Token X-Gitlab-Token
+  X-Vault-Token X-Consul-Token X-Amz-Security-Token X-Shopify-Access-Token X-Csrf-Token X-CSRFToken X-XSRF-TOKEN
+  X-Auth-Token X-Access-Token X-Id-Token X-Ms-Token-Aad-Id-Token Ocp-Apim-Subscription-Key Dd-Application-Key X-Goog-Api-Key
+  X-Secret Client-Secret X-Password X-Session-Id X-GitHub-OTP DPoP X-ZUMO-AUTH X-Serverless-Authorization X-Jwt-Assertion
+  X-OAuth-Scopes`
+  .trim()
+  .split(/\s+/);
+const ORDINARY = `
+  Accept Accept-Language User-Agent X-User-Agent If-None-Match Range Referer X-Requested-With Idempotency-Key
+  X-Partition-Key X-Hub-Signature-256 Stripe-Signature X-Amz-Date X-Ms-Version X-Author X-Authority X-Tenant X-Monkey
+  X-Certainty-Level Content-MD5 Soapaction X-Remove Flying`
+  .trim()
+  .split(/\s+/);
 
 /** Values by name, each of them found again wherever it is. */
 const marked = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `mark-of-${name}`]));
