@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { giveUp } from "../../../src/handler/intents.ts";
-import { closedGate, type Gate } from "../../helpers/gates.ts";
+import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("the line of a queue over HTTP", () => {
@@ -110,30 +110,6 @@ describe("the line of a queue over HTTP", () => {
     }
     expect((await server.send(`/v1/queues/default/waiting?cursor=${cursor("1 a")}`)).status).to.equal(200);
     expect((await server.send("/v1/queues/nowhere/waiting")).json.type).to.equal("/problems/unknown-queue");
-  });
-
-  it("pauses and resumes: running tasks continue, no new ones start, and the answer is the queue", async () => {
-    const switchTo = (verb: string) => server.send(`/v1/queues/gated-too/${verb}`, { method: "POST" });
-    const gates: Gate[] = [closedGate(), closedGate()];
-    const first = await server.enqueue("gated-too", gates[0]?.input);
-    await gates[0]?.entered;
-    for (let i = 0; i < 2; i += 1) {
-      const paused = await switchTo("pause");
-      expect(paused.status).to.equal(200);
-      expect(paused.json).to.include({ name: "gated-too", paused: true, running: 1 });
-    }
-    const second = await server.enqueue("gated-too", gates[1]?.input);
-    gates[0]?.open();
-    await server.until(first, "succeeded");
-    expect((await server.send(`/v1/requests/${second}`)).json).to.include({ state: "waiting", index: 0, eta: null });
-    const resumed = await switchTo("resume");
-    expect(resumed.json).to.include({ name: "gated-too", paused: false });
-    await gates[1]?.entered;
-    gates[1]?.open();
-    await server.until(second, "succeeded");
-    expect((await server.send("/v1/queues/nowhere/pause", { method: "POST" })).json.type).to.equal(
-      "/problems/unknown-queue",
-    );
   });
 });
 

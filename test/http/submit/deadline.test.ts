@@ -86,16 +86,6 @@ describe("a deadline (API: Options)", () => {
     expect(Date.parse(json.deadlineAt) - Date.parse(json.createdAt)).to.equal(3_600_000);
   });
 
-  it("is not changed by a repetition with another one", async () => {
-    const path = "/v1/requests/repeated";
-    const put = (search: string) => server.send(`${path}${search}`, { method: "PUT", headers: ASYNC, body: 1 });
-    await put("?delay=3600&deadline=7200");
-    const { deadlineAt } = (await monitor("repeated")).json;
-    expect((await put("?delay=3600&deadline=9000")).headers["idempotent-replayed"]).to.equal("true");
-    expect((await put("?delay=3600")).status).to.equal(202);
-    expect((await monitor("repeated")).json.deadlineAt).to.equal(deadlineAt);
-  });
-
   it("is dropped when a dead task is retried", async () => {
     const id = await server.enqueue("failing", 1, "?deadline=3600");
     await server.until(id, "failed");

@@ -81,49 +81,4 @@ describe("fair lines over HTTP (API: Fair lines)", () => {
       expect(replaced.json.index, "a new input keeps the place").to.equal(index);
     });
   });
-
-  it("refuse an input without a key: 400 invalid-input, nothing stored, the error only in the log", async () => {
-    await pausing("fair-tenants", async () => {
-      const waiting = async () => (await admin("/v1/queues/fair-tenants")).json.waiting;
-      const before = await waiting();
-      for (const tenant of ["broken", "later", 7, null, "x".repeat(257), "ü".repeat(129)]) {
-        const answer = await submit("ann", "fair-tenants", { tenant });
-        expect(answer.status, String(tenant)).to.equal(400);
-        expect(answer.json).to.include({ type: "/problems/invalid-input", status: 400 });
-        expect(answer.text).to.not.include("secret");
-      }
-      const batch = await server.send("/v1/queues/fair-tenants/batches", {
-        method: "POST",
-        headers: keys.as("ann", { "Content-Type": "application/x-ndjson" }),
-        body: '{"tenant":"broken"}\n{"tenant":"good"}\n',
-      });
-      const [bad, good] = batch.text
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line));
-      expect(bad.problem).to.include({ type: "/problems/invalid-input" });
-      expect(good).to.have.property("id");
-      expect(await waiting()).to.equal(before + 1);
-      const logged = server.log.filter((line) => JSON.stringify(line).includes("secret of the handler"));
-      expect(logged).to.have.length(2);
-      expect((await submit("ann", "fair-tenants", { tenant: "x".repeat(256) })).status).to.equal(202);
-    });
-  });
-});
-
-describe("a fair line without keys", () => {
-  it("is shared out among addresses", async () => {
-    const server = await startServer({ TRUST_PROXY: "1" });
-    try {
-      await server.send("/v1/queues/fair-callers/pause", { method: "POST" });
-      const from = async (address: string) => {
-        const headers = { ...ASYNC, "X-Forwarded-For": address };
-        return (await server.post("fair-callers", closedGate().input, headers)).json.index;
-      };
-      expect([await from("192.0.2.1"), await from("192.0.2.1"), await from("192.0.2.1")]).to.deep.equal([0, 1, 2]);
-      expect(await from("192.0.2.2")).to.equal(1);
-    } finally {
-      await server.stop();
-    }
-  });
 });

@@ -74,31 +74,6 @@ describe("keyed work over HTTP (API: Keyed work)", () => {
     for (const one of [behind, held.id, id]) expect((await result(one)).json.state).to.equal("succeeded");
   });
 
-  it("gives workers over HTTP one task of a key at a time", async () => {
-    const api = await startServer({ ROLE: "api" });
-    try {
-      const submitTo = async (account: string | null) => {
-        const answer = await api.send(`${PATH}/requests`, { method: "POST", headers: ASYNC, body: { account } });
-        return answer.json.id as string;
-      };
-      const [a1, a2, b1, n1] = [await submitTo("a"), await submitTo("a"), await submitTo("b"), await submitTo(null)];
-      const take = async () => {
-        const body = { worker: "ada", count: 10 };
-        const headers = { Prefer: "wait=0" };
-        const answer = await api.send(`${PATH}/leases`, { method: "POST", body, headers });
-        return answer.status === 204 ? [] : (answer.json.items as { id: string; fence: number }[]);
-      };
-      const first = await take();
-      expect(first.map(({ id }) => id)).to.deep.equal([a1, b1, n1]);
-      expect(await take()).to.deep.equal([]);
-      const body = { fence: first[0]?.fence, result: 1 };
-      await api.send(`/v1/leases/${a1}/complete`, { method: "POST", body });
-      expect((await take()).map(({ id }) => id)).to.deep.equal([a2]);
-    } finally {
-      await api.stop();
-    }
-  });
-
   it("refuses an input without a key: 400 invalid-input, nothing stored, the error only in the log", async () => {
     await pausing(async () => {
       const waiting = async () => (await server.send(PATH)).json.waiting;

@@ -5,65 +5,63 @@ import { type Answer, startServer, type TestServer } from "../../helpers/http/se
 const keys = testKeys({ shop: ["submit"], other: ["submit"], boss: ["admin"] });
 type Caller = "shop" | "other" | "boss";
 
-for (const partitions of ["1", "3"]) {
-  describe(`moving a task that waits, with ${partitions} partitions`, () => {
-    let server: TestServer;
-    before(async () => {
-      server = await startServer({ ...keys.env, ROLE: "api", PARTITIONS: partitions });
-    });
-    after(() => server.stop());
-
-    /** Submits tasks to a queue, in their order. */
-    async function line(queue: string, inputs: readonly unknown[], search = ""): Promise<string[]> {
-      const ids: string[] = [];
-      for (const body of inputs) {
-        const headers = keys.as("shop", { Prefer: "respond-async" });
-        const answer = await server.send(`/v1/queues/${queue}/requests${search}`, { method: "POST", headers, body });
-        ids.push(String(answer.headers["x-request-id"]));
-      }
-      return ids;
-    }
-    const move = (id: string | undefined, body: unknown, as: Caller = "boss"): Promise<Answer> =>
-      server.send(`/v1/requests/${id}`, { method: "PATCH", headers: keys.as(as), body });
-    const status = async (id: string | undefined) =>
-      (await server.send(`/v1/requests/${id}/status`, { headers: keys.as("boss") })).json;
-    /** The line as its list shows it; each index must agree. */
-    async function order(queue: string, ids: readonly string[]): Promise<number[]> {
-      const { items } = (await server.send(`/v1/queues/${queue}/waiting`, { headers: keys.as("boss") })).json;
-      for (const [n, { id }] of items.entries()) expect((await status(id)).index, `index of ${id}`).to.equal(n);
-      return items.map(({ id }: { id: string }) => ids.indexOf(id));
-    }
-
-    it("brings it to the start of the line and to its end, past others of any priority, and keeps their order", async () => {
-      const ids = await line("gated", [0, 1, 2, 3, 4, 5]);
-      await move(ids[1], { priority: 0 });
-      await move(ids[4], { priority: 7 });
-      const first = await move(ids[3], { place: "first" });
-      expect([first.status, first.json.index, first.headers["cache-control"]]).to.deep.equal([200, 0, "no-store"]);
-      expect(await order("gated", ids)).to.deep.equal([3, 1, 0, 2, 5, 4]);
-      const last = await move(ids[1], { place: "last" });
-      expect([last.status, last.json.index]).to.deep.equal([200, 5]);
-      await move(ids[5], { place: "first" });
-      await move(ids[5], { place: "first" });
-      expect(await order("gated", ids)).to.deep.equal([5, 3, 0, 2, 4, 1]);
-      // Its arrival stays: with its old priority again it is where it was.
-      await move(ids[3], { priority: 3 });
-      expect(await order("gated", ids)).to.deep.equal([5, 0, 2, 3, 4, 1]);
-      for (const id of ids) await server.send(`/v1/requests/${id}`, { method: "DELETE", headers: keys.as("boss") });
-    });
-
-    it("gives it another time: it leaves the line until then, and joins it at its end", async () => {
-      const ids = await line("gated-too", [0, 1, 2]);
-      const later = await move(ids[0], { delay: 3600 }, "shop");
-      expect([later.status, later.json.state, later.json.index]).to.deep.equal([200, "scheduled", null]);
-      expect(await order("gated-too", ids)).to.deep.equal([1, 2]);
-      const now = await move(ids[0], { notBefore: "2020-01-01T00:00:00Z" }, "shop");
-      expect(now.status).to.equal(200);
-      expect((await server.until(ids[0] ?? "", "waiting", keys.as("boss"))).json.index).to.equal(2);
-      expect((await move(ids[0], { delay: 0 }, "shop")).json.index, "already in line").to.equal(2);
-    });
+describe("moving a task that waits", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ ...keys.env, ROLE: "api", PARTITIONS: "3" });
   });
-}
+  after(() => server.stop());
+
+  /** Submits tasks to a queue, in their order. */
+  async function line(queue: string, inputs: readonly unknown[], search = ""): Promise<string[]> {
+    const ids: string[] = [];
+    for (const body of inputs) {
+      const headers = keys.as("shop", { Prefer: "respond-async" });
+      const answer = await server.send(`/v1/queues/${queue}/requests${search}`, { method: "POST", headers, body });
+      ids.push(String(answer.headers["x-request-id"]));
+    }
+    return ids;
+  }
+  const move = (id: string | undefined, body: unknown, as: Caller = "boss"): Promise<Answer> =>
+    server.send(`/v1/requests/${id}`, { method: "PATCH", headers: keys.as(as), body });
+  const status = async (id: string | undefined) =>
+    (await server.send(`/v1/requests/${id}/status`, { headers: keys.as("boss") })).json;
+  /** The line as its list shows it; each index must agree. */
+  async function order(queue: string, ids: readonly string[]): Promise<number[]> {
+    const { items } = (await server.send(`/v1/queues/${queue}/waiting`, { headers: keys.as("boss") })).json;
+    for (const [n, { id }] of items.entries()) expect((await status(id)).index, `index of ${id}`).to.equal(n);
+    return items.map(({ id }: { id: string }) => ids.indexOf(id));
+  }
+
+  it("brings it to the start of the line and to its end, past others of any priority, and keeps their order", async () => {
+    const ids = await line("gated", [0, 1, 2, 3, 4, 5]);
+    await move(ids[1], { priority: 0 });
+    await move(ids[4], { priority: 7 });
+    const first = await move(ids[3], { place: "first" });
+    expect([first.status, first.json.index, first.headers["cache-control"]]).to.deep.equal([200, 0, "no-store"]);
+    expect(await order("gated", ids)).to.deep.equal([3, 1, 0, 2, 5, 4]);
+    const last = await move(ids[1], { place: "last" });
+    expect([last.status, last.json.index]).to.deep.equal([200, 5]);
+    await move(ids[5], { place: "first" });
+    await move(ids[5], { place: "first" });
+    expect(await order("gated", ids)).to.deep.equal([5, 3, 0, 2, 4, 1]);
+    // Its arrival stays: with its old priority again it is where it was.
+    await move(ids[3], { priority: 3 });
+    expect(await order("gated", ids)).to.deep.equal([5, 0, 2, 3, 4, 1]);
+    for (const id of ids) await server.send(`/v1/requests/${id}`, { method: "DELETE", headers: keys.as("boss") });
+  });
+
+  it("gives it another time: it leaves the line until then, and joins it at its end", async () => {
+    const ids = await line("gated-too", [0, 1, 2]);
+    const later = await move(ids[0], { delay: 3600 }, "shop");
+    expect([later.status, later.json.state, later.json.index]).to.deep.equal([200, "scheduled", null]);
+    expect(await order("gated-too", ids)).to.deep.equal([1, 2]);
+    const now = await move(ids[0], { notBefore: "2020-01-01T00:00:00Z" }, "shop");
+    expect(now.status).to.equal(200);
+    expect((await server.until(ids[0] ?? "", "waiting", keys.as("boss"))).json.index).to.equal(2);
+    expect((await move(ids[0], { delay: 0 }, "shop")).json.index, "already in line").to.equal(2);
+  });
+});
 
 describe("a move that is refused", () => {
   let server: TestServer;
