@@ -4,10 +4,7 @@ import { slotsWanted } from "../../../src/engine/estimates/slots-wanted.ts";
 import { turnoversBefore } from "../../../src/engine/estimates/turnovers.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 import { openEngine, resultOf } from "../../helpers/engine.ts";
-import { type BatchLook, simulateBatchLine } from "../../shared/batch-line-simulation.ts";
-import { ARRIVALS, MEAN, WORKLOADS, type Workload, type WorkloadName } from "../../shared/line-simulation.ts";
 
-const isAtOnce = ({ eta }: BatchLook) => eta.basis === "idle";
 const times = (count: number, ms: number) => Array.from({ length: count }, () => ms);
 
 describe("an estimate for slots that run several tasks in one call", () => {
@@ -102,50 +99,6 @@ describe("an estimate for slots that run several tasks in one call", () => {
       expect(await seen()).to.include({ samples: 1, meanMs: 0 });
     } finally {
       await t.close();
-    }
-  });
-
-  describe("of a simulated line", function () {
-    this.timeout(120_000);
-
-    for (const name of Object.keys(WORKLOADS) as WorkloadName[]) {
-      it(`covers the start of about 80 of 100 newcomers: ${name}`, () => {
-        let [within, all] = [0, 0];
-        for (const arrivals of ARRIVALS) {
-          for (const [slots, waitMs] of [
-            [1, 50],
-            [4, 0],
-          ] as const) {
-            const line = { arrivals, slots, batch: { max: 16, waitMs }, tasks: 400 * 16, seed: 1 };
-            for (const { eta, waitedMs } of simulateBatchLine({ ...line, workload: WORKLOADS[name] })) {
-              if (eta.basis === "idle") continue;
-              all += 1;
-              if (waitedMs >= eta.low * 1000 - 1 && waitedMs <= eta.high * 1000 + 1) within += 1;
-            }
-          }
-        }
-        expect(all).to.be.above(1000);
-        expect(within / all).to.be.within(0.7, 0.9);
-      });
-    }
-
-    // As on a running engine: a call waits for as long as most calls take, and each task is in line until a worker has asked for it.
-    for (const slots of [1, 4]) {
-      it(`tells those that are just being taken that they start at once, and covers the others: ${slots} slots`, () => {
-        const workload: Workload = (_, random) => MEAN * (0.5 + random());
-        const line = { workload, slots, arrivals: "waves", batch: { max: 32, waitMs: 625 }, travelMs: 25 } as const;
-        const looks = [1, 2, 3, 4].flatMap((seed) => simulateBatchLine({ ...line, tasks: 150 * 32, seed }));
-        const [atOnce, others] = [looks.filter(isAtOnce), looks.filter((look) => !isAtOnce(look))];
-        // With four slots, most waves find room.
-        expect(atOnce.length / looks.length).to.be.above(slots === 1 ? 0.1 : 0.9);
-        expect(atOnce.filter(({ waitedMs }) => waitedMs > 200).length / atOnce.length).to.be.below(0.02);
-        const within = others.filter(
-          ({ eta, waitedMs }) => waitedMs >= eta.low * 1000 - 1 && waitedMs <= eta.high * 1000 + 1,
-        );
-        expect(within.length / others.length).to.be.within(0.7, 0.9);
-        const widths = others.map(({ eta }) => (eta.high - eta.low) / eta.seconds).sort((a, b) => a - b);
-        if (slots === 1) expect(widths[widths.length >> 1]).to.be.below(1);
-      });
     }
   });
 });

@@ -232,31 +232,17 @@ describe("an estimate from few service times", () => {
 });
 
 describe("low and high contain the true start in 80 % ± 10 % of cases", () => {
-  const SEEDS = [11, 23];
   for (const name of Object.keys(WORKLOADS) as WorkloadName[]) {
-    for (const slots of [1, 4, 8]) {
-      it(`${name} service times, ${slots} slots`, () => {
-        let within = 0;
-        let looks = 0;
-        for (const arrivals of ARRIVALS) {
-          for (const seed of SEEDS) {
-            for (const { busy, waited } of simulateLine({
-              workload: WORKLOADS[name],
-              arrivals,
-              slots,
-              tasks: 4000,
-              seed,
-            })) {
-              const { lowMs, highMs } = forecastTurnovers(busy);
-              looks += 1;
-              if (waited >= lowMs && waited <= highMs) within += 1;
-            }
-          }
-        }
-        expect(looks).to.be.above(10_000);
-        expect(within / looks).to.be.within(0.7, 0.9);
+    it(`${name} service times`, () => {
+      const line = { workload: WORKLOADS[name], slots: 4, tasks: 2000, seed: 11 };
+      const looks = ARRIVALS.flatMap((arrivals) => [...simulateLine({ ...line, arrivals })]);
+      const within = looks.filter(({ busy, waited }) => {
+        const { lowMs, highMs } = forecastTurnovers(busy);
+        return waited >= lowMs && waited <= highMs;
       });
-    }
+      expect(looks.length).to.be.above(1000);
+      expect(within.length / looks.length).to.be.within(0.7, 0.9);
+    });
   }
 });
 

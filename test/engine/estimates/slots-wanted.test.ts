@@ -12,7 +12,6 @@ const snapshot = {
   meanMs: 10_000,
   samples: 500,
 };
-const MAX = Number.MAX_SAFE_INTEGER;
 
 const slotsWanted = (
   snapshot: Parameters<typeof wanted.slotsWanted>[0]["snapshot"],
@@ -64,60 +63,94 @@ function autoscale(targetMs: number, seed: number): { late: number; slots: numbe
 }
 
 describe("the slots that start a newcomer within the target wait", () => {
-  const unknown = { ...snapshot, meanMs: null, samples: 0 };
+  const unknown = { meanMs: null, samples: 0 };
+  const busy = { waiting: 15, running: 4 };
+  const cold = { ...unknown, waiting: 5, workers: 0 };
+  const limited = { waiting: 3475, running: 5, meanMs: 900, rate: { max: 5, perMs: 1000, starts: [] } };
+  /** Of 40 tasks a second of 2 s, for 46 s so far. */
+  const arriving = { running: 80, meanMs: 2000 };
+  const S = 10_000;
+  type Row = readonly [
+    of: object,
+    targetMs: number | undefined,
+    slots: number | null,
+    accepted?: number,
+    finished?: number,
+  ];
+  const ROWS: Readonly<Record<string, readonly Row[]>> = {
+    "are none after a minute without work, so that an autoscaler may stop the last worker": [
+      ...[S, undefined].flatMap((targetMs): Row[] => [
+        [{}, targetMs, 0],
+        [{ ...unknown, workers: 0 }, targetMs, 0],
+        [{ waiting: 9, startable: 0 }, targetMs, 0],
+      ]),
+    ],
+    "are one for an empty queue that had work in the last minute, even before the first task has ended": [
+      ...(
+        [
+          [1, 0],
+          [0, 1],
+          [5, 5],
+        ] as const
+      ).map(([accepted, finished]): Row => [{}, S, 1, accepted, finished]),
+      [unknown, S, 1, 1],
+      [{}, undefined, null, 1],
+    ],
+    "are at least one with work and no worker, so that an autoscaler starts the first": [
+      [cold, S, 1],
+      [cold, undefined, 1],
+      [{ ...cold, waiting: 0, running: 1 }, undefined, 1],
+      [{ waiting: 19, workers: 0 }, S, 10],
+    ],
+    "are unknown with a worker but without a target, while nothing starts, and with work but no history": [
+      [{ waiting: 5 }, undefined, null],
+      ...[{ paused: true }, { resting: true }, unknown].map((of): Row => [{ waiting: 5, ...of }, S, null]),
+      ...[{ paused: true }, { resting: true }].map((of): Row => [{ ...cold, ...of }, S, null]),
+      [{ running: 1, ...unknown }, S, null],
+    ],
+    "leave out tasks that wait for their key, also of those that arrive": [
+      [{ waiting: 5000, startable: 15, running: 4 }, S, 10],
+      [{ waiting: 99, startable: 0, running: 1 }, S, 1, 300],
+    ],
+    "grow with the work in front and shrink with a longer target": [
+      // 19 in front and the newcomer: 20 × 10 s of work; each slot has the target and one service time for it.
+      [busy, S, 10],
+      [busy, 9 * S, 2],
+      [{ ...busy, waiting: 35 }, S, 20],
+    ],
+    "are whole, rounded up, never fewer than one, and never more than there are tasks": [
+      [{ waiting: 1 }, S, 1],
+      [{ waiting: 2 }, S, 2],
+      [{ waiting: 3, meanMs: 0.3 }, 0.9, 1],
+      [{ waiting: 1000, meanMs: 0 }, 1, 1],
+      [{ waiting: 1_000_000, meanMs: 1e12 }, 1, 1_000_001],
+    ],
+    "keep up with arrivals, even if no task is waiting": [
+      // 300 tasks of 10 s in a minute: 50 busy slots, and a tenth more.
+      [{}, S, 55, 300],
+      [{ waiting: 3, running: 50 }, S, 55, 300],
+      [{ waiting: 300, running: 50 }, S, 176, 300],
+      [unknown, S, 1, 300],
+    ],
+    "are no more than a rate can keep busy": [
+      [limited, S, 5],
+      [{ ...limited, meanMs: 2500 }, S, 15],
+      [{ ...limited, waiting: 2, running: 0 }, S, 1],
+    ],
+  };
+  for (const [what, rows] of Object.entries(ROWS)) {
+    it(what, () => {
+      for (const row of rows) {
+        const [of, targetMs, slots, accepted, finished] = row;
+        expect(slotsWanted({ ...snapshot, ...of }, targetMs, accepted, finished), JSON.stringify(row)).to.equal(slots);
+      }
+    });
+  }
 
-  it("are none after a minute without work, with or without a target, so that an autoscaler may stop the last worker", () => {
-    for (const targetMs of [10_000, undefined]) {
-      expect(slotsWanted(snapshot, targetMs)).to.equal(0);
-      expect(slotsWanted({ ...unknown, workers: 0 }, targetMs)).to.equal(0);
-      expect(slotsWanted({ ...snapshot, waiting: 9, startable: 0 }, targetMs), "all wait for their key").to.equal(0);
-    }
-  });
-
-  it("are one for an empty queue that had work in the last minute, even before the first task has ended", () => {
-    expect(slotsWanted(snapshot, 10_000, 1)).to.equal(1);
-    expect(slotsWanted(snapshot, 10_000, 0, 1)).to.equal(1);
-    expect(slotsWanted(snapshot, 10_000, 5, 5), "all of it has ended").to.equal(1);
-    expect(slotsWanted(unknown, 10_000, 1)).to.equal(1);
-    expect(slotsWanted(snapshot, undefined, 1), "whether it is enough depends on the target").to.equal(null);
-  });
-
-  it("are at least one with work and no worker, so that an autoscaler starts the first", () => {
-    const cold = { ...unknown, waiting: 5, workers: 0 };
-    expect(slotsWanted(cold, 10_000)).to.equal(1);
-    expect(slotsWanted(cold, undefined)).to.equal(1);
-    expect(slotsWanted({ ...cold, waiting: 0, running: 1 }, undefined), "a lost worker has one").to.equal(1);
-    expect(slotsWanted({ ...snapshot, waiting: 19, workers: 0 }, 10_000)).to.equal(10);
-    expect(slotsWanted({ ...cold, paused: true }, 10_000)).to.equal(null);
-    expect(slotsWanted({ ...cold, resting: true }, 10_000)).to.equal(null);
-  });
-
-  it("are unknown with a worker but without a target, while the queue is paused, and with work but no history", () => {
-    expect(slotsWanted({ ...snapshot, waiting: 5 }, undefined)).to.equal(null);
-    expect(slotsWanted({ ...snapshot, waiting: 5, paused: true }, 10_000)).to.equal(null);
-    expect(slotsWanted({ ...snapshot, waiting: 5, resting: true }, 10_000)).to.equal(null);
-    expect(slotsWanted({ ...snapshot, waiting: 5, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
-    expect(slotsWanted({ ...snapshot, running: 1, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
-  });
-
-  it("leave out tasks that wait for their key", () => {
-    const busy = { ...snapshot, waiting: 5000, startable: 15, running: 4 };
-    expect(slotsWanted(busy, 10_000)).to.equal(10);
-  });
-
-  it("grow with the work in front and shrink with a longer target", () => {
-    // 19 in front and the newcomer: 20 × 10 s of work; each slot has the target and one service time for it.
-    const busy = { ...snapshot, waiting: 15, running: 4 };
-    expect(slotsWanted(busy, 10_000)).to.equal(10);
-    expect(slotsWanted(busy, 90_000)).to.equal(2);
-    expect(slotsWanted({ ...busy, waiting: 35 }, 10_000)).to.equal(20);
-  });
-
-  it("are whole, rounded up, and never fewer than one", () => {
-    expect(slotsWanted({ ...snapshot, waiting: 1 }, 10_000)).to.equal(1);
-    expect(slotsWanted({ ...snapshot, waiting: 2 }, 10_000)).to.equal(2);
-    expect(slotsWanted({ ...snapshot, waiting: 3, meanMs: 0.3 }, 0.9)).to.equal(1);
-    expect(slotsWanted({ ...snapshot, waiting: 1000, meanMs: 0 }, 1)).to.equal(1);
+  it("are never fewer than arrivals keep busy, although there were few at the beginning of the minute", () => {
+    const wanted = (of: object) => slotsWanted({ ...snapshot, ...arriving, ...of }, S, 40 * 46, 40 * 44);
+    expect(wanted({})).to.be.at.least(80);
+    expect(wanted({ batch: { max: 8, waitMs: 0 } })).to.be.within(10, 14);
   });
 
   it("do not gain one by an error of floating-point arithmetic", () => {
@@ -125,37 +158,6 @@ describe("the slots that start a newcomer within the target wait", () => {
       // (work + 1) × 0.1 / (0.1 + 0.2) is the number of slots, give or take the last bit.
       expect(slotsWanted({ ...snapshot, waiting: slots * 3 - 1, meanMs: 0.1 }, 0.2)).to.equal(slots);
     }
-  });
-
-  it("are never more than there are tasks, however long they take", () => {
-    expect(slotsWanted({ ...snapshot, waiting: 1_000_000, meanMs: 1e12 }, 1)).to.equal(1_000_001);
-    expect(slotsWanted({ ...snapshot, waiting: MAX, meanMs: 10_000 }, 10_000)).to.be.within(MAX / 2, MAX / 2 + 2);
-  });
-
-  it("keep up with arrivals, even if no task is waiting", () => {
-    // 300 tasks of 10 s in a minute: 50 busy slots, and a tenth more.
-    expect(slotsWanted(snapshot, 10_000, 300)).to.equal(55);
-    expect(slotsWanted({ ...snapshot, waiting: 3, running: 50 }, 10_000, 300)).to.equal(55);
-    expect(slotsWanted({ ...snapshot, waiting: 300, running: 50 }, 10_000, 300)).to.equal(176);
-    expect(slotsWanted({ ...snapshot, meanMs: null, samples: 0 }, 10_000, 300)).to.equal(1);
-  });
-
-  it("are never fewer than arrivals keep busy, although there were few at the beginning of the minute", () => {
-    // 40 a second of 2 s, for 46 s so far.
-    const busy = { ...snapshot, running: 80, meanMs: 2000 };
-    expect(slotsWanted(busy, 10_000, 40 * 46, 40 * 44)).to.be.at.least(80);
-    expect(slotsWanted({ ...busy, batch: { max: 8, waitMs: 0 } }, 10_000, 40 * 46, 40 * 44)).to.be.within(10, 14);
-  });
-
-  it("are no more than a rate can keep busy", () => {
-    const held = { ...snapshot, waiting: 3475, running: 5, meanMs: 900, rate: { max: 5, perMs: 1000, starts: [] } };
-    expect(slotsWanted(held, 10_000)).to.equal(5);
-    expect(slotsWanted({ ...held, meanMs: 2500 }, 10_000)).to.equal(15);
-    expect(slotsWanted({ ...held, waiting: 2, running: 0 }, 10_000), "a short line").to.equal(1);
-  });
-
-  it("are not wanted for arrivals that wait for their key", () => {
-    expect(slotsWanted({ ...snapshot, waiting: 99, startable: 0, running: 1 }, 10_000, 300)).to.equal(1);
   });
 
   it("keep nearly all waits within the target under an autoscaler", () => {

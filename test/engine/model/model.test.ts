@@ -2,7 +2,7 @@ import { storeUrl } from "../../helpers/store/run-store.ts";
 import { holdAgainstModel } from "./run.ts";
 
 /** Runs in a test run; the long form is `npx tsx test/engine/model/main.ts --runs N`. */
-const RUNS = 50;
+const RUNS = 150;
 const STEPS = 40;
 /** A slow machine plays fewer runs rather than fail. */
 const LIMIT_MS = 25_000;
