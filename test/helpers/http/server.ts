@@ -13,6 +13,7 @@ import { storeUrl, uniquePrefix } from "../store/run-store.ts";
 import { removeKeys } from "../store/scan.ts";
 import { TASK } from "../store/stored.ts";
 import type { Answer } from "./answer.ts";
+import { verdictsOf } from "./batch.ts";
 import { assertContract } from "./contract.ts";
 
 export type { Answer } from "./answer.ts";
@@ -42,6 +43,9 @@ export interface TestServer {
   send(path: string, sent?: Sent): Promise<Answer>;
   /** Submits to a queue. */
   post(queue: string, input: unknown, headers?: Sent["headers"]): Promise<Answer>;
+  /** Submits lines of JSON to a queue; returns their verdicts. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into documents whose shape is what they test
+  batch(queue: string, lines: string, search?: string, headers?: Sent["headers"]): Promise<any[]>;
   /** Submits to a queue without waiting for it; returns the id. */
   enqueue(queue: string, input: unknown, search?: string): Promise<string>;
   /** Polls the monitor until the task is in this state. */
@@ -87,6 +91,12 @@ export async function startServer(
     log,
     send,
     post,
+    async batch(queue, body, search = "", headers = {}) {
+      const all = { "Content-Type": "application/x-ndjson", ...headers };
+      const answer = await send(`/v1/queues/${queue}/batches${search}`, { method: "POST", headers: all, body });
+      if (answer.status !== 202) throw new Error(`not accepted: ${answer.status} ${answer.text}`);
+      return verdictsOf(answer.text);
+    },
     async enqueue(queue, input, search = "") {
       const headers = { Prefer: "respond-async" };
       const answer = await send(`/v1/queues/${queue}/requests${search}`, { method: "POST", headers, body: input });

@@ -20,10 +20,7 @@ describe("the contract: durability that was not reached", () => {
       // It is stored anyway, and runs once.
       const done = await server.until("once", "succeeded");
       expect(done.json.attempt).to.equal(1);
-      const headers = { "Content-Type": "application/x-ndjson" };
-      const batch = await server.send("/v1/queues/default/batches", { method: "POST", headers, body: "{}\n" });
-      expect(batch.status).to.equal(202);
-      const verdict = JSON.parse(batch.text);
+      const [verdict] = await server.batch("default", "{}");
       expect(verdict.problem).to.include({ type: "/problems/not-durable", status: 503 });
       expect(verdict.problem.id).to.match(/^[0-9a-f-]{36}$/);
       // The dialects say the same, with the id.

@@ -47,13 +47,9 @@ describe("an input that is made to be expensive", () => {
   });
 
   it("has fewer errors reported on each line of a batch", async () => {
-    const batch = await server.send("/v1/queues/checked/batches", {
-      method: "POST",
-      headers: { "Content-Type": "application/x-ndjson" },
-      body: JSON.stringify({ width: 1, tags: Array(150).fill(false) }),
-    });
-    expect(batch.json.problem.errors).to.have.length(10);
-    expect(batch.json.problem.moreErrors).to.equal(140);
+    const line = JSON.stringify({ width: 1, tags: Array(150).fill(false) });
+    const [{ problem }] = await server.batch("checked", line);
+    expect([problem.errors.length, problem.moreErrors]).to.deep.equal([10, 140]);
   });
 });
 
@@ -127,12 +123,8 @@ describe("a number in an input", () => {
       ]);
     }
     expect((await send("1e999")).json.errors[0].pointer).to.equal("#");
-    const envelope = await server.send("/v1/queues/default/batches?envelope=true", {
-      method: "POST",
-      headers: { "Content-Type": "application/x-ndjson" },
-      body: '{"input":[1e400]}',
-    });
-    expect(envelope.json.problem).to.include({ type: "/problems/invalid-input" });
+    const [envelope] = await server.batch("default", '{"input":[1e400]}', "?envelope=true");
+    expect(envelope.problem).to.include({ type: "/problems/invalid-input" });
   });
 
   it("costs little to find among millions that fit", () => {

@@ -208,32 +208,6 @@ describe("API keys", () => {
       expect(bob[1]).not.to.equal(ann[1]);
       expect(again.slice(1)).to.deep.equal([ann[1], "true"]);
     });
-
-    it("are unknown in the server-allocated dialect too, before and after submission", async () => {
-      const allocated = await get("/api/v1/task", keys.as("ann"));
-      const at = `/api/v1/task/${allocated.json.id}`;
-      const tryAll = async () => {
-        for (const method of ["GET", "POST", "PUT", "DELETE"]) {
-          const body = method === "POST" || method === "PUT" ? {} : undefined;
-          const answer = await server.send(at, { method, headers: keys.as("bob"), body });
-          expect(problem(answer), method).to.deep.equal([404, "/problems/unknown"]);
-        }
-      };
-      await tryAll();
-      expect((await server.send(at, { method: "POST", headers: keys.as("ann"), body: { mine: 1 } })).status).to.equal(
-        202,
-      );
-      await tryAll();
-      await eventually(async () => (await get(at, keys.as("ann"))).json.result?.input.mine === 1);
-    });
-
-    it("are separate in batches too", async () => {
-      const headers = keys.as("ann", { "Content-Type": "application/x-ndjson" });
-      const batch = await server.send("/v1/queues/default/batches", { method: "POST", headers, body: "{}\n" });
-      const { href } = JSON.parse(batch.text.split("\n")[0] ?? "");
-      expect((await get(`${href}/status`, keys.as("ann"))).status).to.be.oneOf([200, 202]);
-      expect((await get(`${href}/status`, keys.as("bob"))).status).to.equal(404);
-    });
   });
 });
 

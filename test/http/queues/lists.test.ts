@@ -99,9 +99,7 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     // Those of one millisecond are listed by their ids.
     const ids = Array.from({ length: 1100 }, (_, n) => `p-${String(n).padStart(4, "0")}`);
     const body = ids.map((id) => JSON.stringify({ id, input: { width: 1 } }));
-    const headers = { ...keys.as("ann"), "Content-Type": "application/x-ndjson" };
-    const path = "/v1/queues/checked/batches?envelope=true&delay=600";
-    await server.send(path, { method: "POST", headers, body: body.join("\n") });
+    await server.batch("checked", body.join("\n"), "?envelope=true&delay=600", keys.as("ann"));
     const { items, next, scanned } = await list("checked/scheduled?idPrefix=p-1099&limit=1");
     expect(items.map(({ id }: { id: string }) => id)).to.deep.equal(["p-1099"]);
     expect(next).to.equal(null);

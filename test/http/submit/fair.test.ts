@@ -52,13 +52,8 @@ describe("fair lines over HTTP (API: Fair lines)", () => {
     await pausing("fair-tenants", async () => {
       const places = async (tenant: unknown, count: number) => {
         const body = Array.from({ length: count }, () => `${JSON.stringify({ tenant })}\n`).join("");
-        const answer = await server.send("/v1/queues/fair-tenants/batches", {
-          method: "POST",
-          headers: keys.as("ann", { "Content-Type": "application/x-ndjson" }),
-          body,
-        });
-        const lines = answer.text.trim().split("\n");
-        return lines.map((line) => (JSON.parse(line) as { index: number }).index);
+        const verdicts = await server.batch("fair-tenants", body, "", keys.as("ann"));
+        return verdicts.map(({ index }) => index);
       };
       expect(await places("light", 4)).to.deep.equal([0, 1, 2, 3]);
       expect(await places("heavy", 4), "three for each of the other's").to.deep.equal([1, 2, 3, 5]);

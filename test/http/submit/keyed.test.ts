@@ -55,15 +55,8 @@ describe("keyed work over HTTP (API: Keyed work)", () => {
     expect(await monitor("put-1")).to.include({ held: true, index: before.index });
     expect((await put("d")).status).to.equal(200);
     expect((await result("put-1")).json.state).to.equal("succeeded");
-    const batch = await server.send(`${PATH}/batches`, {
-      method: "POST",
-      headers: { "Content-Type": "application/x-ndjson" },
-      body: '{"account":"c"}\n{"account":"broken"}\n{"account":null}\n',
-    });
-    const [held, bad, free] = batch.text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const lines = '{"account":"c"}\n{"account":"broken"}\n{"account":null}\n';
+    const [held, bad, free] = await server.batch("keyed", lines);
     expect(bad.problem).to.include({ type: "/problems/invalid-input" });
     expect((await result(free.id)).json.state).to.equal("succeeded");
     expect((await monitor(held.id)).held).to.equal(true);

@@ -62,14 +62,8 @@ describe("the label of a task (API: label)", () => {
   it("is a member of an envelope, in place of the batch's, and shown in lists", async () => {
     const lines = [{ label: "own" }, {}, { label: "" }, { label: "a\tb" }, { label: 1 }];
     const body = lines.map((line, n) => JSON.stringify({ id: `line-${n}`, input: n, ...line })).join("\n");
-    const headers = { "Content-Type": "application/x-ndjson" };
-    const sent = { method: "POST", headers, body };
-    const { text } = await server.send(`/v1/queues/plain/batches?envelope=true&${LATER}&label=common`, sent);
-    const refused = text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line))
-      .filter(({ problem }) => problem);
+    const verdicts = await server.batch("plain", body, `?envelope=true&${LATER}&label=common`);
+    const refused = verdicts.filter(({ problem }) => problem);
     expect(refused.map(({ line, problem }) => [line, problem.type])).to.deep.equal([
       [3, "/problems/invalid-parameter"],
       [4, "/problems/invalid-parameter"],

@@ -86,16 +86,7 @@ describe("limits of a caller over HTTP (API: Limits of a caller)", () => {
     await accepted("ann", "?delay=3600");
     const lines = [gate.input, { gate: 7 }, gate.input, gate.input].map((line) => `${JSON.stringify(line)}\n`);
     await send("root", "POST", `${PATH}/pause`);
-    const answer = await server.send(`${PATH}/batches`, {
-      method: "POST",
-      headers: keys.as("ann", { "Content-Type": "application/x-ndjson" }),
-      body: lines.join(""),
-    });
-    expect(answer.status).to.equal(202);
-    const verdicts = answer.text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const verdicts = await server.batch("limited", lines.join(""), "", keys.as("ann"));
     expect(verdicts.map(({ line, problem }) => [line, problem?.type])).to.deep.equal([
       [0, undefined],
       [1, "/problems/too-many-tasks"],

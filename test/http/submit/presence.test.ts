@@ -188,13 +188,7 @@ describe("presence (API: Presence)", () => {
 
   it("is given in the envelopes of a batch", async () => {
     const lines = ['{"id":"line-1","input":1,"presence":"5m","delay":9}', '{"input":1,"presence":5}'].join("\n");
-    const answer = await server.send("/v1/queues/default/batches?envelope=true", {
-      ...{ method: "POST", headers: { "Content-Type": "application/x-ndjson" }, body: lines },
-    });
-    const [, second] = answer.text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const [, second] = await server.batch("default", lines, "?envelope=true");
     expect(second.problem).to.include({ type: "/problems/invalid-parameter", parameter: "presence" });
     expect((await server.send("/v1/requests/line-1")).headers).to.include({ presence: "300" });
   });

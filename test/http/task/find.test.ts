@@ -2,7 +2,6 @@ import { expect } from "chai";
 import type { Context } from "koa";
 import type { Scope } from "../../../src/auth/api-key.ts";
 import type { Inspection, InspectOptions } from "../../../src/engine/reading/inspect.ts";
-import { ProblemError } from "../../../src/errors.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { type Access, openAccess } from "../../../src/http/task/access.ts";
 import { findTask, observe, observeEnd } from "../../../src/http/task/find.ts";
@@ -63,15 +62,6 @@ describe("the task that a request is about", () => {
     }
   });
 
-  it("is refused as its link says, whether there is a task or not", async () => {
-    const otherwise = new ProblemError("unknown", "the link has expired");
-    const link = { kind: "task" as const, id: "a", query: "?x", opens: () => false, otherwise };
-    for (const task of [TASK, null]) {
-      const { ctx, api, thrownBy } = open(accessWith(null, [], { link }), task);
-      expect(await thrownBy(findTask(ctx, api, "a", { result: false }))).to.equal(otherwise);
-    }
-  });
-
   it("is looked for only under an id, or, for operators, under that of a task that follows from another", async () => {
     const isLookedFor = async (access: Access, id: string) => {
       const { ctx, api, looks, thrownBy } = open(access);
@@ -99,15 +89,6 @@ describe("the task that a request is about", () => {
     const { ctx, api, looks } = open(OPERATOR, { ...TASK, state: "succeeded", expired: true });
     expect((await observeEnd(ctx, api, "a")).result).to.equal(null);
     expect(looks).to.have.length(1);
-  });
-
-  it("is told from one that never was, if its result was deleted", async () => {
-    const { ctx, api, thrownBy } = open(OPERATOR, { ...TASK, state: "succeeded", deleted: true, finishedMs: 0 });
-    expect(await thrownBy(observe(ctx, api, "a")))
-      .to.include({ code: "deleted" })
-      .and.deep.include({
-        extensions: { id: "a", queue: "jobs", state: "succeeded", finishedAt: "1970-01-01T00:00:00.000Z" },
-      });
   });
 
   it("is still shown as it was if it is gone at the second look", async () => {

@@ -108,6 +108,7 @@ describe("the headers of a result", () => {
     },
     ...{ trailer: "x-t", "set-cookie": "a=b", "x-request-id": "forged", "operation-location": "/forged" },
     ...{ "preference-applied": "forged", "idempotent-replayed": "forged", "x-queue-index": "9", "x-queue-eta": "9" },
+    ...{ "x-task-state": "forged" },
     ...{ "access-control-allow-origin": "*", ratelimit: "forged", "ratelimit-policy": "forged", server: "forged" },
   };
   for (const [name, value] of Object.entries(DROPPED)) {
