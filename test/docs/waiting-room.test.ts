@@ -21,7 +21,8 @@ const PAGES = new Map(
 );
 
 describe("docs/waiting-room.md", function () {
-  this.timeout(60_000);
+  // The first page of a browser takes longer than all others, and on a busy machine longer than what is usually waited for.
+  this.timeout(120_000);
   const keys = testKeys({ shop: ["submit"], operator: ["admin"] });
   let folder = "";
   let site: http.Server;
@@ -87,6 +88,7 @@ describe("docs/waiting-room.md", function () {
       await giveTicket({ seconds: 0 });
       shown = await giveTicket({ seconds: 0 });
       const page = await browser?.newPage();
+      page?.setDefaultTimeout(60_000);
       await page?.goto(`${origin}/${name}`);
       await page?.locator("#number", { hasText: /^2$/ }).waitFor();
       await line("resume");
@@ -100,6 +102,7 @@ describe("docs/waiting-room.md", function () {
     await line("pause");
     shown = await giveTicket({ seconds: 0 });
     const page = await browser?.newPage();
+    page?.setDefaultTimeout(60_000);
     await page?.goto(`${origin}/embed.html`);
     const frame = page?.frameLocator("iframe");
     await frame?.locator(".number", { hasText: /^1$/ }).waitFor();

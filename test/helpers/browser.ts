@@ -8,7 +8,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 /** A real browser without a window; undefined where none is installed. */
 export async function launchBrowser(): Promise<Browser | undefined> {
   const executablePath = PROGRAMS.find((file) => existsSync(file));
-  return executablePath === undefined ? undefined : chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  return executablePath === undefined
+    ? undefined
+    : chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 60_000 });
 }
 
 /** The accessibility faults that axe finds on a page: each rule with the elements that break it. */
