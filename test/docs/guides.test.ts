@@ -15,6 +15,7 @@ const GUIDES: Readonly<Record<string, GuideEnv>> = {
   "operations.md": () => ({}),
   "runbook.md": () => ({}),
   "security.md": withKeys,
+  "troubles.md": () => ({}),
 };
 
 /** A server with one key, in the file to which the guide adds others. */
