@@ -97,7 +97,11 @@ function Settle.cancel(call, id, state, queue, by, stay)
     return 'requested'
   end
   redis.call('ZREM', state == S.waiting and K.waiting(call, queue) or K.scheduled(call, queue), id)
-  if state == S.waiting then Fair.leave(call, queue, id) end
+  if state == S.waiting then
+    Fair.leave(call, queue, id)
+    -- Also one without a key, which has joined before the line was keyed.
+    Keyed.decide(call, queue, id)
+  end
   Settle.finish(call, id, S.canceled, stay)
   return 'canceled'
 end

@@ -4,9 +4,9 @@ import { failureOf, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { submissionOf } from "../../shared/submission.ts";
 import { verifiedEngines } from "./verified.ts";
 
-const TASKS = 2000;
+const TASKS = 1000;
 /** Verifications beside them, at least. */
-const VERIFICATIONS = 4;
+const VERIFICATIONS = 3;
 /** Tasks that are submitted together; fewer are taken, so that some wait. */
 const TOGETHER = 40;
 const TAKEN = 20;
@@ -57,15 +57,8 @@ describe("a verification under load", () => {
   }
 
   const lines: readonly (readonly [name: string, partitions: number, options: Options])[] = [
-    ["a plain line", 1, () => ({ settings: {} })],
     ["a fair line", 1, (n) => ({ settings: {}, share: { key: `s${n % KEYS}`, weight: 1 + (n % 3) } })],
-    ["a keyed line", 1, (n) => ({ settings: { keyedConcurrency: 1 }, key: `k${n % KEYS}` })],
     ["a keyed line over three partitions", 3, (n) => ({ settings: { keyedConcurrency: 2 }, key: `k${n % KEYS}` })],
-    [
-      "a line with limits of callers",
-      1,
-      (n) => ({ settings: { keyedConcurrency: 2, keyedWaiting: 8 }, key: `k${n % KEYS}` }),
-    ],
     [
       "a line that becomes keyed, and lets more and fewer of a key run",
       1,
