@@ -35,16 +35,6 @@ describe("the life of a task", () => {
     expect(await t.redis.pttl(t.key("task", "a"))).to.be.above(t.settings.resultTtlMs);
   });
 
-  it("has inputs of any size and any bytes", async () => {
-    const bytes = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, n) => (n * 31) % 256));
-    await t.submit({ id: "big", input: bytes, mediaType: "image/png" });
-    await t.submit({ id: "tiny", input: Buffer.from([0, 255, 128]), mediaType: "image/png" });
-    const [big, tiny] = await t.reserve(2);
-    expect(big?.input.equals(bytes)).to.equal(true);
-    expect(big?.mediaType).to.equal("image/png");
-    expect(tiny?.input.equals(Buffer.from([0, 255, 128]))).to.equal(true);
-  });
-
   it("remembers the reservation of each lane of a worker until the worker leaves", async () => {
     await Promise.all(["a", "b", "c"].map((id) => t.submit({ id })));
     const ids = async (reservation: string, lane: number) =>
@@ -55,6 +45,19 @@ describe("the life of a task", () => {
     await t.engine.workers.heartbeat("w1", 0, new Map([["jobs", 2]]));
     const fields = await t.redis.hkeys(t.key("queue", "jobs"));
     expect(fields.filter((field) => field.startsWith(QUEUE.reservation))).to.deep.equal([]);
+  });
+
+  it("does not return tasks again that were lost and reserved by the other lane of the same worker", async () => {
+    await t.submit({ id: "a" });
+    await t.reserve(1, { reservation: "first" });
+    await t.engine.maintenance.tick(0);
+    await t.redis.hset(t.key("ticked"), "ended", Date.now() + 60_000);
+    await t.endLease("a");
+    expect((await t.engine.maintenance.tick(0)).lost).to.have.length(1);
+    const [retaken] = await t.reserve(1, { reservation: "second", lane: 1 });
+    expect(retaken).to.include({ id: "a", lost: 1 });
+    expect(await t.reserve(1, { reservation: "first" })).to.deep.equal([]);
+    expect((await t.reserve(1, { reservation: "second", lane: 1 }))[0]?.fence).to.equal(retaken?.fence);
   });
 
   it("keeps its last five errors", async () => {

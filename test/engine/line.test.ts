@@ -1,8 +1,6 @@
 import { expect } from "chai";
-import { move } from "../../src/engine/submission/move.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storedKey, TASK } from "../helpers/store/stored.ts";
-import { submissionOf } from "../shared/submission.ts";
 
 describe("the line of a queue", () => {
   let t: TestEngine;
@@ -29,43 +27,6 @@ describe("the line of a queue", () => {
     const taken: string[] = [];
     while (taken.length < ids.length) taken.push(...(await t.reserve(100)).map((task) => task.id));
     expect(taken).to.deep.equal(ids);
-  });
-
-  it("puts an urgent task before all less urgent ones, with its true index", async () => {
-    await Promise.all(["n1", "n2", "n3"].map((id) => t.submit({ id })));
-    expect((await t.submit({ id: "low", priority: 7 })).index).to.equal(3);
-    expect((await t.submit({ id: "urgent", priority: 0 })).index).to.equal(0);
-    expect((await t.submit({ id: "n4" })).index).to.equal(4);
-    expect((await t.reserve(10)).map((task) => task.id)).to.deep.equal(["urgent", "n1", "n2", "n3", "n4", "low"]);
-  });
-
-  it("lets a scheduled task join the class to which it was moved", async () => {
-    await t.submit({ id: "later", delayMs: 60_000 });
-    await t.submit({ id: "now" });
-    expect(await move(t.engine, { id: "later", queue: "jobs" }, { priority: 0 })).to.equal("moved");
-    await t.makeDue("later");
-    await t.engine.maintenance.tick(0);
-    expect((await t.reserve(2)).map(({ id }) => id)).to.deep.equal(["later", "now"]);
-  });
-
-  it("is one line, wherever the ids of its tasks lead, also for tasks that are submitted together", async () => {
-    const p = await openEngine({ partitions: 3 });
-    try {
-      const ids = Array.from({ length: 400 }, (_, n) => `p${n}`);
-      expect(new Set(ids.map((id) => p.keys.partitionOf(id))).size).to.equal(3);
-      const [first = "", ...others] = ids;
-      expect((await p.submit({ id: first })).index).to.equal(0);
-      const submissions = others.map((id) => submissionOf(id, "jobs", "1"));
-      const ends = await p.engine.submitter.submitAll(submissions, p.settings);
-      expect(ends.map((end) => end.status === "fulfilled" && end.value.index)).to.deep.equal(
-        others.map((_, n) => n + 1),
-      );
-      const seen = await Promise.all(ids.map((id) => p.engine.inspector.inspect(id, { result: false })));
-      expect(seen.map((task) => task?.index)).to.deep.equal([...ids.keys()]);
-      expect(seen[0]?.snapshot.waiting).to.equal(ids.length);
-    } finally {
-      await p.close();
-    }
   });
 
   it("has figures although the record of its first task is damaged", async () => {

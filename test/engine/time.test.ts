@@ -73,20 +73,6 @@ describe("the engine's time", () => {
     expect(fences[0]).to.be.above(Number(before?.fence));
   });
 
-  it("keeps a task's place through a loss, a retry and a release while others join after it", async () => {
-    for (const id of ["a", "b", "c", "d"]) await t.submit({ id });
-    const taken = await t.reserve(3);
-    const [a, b, c] = taken.map((task) => ({ queue: "jobs", id: task.id, fence: task.fence }));
-    if (!a || !b || !c) throw new Error("nothing to take");
-    await t.submit({ id: "e" });
-    const failure = { kind: "retry", delayMs: 0, error: "boom", code: "task-failed", result: ok } as const;
-    expect(await t.engine.leases.fail(b, failure, t.settings)).to.equal("retrying");
-    expect(await t.engine.call("lose", a)).to.equal("waiting");
-    expect(await t.engine.call("release", c)).to.equal("released");
-    await t.engine.maintenance.tick(0);
-    expect(ids(await t.reserve(10))).to.deep.equal(["a", "b", "c", "d", "e"]);
-  });
-
   it("moves at most its limit in one call, however many queues have something due, and skips none", async () => {
     const queues = ["q1", "q2", "q3"];
     for (const queue of queues) {

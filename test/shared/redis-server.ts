@@ -42,8 +42,9 @@ export async function startRedis(
   if (options.dir === undefined) madeDirs.add(dir);
   const port = options.port ?? (await reservePort());
   let args = options.args ?? [];
-  const start = () =>
-    spawnRedis(["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", ...args], options.env);
+  // A replica need not wait for others that might want the same snapshot.
+  const own = ["--bind", "127.0.0.1", "--dir", dir, "--save", "", "--repl-diskless-sync-delay", "0"];
+  const start = () => spawnRedis(["--port", String(port), ...own, ...args], options.env);
   let child = await start();
   const url = `redis://127.0.0.1:${port}`;
   await answers(url, child);

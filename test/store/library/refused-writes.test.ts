@@ -68,9 +68,7 @@ describe("the functions of the library on a server that takes no writes", functi
       expect(await refusals(reads, by), code).to.deep.equal(new Set([""]));
       expect(await reading(by), code).to.deep.equal(new Set([""]));
     };
-    const replica = await startRedis({
-      args: ["--replicaof", "127.0.0.1", String(redis.port), "--repl-diskless-sync-delay", "0"],
-    });
+    const replica = await startRedis({ args: ["--replicaof", "127.0.0.1", String(redis.port)] });
     const second = new Redis(replica.url);
     try {
       await eventually(async () => (await listed(second)).includes(OURS.name));
