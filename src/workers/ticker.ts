@@ -6,10 +6,8 @@ import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
 
-/** Pause between two ticks if nothing is known to be due sooner, ms. */
-const TICK_MS = 1000;
-/** The same after some time without leases, ms. */
-const IDLE = { tickMs: 5000, afterMs: 10_000 } as const;
+/** Pauses between two ticks if nothing is known to be due sooner, ms: usually, and after some time without leases. */
+const PAUSES = { usualMs: 1000, idleMs: 5000, idleAfterMs: 10_000 } as const;
 /** Such a pause is at most this share of the shortest lease, so that the next tick knows of a lease before it can end. */
 const IDLE_LEASE_SHARE = 0.4;
 /** Shortest pause between two ticks while more is due than one tick handles, ms. */
@@ -26,6 +24,7 @@ const SAMPLE_LATE_MS = 50;
 export class Ticker implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
+  readonly #pauses: { readonly [Name in keyof typeof PAUSES]: number };
   /** One for each partition, so that an unreachable one does not affect the others. */
   readonly #loops: readonly Loop[];
   readonly #samplers: readonly Loop[];
@@ -33,14 +32,15 @@ export class Ticker implements Role {
   readonly #pointers: readonly Loop[];
   #unlisten: (() => void) | undefined;
 
-  constructor(engine: Engine, log: Logger) {
+  constructor(engine: Engine, log: Logger, pauses: { readonly [Name in keyof typeof PAUSES]: number } = PAUSES) {
     this.#engine = engine;
     this.#log = log;
+    this.#pauses = pauses;
     this.#loops = engine.keys.tags.map(
       (_, partition) =>
         new Loop({
           // Longer than any pause: the ticks say when the next one comes.
-          intervalMs: 2 * IDLE.tickMs,
+          intervalMs: 2 * pauses.idleMs,
           tick: this.#ticksOf(partition),
           onError: (error) => log.error({ err: error }, "ticker: a round failed; retrying"),
         }),
@@ -80,6 +80,7 @@ export class Ticker implements Role {
 
   /** The ticks of a partition; each returns the pause before the next one, ms. */
   #ticksOf(partition: number): () => Promise<number> {
+    const { usualMs, idleMs, idleAfterMs } = this.#pauses;
     /** When a tick last found a lease, or failed; monotonic. */
     let busyAtMs = performance.now();
     let pausedMs = 0;
@@ -87,11 +88,11 @@ export class Ticker implements Role {
       const ticked = await this.#tick(partition, pausedMs);
       const nowMs = performance.now();
       if (ticked === undefined || ticked.held || ticked.lost.length > 0) busyAtMs = nowMs;
-      const isIdle = ticked !== undefined && nowMs - busyAtMs >= IDLE.afterMs;
-      const idleMs = isIdle ? Math.min(IDLE.tickMs, ticked.shortestLeaseMs * IDLE_LEASE_SHARE) : 0;
-      pausedMs = idleMs > TICK_MS ? varied(idleMs, 1) : 0;
-      const usualMs = varied(Math.max(TICK_MS, idleMs));
-      return Math.min(usualMs, Math.max(MIN_MS, ticked?.nextMs ?? usualMs));
+      const isIdle = ticked !== undefined && nowMs - busyAtMs >= idleAfterMs;
+      const longMs = isIdle ? Math.min(idleMs, ticked.shortestLeaseMs * IDLE_LEASE_SHARE) : 0;
+      pausedMs = longMs > usualMs ? varied(longMs, 1) : 0;
+      const pauseMs = varied(Math.max(usualMs, longMs));
+      return Math.min(pauseMs, Math.max(MIN_MS, ticked?.nextMs ?? pauseMs));
     };
   }
 

@@ -25,11 +25,16 @@ import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
  */
 export const SUSPECT_LEASE_MS = 1500;
 
+/** How long a handler may go on after its signal has fired, ms: usually, and when its process stops. */
+const GRACE = { ms: 2000, shutdownMs: 500 } as const;
+
 /** What the attempts of a worker process share. */
 export interface AttemptParts {
   readonly engine: Engine;
   readonly log: Logger;
   readonly limits: HandlerLimits;
+  /** How long a handler may go on after its signal has fired, ms. Default: 2 s, and 0.5 s when its process stops. */
+  readonly graceMs?: number | undefined;
 }
 
 /** One attempt at one task: its lease, its signal, its timeout, and its connection to the store. */
@@ -183,6 +188,11 @@ export class Attempt implements TaskActions {
   /** Why the handler was asked to stop; undefined if it was not. */
   get aborted(): AbortCause | undefined {
     return this.#aborted;
+  }
+
+  /** How long the handler may go on after its signal has fired, ms; then it is overdue. */
+  get graceMs(): number {
+    return this.#parts.graceMs ?? (this.#aborted === "shutdown" ? GRACE.shutdownMs : GRACE.ms);
   }
 
   /** Asks the handler to stop. The first cause stays, unless the lease is lost later: then its end no longer matters. */

@@ -1,4 +1,4 @@
-import type { AbortCause, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
+import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 
@@ -9,16 +9,6 @@ export interface Executor {
   /** Ends the processes that it has started, with the handlers in them. Idempotent. */
   stop(): Promise<void>;
 }
-
-/** How long a handler may go on after its signal has fired, ms; then it is overdue. */
-const GRACE_MS: Readonly<Record<AbortCause, number>> = {
-  timeout: 2000,
-  canceled: 2000,
-  deadline: 2000,
-  abandoned: 2000,
-  "lease-lost": 2000,
-  shutdown: 500,
-};
 
 /** Ends the wait for an overdue handler. */
 export type Leave = () => void;
@@ -44,12 +34,9 @@ export function awaitEnd(
     attempt.whenAborted(() => {
       if (over) return;
       clearTimeout(timer);
-      timer = setTimeout(
-        () => {
-          timer = onOverdue(() => finish({ kind: "overdue" }));
-        },
-        GRACE_MS[attempt.aborted ?? "shutdown"],
-      );
+      timer = setTimeout(() => {
+        timer = onOverdue(() => finish({ kind: "overdue" }));
+      }, attempt.graceMs);
     });
     void end.then(finish);
   });
