@@ -1,6 +1,8 @@
+import { mock } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { lossOf } from "../../src/engine/maintenance/tick.ts";
+import type { Standby } from "../../src/store/standby.ts";
 import { batchHandler, LONG } from "../helpers/batch-handler.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
@@ -21,11 +23,21 @@ describe("the calls of a handler with batch", () => {
   it("wait for more from when the first task came, however long the worker had waited for it", async () => {
     const { sizes, handler } = batchHandler({ max: 2, wait: "1s" });
     shop = await openWorkshop([handler]);
+    const { leases } = shop.engine;
+    const open = leases.openStandby.bind(leases);
+    let standby: Standby | undefined;
+    leases.openStandby = async (queue) => {
+      standby = await open(queue);
+      return standby;
+    };
     await shop.worker();
     await allEnded(await submitAll([1, 2]));
-    // Longer than a call waits: the request for the next task waits in the store meanwhile.
-    await delay(1200);
+    await eventually(() => standby?.waiting === true);
+    // For the worker its request waits in the store for longer than a call waits for tasks.
+    const now = performance.now.bind(performance);
+    const later = mock.method(performance, "now", () => now() + 1200);
     await allEnded(await submitAll([3, 4]));
+    later.mock.restore();
     expect(sizes()).to.deep.equal([2, 2]);
   });
 

@@ -6,6 +6,8 @@ import { openWorkshop, passDeadline, type Workshop } from "../helpers/workshop.t
 import { eventually } from "../shared/eventually.ts";
 
 const HOUR_MS = 3_600_000;
+/** The handlers of these tests never heed their signal. */
+const GRACE_MS = 20;
 
 describe("a handler that ignores its signal", function () {
   this.timeout(60_000);
@@ -65,7 +67,7 @@ describe("a handler that ignores its signal", function () {
   for (const [why, { timeout, stop, end }] of Object.entries(stops)) {
     it(`has ended before its step is undone after ${why}; until then its slot is taken`, async () => {
       await open({ undo, concurrency: 1, ...(timeout === undefined ? {} : { timeout }) });
-      await shop.worker();
+      await shop.worker({ graceMs: GRACE_MS });
       const id = await shop.submit(1, { deadlineMs: HOUR_MS });
       await begun();
       await stop(id);
@@ -84,7 +86,7 @@ describe("a handler that ignores its signal", function () {
 
     it(`has ended before the next task of its key begins after ${why}`, async () => {
       await open({ keyed, concurrency: 3, ...(timeout === undefined ? {} : { timeout }) });
-      await shop.worker();
+      await shop.worker({ graceMs: GRACE_MS });
       const id = await shop.submit(1, { deadlineMs: HOUR_MS, key: "account" });
       await begun();
       await stop(id);
@@ -102,7 +104,7 @@ describe("a handler that ignores its signal", function () {
 
   it("has ended before its task is canceled, even if nothing follows it", async () => {
     await open({});
-    await shop.worker();
+    await shop.worker({ graceMs: GRACE_MS });
     const id = await shop.submit(1);
     await begun();
     await shop.engine.call("cancel", { id, queue: "jobs" });
@@ -114,7 +116,7 @@ describe("a handler that ignores its signal", function () {
 
   it("is finally abandoned if it was canceled and nothing follows it", async () => {
     await open({ lease: "1s" });
-    await shop.worker();
+    await shop.worker({ graceMs: GRACE_MS });
     const id = await shop.submit(1);
     await begun();
     await shop.engine.call("cancel", { id, queue: "jobs" });
@@ -124,7 +126,7 @@ describe("a handler that ignores its signal", function () {
 
   it("is not handed back by a worker that stops", async () => {
     await open({ keyed, attempts: 2, lease: "1s" });
-    const worker = await shop.worker();
+    const worker = await shop.worker({ graceMs: GRACE_MS });
     const id = await shop.submit(1, { key: "account" });
     await begun();
     const released = deferred<string>();
@@ -140,8 +142,8 @@ describe("a handler that ignores its signal", function () {
   });
 
   it("loses its slot and its task with its lease, even after it was canceled", async () => {
-    await open({ undo, concurrency: 1 });
-    await shop.worker();
+    await open({ undo, concurrency: 1, lease: "3s" });
+    await shop.worker({ graceMs: GRACE_MS });
     const id = await shop.submit(1);
     await begun();
     await shop.engine.call("cancel", { id, queue: "jobs" });
@@ -154,7 +156,7 @@ describe("a handler that ignores its signal", function () {
 
   it("is counted and logged as stuck after DRAIN_TIMEOUT, or its lease; a program that uses the library continues", async () => {
     await open({ undo, lease: "1s", concurrency: 2 });
-    const worker = await shop.worker();
+    const worker = await shop.worker({ graceMs: GRACE_MS });
     const id = await shop.submit(1);
     await begun();
     await shop.engine.call("cancel", { id, queue: "jobs" });
@@ -166,7 +168,7 @@ describe("a handler that ignores its signal", function () {
     ]);
     // Its lease is still renewed, and the other slot works.
     expect(await shop.answer(await shop.submit(2))).to.equal("done");
-    await shop.ranFor(id, 5000);
+    await shop.ranFor(id, 2500);
     expect(await shop.look(id)).to.include({ state: "running", lost: 0 });
     gate.resolve();
     expect((await shop.ended(id)).state).to.equal("canceled");

@@ -25,7 +25,7 @@ describe("handlers that ignore their signal", function () {
       },
     });
     shop = await openWorkshop([handler]);
-    const worker = await shop.worker();
+    const worker = await shop.worker({ graceMs: 20 });
     const gauge = async () => /paihao_handlers_overdue\{queue="deaf"\} (\d+)/.exec(await exposition())?.[1];
     const exposition = () => shop.engine.metrics.exposition();
     const ids = await Promise.all(Array.from({ length: 3 * SLOTS }, (_, n) => shop.submit(n)));

@@ -66,7 +66,7 @@ describe("a running task's signal", () => {
   it("frees the slot after a grace period if the handler ignores it", async () => {
     const never = deferred();
     await open((input) => (input === "never" ? never.promise : "done"), { timeout: "50ms", concurrency: 1 });
-    await shop.worker();
+    await shop.worker({ graceMs: 20 });
     const [never1, after] = [await shop.submit("never"), await shop.submit("after")];
     expect(await shop.ended(never1)).to.include({ state: "failed", errorCode: "task-timeout" });
     expect(await shop.answer(after)).to.equal("done");

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { mock } from "node:test";
 import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
@@ -8,6 +9,9 @@ import { storeUrl, storeUrlAs } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 import { eventually } from "../shared/eventually.ts";
 import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
+
+/** How often a lost connection is tried again, ms. */
+const REOPEN_MS = 5000;
 
 describe("an idle worker, whose request waits in the store", () => {
   let shop: Workshop;
@@ -132,10 +136,12 @@ describe("an idle worker, whose request waits in the store", () => {
     let store: PrivateRedis;
     let admin: Awaited<ReturnType<typeof connectOnce>>;
     beforeEach(async () => {
+      mock.timers.enable({ apis: ["setInterval"] });
       store = await startRedis();
       admin = await connectOnce(store.url);
     });
     afterEach(async () => {
+      mock.timers.reset();
       await shop.close();
       admin.disconnect();
       await store.stop();
@@ -158,6 +164,8 @@ describe("an idle worker, whose request waits in the store", () => {
       for (const input of ["first", "second"]) expect(await shop.answer(await shop.submit(input))).to.equal(input);
       expect(said("asking on the usual one")).to.equal(1);
       await allow();
+      // The next try.
+      mock.timers.tick(REOPEN_MS);
       await eventually(async () => (await waiting()).length === 1);
       expect(said("requests can wait in the store again")).to.equal(1);
       expect(await shop.answer(await shop.submit("third"))).to.equal("third");
