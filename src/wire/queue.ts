@@ -18,6 +18,9 @@ export const queue = z.object({
     .describe(
       "In a keyed queue, or one with a `limit`, how many of the waiting tasks wait for another with the same line key; null for other queues.",
     ),
+  maxWaiting: count.describe(
+    "How many tasks may wait or be scheduled (MAX_WAITING): more are refused, 503 `queue-full`.",
+  ),
   running: count,
   dead: count,
   workers: count,

@@ -8,6 +8,7 @@ import type { Queue } from "../../src/wire/queue.ts";
 
 const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
   ...{ name, own: false, orphaned: false, paused: false, waiting: 12, scheduled: 3, held: null, running: 4, dead: 0 },
+  maxWaiting: 100,
   ...{ workers: 1, slots: 8 },
   ...{
     oldestWaitingSeconds: 1,
@@ -85,14 +86,17 @@ describe("on a narrow terminal", () => {
       topLines({ url: "http://127.0.0.1:3000", time: "2026-11-22T12:00:00Z", items, problem: "", offset }, size);
     const names = (lines: string[]) => lines.slice(3, -1).map((line) => line.split(" ")[0]);
     expect(at(0)).to.have.lengthOf(12);
-    expect(names(at(0)).slice(0, 5)).to.deep.equal(["alone", "dead", "paused", "fine-00", "fine-01"]);
+    expect(names(at(0)).slice(0, 5)).to.deep.equal(["dead", "alone", "paused", "fine-00", "fine-01"]);
     expect(at(0).at(-1)).to.equal("q quits  ↑ ↓ scroll, 1–8 of 33");
     expect(names(at(99)).at(-1)).to.equal("fine-29");
     expect(at(99).at(-1)).to.contain("26–33 of 33");
+    const [sums = "", health = ""] = at(0, { columns: 120, rows: 12 });
+    expect(sums).to.contain("as of ");
+    expect(health).to.equal("dead: 1 dead; alone: 12 waiting, no worker, the oldest for 1 s, and 1 more queue.");
     expect(at(0)[0], "the sums before the address").to.match(/^\d+ tasks waiting, \d+ running, 1 dead/);
     const tall = at(3, { columns: 80, rows: 50 });
     expect(tall).to.have.lengthOf(50);
     expect(tall.at(-1)).to.equal("q quits");
-    expect(names(tall)[0]).to.equal("alone");
+    expect(names(tall)[0]).to.equal("dead");
   });
 });

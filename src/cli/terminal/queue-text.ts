@@ -1,3 +1,4 @@
+import { allowance, slotsBeside } from "../../extras/pages/browser/health.ts";
 import { allowed, counted, duration } from "../../extras/pages/browser/words.ts";
 import type { Queue } from "../../wire/queue.ts";
 import { plain } from "./print.ts";
@@ -8,21 +9,15 @@ export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
   { title: "QUEUE", value: ({ name }) => name, cut: { where: "middle", min: 10 } },
   { title: "WAITING", short: "WAIT", value: ({ waiting }) => waiting },
   { title: "RUNNING", short: "RUN", value: ({ running }) => running },
-  { title: "SLOTS", value: ({ slots }) => slots, rank: 5 },
+  { title: "SLOTS", value: slotsBeside, rank: 5 },
   { title: "SCHEDULED", short: "SCHED", value: ({ scheduled }) => scheduled, rank: 3 },
   { title: "DEAD", value: ({ dead }) => dead },
   { title: "DONE/S", value: ({ rate }) => round(rate.finished), rank: 4 },
   { title: "TAKES", value: ({ serviceTime }) => optionalDuration(serviceTime.mean), rank: 2 },
   { title: "NEW STARTS IN", short: "STARTS", value: ({ eta }) => optionalDuration(eta?.seconds ?? null), rank: 1 },
   { title: "STATE", value: (queue) => remark(queue), cut: { where: "end", min: 9 }, early: true },
+  { title: "ALLOWED", value: allowance, rank: 6, early: true },
 ];
-
-/** How urgently a queue needs attention: queues that cannot work first, then those with dead tasks, then paused ones. */
-export function troubleOf({ orphaned, resting, workers, waiting, dead, paused }: Queue): number {
-  if (orphaned || resting || (workers === 0 && waiting > 0)) return 3;
-  if (dead > 0) return 2;
-  return paused ? 1 : 0;
-}
 
 /** One queue in lines. */
 export function queueLines(queue: Queue): string[] {
@@ -30,7 +25,7 @@ export function queueLines(queue: Queue): string[] {
   const rows: readonly [string, string | number | null][] = [
     ["queue", [queue.name, remark(queue)].filter((part) => part !== "").join(": ")],
     ["waiting", queue.waiting],
-    ["running", `${queue.running} in ${counted(queue.slots, "slot")} of ${counted(queue.workers, "worker")}`],
+    ["running", runningText(queue)],
     ["scheduled", queue.scheduled],
     ["dead", queue.dead],
     ["oldest waits", optionalDuration(queue.oldestWaitingSeconds)],
@@ -45,6 +40,14 @@ export function queueLines(queue: Queue): string[] {
     ["input", queue.input === null ? "anything" : JSON.stringify(queue.input)],
   ];
   return fieldLines(rows);
+}
+
+function runningText(queue: Queue): string {
+  const slots = slotsBeside(queue);
+  const workers = counted(queue.workers, "worker");
+  return slots === null
+    ? `${queue.running} of ${workers}`
+    : `${queue.running} in ${counted(slots, "slot")} of ${workers}`;
 }
 
 /** "at most 20 waiting, 2 running"; null without limits. */

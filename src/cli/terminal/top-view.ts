@@ -1,7 +1,8 @@
+import { BAD, byTrouble, healthOf, troubleOf } from "../../extras/pages/browser/health.ts";
 import { counted } from "../../extras/pages/browser/words.ts";
 import type { Queue } from "../../wire/queue.ts";
 import { paint } from "./print.ts";
-import { QUEUE_COLUMNS, troubleOf } from "./queue-text.ts";
+import { QUEUE_COLUMNS } from "./queue-text.ts";
 import { tableLines } from "./table.ts";
 import { cut } from "./width.ts";
 
@@ -20,7 +21,7 @@ interface View extends TopFigures {
   readonly offset: number;
 }
 
-/** The lines around the queues: the totals, the problem, the heading, and the keys. */
+/** The lines around the queues: the totals, how they are or the problem, the heading, and the keys. */
 const FRAME = 4;
 
 /** How many queues fit on a screen. */
@@ -39,9 +40,7 @@ export function topLines(
   size: { readonly columns: number; readonly rows: number },
 ): string[] {
   const sum = (of: (queue: Queue) => number) => items.reduce((total, queue) => total + of(queue), 0);
-  const sorted = items.toSorted(
-    (a, b) => troubleOf(b) - troubleOf(a) || b.waiting - a.waiting || (a.name < b.name ? -1 : 1),
-  );
+  const sorted = byTrouble(items);
   const first = Math.min(offset, lastOffset({ time, items }, size));
   const shown = sorted.slice(first, first + pageOf(size));
   // Built from all queues, so that columns keep their places while it scrolls.
@@ -51,12 +50,12 @@ export function topLines(
     "task",
   );
   const figures = `${waiting} waiting, ${sum((queue) => queue.running)} running, ${sum((queue) => queue.dead)} dead`;
-  const head = `${figures}  ${new Date(time).toLocaleTimeString("sv")}  ${url}`;
+  const head = `${figures}  as of ${new Date(time).toLocaleTimeString("sv")}  ${url}`;
   const part =
     shown.length < items.length ? `  ↑ ↓ scroll, ${first + 1}–${first + shown.length} of ${items.length}` : "";
   return [
     paint("bold", cut(head, size.columns)),
-    problem === "" ? "" : paint("red", cut(problem, size.columns)),
+    problem === "" ? cut(healthOf(items), size.columns) : paint("red", cut(problem, size.columns)),
     heading,
     ...shown.map((queue, n) => painted(queue, rows[first + n] ?? "")),
     ...Array.from({ length: pageOf(size) - shown.length }, () => ""),
@@ -67,5 +66,5 @@ export function topLines(
 function painted(queue: Queue, line: string): string {
   const trouble = troubleOf(queue);
   if (trouble === 0) return line;
-  return paint(trouble === 1 ? "yellow" : "red", line);
+  return paint(trouble < BAD ? "yellow" : "red", line);
 }

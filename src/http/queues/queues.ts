@@ -99,6 +99,7 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
     waiting: snapshot.waiting,
     scheduled: snapshot.scheduled,
     held: snapshot.startable === undefined ? null : Math.max(0, snapshot.waiting - snapshot.startable),
+    maxWaiting: api.engine.queues.settings(queue).maxWaiting,
     running: snapshot.running,
     dead: row.dead,
     workers: snapshot.workers,

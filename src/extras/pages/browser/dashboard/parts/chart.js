@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
-import { duration } from "../../words.ts";
+import { duration, moment } from "../../words.ts";
 
 /** A duration in one unit, for an axis: "40 s", "1.7 min". @param {number} seconds */
 function roughly(seconds) {
@@ -57,10 +57,13 @@ function Chart({ title, at, format, lines }) {
   }, []);
   useLayoutEffect(() => plot.current?.setData([[...at], ...lines.map(({ values }) => [...values])]), [at]);
 
+  const last = at.at(-1);
+  const asOf =
+    last !== undefined && html`<span class="hint"> as of ${moment(new Date(last * 1000).toISOString())}</span>`;
   const told = lines.map(({ name, values }) => `${name} ${range(values, format)}`).join(", ");
   return html`
     <figure class="chart">
-      <figcaption><h2>${title}</h2></figcaption>
+      <figcaption><h2>${title}</h2>${asOf}</figcaption>
       <div class="plot" ref=${element} role="img" aria-label="${title} in the last hour: ${told || "nothing yet"}" />
       <ul class="legend">
         ${lines.map(

@@ -1,7 +1,8 @@
 /** All queues, and the last hour. */
 
+import { allowance, BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
-import { count, counted, duration, rate } from "../../words.ts";
+import { count, counted, duration, moment, rate } from "../../words.ts";
 import { paths, scrolledBefore } from "../address.js";
 import { useDesk } from "../desk.js";
 import { chart } from "../parts/chart.js";
@@ -46,13 +47,19 @@ export function Overview() {
   const hour = useMemo(() => seldom("/v1/history?step=60", 30_000), []);
   const { known: past } = usePolled(hour);
   return html`
-    <${View} title="Queues" load=${(/** @type {AbortSignal} */ signal) => ask("/v1/queues", { signal })}>
-      ${(/** @type {{ items: Queue[] }} */ { items }) => html`<${Queues} queues=${items} past=${past} />`}
+    <${View} title="Queues" load=${load}>
+      ${(/** @type {{ items: Queue[], at: Date }} */ { items, at }) => html`<${Queues} queues=${items} at=${at} past=${past} />`}
     <//>`;
 }
 
-/** @param {{ queues: Queue[], past: import("../server/wire.js").History | null }} props */
-function Queues({ queues, past }) {
+/** @param {AbortSignal} signal */
+async function load(signal) {
+  const { items } = await ask("/v1/queues", { signal });
+  return { items, at: new Date() };
+}
+
+/** @param {{ queues: Queue[], at: Date, past: import("../server/wire.js").History | null }} props */
+function Queues({ queues, at, past }) {
   const desk = useDesk();
   /** Whether a person has chosen to see the server's own queues, which are also shown if something is wrong there. */
   const [isOwnChosen, chooseOwn] = useState(/** @type {boolean | null} */ (null));
@@ -63,17 +70,23 @@ function Queues({ queues, past }) {
     if (drawn < queues.length) requestAnimationFrame(() => setDrawn(drawn + ROWS.more));
   }, [drawn, queues.length]);
 
-  const users = queues.filter((queue) => !queue.own);
-  const own = queues.filter((queue) => queue.own);
-  const isOwnShown = isOwnChosen ?? own.some((queue) => queue.dead > 0 || queue.paused);
+  const sorted = byTrouble(queues);
+  const users = sorted.filter((queue) => !queue.own);
+  const own = sorted.filter((queue) => queue.own);
+  const isOwnShown = isOwnChosen ?? own.some((queue) => troubleOf(queue) > 0);
+  const told = sorted.filter((queue) => !queue.own || troubleOf(queue) > 0);
   /** @param {Queue} queue @param {number} place */
   const rowOf = (queue, place) => html`
     <${QueueRow} key=${queue.name} queue=${queue} place=${place} series=${series.get(queue.name)} desk=${desk} />`;
   /** @param {readonly Queue[]} shown @param {string} caption */
   const listed = (shown, caption) => table(caption, COLUMNS, shown.slice(0, drawn).map(rowOf));
   return html`
-    <div class="head"><h1>Queues</h1><p class="summary">${summary(users)}</p></div>
-    ${past && html`<div class="charts">${charts(past)}</div>`}
+    <div class="head">
+      <h1>Queues</h1>
+      <p class="summary">${summary(users)} · as of <time datetime=${at.toISOString()}>${moment(at.toISOString())}</time></p>
+    </div>
+    ${told.length > 0 && html`<p class=${healthClass(told)}>${healthOf(told)}</p>`}
+    ${past && html`<div class="charts">${charts(past, users, at)}</div>`}
     ${users.length === 0 ? empty() : listed(users, "Queues")}
     ${
       own.length > 0 &&
@@ -112,11 +125,11 @@ function QueueRow({ queue, place, series, desk }) {
 const cells = (queue, series, desk) => [
   html`<a href=${paths.queue(queue.name)} class="name">${queue.name}</a>${badges(queue)}`,
   series && sparkline(series.waiting, `${queue.name}, waiting in the last hour`),
-  count(queue.waiting),
   html`
     <span>
-      <span class=${queue.slots > 0 && queue.running >= queue.slots ? "full" : ""}>${count(queue.running)}</span>${" / "}${count(queue.slots)}
+      ${count(queue.waiting)}${queue.settings.rate.now && html`<small class="hint" title="What the rate allows"> · ${allowance(queue)}</small>`}
     </span>`,
+  running(queue),
   rate(queue.rate.accepted),
   rate(queue.rate.finished),
   queue.workers === 0 && queue.eta === null ? html`<span class="warn">no workers</span>` : eta(queue.eta),
@@ -125,6 +138,20 @@ const cells = (queue, series, desk) => [
   queue.dead === 0 ? "0" : html`<a href=${paths.queue(queue.name, "dead")} class="bad">${count(queue.dead)}</a>`,
   pauseButton(queue, desk, "quiet"),
 ];
+
+/** @param {Queue} queue */
+function running(queue) {
+  const slots = slotsBeside(queue);
+  if (slots === null)
+    return html`<span title="More tasks than slots: several in one call, or workers have gone">${count(queue.running)}</span>`;
+  return html`<span><span class=${slots > 0 && queue.running === slots ? "full" : ""}>${count(queue.running)}</span>${" / "}${count(slots)}</span>`;
+}
+
+/** @param {readonly Queue[]} queues */
+function healthClass(queues) {
+  const worst = Math.max(...queues.map(troubleOf));
+  return `health ${worst >= BAD ? "bad" : worst > 0 ? "warn" : "good"}`;
+}
 
 /** @param {readonly Queue[]} queues */
 function summary(queues) {
@@ -143,9 +170,15 @@ function summary(queues) {
   return html`${parts.join(" · ")} · <span class=${dead > 0 ? "bad" : ""}>${count(dead)} dead</span>`;
 }
 
-/** @param {import("../server/wire.js").History} past */
-function charts({ at, step, queues }) {
+/**
+ * The last hour, and at its end the moment of the figures above.
+ * @param {import("../server/wire.js").History} past
+ * @param {readonly Queue[]} present
+ * @param {Date} now
+ */
+function charts({ at, step, queues }, present, now) {
   const users = queues.filter((queue) => !queue.own);
+  const waiting = total(present.map((queue) => queue.waiting));
   /** @param {number[]} counts */
   const perSecond = (counts) => counts.map((value) => value / step);
   const busiest = [...users]
@@ -156,7 +189,7 @@ function charts({ at, step, queues }) {
   const byQueue = (figure) => busiest.map((queue) => ({ name: queue.name, values: queue[figure] }));
   const sum = sumOf(users, at.length);
   return [
-    chart("Waiting", at, count, [{ name: "waiting", values: sum("waiting") }]),
+    chart("Waiting", [...at, now.getTime() / 1000], count, [{ name: "waiting", values: [...sum("waiting"), waiting] }]),
     chart("Tasks per second", at, rate, [
       { name: "started", values: perSecond(sum("started")), color: "accent" },
       { name: "finished", values: perSecond(sum("finished")), color: "good" },

@@ -1,5 +1,6 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
+import { slotsBeside } from "../../health.ts";
 import { html, useMemo, useRef, useState } from "../../preact.js";
 import { allowed, count, duration, rate } from "../../words.ts";
 import { addressOf, paths } from "../address.js";
@@ -16,7 +17,7 @@ import { nothingThere } from "./missing.js";
 import { View } from "./view.js";
 
 /** @typedef {import("../server/wire.js").Queue} Queue */
-/** @typedef {{ queue: Queue, past: import("../server/wire.js").QueueHistory, page: import("../queue/task-list.js").Loaded | null }} Known */
+/** @typedef {{ queue: Queue, at: Date, past: import("../server/wire.js").QueueHistory, page: import("../queue/task-list.js").Loaded | null }} Known */
 
 function shownTab() {
   const address = addressOf(location.pathname);
@@ -35,10 +36,11 @@ export function QueueView({ name }) {
     try {
       /** @type {Queue} */
       const queue = await ask(path, { signal });
+      const at = new Date();
       // A key that may not read tasks still sees the figures.
       const list = queue.actions.includes("list") ? loadList(name, tab, signal) : null;
       const [past, page] = await Promise.all([hour(signal), list]);
-      return { queue, past, page };
+      return { queue, at, past, page };
     } catch (error) {
       if (error instanceof ServerError && error.status === 404) return name;
       throw error;
@@ -55,7 +57,7 @@ export function QueueView({ name }) {
 }
 
 /** @param {{ known: Known }} props */
-function Shown({ known: { queue, past, page } }) {
+function Shown({ known: { queue, at, past, page } }) {
   const desk = useDesk();
   /** Once opened, the form stays in the page with what was entered. */
   const [form, setForm] = useState(/** @type {"open" | "closed" | null} */ (null));
@@ -84,7 +86,8 @@ function Shown({ known: { queue, past, page } }) {
     }
     ${form && html`<${Submission} queue=${queue} isOpen=${form === "open"} onClose=${closeForm} />`}
     <dl class="figures">${figures(queue)}</dl>
-    <div class="charts">${charts(past)}</div>
+    <p class="hint">As of <time datetime=${at.toISOString()}>${moment(at.toISOString())}</time></p>
+    <div class="charts">${charts(past, queue, at)}</div>
     <nav class="tabs" aria-label="Tasks by list">${tabs(queue, tab)}</nav>
     ${
       actions.includes("list")
@@ -96,13 +99,14 @@ function Shown({ known: { queue, past, page } }) {
 /** @param {Queue} queue */
 function figures(queue) {
   const { eta, rate: per, slotsWanted, limit, settings } = queue;
+  const slots = slotsBeside(queue);
   /** @param {string} name @param {string} value @param {string} [kind] @param {string} [unit] */
   const figure = (name, value, kind, unit) => html`
     <div key=${name}><dt>${name}</dt><dd class=${kind}>${value}${unit !== undefined && html`<small>${unit}</small>`}</dd></div>`;
   return [
     figure("Waiting", count(queue.waiting)),
     queue.held !== null && figure("Held", count(queue.held)),
-    figure("Running", count(queue.running), undefined, ` of ${count(queue.slots)}`),
+    figure("Running", count(queue.running), undefined, slots === null ? "" : ` of ${count(slots)}`),
     queue.workers === 0 && eta === null
       ? figure("Expected wait", "no workers", "warn")
       : figure("Expected wait", etaStart(eta), undefined, etaRange(eta)),
@@ -127,15 +131,20 @@ function figures(queue) {
   ];
 }
 
-/** @param {import("../server/wire.js").QueueHistory} past */
-function charts(past) {
+/**
+ * The last hour, and at its end the moment of the figures above.
+ * @param {import("../server/wire.js").QueueHistory} past
+ * @param {Queue} queue
+ * @param {Date} now
+ */
+function charts(past, queue, now) {
   const { at, step } = past;
   /** @param {readonly number[]} counts */
   const perSecond = (counts) => counts.map((value) => value / step);
   return [
-    chart("In line", at, count, [
-      { name: "waiting", values: past.waiting },
-      { name: "running", values: past.running, color: "good" },
+    chart("In line", [...at, now.getTime() / 1000], count, [
+      { name: "waiting", values: [...past.waiting, queue.waiting] },
+      { name: "running", values: [...past.running, queue.running], color: "good" },
     ]),
     chart("Tasks per second", at, rate, [
       { name: "started", values: perSecond(past.started) },
