@@ -86,9 +86,12 @@ export function isContentType(value: string): boolean {
   return CONTENT_TYPE.test(value);
 }
 
-/** Types, without parameters, that a browser displays without executing anything, or does not display at all. */
+/**
+ * Types, without parameters, that a browser displays without executing anything, or does not display at all. Viewers of PDF run its scripts
+ * apart from the pages of its origin, and show nothing in a sandbox.
+ */
 const INERT =
-  /^(?:application\/(?:[\w.-]+\+)?json|application\/(?:octet-stream|x-ndjson)|text\/(?:plain|csv)|image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+)$/i;
+  /^(?:application\/(?:[\w.-]+\+)?json|application\/(?:octet-stream|x-ndjson|pdf)|text\/(?:plain|csv)|image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+)$/i;
 
 /**
  * Whether a browser may execute a body of this type: any type that is not known to be inert, or a list of types, of which

@@ -31,6 +31,7 @@ import { replyMissingPage } from "../pages/task-page.ts";
 import { findGroup } from "./find-group.ts";
 import { GROUP_PATHS, groupDocumentOf, groupPaths, groupVersion, hasEnded } from "./group-document.ts";
 import { followGroup, type GroupWatchers } from "./group-events.ts";
+import { failuresOf } from "./group-failures.ts";
 import { groupResults } from "./group-results.ts";
 
 /** Maximum bytes of results that wait for a slow caller. */
@@ -132,8 +133,8 @@ async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: Ev
   const { id } = ctx.params;
   const first = await findGroup(ctx, api, id);
   if (prefersHtml(ctx.get("Accept"))) {
-    const canCancel = mayEnd(accessOf(ctx), first);
-    return replyGroupPage(ctx, groupDocumentOf(ctx, first), canCancel ? groupPaths.group(first.id) : "");
+    const cancel = mayEnd(accessOf(ctx), first) ? groupPaths.group(first.id) : "";
+    return replyGroupPage(ctx, groupDocumentOf(ctx, first), { cancel, failures: await failuresOf(ctx, api, first) });
   }
   if (prefersEvents(ctx.get("Accept"))) return await follow(ctx, api, watchers, streams, first);
   replyGroup(ctx, (await untilChanged(ctx, api, watchers, first)) ? await findGroup(ctx, api, id) : first);

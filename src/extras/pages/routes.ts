@@ -3,6 +3,7 @@ import { ProblemError } from "../../errors.ts";
 import { type Asset, makeAsset, replyAsset } from "../../http/asset.ts";
 import { prefersHtml } from "../../http/headers/accept.ts";
 import { READ, type Route } from "../../http/route.ts";
+import { accessOf } from "../../http/task/access.ts";
 import { assetAt } from "./assets.ts";
 import { html } from "./html.ts";
 import { replyPage } from "./page.ts";
@@ -77,7 +78,7 @@ function showRefusal(ctx: Context, { status }: ProblemError): boolean {
 function replyDocs(ctx: Context): void {
   const body = html`
     <nav class="swagger-ui" aria-label="Paihao"><p class="wrapper"><a class="link" href="/">Paihao</a></p></nav>
-    <div id="docs"><noscript>This page needs JavaScript. The API description is also at <a href="/openapi.json">/openapi.json</a>.</noscript></div>`;
+    <div id="docs" data-has-keys="${String(accessOf(ctx).key !== "off")}"><noscript>This page needs JavaScript. The API description is also at <a href="/openapi.json">/openapi.json</a>.</noscript></div>`;
   // The icons in the style sheet of Swagger UI are data: images.
   replyPage(ctx, { title: "API · Paihao", style: "docs.css", script: "docs.js", images: "data:", body });
 }

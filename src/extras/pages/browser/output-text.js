@@ -1,6 +1,6 @@
 /**
- * Text that a page shows as it is written. It is added once a frame, so that the cost of a piece does not grow with the text,
- * and only its end is kept.
+ * Text that a page shows as it is written. It is added a few times a second, since each time the browser lays it out anew, and only its
+ * end is kept.
  */
 
 import { useLayoutEffect, useReducer, useRef, useState } from "./preact.js";
@@ -9,13 +9,15 @@ import { useLayoutEffect, useReducer, useRef, useState } from "./preact.js";
 const MAX_CHARS = 65_536;
 /** The length at which a text node is complete; the oldest node is removed as a whole. */
 const PIECE_CHARS = 4096;
+/** How often text is added, ms: as fast as people read. */
+const DRAW_MS = 150;
 /** The view follows the end if it is closer than this. */
 const NEAR_PX = 40;
 
 class OutputText {
   /** Holds the text; place it in an element that scrolls. */
   element = document.createElement("span");
-  /** What has come since the last frame. */
+  /** What has come since text was last added. */
   #fresh = "";
   #chars = 0;
   #isPlanned = false;
@@ -48,7 +50,7 @@ class OutputText {
     const isFirst = this.isEmpty;
     this.#fresh += typeof data === "string" ? data : `${JSON.stringify(data)}\n`;
     if (isFirst) this.#onChange();
-    // A tab in the background draws no frames.
+    // A tab in the background seldom draws.
     if (this.#fresh.length > 2 * MAX_CHARS) {
       this.#empty();
       this.#fresh = this.#fresh.slice(-MAX_CHARS);
@@ -56,7 +58,7 @@ class OutputText {
     }
     if (this.#isPlanned) return;
     this.#isPlanned = true;
-    requestAnimationFrame(() => this.#draw());
+    setTimeout(() => this.#draw(), DRAW_MS);
   }
 
   #clear() {

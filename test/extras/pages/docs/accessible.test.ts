@@ -35,18 +35,24 @@ describe("the documentation in a browser (in Chromium, else left out)", function
     await page.close();
   });
 
-  it("has no faults that axe finds: /docs, except fields of Swagger UI in an open operation", async () => {
-    const page = await browser?.newPage({ baseURL: server.url });
-    if (!page) throw new Error("no browser");
-    await page.goto("/docs");
-    const operation = page.locator(".opblock-summary-control").first();
-    await operation.waitFor();
-    expect((await axeFindings(page)).map((f) => f.slice(0, 300))).to.deep.equal([]);
-    await operation.click();
-    await page.locator(".opblock-body").first().waitFor();
-    const others = (await axeFindings(page)).filter((f) => !OF_OPENED_OPERATION.includes(f.split(":")[0] ?? ""));
-    expect(others.map((f) => f.slice(0, 300))).to.deep.equal([]);
-    expect(new URL(page.url()).hash, "it can be linked to").to.match(/^#\/\w+\/\w+/);
-    await page.close();
-  });
+  for (const colorScheme of ["light", "dark"] as const) {
+    it(`has no faults that axe finds, in ${colorScheme}: /docs, except fields of Swagger UI in an open operation`, async () => {
+      const page = await browser?.newPage({ baseURL: server.url, colorScheme });
+      if (!page) throw new Error("no browser");
+      await page.goto("/docs");
+      const operation = page.locator(".opblock-summary-control").first();
+      await operation.waitFor();
+      expect((await axeFindings(page)).map((f) => f.slice(0, 300))).to.deep.equal([]);
+      const background = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+      expect(background).to.equal(colorScheme === "dark" ? "rgb(28, 32, 34)" : "rgba(0, 0, 0, 0)");
+      expect(await page.getByRole("button", { name: "Authorize" }).count(), "this server has no keys").to.equal(0);
+      await page.getByRole("link", { name: "Paihao", exact: true }).waitFor();
+      await operation.click();
+      await page.locator(".opblock-body").first().waitFor();
+      const others = (await axeFindings(page)).filter((f) => !OF_OPENED_OPERATION.includes(f.split(":")[0] ?? ""));
+      expect(others.map((f) => f.slice(0, 300))).to.deep.equal([]);
+      expect(new URL(page.url()).hash, "it can be linked to").to.match(/^#\/\w+\/\w+/);
+      await page.close();
+    });
+  }
 });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { giveUp } from "../../../../src/handler/intents.ts";
 import { axeFindings, cancelWithLateAnswer, launchBrowser } from "../../../helpers/browser.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
@@ -103,12 +104,22 @@ describe("the page of a group in a browser", function () {
     await second.entered;
     await says(page, "number", /^50.%$/);
     expect(await page.title()).to.equal("50\u00a0% · gated");
-    second.break(new Error("no"));
+    second.break(giveUp({ title: "No", detail: "Too <b>blue</b>" }));
     await says(page, "headline", "Done, 1 failed");
+    await says(page, "failures", "Too <b>blue</b>");
+    const widths = await page
+      .locator("#bar rect")
+      .evaluateAll((parts) => parts.map((part) => part.getAttribute("width")));
+    expect(widths, "succeeded, failed, canceled, running").to.deep.equal(["500", "500", "0", "0"]);
+    expect(await page.locator("#failures a").count(), "the link to a group opens none of its tasks").to.equal(0);
     await says(page, "below", "2 of 2 tasks");
     expect(await page.evaluate(() => "same" in globalThis)).to.equal(true);
     expect(await axeFindings(page)).to.deep.equal([]);
     await page.context().close();
+    const own = await open("/v1/groups/followed", asOwner());
+    await own.locator("#failures a").click();
+    await says(own, "detail", "Too <b>blue</b>");
+    await own.context().close();
   });
 
   it("cancels all of its tasks for their caller, after a question", async () => {

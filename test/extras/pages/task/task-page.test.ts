@@ -4,6 +4,7 @@ import { axeFindings, cancelWithLateAnswer, launchBrowser } from "../../../helpe
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 /** Notes the longest text that is put into the output at once. */
 const WATCH_PIECES = `globalThis.longest = 0;
@@ -199,6 +200,24 @@ describe("the page of a task in a browser", function () {
     await page.clock.runFor(10_000);
     await says(page, "live", "live");
     await context.close();
+  });
+
+  it("says when a task starts before any has ended, once the running one reports progress", async () => {
+    const gate = closedGate();
+    await submit("gated-too", gate.input);
+    const running = await gate.entered;
+    const { link } = await submit("gated-too", gate.input);
+    const page = await open("/healthz");
+    await page.clock.install();
+    await page.goto(link);
+    await says(page, "live", "live");
+    expect(await page.locator("#wait").textContent()).to.equal("");
+    running.progress(40);
+    await eventually(async () => (await server.send(link)).json.eta !== null);
+    await page.clock.runFor(6000);
+    await says(page, "wait", /^(Starts in|Any moment)/);
+    gate.open();
+    await page.context().close();
   });
 
   it("says that the result has expired while it is open", async () => {

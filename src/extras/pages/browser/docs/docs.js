@@ -1,6 +1,13 @@
 // @ts-expect-error it has no types
 import SwaggerUIBundle from "swagger-ui-dist/swagger-ui-bundle.js";
 
+const hasKeys = document.getElementById("docs")?.dataset.hasKeys === "true";
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+
 /** The key that was entered; "" for none. */
 let key = "";
 
@@ -24,12 +31,14 @@ const reloadWithKey = () => {
   return { statePlugins: { auth: { wrapActions } } };
 };
 
+const nothing = () => () => null;
+
 /** Replaces what Swagger UI offers only to mouse users. */
 const accessible = () => {
   /** @typedef {{ React: { createElement(type: unknown, props: object, ...children: unknown[]): unknown } }} System */
   const wrapComponents = {
     // There is only this server.
-    ServersContainer: () => () => null,
+    ServersContainer: nothing,
     // A link within the button that opens an operation. That puts the operation into the address as well.
     DeepLink:
       () =>
@@ -46,10 +55,12 @@ const accessible = () => {
           React.createElement("h2", { className: "unseen" }, "Operations"),
         ),
     // Screen readers that jump between landmarks miss what is outside of them.
+    // Without keys there is nothing to enter.
+    ...(!hasKeys && { AuthorizeBtnContainer: nothing, authorizeOperationBtn: nothing }),
     SchemesContainer:
       (/** @type {unknown} */ original, /** @type {System} */ { React }) =>
       (/** @type {object} */ props) =>
-        React.createElement("section", { "aria-label": "Key" }, React.createElement(original, props)),
+        hasKeys && React.createElement("section", { "aria-label": "Key" }, React.createElement(original, props)),
   };
   return { wrapComponents };
 };

@@ -109,12 +109,13 @@ export function follow({ wordsOf, onChange = () => undefined, onOutput = () => u
   }
 
   /**
-   * Asks for what no event brings: a new estimate, if the old one has grown or run out, and whether the server is still there,
+   * Asks for what no event brings: a new estimate, if there is none or the old one has grown or run out, and whether the server is still there,
    * since a dead connection may look open for long.
    */
   async function refresh() {
     const isGrowing = known.state === "running" && (known.progress?.estimated ?? true);
-    const isOver = known.eta !== null && Date.now() - at > known.eta.seconds * 1000;
+    // Before anything has ended, what runs may make an estimate possible at any time.
+    const isOver = Date.now() - at > (known.eta?.seconds ?? 0) * 1000;
     const isSilent = Date.now() - heardAt > SILENT_MS;
     if (document.hidden || source?.readyState !== EventSource.OPEN || !(isGrowing || isOver || isSilent)) return;
     try {
