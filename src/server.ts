@@ -79,7 +79,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const ready = () => (ends() ? Promise.resolve(["the server is stopping"]) : readiness());
     const gauges = { engine, readiness: ready, nodes };
     const { metrics } = engine;
-    metrics.readGaugesWith(() => readGauges(gauges));
+    metrics.gauges.readWith(() => readGauges(gauges));
     if (parts.exposition) metrics.share();
     const roles = [
       new Ticker(engine, log),

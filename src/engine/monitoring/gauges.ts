@@ -1,4 +1,4 @@
-import type { Gauges, StoreNode } from "../../metrics/metrics.ts";
+import type { GaugeFigures, StoreNode } from "../../metrics/gauges.ts";
 import type { Engine } from "../engine.ts";
 import { slotsWanted } from "../estimates/slots-wanted.ts";
 
@@ -12,7 +12,7 @@ export interface GaugeSources {
 }
 
 /** Reads the gauges. Never throws: one of them says that the store cannot be reached. */
-export async function readGauges({ engine, readiness, nodes }: GaugeSources): Promise<Gauges> {
+export async function readGauges({ engine, readiness, nodes }: GaugeSources): Promise<GaugeFigures> {
   const [rows, reasons, storeNodes] = await Promise.all([
     engine.queues.allFigures().catch(() => null),
     readiness(),

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { messageOf, StartError } from "../../errors.ts";
-import type { StoreNode } from "../../metrics/metrics.ts";
+import type { StoreNode } from "../../metrics/gauges.ts";
 import { type Connection, isCluster, mastersOf } from "../connection.ts";
 
 /** The oldest Redis with libraries of functions. Every Valkey has them. */
