@@ -3,7 +3,6 @@ import type { Pointer } from "../../store/verbs/pointer.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 
-/** Maximum number of ids remembered that do not lead to their task or group. */
 const REMEMBERED = 100_000;
 /** When a pointer is first checked for its task, ms: long after its submission must have ended. */
 const CHECK_MS = 600_000;
@@ -21,8 +20,11 @@ export class Homes {
   readonly #lifetimes: Batch<string, number>;
   /** By id; only those that have been found elsewhere, the latest last. */
   readonly #known = new Map<string, number>();
+  readonly #remembered: number;
 
-  constructor(scripts: Scripts, keys: Keys) {
+  /** @param remembered how many ids at most that do not lead to their task or group */
+  constructor(scripts: Scripts, keys: Keys, remembered = REMEMBERED) {
+    this.#remembered = remembered;
     this.#keys = keys;
     this.#scripts = scripts;
     this.#pointers = new Batch({ send: (partition, ids) => scripts.home(keys.tag(partition), ids) });
@@ -63,7 +65,7 @@ export class Homes {
     if (home === null) return partition;
     this.#known.set(owner, home);
     const [oldest] = this.#known.keys();
-    if (this.#known.size > REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > this.#remembered && oldest !== undefined) this.#known.delete(oldest);
     return home;
   }
 
