@@ -5,7 +5,7 @@ import { holdAgainstModel } from "./run.ts";
 const RUNS = 150;
 const STEPS = 40;
 /** A slow machine plays fewer runs rather than fail. */
-const LIMIT_MS = 25_000;
+const LIMIT_MS = 15_000;
 
 describe("the engine, compared with a plain model", () => {
   it(`keeps every promise after each of ${RUNS} random sequences of calls`, async function () {

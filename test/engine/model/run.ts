@@ -81,12 +81,8 @@ export interface PropertyOptions {
   readonly limited?: boolean;
   readonly seed?: number;
   readonly path?: string;
-  /** Looks for the shortest sequence that breaks a promise; default: true. */
-  readonly shrink?: boolean;
   /** Told of each run that went well. */
   onRun?(runs: number): void;
-  /** Called after each call that kept every promise; what it throws is a broken promise too. */
-  onCall?(call: Op): void;
 }
 
 /**
@@ -119,7 +115,6 @@ export async function holdAgainstModel(
       ...(options.seed === undefined ? {} : { seed: options.seed }),
       ...(options.path === undefined ? {} : { path: options.path }),
       ...(options.limitMs === undefined ? {} : { interruptAfterTimeLimit: options.limitMs }),
-      endOnFailure: options.shrink === false,
     });
     if (details.failed) {
       const { seed, counterexamplePath: path } = details;
@@ -180,7 +175,6 @@ async function runOnce(
       for (const id of model.groups.ids) checker.checkGroup(id, await engine.groups.inspect(id));
       await messages.check(model, step.call.op, instant);
       expect(healed, "verify").to.deep.equal([]);
-      options.onCall?.(step.call);
     }
     await checkAll(redis, scripts, keys, model);
   } finally {
