@@ -69,12 +69,12 @@ describe("on a narrow terminal", () => {
     const at = (width: number) => tableLines(COLUMNS.dead, [task as never], width);
     const [narrow = "", row = ""] = at(40);
     expect(narrow).to.match(/^ID +ENDED +ERROR$/);
-    expect(row).to.match(/^2e9\S*…\S*837 +2 h 5 min ago +task-failed/);
+    expect(row).to.match(/^2e99\S*…\S*0837 +2 h 5 min ago +世界 cannot/);
     const [wide = "", wideRow = ""] = at(80);
     expect(wide).to.match(/^ID +ENDED +ATTEMPT +ERROR$/);
-    expect(wideRow).to.match(/^2e9961d754ddf1f38e63d53dc27f0837 +2 h 5 min ago +3 of 3 +task-failed.*…$/);
+    expect(wideRow).to.match(/^2e99\S*…\S*0837 +2 h 5 min ago +3 of 3 +世界 cannot be read from the disk/);
     for (const line of [...at(40), ...at(80)]) expect(widthOf(line)).to.be.within(1, 80);
-    expect(at(200)[1]).to.contain("task-failed: 世界 cannot be read from the disk of the machine");
+    expect(at(200)[1]).to.contain("0837  2 h 5 min ago  3 of 3   世界 cannot be read from the disk of the machine");
   });
 
   it("top shows the queues in trouble first, keeps its keys in the last line, and scrolls to the last queue", () => {

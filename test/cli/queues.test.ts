@@ -110,8 +110,8 @@ describe("paihao and the queues", function () {
     await killTwo();
     const { stdout } = await paihao("dead ls failing");
     expect(linesOf(stdout).map((line) => line.split("\t")[0])).to.deep.equal(["two", "one"]);
-    expect(stdout).to.match(/1 of 1\ttask-failed: (?!The handler failed)\S/);
-    const [, thrown = ""] = /task-failed: ([^\t]*)/.exec(stdout) ?? [];
+    expect(stdout).to.match(/1 of 1\t(?!task-failed|The handler failed)\S/);
+    const [, thrown = ""] = /1 of 1\t([^\t]*)/.exec(stdout) ?? [];
     const lastError = /^last error +(.*)$/m.exec((await paihao("status one")).stdout);
     expect(lastError?.[1]).to.equal(thrown);
     const collected = await paihao("get one");

@@ -27,9 +27,10 @@ const TOOK: Column<ListedTask> = {
 const ENDED: Column<ListedTask> = { title: "ENDED", rank: 1, value: ({ finishedAt }) => ago(finishedAt) };
 const ERROR: Column<ListedTask> = {
   title: "ERROR",
-  // What the handler threw last says more than that it failed.
-  value: ({ error, errors = [] }) => error && `${error.code}: ${errors[0] ?? error.message}`,
-  cut: { where: "end", min: 12 },
+  // What the handler threw last says more than that it failed; the usual code says nothing.
+  value: ({ error, errors = [] }) =>
+    error && `${error.code === "task-failed" && errors[0] ? "" : `${error.code}: `}${errors[0] ?? error.message}`,
+  cut: { where: "end", min: 12, wanted: 40 },
 };
 /** Shown only if a task cannot be run again: its work is undone, or the key does not allow it. */
 const RETRY: Column<ListedTask> = {

@@ -8,8 +8,8 @@ export interface Column<Row> {
   /** The title if there is little room. */
   readonly short?: string;
   readonly value: (row: Row) => string | number | null;
-  /** Where its values may be cut, down to `least` columns of the terminal. */
-  readonly cut?: { readonly where: "end" | "middle"; readonly min: number };
+  /** Where its values may be cut, down to `min` columns of the terminal. It gets room up to `wanted` before all others. */
+  readonly cut?: { readonly where: "end" | "middle"; readonly min: number; readonly wanted?: number };
   /** If there is too little room, the column with the highest rank is left out first; columns without a rank never are. */
   readonly rank?: number;
   /** On a terminal it comes after the first column, or is left out if it has no values. */
@@ -38,6 +38,8 @@ interface ShownColumn {
   /** Its width without cuts, and its minimum. */
   readonly width: number;
   readonly min: number;
+  /** The width that it gets before others get more than their minimum. */
+  readonly wanted: number;
 }
 
 /** The lines of a table, none longer than the terminal is wide. */
@@ -60,22 +62,27 @@ function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: bo
   const values = rows.map((row) => column.value(row));
   const cells = values.map((value) => plain(String(value ?? NOTHING)));
   const width = Math.max(widthOf(title), ...cells.map(widthOf));
+  const min = column.cut ? Math.min(width, Math.max(widthOf(title), column.cut.min)) : width;
   return {
-    ...{ title, cells, width },
+    ...{ title, cells, width, min },
+    wanted: Math.max(min, Math.min(width, column.cut?.wanted ?? min)),
     atRight: rows.length > 0 && values.every((value) => typeof (value ?? 0) === "number"),
     where: column.cut?.where ?? "end",
-    min: column.cut ? Math.min(width, Math.max(widthOf(title), column.cut.min)) : width,
   };
 }
 
-/** @param spare the room beyond the minimum widths; the first columns get it first */
+/** @param spare the room beyond the minimum widths: first for what columns want, then the first columns get it */
 function linesOf(columns: readonly ShownColumn[], spare: number): string[] {
   let left = Math.max(0, spare);
-  const widths = columns.map(({ min, width }) => {
-    const more = Math.min(left, width - min);
-    left -= more;
-    return min + more;
-  });
+  const widths = columns.map(({ min }) => min);
+  for (const of of ["wanted", "width"] as const) {
+    for (const [n, column] of columns.entries()) {
+      const more = Math.min(left, column[of] - (widths[n] ?? 0));
+      if (more <= 0) continue;
+      left -= more;
+      widths[n] = (widths[n] ?? 0) + more;
+    }
+  }
   const lineOf = (texts: readonly string[]) =>
     columns
       .map(({ where, atRight }, n) => {

@@ -46,7 +46,9 @@ const cells = ({ at, kind, queue, worker, tasks = [], count = 0, by, detail }) =
   html`<time datetime=${at}>${moment(at)}</time>`,
   html`<span class=${CLASSES[kind] ?? null}>${kind.replace("-", " ")}</span>`,
   queue ? html`<a href=${paths.queue(queue)}>${queue}</a>` : worker ? html`<span class="id">${worker}</span>` : "–",
-  html`
+  // An empty cell is left out on a narrow screen.
+  (by || detail || tasks.length > 0) &&
+    html`
     <span>
       ${[by && `by ${by}`, detail].filter(Boolean).join(" · ")}
       ${tasks.length > 0 && html`had ${counted(count, "task")}: `}
