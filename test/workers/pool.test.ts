@@ -144,16 +144,6 @@ describe("the pool of a queue in a worker", () => {
     }
   });
 
-  it("runs tasks that have slots; others get theirs when a handler has ended", async () => {
-    const { runs, line } = open({ line: [{ id: "a" }, { id: "b" }, { id: "c" }] });
-    await pool.start();
-    await time.pass(50);
-    expect([idsOf(runs), line.length]).to.deep.equal([["a", "b"], 1]);
-    runs[0]?.slot.ended();
-    await time.pass(50);
-    expect(idsOf(runs)).to.deep.equal(["a", "b", "c"]);
-  });
-
   it("takes no work once it is stopped, and listens no longer, even if it was stopped while it started", async () => {
     const { line, requests, seen, listeners, found } = open();
     await Promise.all([pool.start(), pool.start()]);

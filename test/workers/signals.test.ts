@@ -88,7 +88,7 @@ describe("a running task's signal", () => {
         reasons.push(await firing(task.signal));
         throw task.signal.reason;
       },
-      { lease: "60s" },
+      { lease: "10m" },
     );
     await shop.worker();
     const id = await shop.submit(1);
