@@ -3,8 +3,10 @@ import type { Engine } from "../../src/engine/engine.ts";
 import { ProblemError } from "../../src/errors.ts";
 import { attemptsOf } from "../../src/http/task/documents/timeline.ts";
 import { withTimeout } from "../../src/net/with-timeout.ts";
-import { isOutcome, type State } from "../../src/task.ts";
+import { isOutcome } from "../../src/task.ts";
+import { type CallAnswer, toldByState } from "../chaos/history/answer.ts";
 import type { Call } from "../chaos/history/history.ts";
+import type { Subject } from "../chaos/history/recorder.ts";
 import { type GivenSubmission, submissionOf } from "../shared/submission.ts";
 import type { Work, World } from "./world.ts";
 
@@ -18,9 +20,6 @@ const LOOK_MS = 5000;
 const ARRIVAL_MS = 2700;
 const BURST = 30;
 const KEYS = 4;
-
-type Subject = Pick<Call, "id" | "queue" | "key">;
-type Heard = Pick<Call, "outcome" | "answer" | "told" | "index" | "fence" | "starts">;
 
 /** Callers of the API: they submit tasks of all kinds, read them, cancel some, retry some, and record the answers. */
 export class Callers {
@@ -98,7 +97,7 @@ export class Callers {
       return {
         outcome: "ok",
         answer: verdict,
-        told: tells ? toldOf(state) : "pending",
+        told: tells ? toldByState(state) : "pending",
         ...(index !== null && { index }),
       };
     });
@@ -112,7 +111,7 @@ export class Callers {
       const details = kind === "timeline" ? await engine.call("details", { id, queue: seen.queue }) : null;
       const body = seen.state === "succeeded" ? seen.result?.body : undefined;
       return {
-        ...{ outcome: "ok", answer: seen.state, told: toldOf(seen.state) },
+        ...{ outcome: "ok", answer: seen.state, told: toldByState(seen.state) },
         ...(seen.index !== null && { index: seen.index }),
         ...(details && { starts: attemptsOf(seen, details, true).attempts.length }),
         ...(body && { fence: (JSON.parse(String(body)) as { fence: number }).fence }),
@@ -120,11 +119,11 @@ export class Callers {
     });
   }
 
-  async #call(kind: Call["kind"], subject: Subject, ask: (engine: Engine) => Promise<Heard>): Promise<Call> {
+  async #call(kind: Call["kind"], subject: Subject, ask: (engine: Engine) => Promise<CallAnswer>): Promise<Call> {
     const { time, history } = this.#world;
     const invokedAt = time.nowMs;
     const heard = await this.#once(ask).catch(
-      (error: unknown): Heard => ({
+      (error: unknown): CallAnswer => ({
         outcome: "unknown",
         answer: error instanceof ProblemError ? error.code : `${error}`,
       }),
@@ -158,6 +157,3 @@ export class Callers {
     );
   }
 }
-
-const toldOf = (state: State | null) =>
-  state === "succeeded" || state === "failed" || state === "canceled" ? state : "pending";

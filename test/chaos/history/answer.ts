@@ -1,6 +1,7 @@
 import type { Call, Told } from "./history.ts";
 
-type Heard = Pick<Call, "outcome" | "answer" | "told" | "index" | "fence" | "starts">;
+/** What the answer of a call says. */
+export type CallAnswer = Pick<Call, "outcome" | "answer" | "told" | "index" | "fence" | "starts">;
 
 /** Refusals of a submission that store nothing, by docs/concepts.md; every other 4xx does not either. */
 const STORES_NOTHING = new Set(["queue-full", "line-too-long", "store-full"]);
@@ -11,7 +12,7 @@ const ENDS: Readonly<Record<string, Told>> = {
 };
 
 /** What an answer of a call means for the task; `body` is undefined if the answer did not arrive. */
-export function heard(kind: Call["kind"], status: number, body: string | undefined): Heard {
+export function heard(kind: Call["kind"], status: number, body: string | undefined): CallAnswer {
   if (body === undefined) return { outcome: "unknown", answer: "no answer" };
   const { type, ...document } = JSON.parse(body) as Body;
   const code = typeof type === "string" ? type.replace("/problems/", "") : undefined;
@@ -38,12 +39,13 @@ function toldBy(kind: Call["kind"], status: number, { state, task }: Body): Told
   return status === 200 ? "succeeded" : undefined;
 }
 
-function toldByState(state: string | undefined): Told {
+/** What a state says about a task. */
+export function toldByState(state: string | null | undefined): Told {
   return state === "succeeded" || state === "failed" || state === "canceled" ? state : "pending";
 }
 
 /** Members that the answer, or the result in it, has. */
-function factsOf({ index, fence, attempts }: Body): Pick<Heard, "index" | "fence" | "starts"> {
+function factsOf({ index, fence, attempts }: Body): Pick<CallAnswer, "index" | "fence" | "starts"> {
   return {
     ...(typeof index === "number" ? { index } : {}),
     ...(fence === undefined ? {} : { fence }),
