@@ -4,7 +4,6 @@ import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
 import { openBatch, verdictsOf } from "../../helpers/http/batch.ts";
 import { type Sent, startServer, type TestServer } from "../../helpers/http/server.ts";
-import { eventually } from "../../shared/eventually.ts";
 
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 const MIB = 1024 ** 2;
@@ -88,19 +87,6 @@ describe("batches over HTTP", () => {
     expect([one.status, one.json]).to.deep.equal([200, { n: 7 }]);
     const wrong = await server.send("/v1/queues/looked-up/requests", { method: "POST", body: { n: 100 } });
     expect([wrong.status, wrong.json.errors]).to.deep.equal([400, [{ pointer: "#/n", detail: "unknown" }]]);
-  });
-
-  it("reads lines wherever the chunks are cut, with LF or CR LF, and without a last line end", async () => {
-    const body = Buffer.from('"ü世🎫"\r\n\n  \t\r\n{"b":2}\r\n"end"');
-    const cuts = [...Array(body.length).keys()].map((i) => body.subarray(i, i + 1));
-    for (const chunks of [[body], cuts, [body.subarray(0, 2), body.subarray(2, 12), body.subarray(12)]]) {
-      const answer = await send("default", { chunks });
-      const verdicts = verdictsOf(answer.text);
-      // Empty lines have no verdict, but count: a line has the number that an editor shows, less one.
-      expect(verdicts.map((v) => v.line)).to.deep.equal([0, 3, 4]);
-      await server.until(verdicts[0].id, "succeeded");
-      expect((await server.send(verdicts[0].href)).json.input).to.equal("ü世🎫");
-    }
   });
 
   it("answers an empty batch with 202 and an empty body", async () => {
@@ -301,21 +287,5 @@ describe("batches and a full queue", () => {
     }
     gate.open();
     await server.until(verdicts[2].id, "succeeded");
-  });
-
-  it("refuses each line that exceeds maxIndex", async () => {
-    const gate = closedGate();
-    await server.enqueue("gated-too", gate.input);
-    await gate.entered;
-    const answer = await server.send("/v1/queues/gated-too/batches?maxIndex=0", {
-      method: "POST",
-      headers: NDJSON,
-      body: `${JSON.stringify(gate.input)}\n`.repeat(2),
-    });
-    const [first, second] = verdictsOf(answer.text);
-    expect(first.index).to.equal(0);
-    expect(second.problem).to.include({ type: "/problems/line-too-long", index: 1 });
-    gate.open();
-    await eventually(async () => (await server.send("/v1/queues/gated-too")).json.running === 0);
   });
 });

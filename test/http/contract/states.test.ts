@@ -236,8 +236,9 @@ describe("the contract: combined options of a submission", () => {
 
   it("a wrong option is named before the body is read", async () => {
     const wrong = ["delay=-1", "delay=x", "delay=1e3", "notBefore=tomorrow", "notBefore=2030-02-30T00:00:00Z"];
+    const limits = ["deadline=0.5", "deadline=10&delay=10", "presence=4.9s", "presence=61m", "presence=5&presence=5"];
     const more = ["maxIndex=-1", "maxIndex=1.5", "dryRun=yes", "dryRun=true&dryRun=true", "webhook=ftp://a.example/"];
-    for (const search of [...wrong, ...more]) {
+    for (const search of [...wrong, ...limits, ...more]) {
       const { status, json } = await submit(`?${search}`);
       expect([status, json.type], search).to.deep.equal([400, "/problems/invalid-parameter"]);
       expect(json.parameter).to.equal(search.slice(0, search.indexOf("=")));

@@ -3,7 +3,6 @@ import { BUSY_MS } from "../../helpers/busy.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { type EventReader, readEvents, type StreamEvent } from "../../helpers/http/events.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
-import { eventually } from "../../shared/eventually.ts";
 
 /** WHATWG HTML §9.2: Server-Sent Events. */
 describe("the events of a task", () => {
@@ -80,22 +79,6 @@ describe("the events of a task", () => {
     await stream.until("done");
   });
 
-  it("report a failure with its error, and a cancel", async () => {
-    const gate = closedGate();
-    const failing = await server.enqueue("gated", gate.input);
-    await gate.entered;
-    const stream = await follow(failing);
-    gate.break(new Error("not told"));
-    const done = (await stream.until("done")).at(-1);
-    expect(done?.json).to.include({ state: "failed" });
-    expect(done?.json.error).to.include({ code: "task-failed" });
-    const scheduled = await server.enqueue("default", 1, "?delay=3600");
-    const canceled = await follow(scheduled);
-    await canceled.next();
-    await server.send(`/v1/requests/${scheduled}`, { method: "DELETE" });
-    expect(states(await canceled.until("done"))).to.deep.equal(["status canceled", "done canceled"]);
-  });
-
   it("of a finished task are its state and done; a client that already has them gets 204, by header or query", async () => {
     const id = (await server.post("default", 1)).json.id;
     const stream = await follow(id);
@@ -136,14 +119,5 @@ describe("the events of a task", () => {
     await stream.closed;
     expect(performance.now() - began).to.be.below(2000 + BUSY_MS);
     expect(stream.text).to.not.contain("event: done");
-  });
-
-  it("send a comment within ten seconds of silence", async () => {
-    const id = await server.enqueue("default", 1, "?delay=3600");
-    const stream = await follow(id);
-    await stream.next();
-    const began = performance.now();
-    await eventually(() => /\n\n:\n\n/.test(stream.text));
-    expect(performance.now() - began).to.be.below(10_000 + BUSY_MS);
   });
 });

@@ -2,8 +2,6 @@ import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
-const ASYNC = { Prefer: "respond-async" };
-
 describe("a deadline (API: Options)", () => {
   let server: TestServer;
   before(async () => {
@@ -92,21 +90,5 @@ describe("a deadline (API: Options)", () => {
     expect((await monitor(id)).json.deadlineAt).not.to.equal(null);
     const answer = await server.send(`/v1/requests/${id}/retry`, { method: "POST" });
     expect(answer.json.deadlineAt).to.equal(null);
-  });
-
-  it("is refused if it is too short, before the task is due, or not a time", async () => {
-    const refused = async (search: string, headers: Record<string, string> = {}) => {
-      const answer = await server.send(`/v1/requests${search}`, {
-        method: "POST",
-        headers: { ...ASYNC, ...headers },
-        body: 1,
-      });
-      expect(answer.status, search).to.equal(400);
-      expect(answer.json.type).to.equal("/problems/invalid-parameter");
-      return answer.json.parameter;
-    };
-    expect(await refused("?deadline=0.5")).to.equal("deadline");
-    expect(await refused("?deadline=10&delay=10")).to.equal("deadline");
-    expect(await refused("", { "Cancel-After": "soon" })).to.equal("Cancel-After");
   });
 });

@@ -193,18 +193,6 @@ describe("presence (API: Presence)", () => {
     expect((await server.send("/v1/requests/line-1")).headers).to.include({ presence: "300" });
   });
 
-  it("is refused if it is too short, too long or no time", async () => {
-    for (const given of ["0", "-5", "4.9s", "61m", "2h", "3600.1", "1e9", "", "soon", "５s", "30 s", "30ms"]) {
-      const answer = await submit(`?presence=${encodeURIComponent(given)}`);
-      expect(answer.status, given).to.equal(400);
-      expect(answer.json).to.include({ type: "/problems/invalid-parameter", parameter: "presence" });
-    }
-    expect((await submit("", { Presence: "0" })).json).to.include({ parameter: "Presence" });
-    expect((await submit("?presence=5&presence=5")).json).to.include({ parameter: "presence" });
-    const shorter = await submit("?presence=1h&delay=3600", { Presence: "1m" });
-    expect(shorter.headers).to.include({ presence: "60" });
-  });
-
   it("ends with the process that held the stream, when it was killed", async () => {
     const env = { KEY_PREFIX: server.prefix, PORT: "0", ROLE: "api" };
     const holder = await startProcess(env);
