@@ -7,7 +7,6 @@ import { Outputs } from "./attempt/output.ts";
 import { StepRecords } from "./attempt/steps.ts";
 import { type Call, Calls } from "./calls/calls.ts";
 import { EstimateSample } from "./estimates/calibration.ts";
-import { Groups } from "./groups/groups.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { Leases } from "./leases.ts";
 import { DeadLetters } from "./maintenance/dead-letters.ts";
@@ -55,7 +54,8 @@ export class Engine {
   readonly inspector: Inspector;
   /** Reads long inputs and results. */
   readonly values: LargeValues;
-  readonly groups: Groups;
+  /** Where a task is of which only the id is known. */
+  readonly homes: Homes;
   readonly queues: Queues;
   readonly leases: Leases;
   readonly workers: Workers;
@@ -85,6 +85,7 @@ export class Engine {
     const notices = new Notices(pubsub, keys);
     this.notices = notices;
     const homes = new Homes(scripts, keys);
+    this.homes = homes;
     const stored = { scripts, keys };
 
     const events = new Events(scripts, keys);
@@ -118,8 +119,6 @@ export class Engine {
     this.call = call;
     this.inspector = new Inspector(scripts, keys, homes, values, call, notices.process);
     const { noteDue } = maintenance;
-
-    this.groups = new Groups(scripts, keys, homes, call, notices.process);
 
     this.leases = new Leases({
       ...{ call, scripts, large, keys, metrics, notices, openStandby, settings, noteDue },

@@ -2,7 +2,7 @@ import type { Extension } from "../extension.ts";
 import type { LibraryPart } from "../store/library/part.ts";
 import { allocations } from "./allocations/allocations.ts";
 import { gateway } from "./gateway/extension.ts";
-import { groups } from "./groups/groups.ts";
+import { groups } from "./groups/extension.ts";
 import { pages } from "./pages/pages.ts";
 import { replicate } from "./replicate/replicate.ts";
 import { telemetry } from "./telemetry/telemetry.ts";

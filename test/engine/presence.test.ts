@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { watchedTasks } from "../../src/engine/watching/watched.ts";
 import { Watchers } from "../../src/engine/watching/watchers.ts";
+import { groupsOf } from "../../src/extras/groups/groups.ts";
 import { openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { TASK } from "../helpers/store/stored.ts";
 import { eventually } from "../shared/eventually.ts";
@@ -33,7 +34,7 @@ describe("presence", () => {
   };
   const openGroup = async (id: string) => {
     const group = { id, caller: null, webhook: null, presenceMs: SPAN_MS };
-    expect(await t.engine.groups.open(group, t.settings)).to.include({ state: "new" });
+    expect(await groupsOf(t.engine).open(group, t.settings)).to.include({ state: "new" });
   };
   const now = async () => (await t.look("a")).nowMs;
 
@@ -43,7 +44,7 @@ describe("presence", () => {
     for (const [line, id] of members.entries()) await t.submit({ id, member: { group: "g", line } });
     await t.engine.leases.complete(await take("ended"), resultOf("x"), t.settings);
     const lease = await take("running");
-    const look = () => t.engine.groups.inspect("g", { attends: () => true });
+    const look = () => groupsOf(t.engine).inspect("g", { attends: () => true });
     for (const attended of [() => attend("waiting"), () => attend("ended"), look]) {
       const soon = (await t.look("waiting")).nowMs + 1000;
       await absent("g:group", soon);
@@ -76,7 +77,7 @@ describe("presence", () => {
     await openGroup("empty");
     for (const group of ["over", "empty"]) await absent(`${group}:group`);
     await tick();
-    expect((await t.engine.groups.inspect("over"))?.finishedMs).to.be.a("number");
+    expect((await groupsOf(t.engine).inspect("over"))?.finishedMs).to.be.a("number");
     expect(await t.redis.pttl(t.key("group", "over"))).to.be.above(0);
     expect(await t.redis.exists(t.key("group", "empty"))).to.equal(0);
   });

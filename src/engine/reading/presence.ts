@@ -33,15 +33,6 @@ export function keptUntil({ presenceMs, deadlineMs, group }: PresenceFacts, nowM
   return group === null ? Math.min(until, deadlineMs ?? Number.POSITIVE_INFINITY) : until;
 }
 
-/** The same for a group: when it ends, it has no presence any more. */
-export function isGroupLookDue(
-  { presenceMs, presentUntilMs }: Pick<PresenceFacts, "presenceMs" | "presentUntilMs">,
-  nowMs: number,
-): boolean {
-  const group = { state: "waiting", cancelRequested: false, deadlineMs: null, group: "" } as const;
-  return isLookDue({ ...group, presenceMs, presentUntilMs }, nowMs);
-}
-
 /** How long a caller may wait until the next look, so that the task is kept, seconds; infinity without a presence. */
 export function longestPauseS(presenceMs: number | null): number {
   return presenceMs === null ? Number.POSITIVE_INFINITY : Math.floor(presenceMs / PARTS / 1000);

@@ -1,4 +1,3 @@
-import type { GroupInspection } from "../groups/group-inspection.ts";
 import type { Inspection } from "../reading/inspect.ts";
 
 /** The members that a version covers. */
@@ -14,9 +13,4 @@ type VersionFields = Pick<
 export function versionOf(seen: VersionFields): string {
   const { state, index, attempts, revision, cancelRequested, progress, deleted, expired } = seen;
   return JSON.stringify([state, index, attempts, revision, cancelRequested, progress, deleted, expired]);
-}
-
-/** The same of a group: state, counts, the place of its last member and cancel request. */
-export function groupVersionOf({ state, counts, index, cancelRequested, finishedMs }: GroupInspection): string {
-  return JSON.stringify([state, Object.values(counts), index, cancelRequested, finishedMs]);
 }

@@ -1,13 +1,11 @@
 import type { AttendVerdict } from "../../store/verbs/attend.ts";
 import type { Engine } from "../engine.ts";
-import type { GroupInspection } from "../groups/group-inspection.ts";
-import { groupAddress } from "../partitions/homes.ts";
 import type { Inspection } from "../reading/inspect.ts";
-import { isGroupLookDue, isLookDue, keptUntil } from "../reading/presence.ts";
-import { groupVersionOf, versionOf } from "./version.ts";
+import { isLookDue, keptUntil } from "../reading/presence.ts";
+import { versionOf } from "./version.ts";
 
 /** The part of a document that every watch needs. */
-type Common = Pick<Inspection, "id" | "queue" | "index" | "nowMs" | "presentUntilMs">;
+export type Common = Pick<Inspection, "id" | "queue" | "index" | "nowMs" | "presentUntilMs">;
 
 /** What can be watched: tasks, or groups. */
 export interface Watched<Seen extends Common> {
@@ -26,27 +24,18 @@ export interface Watched<Seen extends Common> {
   keptUntil(seen: Seen, nowMs: number): number;
 }
 
-type Parts<Of extends "inspector" | "groups"> = Pick<Watched<Common>, "notices" | "queues"> & {
-  readonly [Name in Of]: Pick<Engine[Name], "inspect" | "attend">;
-};
-
 /** The tasks of an engine. */
-export function watchedTasks({ notices, queues, inspector }: Parts<"inspector">): Watched<Inspection> {
+export function watchedTasks({
+  notices,
+  queues,
+  inspector,
+}: Pick<Watched<Common>, "notices" | "queues"> & {
+  readonly inspector: Pick<Engine["inspector"], "inspect" | "attend">;
+}): Watched<Inspection> {
   return {
     ...{ notices, queues, restMs: 0, versionOf, isLookDue, keptUntil },
     address: (id) => id,
     inspect: (id, listen) => inspector.inspect(id, { result: false, listen }),
     attend: (seen) => inspector.attend(seen),
-  };
-}
-
-/** Its groups, of which thousands of members may end at about the same time. */
-export function watchedGroups({ notices, queues, groups }: Parts<"groups">): Watched<GroupInspection> {
-  return {
-    ...{ notices, queues, restMs: 500, versionOf: groupVersionOf, isLookDue: isGroupLookDue },
-    address: groupAddress,
-    inspect: (id, listen) => groups.inspect(id, { listen }),
-    attend: (seen) => groups.attend(seen),
-    keptUntil: ({ presenceMs }, nowMs) => nowMs + (presenceMs ?? 0),
   };
 }

@@ -1,18 +1,14 @@
 import { Loop } from "../../loop.ts";
-import type { GroupInspection } from "../groups/group-inspection.ts";
 import type { Inspection } from "../reading/inspect.ts";
 import type { Subscription } from "./notices.ts";
 import { Sleep } from "./sleep.ts";
-import type { Watched } from "./watched.ts";
-
-/** What watchers see: a task, or a group. */
-type Watchable = Inspection | GroupInspection;
+import type { Common, Watched } from "./watched.ts";
 
 /** Called with the new state of what is watched; null if it no longer exists. If it throws, the other listeners are still called. */
-export type WatchListener<Seen extends Watchable = Inspection> = (seen: Seen | null) => void;
+export type WatchListener<Seen extends Common = Inspection> = (seen: Seen | null) => void;
 
 /** A watch of a task or a group. */
-export interface Watch<Seen extends Watchable = Inspection> {
+export interface Watch<Seen extends Common = Inspection> {
   /** As it was when the watch began; null when it is not known. */
   readonly first: Seen | null;
   /** Ends the watch; idempotent. */
@@ -38,7 +34,7 @@ export interface WatchersOptions {
 }
 
 /** A watched task or group, with all its watchers. */
-interface Entry<Seen extends Watchable> {
+interface Entry<Seen extends Common> {
   readonly id: string;
   /** Which of the passes reads it even without a notice. */
   readonly pass: number;
@@ -66,7 +62,7 @@ interface Entry<Seen extends Watchable> {
  * started: one pass a second reads the places of those that wait in queues that have moved. While nothing is watched it has no timer, so it
  * needs neither start nor stop.
  */
-export class Watchers<Seen extends Watchable = Inspection> {
+export class Watchers<Seen extends Common = Inspection> {
   readonly #of: Watched<Seen>;
   readonly #entries = new Map<string, Entry<Seen>>();
   readonly #loop: Loop;

@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Context } from "koa";
-import type { BatchGroup } from "../../engine/groups/groups.ts";
 import { ProblemError } from "../../errors.ts";
 import type { BatchTally, BatchVerdicts, OpenGroup } from "../../http/batches/batch-group.ts";
 import { derivedId } from "../../http/headers/request-id.ts";
-import { groupRefusal } from "../../http/submit/refusal.ts";
+import { conflict, webhooksFull } from "../../http/submit/refusal.ts";
 import { accessOf, signatureOf } from "../../http/task/access.ts";
 import { groupPaths } from "./group-document.ts";
+import { type BatchGroup, groupsOf } from "./groups.ts";
+import type { GroupOpeningVerdict } from "./verbs.ts";
 
 /** Opens the group of a batch, or finds that to which it is added. */
 export const openGroup: OpenGroup = async (ctx, { engine, idSecret }, { group, staysOpen, options, settings }) => {
@@ -14,7 +15,7 @@ export const openGroup: OpenGroup = async (ctx, { engine, idSecret }, { group, s
   const { webhook, presenceMs, query } = options;
   if (presenceMs !== null) ctx.set("Presence", String(presenceMs / 1000));
   const isNamed = group !== "true";
-  const opened = await engine.groups.open({ id: isNamed ? group : null, caller, webhook, presenceMs }, settings);
+  const opened = await groupsOf(engine).open({ id: isNamed ? group : null, caller, webhook, presenceMs }, settings);
   if (typeof opened === "string") throw groupRefusal(group, opened);
   const { id, createdMs } = opened;
   // All lines so far, so that a batch that is sent again makes the same ids, and equal lines in one batch make different ones.
@@ -79,4 +80,13 @@ function withoutTasks({ lines, problems }: BatchTally): ProblemError {
     detail: problem.detail ?? problem.title,
   }));
   return new ProblemError("invalid-input", detail, { extensions: { errors } });
+}
+
+/** Why a batch is not added to a group. */
+export function groupRefusal(id: string, verdict: Exclude<GroupOpeningVerdict, "new" | "open">): ProblemError {
+  if (verdict === "webhooks-full") return webhooksFull();
+  // The response does not even reveal whether the group is open.
+  if (verdict === "foreign") return new ProblemError("id-conflict");
+  if (verdict === "elsewhere") return conflict(id, "The group is one of another queue.");
+  return conflict(id, "The group takes no more tasks.");
 }

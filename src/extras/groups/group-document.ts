@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
-import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
-import { groupVersionOf } from "../../engine/watching/version.ts";
 import { pathTo } from "../../http/route.ts";
 import { signatureOf } from "../../http/task/access.ts";
 import type { Group } from "../../wire/group.ts";
 import { timestamp } from "../../wire/timestamp.ts";
+import type { GroupInspection } from "./group-inspection.ts";
+import { groupVersionOf } from "./watched-groups.ts";
 
 /** The routes of a group's resources, as the router writes them. */
 export const GROUP_PATHS = {

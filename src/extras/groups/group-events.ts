@@ -1,10 +1,10 @@
 import type { Context } from "koa";
-import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import { type EventStreams, eventText } from "../../http/live/event-streams.ts";
 import { handOver } from "../../http/server/response.ts";
 import { accessOf, keepsPresent } from "../../http/task/access.ts";
 import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
+import type { GroupInspection } from "./group-inspection.ts";
 
 /** The watchers of groups. */
 export type GroupWatchers = Watchers<GroupInspection>;

@@ -1,10 +1,11 @@
 import type { Context } from "koa";
-import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { Api } from "../../http/api.ts";
 import { accessOf, mayRead, signatureOf } from "../../http/task/access.ts";
 import { errorOf } from "../../http/task/documents/monitor-document.ts";
 import { paths } from "../../http/task/links.ts";
-import type { Member } from "../../store/verbs/group.ts";
+import type { GroupInspection } from "./group-inspection.ts";
+import { groupsOf } from "./groups.ts";
+import type { Member } from "./verbs.ts";
 
 /** How many failures are told. */
 const MAX = 20;
@@ -24,7 +25,7 @@ export interface Failure {
 export async function failuresOf(ctx: Context, api: Api, group: GroupInspection): Promise<Failure[]> {
   const failed: Member[] = [];
   for (let from = 0; failed.length < Math.min(MAX, group.counts.failed); ) {
-    const members = await api.engine.groups.members(group.id, group.queue, { by: "line", from, count: PAGE });
+    const members = await groupsOf(api.engine).members(group.id, group.queue, { by: "line", from, count: PAGE });
     failed.push(...members.filter(({ state }) => state === "failed"));
     if (members.length < PAGE) break;
     from = 1 + (members.at(-1)?.line ?? 0);

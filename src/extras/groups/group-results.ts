@@ -1,6 +1,5 @@
 import type { Context } from "koa";
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
-import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
 import type { Api } from "../../http/api.ts";
@@ -8,11 +7,13 @@ import { type ProblemDocument, problemDocument } from "../../http/problems/probl
 import { accessOf, keepsPresent, signatureOf } from "../../http/task/access.ts";
 import { paths } from "../../http/task/links.ts";
 import { outcomeProblem } from "../../http/task/reply.ts";
-import type { Member } from "../../store/verbs/group.ts";
 import { isOutcome } from "../../task.ts";
 import type { GroupResult } from "../../wire/group.ts";
 import { hasEnded } from "./group-document.ts";
 import type { GroupWatchers } from "./group-events.ts";
+import type { GroupInspection } from "./group-inspection.ts";
+import { groupsOf } from "./groups.ts";
+import type { Member } from "./verbs.ts";
 
 /** How many members are read at a time with their results, each of which may have 64 KiB. */
 const PAGE = 50;
@@ -39,7 +40,7 @@ export async function* groupResults(parts: ResultsParts): AsyncGenerator<string,
   const { api, group, watchers } = parts;
   if (!watchers) return yield* joined(parts, Number.POSITIVE_INFINITY);
   // The same for all who follow, so that each can go on behind any line.
-  const before = (await api.engine.groups.follow(group.id, group.queue)) ?? 0;
+  const before = (await groupsOf(api.engine).follow(group.id, group.queue)) ?? 0;
   yield* joined(parts, before);
   yield* ended(parts, watchers, before);
 }
@@ -49,7 +50,7 @@ async function* joined(parts: ResultsParts, ends: number): AsyncGenerator<string
   const { api, group, gone } = parts;
   let toSkip = parts.after;
   for (let from = 0; toSkip < ends && !gone.aborted; ) {
-    const members = await api.engine.groups.members(group.id, group.queue, { by: "line", from, count: PAGE });
+    const members = await groupsOf(api.engine).members(group.id, group.queue, { by: "line", from, count: PAGE });
     const wanted = members.filter(({ end }) => end !== null && end < ends);
     const text = await textOf(parts, wanted.slice(toSkip));
     toSkip = Math.max(0, toSkip - wanted.length);
@@ -83,7 +84,7 @@ async function* ended(parts: ResultsParts, watchers: GroupWatchers, ends: number
       // Noted before reading: what happens afterwards is read in another round.
       isNews = false;
       const isOver: boolean = latest === null || hasEnded(latest);
-      const members = await api.engine.groups.members(group.id, group.queue, { by: "end", from, count: PAGE });
+      const members = await groupsOf(api.engine).members(group.id, group.queue, { by: "end", from, count: PAGE });
       const text = await textOf(parts, members);
       if (text !== "") yield text;
       from = 1 + (members.at(-1)?.end ?? from - 1);

@@ -1,7 +1,5 @@
 import type { Context } from "koa";
-import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import { longestPauseS } from "../../engine/reading/presence.ts";
-import { watchedGroups } from "../../engine/watching/watched.ts";
 import { Watchers } from "../../engine/watching/watchers.ts";
 import { messageOf } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
@@ -32,7 +30,10 @@ import { findGroup } from "./find-group.ts";
 import { GROUP_PATHS, groupDocumentOf, groupPaths, groupVersion, hasEnded } from "./group-document.ts";
 import { followGroup, type GroupWatchers } from "./group-events.ts";
 import { failuresOf } from "./group-failures.ts";
+import type { GroupInspection } from "./group-inspection.ts";
 import { groupResults } from "./group-results.ts";
+import { groupsOf } from "./groups.ts";
+import { watchedGroups } from "./watched-groups.ts";
 
 /** Maximum bytes of results that wait for a slow caller. */
 const ANSWER_BYTES = 64 * 1024;
@@ -41,7 +42,7 @@ const PENDING_HEADERS = ["ETag", "Preference-Applied", "Retry-After", "Location"
 
 /** Groups of tasks: one number for many. A batch with the parameter `group` makes one. */
 export function groupRoutes(api: Api): readonly Route[] {
-  const watchers: GroupWatchers = new Watchers(watchedGroups(api.engine), {
+  const watchers: GroupWatchers = new Watchers(watchedGroups(api.engine, groupsOf(api.engine)), {
     onError: (error) => api.log.debug({ err: error }, "groups: could not read the watched groups; trying again later"),
   });
   const streams = new EventStreams(api.stopping);
@@ -229,7 +230,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const access = accessOf(ctx);
   if (!mayEnd(access, before)) throw forbidden(["admin"]);
   if (conditions) checkTag(id, conditions, tagOf(before));
-  const verdict = hasEnded(before) ? "ended" : await api.engine.groups.cancel(id, before.queue);
+  const verdict = hasEnded(before) ? "ended" : await groupsOf(api.engine).cancel(id, before.queue);
   if (verdict === "unknown") throw unknownTask(id);
   if (verdict === "ended") {
     ctx.status = 204;

@@ -1,4 +1,3 @@
-import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { messageOf } from "../../errors.ts";
 import { defineInternalHandler, type Handler } from "../../handler/define.ts";
@@ -9,6 +8,7 @@ import { retryAfterMs } from "../../net/retry-after.ts";
 import type { AddressGuard } from "../../net/ssrf-guard.ts";
 import { outcomeOf, type StoredGroupEnd, type StoredTaskEnd } from "../../store/task-end.ts";
 import { answeredWith, inSpanOf, requestSpan } from "../../trace/spans.ts";
+import type { GroupInspection } from "../groups/group-inspection.ts";
 import { eventBody, groupEventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";

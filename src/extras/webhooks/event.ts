@@ -1,9 +1,9 @@
-import type { GroupInspection } from "../../engine/groups/group-inspection.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
 import type { StoredGroupEnd } from "../../store/task-end.ts";
 import type { Outcome } from "../../task.ts";
 import { timestamp } from "../../wire/timestamp.ts";
+import type { GroupInspection } from "../groups/group-inspection.ts";
 
 /** The end of a task that has a webhook. */
 export interface EventSubject {

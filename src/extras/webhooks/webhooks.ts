@@ -3,6 +3,7 @@ import { inEachPartition } from "../../handler/internal-queues.ts";
 import { monitorDocument, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
 import { AddressGuard } from "../../net/ssrf-guard.ts";
 import { groupDocument } from "../groups/group-document.ts";
+import { groupsOf } from "../groups/groups.ts";
 import { predictionEvent } from "../replicate/prediction.ts";
 import { deliveriesOf } from "./deliveries.ts";
 import { deliverer } from "./delivery.ts";
@@ -22,7 +23,7 @@ export const webhooks: Extension = {
         monitorDocument(seen, server.engine().queues.settings(seen.queue).attempts, {
           signature: signer?.sign("task", seen),
         }),
-      lookAtGroup: (id) => server.engine().groups.inspect(id),
+      lookAtGroup: (id) => groupsOf(server.engine()).inspect(id),
       describeGroup: (seen) => groupDocument(seen, signer?.sign("group", seen)),
       otherBody: predictionEvent(server),
     });

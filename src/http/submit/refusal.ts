@@ -3,7 +3,6 @@ import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { ProblemError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
-import type { GroupOpeningVerdict } from "../../store/verbs/group.ts";
 import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import type { LimitReached } from "../../store/verbs/submit.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
@@ -64,16 +63,8 @@ export function refusalOf(
   }
 }
 
-/** Why a batch is not added to a group. */
-export function groupRefusal(id: string, verdict: Exclude<GroupOpeningVerdict, "new" | "open">): ProblemError {
-  if (verdict === "webhooks-full") return webhooksFull();
-  // The response does not even reveal whether the group is open.
-  if (verdict === "foreign") return new ProblemError("id-conflict");
-  if (verdict === "elsewhere") return conflict(id, "The group is one of another queue.");
-  return conflict(id, "The group takes no more tasks.");
-}
-
-function webhooksFull(): ProblemError {
+/** The error of a submission with a webhook while too many deliveries wait. */
+export function webhooksFull(): ProblemError {
   return new ProblemError(
     "queue-full",
     "Too many webhook deliveries are waiting. A submission without a webhook would be accepted.",

@@ -13,8 +13,8 @@ const MODULES = [
 
 /** The files of `store/verbs`. */
 const NOUNS = [
-  "again attend cancel complete dead deployment details event fail group history inspect lease move output",
-  "page pointer probe queue register reserve step submit tick update verify worker",
+  "again attend cancel complete dead deployment details event fail history inspect lease move output page",
+  "pointer probe queue register reserve step submit tick update verify worker",
 ].flatMap((line) => line.split(" "));
 
 /** What every server has: the tasks of queues. */

@@ -8,7 +8,6 @@ export { claim, libraries, secret, version } from "./deployment.ts";
 export { details } from "./details.ts";
 export { events, losses, lostWorkers, note, overdue, present, workerLost } from "./event.ts";
 export { fail } from "./fail.ts";
-export { cancelGroup, endBatch, followGroup, group, members, openGroup, watchGroups } from "./group.ts";
 export { history, sample } from "./history.ts";
 export { inspect, lifetimes, watch } from "./inspect.ts";
 export { begin, lose, release, renew } from "./lease.ts";

@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { StoreClock } from "../../../src/engine/maintenance/store-clock.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
+import * as GROUPS from "../../../src/extras/groups/verbs.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { type ClockedRedis, canSetClocks, startClockedRedis } from "../../helpers/store/clocked-redis.ts";
 import { GROUP } from "../../helpers/store/stored.ts";
@@ -190,7 +192,7 @@ describe("a store whose clock is set back by an hour", function () {
   });
 
   it("says of a member of a group that it is due as soon as it will be", async () => {
-    const group = await t.engine.groups.open({ id: null, caller: null, webhook: null }, t.settings);
+    const group = await groupsOf(t.engine).open({ id: null, caller: null, webhook: null }, t.settings);
     if (typeof group === "string") throw new Error(group);
     await t.submit({ id: "retried", member: { group: group.id, line: 0 } });
     const [task] = await t.reserve(1);
@@ -240,13 +242,13 @@ describe("a store whose clock is set back by an hour", function () {
 
   it("closes groups that are left open, and goes on canceling others", async () => {
     const open = async () => {
-      const group = await t.engine.groups.open({ id: null, caller: null, webhook: null }, t.settings);
+      const group = await groupsOf(t.engine).open({ id: null, caller: null, webhook: null }, t.settings);
       if (typeof group === "string") throw new Error(group);
       return group.id;
     };
     const [left, canceled] = [await open(), await open()];
     for (const [line, id] of ["a", "b", "c"].entries()) await t.submit({ id, member: { group: canceled, line } });
-    expect(await t.scripts.cancelGroup(t.keys.tag(0), { id: canceled, max: 1 })).to.equal("more");
+    expect(await t.scripts.of(GROUPS).cancelGroup(t.keys.tag(0), { id: canceled, max: 1 })).to.equal("more");
     store.setAhead(0);
     await ticking(async () => (await stateOf("b")) === "canceled" && (await stateOf("c")) === "canceled");
     const openMs = Number(await t.redis.hget(t.key("group", left), GROUP.openMs));

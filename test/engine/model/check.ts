@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
+import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";
 import { RATE_LETTERS, stateOf } from "../../../src/store/letters.ts";

@@ -1,4 +1,4 @@
-import type { MemberCounts } from "../../../src/store/verbs/group.ts";
+import type { MemberCounts } from "../../../src/extras/groups/verbs.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import type { Group } from "../../../src/wire/group.ts";
 import type { ModelTask } from "./task.ts";

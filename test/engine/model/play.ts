@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
-import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
 import { lossOf } from "../../../src/engine/maintenance/tick.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { retentionOf } from "../../../src/engine/settings.ts";
 import { move } from "../../../src/engine/submission/move.ts";
+import { type BatchGroup, groupsOf } from "../../../src/extras/groups/groups.ts";
 import type { Lease } from "../../../src/store/verbs/lease.ts";
 import type { Result } from "../../../src/task.ts";
 import { submissionOf } from "../../shared/submission.ts";
@@ -301,7 +301,7 @@ async function group(world: World, call: Extract<Op, { op: "group" }>): Promise<
   const { model, engine, groups } = world;
   const id = `group-${queueOf(call.queue)}`;
   if (call.verb === "open") {
-    const opened = await engine.groups.open(
+    const opened = await groupsOf(engine).open(
       { id, caller: null, webhook: null, presenceMs: call.present ? HOUR_MS : null },
       engine.queues.settings(queueOf(call.queue)),
     );
@@ -315,7 +315,7 @@ async function group(world: World, call: Extract<Op, { op: "group" }>): Promise<
     model.groups.close(id);
   } else {
     const order = await world.time.membersOf(id);
-    expect(await engine.groups.cancel(id, "jobs")).to.equal(model.cancelGroup(id, order));
+    expect(await groupsOf(engine).cancel(id, "jobs")).to.equal(model.cancelGroup(id, order));
   }
 }
 

@@ -4,6 +4,8 @@ import { readConfig } from "../../../src/config/config.ts";
 import { Engine } from "../../../src/engine/engine.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { settingsOf } from "../../../src/engine/settings.ts";
+import { PARTS } from "../../../src/extras/extras.ts";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import { defineHandler } from "../../../src/handler/define.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Connection, connect } from "../../../src/store/connection.ts";
@@ -24,7 +26,7 @@ import type { ModelRules } from "./tasks.ts";
 
 /** The scripts with a smaller cap on dead letters, which a short run meets. */
 function cappedScripts(redis: Connection): Scripts {
-  const scripts = scriptsOf(redis);
+  const scripts = scriptsOf(redis, { parts: PARTS });
   return {
     ...scripts,
     fail: (tag, items) => scripts.fail(tag, items, MODEL_DEAD_CAP),
@@ -172,7 +174,7 @@ async function runOnce(
         ...ids.map((id) => engine.inspector.inspect(id, { result: true })),
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
-      for (const id of model.groups.ids) checker.checkGroup(id, await engine.groups.inspect(id));
+      for (const id of model.groups.ids) checker.checkGroup(id, await groupsOf(engine).inspect(id));
       await messages.check(model, step.call.op, instant);
       expect(healed, "verify").to.deep.equal([]);
     }

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import * as ALLOCATIONS from "../../../src/extras/allocations/verbs.ts";
 import { PARTS } from "../../../src/extras/extras.ts";
 import * as BREAKERS from "../../../src/extras/gateway/verbs.ts";
+import * as GROUPS from "../../../src/extras/groups/verbs.ts";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { encodeResult } from "../../../src/store/result.ts";
@@ -50,7 +51,7 @@ const sceneOf = (t: TestEngine) => {
     },
     /** An open group with two waiting members. */
     grouped: async () => {
-      await scripts.openGroup(tag, OPENING);
+      await scripts.of(GROUPS).openGroup(tag, OPENING);
       await scripts.submit(
         tag,
         ["a", "b"].map((id, line) => submitItemOf({ id, group: "g", line: String(line) })),
@@ -132,13 +133,13 @@ const CASES: readonly Case[] = [
       await scene.grouped();
       await scene.cancel("a", "b");
     },
-    call: ({ scripts, tag }) => scripts.endBatch(tag, END),
+    call: ({ scripts, tag }) => scripts.of(GROUPS).endBatch(tag, END),
   },
   {
     ...{ script: "watchGroups", when: "of one with members" },
     given: (scene) => scene.grouped(),
     call: async ({ scripts, tag }) =>
-      (await scripts.watchGroups(tag, "me", ["g"])).groups.map((row) => row?.counts.waiting),
+      (await scripts.of(GROUPS).watchGroups(tag, "me", ["g"])).groups.map((row) => row?.counts.waiting),
     replies: [[2], [2]],
   },
   {
@@ -147,7 +148,7 @@ const CASES: readonly Case[] = [
       await scene.grouped();
       await scene.cancel("a");
     },
-    call: ({ scripts, tag }) => scripts.followGroup(tag, { id: "g" }),
+    call: ({ scripts, tag }) => scripts.of(GROUPS).followGroup(tag, { id: "g" }),
     replies: [1, 1],
   },
   {

@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
-import { watchedGroups } from "../../../src/engine/watching/watched.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
+import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { groupResults } from "../../../src/extras/groups/group-results.ts";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
+import { watchedGroups } from "../../../src/extras/groups/watched-groups.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { verdictsOf } from "../../helpers/http/batch.ts";
@@ -16,9 +17,9 @@ describe("the results of a group that are followed", () => {
   beforeEach(async () => {
     t = await openEngine();
     // Without passes and repeated reads.
-    watchers = new Watchers(watchedGroups(t.engine), { passMs: 600_000 });
+    watchers = new Watchers(watchedGroups(t.engine, groupsOf(t.engine)), { passMs: 600_000 });
     left = new AbortController();
-    const group = await t.engine.groups.open({ id: "g", caller: null, webhook: null }, t.settings);
+    const group = await groupsOf(t.engine).open({ id: "g", caller: null, webhook: null }, t.settings);
     if (typeof group === "string") throw new Error(group);
     const members = [0, 1, 2].map((line) => submissionOf(`t${line}`, "jobs", "1", { member: { group: "g", line } }));
     await t.engine.submitter.submitAll(members, t.settings);
@@ -31,7 +32,7 @@ describe("the results of a group that are followed", () => {
       await t.engine.leases.complete({ queue: "jobs", id, fence }, resultOf("ok"), t.settings);
   };
   const seen = async () => {
-    const group = await t.engine.groups.inspect("g");
+    const group = await groupsOf(t.engine).inspect("g");
     if (group === null) throw new Error("the group is gone");
     return group;
   };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
-import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
+import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { type DeliveryParts, deliverer } from "../../../src/extras/webhooks/delivery.ts";
 import { RECEIVER_LIMITS } from "../../../src/extras/webhooks/receivers.ts";
 import { SCHEDULE } from "../../../src/extras/webhooks/schedule.ts";

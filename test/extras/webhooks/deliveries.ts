@@ -3,6 +3,7 @@ import type { Duration } from "../../../src/config/duration.ts";
 import { Engine } from "../../../src/engine/engine.ts";
 import { settingsOf } from "../../../src/engine/settings.ts";
 import { groupDocument } from "../../../src/extras/groups/group-document.ts";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import { type DeliveryParts, deliverer } from "../../../src/extras/webhooks/delivery.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
 import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
@@ -46,7 +47,7 @@ export async function openDeliveries(
     secrets: [],
     look: (id) => engine.inspector.inspect(id, { result: true }),
     describe: (seen) => monitorDocument(seen, 1),
-    lookAtGroup: (id) => engine.groups.inspect(id),
+    lookAtGroup: (id) => groupsOf(engine).inspect(id),
     describeGroup: groupDocument,
     pauseMs: () => 1,
     ...parts,

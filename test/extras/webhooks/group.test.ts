@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import { SUBMIT_DEFAULTS } from "../../../src/wire/submit-options.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
@@ -19,7 +20,7 @@ describe("the webhook of a group", () => {
   /** Opens a group with tasks that run at once. */
   const open = async (id: string, tasks: number) => {
     const settings = t.engine.queues.settings("jobs");
-    const group = await t.engine.groups.open({ id, caller: null, webhook: receiver.url }, settings);
+    const group = await groupsOf(t.engine).open({ id, caller: null, webhook: receiver.url }, settings);
     if (typeof group === "string") throw new Error(group);
     for (let line = 0; line < tasks; line += 1) {
       const task = { id: `${id}${line}`, queue: "jobs", input: "1", mediaType: "application/json", caller: null };
@@ -43,7 +44,7 @@ describe("the webhook of a group", () => {
 
   it("is that of a canceled one, too", async () => {
     await open("c", 1);
-    await t.engine.groups.cancel("c", "jobs");
+    await groupsOf(t.engine).cancel("c", "jobs");
     const [event] = await receiver.count(1);
     expect(event?.json).to.deep.include({ type: "group.canceled" });
     expect(event?.json.data).to.include({ id: "c", state: "canceled", cancelRequested: true });

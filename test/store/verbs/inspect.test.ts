@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { groupAddress } from "../../../src/engine/partitions/homes.ts";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 describe("how long the record of an id is kept", () => {
@@ -21,7 +22,7 @@ describe("how long the record of an id is kept", () => {
   });
 
   it("is that of a group under the address of its pointer", async () => {
-    const group = await t.engine.groups.open({ id: "g", caller: null, webhook: null }, t.settings);
+    const group = await groupsOf(t.engine).open({ id: "g", caller: null, webhook: null }, t.settings);
     if (typeof group === "string") throw new Error(group);
     expect(await leftMs(groupAddress("g"))).to.equal(Number.POSITIVE_INFINITY);
     await t.submit({ id: "a", member: { group: "g", line: 0 } });

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
+import { type BatchGroup, groupsOf } from "../../../src/extras/groups/groups.ts";
 import { INTERNAL_QUEUES, inEachPartition } from "../../../src/handler/internal-queues.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { submissionOf } from "../../shared/submission.ts";
-import { close, fromStart, groupsOf } from "./groups-of.ts";
+import { callsOn, close, fromStart } from "./calls-on.ts";
 
 /** The queue of the webhooks that follow from the tasks of a queue. */
 function webhooksOf({ keys }: TestEngine, queue: string): string {
@@ -24,7 +24,7 @@ describe("a group over several partitions", () => {
 
   it("is whole in that of its queue, whatever the ids of its members", async () => {
     t = await openEngine({ partitions: 4 });
-    const of = groupsOf(t);
+    const of = callsOn(t);
     for (const id of ["g1", "g2", "g3", "g4", "g5"]) {
       const group = await of.open(id);
       const member = { group: id, line: 0 };
@@ -34,18 +34,18 @@ describe("a group over several partitions", () => {
       expect((await submit(`${id}a`)).verdict).to.equal("replay");
       expect(await of.countsOf(group)).to.deep.equal({ waiting: 6 });
       expect((await of.look(group)).index).to.equal((await t.look(`${id}f`)).index);
-      expect((await t.engine.groups.members(id, "jobs", fromStart(10))).map((one) => one.id)).to.deep.equal(ids);
+      expect((await groupsOf(t.engine).members(id, "jobs", fromStart(10))).map((one) => one.id)).to.deep.equal(ids);
       for (const id of ids)
         expect((await t.engine.inspector.inspect(id, { result: false }))?.state).to.equal("waiting");
     }
     expect(await of.verified()).to.deep.equal([]);
-    const groups = async () => (await another()).engine.groups;
+    const groups = async () => groupsOf((await another()).engine);
     expect(await (await groups()).cancel("g2", "jobs")).to.equal("canceled");
     expect(await of.look({ id: "g2" })).to.deep.include({ state: "canceled", total: 6 });
     expect(await (await groups()).members("g3", "jobs", fromStart(10))).to.have.length(6);
     const { engine } = await another();
-    expect((await engine.groups.inspect("g3"))?.total).to.equal(6);
-    expect(await engine.groups.inspect("nothing")).to.equal(null);
+    expect((await groupsOf(engine).inspect("g3"))?.total).to.equal(6);
+    expect(await groupsOf(engine).inspect("nothing")).to.equal(null);
   });
 
   /** Queues of three partitions; the ids of the tests lead to the first of these. */
@@ -69,19 +69,19 @@ describe("a group over several partitions", () => {
         const submit = () => t.engine.submitter.submit(submissionOf(id, queue, "1", { caller: "eve" }), of(queue));
         let group: BatchGroup | string = "";
         const open = async () => {
-          group = await t.engine.groups.open({ id, caller: null, webhook: "https://example.com/hook" }, of(other));
+          group = await groupsOf(t.engine).open({ id, caller: null, webhook: "https://example.com/hook" }, of(other));
           const member = { group: id, line: 0 };
           await t.engine.submitter.submit(submissionOf(`${id}-member`, other, "1", { member }), of(other));
         };
         for (const make of taskFirst ? [submit, open] : [open, submit]) await make();
         for (const engine of [t.engine, fresh]) {
           expect((await engine.inspector.inspect(id, { result: false }))?.queue, what).to.equal(queue);
-          expect(await engine.groups.inspect(id), what).to.deep.include({ state: "open", queue: other, total: 1 });
+          expect(await groupsOf(engine).inspect(id), what).to.deep.include({ state: "open", queue: other, total: 1 });
         }
         expect(await fresh.call("cancel", { id, queue }), what).to.equal("canceled");
-        expect((await fresh.groups.inspect(id))?.state, what).to.equal("open");
+        expect((await groupsOf(fresh).inspect(id))?.state, what).to.equal("open");
         await close(group as unknown as BatchGroup);
-        expect(await fresh.groups.cancel(id, other), what).to.equal("canceled");
+        expect(await groupsOf(fresh).cancel(id, other), what).to.equal("canceled");
         // The event of the group's end is with the group, and is found by its id.
         const asked = { queue: webhooksOf(t, other), after: null, limit: 200 };
         const { entries } = await t.engine.queues.page("waiting", asked);
@@ -98,7 +98,7 @@ describe("a group over several partitions", () => {
     for (const [queue, other] of queues.flatMap((queue) => queues.map((of) => [queue, of] as const))) {
       const id = ids.pop() ?? "";
       const open = (of: string, caller: string) =>
-        t.engine.groups.open({ id, caller, webhook: null }, { ...t.settings, queue: of });
+        groupsOf(t.engine).open({ id, caller, webhook: null }, { ...t.settings, queue: of });
       expect(await open(queue, "ann")).to.include({ id });
       const member = { group: id, line: 0 };
       const first = submissionOf(`${id}-member`, queue, "1", { member, caller: "ann" });
@@ -113,12 +113,12 @@ describe("a group over several partitions", () => {
   it("takes batches of two processes at the same time", async () => {
     t = await openEngine({ partitions: 4 });
     const second = await another();
-    const both = [groupsOf(t), groupsOf(second)];
+    const both = [callsOn(t), callsOn(second)];
     const ids = (of: number) => Array.from({ length: 200 }, (_, n) => `p${of}-${n}`);
     await Promise.all(both.map(async (of, n) => of.join(await of.open("shared"), ...ids(n))));
     const [first] = both;
     expect(await first?.look({ id: "shared" })).to.deep.include({ state: "open", total: 400 });
-    const members = await t.engine.groups.members("shared", "jobs", fromStart(1000));
+    const members = await groupsOf(t.engine).members("shared", "jobs", fromStart(1000));
     expect(members.map(({ line }) => line)).to.deep.equal(members.map((_, n) => n));
     for (const of of [0, 1]) {
       const own = members.flatMap((one) => (one.id.startsWith(`p${of}-`) ? one.id : []));

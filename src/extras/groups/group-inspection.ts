@@ -1,8 +1,9 @@
-import type { GroupRow, MemberCounts } from "../../store/verbs/group.ts";
+import { isLookDue } from "../../engine/reading/presence.ts";
 import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import type { Group } from "../../wire/group.ts";
 import type { Eta } from "../../wire/task.ts";
 import { estimateEnd } from "./estimate-end.ts";
+import type { GroupRow, MemberCounts } from "./verbs.ts";
 
 /** A snapshot of a group. Times are ms of Redis's clock; null if not reached yet. */
 export interface GroupInspection {
@@ -50,4 +51,13 @@ export function viewOf(id: string, row: GroupRow, snapshot: QueueSnapshot, nowMs
     expiresMs,
     expired: expiresMs !== null && expiresMs <= nowMs,
   };
+}
+
+/** Whether a look at it has to be stored, so that it is not canceled: when it ends, it has no presence any more. */
+export function isGroupLookDue(
+  { presenceMs, presentUntilMs }: Pick<GroupInspection, "presenceMs" | "presentUntilMs">,
+  nowMs: number,
+): boolean {
+  const group = { state: "waiting", cancelRequested: false, deadlineMs: null, group: "" } as const;
+  return isLookDue({ ...group, presenceMs, presentUntilMs }, nowMs);
 }

@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
 import { Notices } from "../../../src/engine/watching/notices.ts";
-import { watchedGroups } from "../../../src/engine/watching/watched.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
+import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
+import { watchedGroups } from "../../../src/extras/groups/watched-groups.ts";
 import type { PubSub } from "../../../src/store/pubsub.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { eventually } from "../../shared/eventually.ts";
@@ -14,21 +15,20 @@ describe("watching groups", () => {
   let t: TestEngine;
   let looks: number;
   let engine: Parameters<typeof watchedGroups>[0];
+  let looked: Parameters<typeof watchedGroups>[1];
   let told: (GroupInspection | null)[];
   beforeEach(async () => {
     t = await openEngine();
     looks = 0;
     told = [];
-    const { notices, queues, groups } = t.engine;
-    engine = {
-      ...{ notices, queues },
-      groups: {
-        inspect: (id, options) => {
-          looks += 1;
-          return groups.inspect(id, options);
-        },
-        attend: (seen) => groups.attend(seen),
+    engine = t.engine;
+    const groups = groupsOf(t.engine);
+    looked = {
+      inspect: (id, options) => {
+        looks += 1;
+        return groups.inspect(id, options);
       },
+      attend: (seen) => groups.attend(seen),
     };
     const group = await groups.open({ id: "g", caller: null, webhook: null }, t.settings);
     if (typeof group === "string") throw new Error(group);
@@ -52,7 +52,7 @@ describe("watching groups", () => {
     watchers.watch({ id: "g", queue: "jobs" }, (seen) => told.push(seen));
 
   it("reports the end of a member at once, although passes are slow", async () => {
-    const { first, stop } = await watch(new Watchers(watchedGroups(engine), SLOW));
+    const { first, stop } = await watch(new Watchers(watchedGroups(engine, looked), SLOW));
     expect(first?.counts).to.include({ waiting: 20 });
     await endSome(1);
     await eventually(() => told.some((seen) => seen?.counts.succeeded === 1));
@@ -61,7 +61,7 @@ describe("watching groups", () => {
 
   it("reads a group once for many changes, and at once when the last member has ended", async () => {
     const restMs = 600_000;
-    const { stop } = await watch(new Watchers({ ...watchedGroups(engine), restMs }, SLOW));
+    const { stop } = await watch(new Watchers({ ...watchedGroups(engine, looked), restMs }, SLOW));
     await endSome(1);
     await eventually(() => told.length > 0);
     looks = 0;
@@ -75,7 +75,7 @@ describe("watching groups", () => {
 
   it("notices changes without messages", async () => {
     const deaf = { listen: async () => () => undefined } as unknown as PubSub;
-    const of = watchedGroups({ ...engine, notices: new Notices(deaf, t.keys) });
+    const of = watchedGroups({ queues: engine.queues, notices: new Notices(deaf, t.keys) }, looked);
     const { stop } = await watch(new Watchers(of, { passMs: 20 }));
     await endSome(20);
     await eventually(() => told.at(-1)?.state === "done");

@@ -1,16 +1,18 @@
 import { expect } from "chai";
 import { move } from "../../../src/engine/submission/move.ts";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
+import * as GROUPS from "../../../src/extras/groups/verbs.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { GROUP } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
-import { close, fromStart, groupsOf } from "./groups-of.ts";
+import { callsOn, close, fromStart } from "./calls-on.ts";
 
 describe("a group of tasks", () => {
   let t: TestEngine;
-  let of: ReturnType<typeof groupsOf>;
+  let of: ReturnType<typeof callsOn>;
   beforeEach(async () => {
     t = await openEngine({ settings: { attempts: 1 } });
-    of = groupsOf(t);
+    of = callsOn(t);
   });
   afterEach(async () => {
     try {
@@ -92,13 +94,13 @@ describe("a group of tasks", () => {
 
   it("is not known to anyone until it has a member", async () => {
     const group = await of.open("g");
-    expect(await t.engine.groups.inspect("g")).to.equal(null);
-    expect(await t.engine.groups.cancel("g", "jobs")).to.equal("unknown");
+    expect(await groupsOf(t.engine).inspect("g")).to.equal(null);
+    expect(await groupsOf(t.engine).cancel("g", "jobs")).to.equal("unknown");
     expect((await of.open("g")).createdMs, "for another batch of the caller").to.equal(group.createdMs);
     await close(group);
     expect(await t.redis.exists(t.key("group", "g"), t.key("groups"))).to.equal(0);
     await of.open("g");
-    const eves = await t.engine.groups.open({ id: "g", caller: "eve", webhook: null }, t.settings);
+    const eves = await groupsOf(t.engine).open({ id: "g", caller: "eve", webhook: null }, t.settings);
     expect(eves).to.deep.include({ state: "new" });
     expect(await of.join(group, "a"), "of the caller who came first").to.deep.equal(["closed"]);
   });
@@ -107,7 +109,7 @@ describe("a group of tasks", () => {
     const group = await of.open("g");
     expect(await of.join(group, "a", "a")).to.deep.equal(["new", "replay"]);
     expect(await of.open("g")).to.deep.include({ createdMs: group.createdMs, state: "open", firstLine: 1 });
-    const groups = t.engine.groups;
+    const groups = groupsOf(t.engine);
     const other = { ...t.settings, queue: "others" };
     expect(await groups.open({ id: "g", caller: "eve", webhook: null }, t.settings)).to.equal("foreign");
     expect(await groups.open({ id: "g", caller: null, webhook: null }, other)).to.equal("elsewhere");
@@ -147,7 +149,7 @@ describe("a group of tasks", () => {
     await of.join(group, ...ids);
     await of.complete();
     const running = await of.take();
-    expect(await t.engine.groups.cancel(group.id, "jobs")).to.equal("canceled");
+    expect(await groupsOf(t.engine).cancel(group.id, "jobs")).to.equal("canceled");
     expect((await of.look(group)).counts.waiting, "answered before all are canceled").to.be.greaterThan(0);
     await eventually(async () => (await of.look(group)).counts.waiting === 0);
     expect(await of.countsOf(group)).to.deep.equal({ running: 1, succeeded: 1, canceled: 248 });
@@ -155,13 +157,13 @@ describe("a group of tasks", () => {
     expect(await of.join(group, "more")).to.deep.equal(["closed"]);
     expect(await t.engine.leases.complete(running, resultOf("late"), t.settings)).to.equal("canceled");
     expect((await of.look(group)).state).to.equal("canceled");
-    expect(await t.engine.groups.cancel(group.id, "jobs")).to.equal("canceled");
+    expect(await groupsOf(t.engine).cancel(group.id, "jobs")).to.equal("canceled");
   });
 
   it("goes on being canceled by ticks if the process that began it is gone", async () => {
     const group = await of.open();
     await of.join(group, ...Array.from({ length: 50 }, (_, n) => `m${n}`));
-    expect(await t.scripts.cancelGroup(t.keys.tag(0), { id: group.id, max: 20 })).to.equal("more");
+    expect(await t.scripts.of(GROUPS).cancelGroup(t.keys.tag(0), { id: group.id, max: 20 })).to.equal("more");
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 30, canceled: 20 });
     const { nextMs } = await t.engine.maintenance.tick(0);
     expect(nextMs).to.equal(0);
@@ -175,7 +177,7 @@ describe("a group of tasks", () => {
     const group = await of.open();
     await of.join(group, "dead", "other");
     await of.fail("retry", 1);
-    await t.engine.groups.cancel(group.id, "jobs");
+    await groupsOf(t.engine).cancel(group.id, "jobs");
     expect((await of.look(group)).state).to.equal("canceled");
     await t.engine.call("retry", { id: "dead", queue: "jobs" });
     expect(await of.verified(true)).to.deep.equal([]);
@@ -188,7 +190,7 @@ describe("a group of tasks", () => {
   it("has ended when a tick that cancels it finds that the store has lost its last member", async () => {
     const group = await of.open();
     await of.join(group, "a", "lost");
-    expect(await t.scripts.cancelGroup(t.keys.tag(0), { id: group.id, max: 1 })).to.equal("more");
+    expect(await t.scripts.of(GROUPS).cancelGroup(t.keys.tag(0), { id: group.id, max: 1 })).to.equal("more");
     await t.redis.del(t.key("task", "lost"));
     await t.redis.zrem(t.key("waiting"), "lost");
     await t.engine.maintenance.tick(0);
@@ -263,14 +265,14 @@ describe("a group of tasks", () => {
     expect(await of.join(group, "a")).to.deep.equal(["new"]);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 1 });
     const member = { id: "a", line: 0, state: "waiting", end: null };
-    expect(await t.engine.groups.members(group.id, "jobs", fromStart(10))).to.deep.equal([member]);
+    expect(await groupsOf(t.engine).members(group.id, "jobs", fromStart(10))).to.deep.equal([member]);
   });
 
   it("has its members in the order in which they joined", async () => {
     const group = await of.open();
     await of.join(group, "z", "y", "x");
     await of.complete();
-    const { groups } = t.engine;
+    const groups = groupsOf(t.engine);
     expect(await groups.members(group.id, "jobs", fromStart(2))).to.deep.equal([
       { id: "z", line: 0, state: "succeeded", end: 0 },
       { id: "y", line: 1, state: "waiting", end: null },

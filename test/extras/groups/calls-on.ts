@@ -1,6 +1,6 @@
-import type { GroupInspection } from "../../../src/engine/groups/group-inspection.ts";
-import type { BatchGroup } from "../../../src/engine/groups/groups.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
+import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
+import { type BatchGroup, groupsOf } from "../../../src/extras/groups/groups.ts";
 import { failureOf, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { submissionOf } from "../../shared/submission.ts";
 
@@ -10,9 +10,9 @@ export const close = (group: BatchGroup) => group.endBatch({ lines: 0, closes: t
 export const fromStart = (count: number) => ({ by: "line", from: 0, count }) as const;
 
 /** The groups of an engine. */
-export function groupsOf(t: TestEngine) {
+export function callsOn(t: TestEngine) {
   const look = async ({ id }: Pick<BatchGroup, "id">): Promise<GroupInspection> => {
-    const seen = await t.engine.groups.inspect(id);
+    const seen = await groupsOf(t.engine).inspect(id);
     if (!seen) throw new Error(`${id} is unknown`);
     return seen;
   };
@@ -25,7 +25,7 @@ export function groupsOf(t: TestEngine) {
     look,
     take,
     open: async (id: string | null = null, webhook: string | null = null): Promise<BatchGroup> => {
-      const opened = await t.engine.groups.open({ id, caller: null, webhook }, t.settings);
+      const opened = await groupsOf(t.engine).open({ id, caller: null, webhook }, t.settings);
       if (typeof opened === "string") throw new Error(opened);
       return opened;
     },

@@ -1,8 +1,8 @@
-import type { GroupRow } from "../../store/verbs/group.ts";
+import { estimate } from "../../engine/estimates/estimate.ts";
+import { serviceFigures } from "../../engine/estimates/reports.ts";
 import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import type { Eta } from "../../wire/task.ts";
-import { estimate } from "../estimates/estimate.ts";
-import { serviceFigures } from "../estimates/reports.ts";
+import type { GroupRow } from "./verbs.ts";
 
 type Members = Pick<GroupRow, "counts" | "index" | "turn" | "dueMs" | "begunMs">;
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { estimateEnd } from "../../../src/engine/groups/estimate-end.ts";
-import { viewOf } from "../../../src/engine/groups/group-inspection.ts";
-import type { GroupRow, MemberCounts } from "../../../src/store/verbs/group.ts";
+import { estimateEnd } from "../../../src/extras/groups/estimate-end.ts";
+import { viewOf } from "../../../src/extras/groups/group-inspection.ts";
+import type { GroupRow, MemberCounts } from "../../../src/extras/groups/verbs.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 const NOW = 1_000_000;

@@ -1,8 +1,8 @@
+import { named, verb, verbOnOne, word } from "../../store/verbs/codec.ts";
+import { list, number, optional, type Reply, text } from "../../store/verbs/reply.ts";
+import type { Retention } from "../../store/verbs/settle.ts";
+import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "../../store/verbs/snapshot.ts";
 import type { State } from "../../task.ts";
-import { named, verb, verbOnOne, word } from "./codec.ts";
-import { list, number, optional, type Reply, text } from "./reply.ts";
-import type { Retention } from "./settle.ts";
-import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A group to be opened, or to which a batch is added. */
 export interface GroupOpening extends Retention {
@@ -20,10 +20,10 @@ export interface GroupOpening extends Retention {
   readonly openMs: number;
 }
 
-/** The verdict, see group.lua. */
+/** The verdict, see groups.lua. */
 export type GroupOpeningVerdict = "new" | "open" | "closed" | "elsewhere" | "foreign" | "webhooks-full";
 
-/** The verdict, see group.lua. */
+/** The verdict, see groups.lua. */
 export type GroupCancelVerdict = "more" | "canceled" | "ended" | "unknown";
 
 /** How many members are in each state. */
@@ -37,7 +37,7 @@ export interface MemberCounts {
   readonly canceled: number;
 }
 
-/** A group as returned by group.lua. Times are ms; null if not reached. */
+/** A group as returned by groups.lua. Times are ms; null if not reached. */
 export interface GroupRow {
   readonly queue: string;
   readonly caller: string;
@@ -85,7 +85,7 @@ export interface MemberPage {
   readonly count: number;
 }
 
-/** The answer to an opening, see group.lua. */
+/** The answer to an opening, see groups.lua. */
 interface OpenedGroup {
   readonly verdict: GroupOpeningVerdict;
   readonly createdMs: number;

@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { groupsOf } from "../../../src/extras/groups/groups.ts";
+import * as GROUPS from "../../../src/extras/groups/verbs.ts";
 import type { Notice } from "../../../src/store/notice.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { TASK } from "../../helpers/store/stored.ts";
@@ -12,11 +14,11 @@ describe("a group", () => {
   afterEach(() => t.close());
 
   const open = async () => {
-    const group = await t.engine.groups.open({ id: null, caller: null, webhook: null }, t.settings);
+    const group = await groupsOf(t.engine).open({ id: null, caller: null, webhook: null }, t.settings);
     if (typeof group === "string") throw new Error(group);
     return group.id;
   };
-  const read = async (group: string) => (await t.scripts.group(t.keys.tag(0), [group])).groups[0];
+  const read = async (group: string) => (await t.scripts.of(GROUPS).group(t.keys.tag(0), [group])).groups[0];
 
   it("has in a keyed line the turn of its last member: how many of its key must end first, and how many start before it", async () => {
     const group = await open();
@@ -44,7 +46,7 @@ describe("a group", () => {
     const listening = t.engine.notices.listen({ id: "a", queue: "jobs" }, (notice) => heard.push(notice));
     await listening.ready;
     await t.engine.inspector.inspect("a", { result: false, listen: true });
-    expect(await t.scripts.cancelGroup(t.keys.tag(0), { id: group, max: 10 })).to.equal("canceled");
+    expect(await t.scripts.of(GROUPS).cancelGroup(t.keys.tag(0), { id: group, max: 10 })).to.equal("canceled");
     await eventually(() => heard.length === 1);
     expect(heard[0]).to.deep.include({ id: "a", ended: true });
     listening.stop();
