@@ -1,4 +1,4 @@
-import { counted } from "../../extras/pages/browser/words.js";
+import { counted } from "../../extras/pages/browser/words.ts";
 import type { DeploymentEvent } from "../../wire/event.ts";
 import { paint } from "./print.ts";
 
