@@ -13,7 +13,7 @@ export interface Turnovers {
   readonly perhapsNow: boolean;
 }
 
-/** How uncertain the start of a call is, as a share of the time over which its tasks were taken; measured by test/shared/batch-line-simulation.ts. */
+/** How uncertain the start of a call is, as a share of the time over which its tasks were taken: as measured in a simulated line. */
 const UNSURE = 0.8;
 
 type LineFigures = Pick<QueueSnapshot, "running" | "slots" | "agesMs" | "reports" | "batch">;
