@@ -146,7 +146,16 @@ describe("the timeline of a task", () => {
     expect(Date.now() - Date.parse(own.seenAt)).to.be.within(-2000, 10_000);
     expect(items).to.deep.include.members([
       {
-        ...{ id: "python-7", kind: "remote", host: null, pid: null, role: null, version: null, startedAt: null },
+        ...{
+          id: "python-7",
+          kind: "remote",
+          host: null,
+          pid: null,
+          role: null,
+          version: null,
+          startedAt: null,
+          lostAt: null,
+        },
         ...{
           slots: { gated: 1 },
           running: [],
