@@ -1,35 +1,26 @@
 import { storeUrl } from "../../helpers/store/run-store.ts";
-import { holdAgainstModel } from "./run.ts";
+import { holdAgainstModel, type PropertyOptions } from "./run.ts";
 
-/** Runs in a test run; the long form is `npx tsx test/engine/model/main.ts --runs N`. */
+/** Runs in a test run; the long form is `npx tsx test/engine/model/main.ts --runs N`, which draws a seed of its own. */
 const RUNS = 150;
 const STEPS = 40;
 /** A slow machine plays fewer runs rather than fail. */
 const LIMIT_MS = 15_000;
 
+/** The seeds are fixed, so that a run fails by what was changed and not by what was drawn. */
+const LINES: Readonly<Record<string, Omit<PropertyOptions, "runs" | "steps">>> = {
+  "of all kinds of tasks": { seed: 1 },
+  "of keyed queues": { seed: 2, keyed: true },
+  "of callers with limits": { seed: 3, limited: true },
+  "of fair lines": { seed: 4, fair: true },
+  "of fair lines that are keyed": { seed: 5, fair: true, keyed: true },
+};
+
 describe("the engine, compared with a plain model", () => {
-  it(`keeps every promise after each of ${RUNS} random sequences of calls`, async function () {
-    this.timeout(LIMIT_MS + 60_000);
-    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS });
-  });
-
-  it("does so when the queues are keyed", async function () {
-    this.timeout(LIMIT_MS + 60_000);
-    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, keyed: true });
-  });
-
-  it("does so when callers have limits", async function () {
-    this.timeout(LIMIT_MS + 60_000);
-    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, limited: true });
-  });
-
-  it("does so in fair lines", async function () {
-    this.timeout(LIMIT_MS + 60_000);
-    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, fair: true });
-  });
-
-  it("does so in fair lines that are keyed", async function () {
-    this.timeout(LIMIT_MS + 60_000);
-    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, fair: true, keyed: true });
-  });
+  for (const [name, options] of Object.entries(LINES)) {
+    it(`keeps every promise after each of ${RUNS} sequences of calls ${name}`, async function () {
+      this.timeout(LIMIT_MS + 60_000);
+      await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, ...options });
+    });
+  }
 });

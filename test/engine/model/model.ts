@@ -13,6 +13,7 @@ import { ModelGroups } from "./groups.ts";
 import { playStep, type StepCall } from "./step.ts";
 import {
   byId,
+  DUE_NOW,
   type LateVerdict,
   LONG_AGO,
   MODEL_OUTPUT_BYTES,
@@ -161,7 +162,7 @@ export class Model extends ModelTransitions {
       else this.note(task, options.error);
       task.restarts += 1;
       task.holds = this.queue(task.queue).keyed === 1 && this.queue(task.queue).most === undefined;
-      Object.assign(task, { state: "retrying", due: options.delayed ? Infinity : LONG_AGO, progress: null });
+      Object.assign(task, { state: "retrying", due: options.delayed ? Infinity : DUE_NOW, progress: null });
       return "retrying";
     }
     this.note(task, options.error);

@@ -166,6 +166,7 @@ async function runOnce(
     for (const step of steps) {
       sending.twice = step.twice;
       await play(world, step.call);
+      await world.time.settleDue();
       sending.twice = false;
       const ids = [...new Set([...IDS, ...model.tasks.keys()])];
       const [instant, healed, ...seen] = await Promise.all([

@@ -7,7 +7,7 @@ import { CORE } from "../../../src/store/library/core.ts";
 import type { Scripts } from "../../../src/store/verbs/scripts.ts";
 import { isOutcome } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
-import { LONG_AGO } from "./task.ts";
+import { DUE_NOW, LONG_AGO } from "./task.ts";
 
 /** Everything that the store holds of one task. Times to live are ms; -1 for none, -2 for a key that is not there. */
 export interface StoredTask {
@@ -167,6 +167,11 @@ export class TimeTravel {
       await this.#redis.zadd(this.#keys.index(this.#tag, "scheduled", task.queue), "XX", when, id);
       if (task.group !== null) await this.#dueInGroup(task.group, id, when);
     }
+  }
+
+  /** Gives what is due at once a time that the model knows. */
+  async settleDue(): Promise<void> {
+    for (const { id, due } of this.#model.tasks.values()) if (due === DUE_NOW) await this.elapse(id, LONG_AGO);
   }
 
   /** A group says of its member when it is due. */

@@ -160,6 +160,8 @@ export const MODEL_DEAD_CAP = 3;
 export const UNDO_QUEUE = "paihao.undo";
 /** A moment on the store's clock that is long gone. */
 export const LONG_AGO = 1;
+/** The due time of what is due at once, until the store is told {@link LONG_AGO}: it would order two such tasks by the millisecond. */
+export const DUE_NOW = 0;
 
 /** What is given of a task when it is submitted. */
 export type NewTask = Pick<

@@ -1,5 +1,5 @@
 import type { State } from "../../../src/task.ts";
-import { byId, LONG_AGO, MODEL_DEAD_CAP, type ModelTask, type NewTask, newTask, UNDO_QUEUE } from "./task.ts";
+import { byId, DUE_NOW, MODEL_DEAD_CAP, type ModelTask, type NewTask, newTask, UNDO_QUEUE } from "./task.ts";
 import { ModelTasks } from "./tasks.ts";
 
 /** Most errors that are kept of a task. */
@@ -42,7 +42,7 @@ export class ModelTransitions extends ModelTasks {
 
   protected toTime(task: ModelTask, delayed: boolean): void {
     const { priority } = task;
-    Object.assign(task, { state: "scheduled", class: priority, place: null, due: delayed ? Infinity : LONG_AGO });
+    Object.assign(task, { state: "scheduled", class: priority, place: null, due: delayed ? Infinity : DUE_NOW });
   }
 
   protected note(task: ModelTask, error: string): void {
