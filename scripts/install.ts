@@ -43,8 +43,11 @@ for (const server of [
   });
   assert.equal(await answer.json(), "Hello, Ada!");
   assert(answer.headers.has("RateLimit"));
-  for (const page of ["/docs", "/dashboard", "/metrics", "/openapi.json", "/docs/swagger-ui-bundle.js"]) {
-    assert.equal((await fetch(server.url + page)).status, 200, page);
+  const docs = await (await fetch(\`\${server.url}/docs\`)).text();
+  const scripts = [...docs.matchAll(/ src="([^"]+\\.js)"/g)].map(([, path = ""]) => path);
+  assert.equal(scripts.length, 1);
+  for (const page of ["/docs", "/dashboard", "/metrics", "/openapi.json", ...scripts]) {
+    assert.equal((await fetch(new URL(page, server.url))).status, 200, page);
   }
   await server.stop();
 }

@@ -8,6 +8,7 @@ import { note } from "../terminal/print.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
+import { writeForPeople } from "./people.ts";
 
 /**
  * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
@@ -16,7 +17,7 @@ import { surviveRejections } from "./last-resort.ts";
  */
 export async function startServer(overrides: Readonly<Record<string, string | undefined>>, dev = false): Promise<void> {
   const config = readConfig(undefined, { ...overrides, ...(dev && DEV) });
-  const destination = dev ? { destination: await peoplesLog() } : {};
+  const destination = dev ? { destination: { write: writeForPeople } } : {};
   const log = createLog(config.logLevel, { secrets: secretsOf(config), ...destination });
   surviveRejections(log);
   for (const { name, meant } of misspeltVariables())
@@ -38,12 +39,6 @@ export async function startServer(overrides: Readonly<Record<string, string | un
 
 /** Settings while handlers are written: a changed file is not kept waiting, one process is enough, and errors are for who wrote them. */
 const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1", SHOW_STACKS: "true" } as const;
-
-/** Writes a log as lines that people read. */
-async function peoplesLog() {
-  const { default: pretty } = await import("pino-pretty");
-  return pretty({ ignore: "pid,hostname", translateTime: "HH:MM:ss", singleLine: true, sync: true });
-}
 
 /** If the server has not stopped by then, it says what it waits for, ms. */
 const TELL_MS = 500;
