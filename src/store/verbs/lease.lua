@@ -7,7 +7,7 @@ local BEGUN, RENEWAL, RELEASED, LOST = Layout.begin.item, Layout.renew.item, Lay
 local function begin(call, args, at)
   local id, fence = args[at + BEGUN.id], args[at + BEGUN.fence]
   local key = K.task(call, id)
-  local state, run, cancel, unbegun = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.unbegun))
+  local state, run, cancel, unbegun, group = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.unbegun, F.group))
   local held_under, _, attempts, place, of_worker = Run.parts(run)
   if state ~= S.running or held_under ~= fence then return 'stale' end
   if cancel then return Due.reason(cancel, 'cancel') end
@@ -19,6 +19,8 @@ local function begin(call, args, at)
     -- In a child process it may still lose its worker without a loss being counted, but not forever.
     if not apart then redis.call('HDEL', key, F.uncountedLosses) end
     redis.call('HSET', key, F.run, Run.text(fence, late, attempts, place, of_worker))
+    -- A group knows since when its members run.
+    if group then Group.note(call, group, id) end
   end
   redis.call('ZADD', K.leases(call, args[at + BEGUN.queue]), whole(call.now + tonumber(args[at + BEGUN.leaseMs])), id)
   return 'ok'

@@ -44,6 +44,22 @@ describe("a group of tasks", () => {
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, scheduled: 1 });
   });
 
+  it("knows since when a member runs whose handler begins some time after it was taken", async () => {
+    const group = await of.open();
+    await of.join(group, "a");
+    await close(group);
+    await t.engine.call("lose", await of.take());
+    const request = { queue: "jobs", worker: "w1", reservation: "again", count: 1, leaseMs: 60_000 };
+    const { tasks } = await t.engine.leases.reserve({ ...request, rate: undefined, suspectLeaseMs: 60_000 });
+    const { id, fence } = tasks[0] ?? { id: "", fence: "" };
+    const storeMs = async () =>
+      (await t.redis.time()).map(Number).reduce((s, micros) => s * 1000 + Math.floor(micros / 1000));
+    const takenMs = await storeMs();
+    await eventually(async () => (await storeMs()) > takenMs);
+    expect(await t.engine.call("begin", { queue: "jobs", id, fence, leaseMs: 60_000, apart: false })).to.equal("ok");
+    expect(await of.verified()).to.deep.equal([]);
+  });
+
   it("ends with its last member, however each ends", async () => {
     const group = await of.open();
     await of.join(group, "succeeds", "fails", "dies", "is-canceled", "is-late");
