@@ -3,11 +3,13 @@ import { expect } from "chai";
 import { PaihaoClient, TaskUnknown } from "paihao/client";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
+import { judgeFetched } from "../helpers/http/fetched.ts";
 import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { failure } from "./failure.ts";
 
 describe("the client of a server with keys", () => {
+  judgeFetched();
   const keys = testKeys({ ada: ["submit"], bob: ["submit"] });
   const keyOf = (name: "ada" | "bob") => keys.as(name).Authorization?.replace("Bearer ", "");
   let server: TestServer;

@@ -3,11 +3,13 @@ import { expect } from "chai";
 import { PaihaoClient, PaihaoError, TaskCanceled, TaskExpired, TaskFailed, TaskUnknown } from "paihao/client";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 import { closedGate } from "../helpers/gates.ts";
+import { judgeFetched } from "../helpers/http/fetched.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { eventually } from "../shared/eventually.ts";
 import { failure } from "./failure.ts";
 
 describe("the client", () => {
+  judgeFetched();
   let server: TestServer;
   let client: PaihaoClient<typeof handlers>;
   before(async () => {

@@ -2,10 +2,12 @@ import path from "node:path";
 import { expect } from "chai";
 import { PaihaoClient } from "paihao/client";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
+import { judgeFetched } from "../helpers/http/fetched.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { failure } from "./failure.ts";
 
 describe("what the client sends and gets", () => {
+  judgeFetched();
   let server: TestServer;
   let client: PaihaoClient<typeof handlers>;
   before(async () => {

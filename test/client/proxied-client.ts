@@ -1,6 +1,7 @@
 import path from "node:path";
 import { PaihaoClient } from "paihao/client";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
+import { judgeFetched } from "../helpers/http/fetched.ts";
 import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 
@@ -14,6 +15,7 @@ export interface ProxiedClient {
 /** Opens and closes them around the tests of the `describe` that calls this; the members can be read in its tests. */
 export function proxiedClient(): ProxiedClient {
   const opened = {} as ProxiedClient;
+  judgeFetched();
   before(async () => {
     opened.server = await startServer({ HANDLERS: path.join(import.meta.dirname, "../fixtures/handlers/client") });
   });

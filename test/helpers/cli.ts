@@ -1,7 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { eventually } from "../shared/eventually.ts";
 import { builtCommand } from "./build.ts";
+import { assertFetched, type Fetched } from "./http/fetched.ts";
 
 /** How a command is run. */
 export interface CliOptions {
@@ -9,6 +13,8 @@ export interface CliOptions {
   /** What it reads from stdin; nothing by default. */
   readonly input?: string;
   readonly cwd?: string;
+  /** Whether the answers that it gets are to be as the contract says; false for a server that is not ours. */
+  readonly contract?: boolean;
 }
 
 /** What a command has printed, and its exit code or the signal that ended it. */
@@ -26,11 +32,20 @@ export interface CliProcess {
   until(pattern: RegExp): Promise<void>;
 }
 
-/** Starts `paihao` with these arguments. */
-export function startCli(args: readonly string[], { env = {}, input = "", cwd }: CliOptions = {}): CliProcess {
-  const child = spawn(process.execPath, [...builtCommand(), ...args], {
+/** Loaded before the command. */
+const RECORDER = new URL("http/recorded-fetch.mjs", import.meta.url).href;
+
+/** Starts `paihao` with these arguments. Its outcome is an error if an answer that it got breaks the contract. */
+export function startCli(
+  args: readonly string[],
+  { env = {}, input = "", cwd, contract = true }: CliOptions = {},
+): CliProcess {
+  const dir = mkdtempSync(path.join(tmpdir(), "paihao-answers-"));
+  const answers = path.join(dir, "answers");
+  const recorder = contract ? [`--import=${RECORDER}`] : [];
+  const child = spawn(process.execPath, [...recorder, ...builtCommand(), ...args], {
     ...(cwd !== undefined && { cwd }),
-    env: { PATH: process.env.PATH ?? "", ...env },
+    env: { PATH: process.env.PATH ?? "", RECORD_ANSWERS: answers, ...env },
   });
   const printed = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
@@ -40,7 +55,12 @@ export function startCli(args: readonly string[], { env = {}, input = "", cwd }:
   }
   // It may end without reading everything.
   child.stdin.on("error", () => undefined).end(input);
-  const ended = once(child, "close").then(([code, signal]) => ({ code: signal ?? code, ...printed }) as CliOutcome);
+  const ended = once(child, "close").then(async ([code, signal]) => {
+    const lines = existsSync(answers) ? readFileSync(answers, "utf8").split("\n").filter(Boolean) : [];
+    rmSync(dir, { recursive: true });
+    for (const line of lines) await assertFetched(JSON.parse(line) as Fetched);
+    return { code: signal ?? code, ...printed } as CliOutcome;
+  });
   return {
     child,
     ended,

@@ -2,6 +2,9 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 
+/** Who has made or changed an answer. */
+const VIA = "1.1 test";
+
 /** What a proxy does with one request. */
 type Treatment =
   /** Forwards it, and its answer as it comes. */
@@ -16,13 +19,13 @@ type Treatment =
   | "mute"
   /** Resets the client's connection at once. */
   | "reset"
-  /** Forwards it, and its answer without headers that begin with `X-`. */
+  /** Forwards it, and its answer without headers that begin with `X-`, but with a `Via`. */
   | "strip"
   /** Forwards it only then. */
   | { readonly lateAfter: Promise<void> }
   /** Keeps the answer until it is complete, and resets the connection when that takes too long. */
   | { readonly keepMs: number }
-  /** Answers itself. */
+  /** Answers itself, with a `Via`. */
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
 
 /** A request as the proxy saw it. */
@@ -59,7 +62,7 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
     if (how === "reset") return void res.destroy();
     if (typeof how === "object" && "status" in how) {
       req.resume();
-      res.writeHead(how.status, how.headers).end(how.body);
+      res.writeHead(how.status, { Via: VIA, ...how.headers }).end(how.body);
       return;
     }
     if (typeof how === "object" && "lateAfter" in how) {
@@ -80,6 +83,7 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
     req.pipe(upstream);
     upstream.on("response", (answer) => {
       const headers = Object.entries(answer.headers).filter(([name]) => how !== "strip" || !name.startsWith("x-"));
+      if (how === "strip") headers.push(["via", VIA]);
       const head = () => res.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers));
       answer.on("error", () => res.destroy());
       if (how === "lose") return answer.resume().on("end", () => res.destroy());
