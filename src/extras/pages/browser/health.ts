@@ -58,7 +58,8 @@ function troubleText(queue: Queue): string {
 export const allowance = ({ settings: { rate } }: Queue): string | null => rate.now && allowed(rate.now);
 
 /**
- * The slots of a queue beside what runs. Null where more tasks run than there are slots: a slot has several tasks in one call, or the leases
+ * The slots beside what runs. Null where more tasks run than there are slots: a slot has several tasks in one call, or the leases
  * of workers that have gone have not ended yet.
  */
-export const slotsBeside = ({ running, slots }: Queue): number | null => (running > slots ? null : slots);
+export const slotsBeside = ({ running, slots }: Pick<Queue, "running" | "slots">): number | null =>
+  running > slots ? null : slots;

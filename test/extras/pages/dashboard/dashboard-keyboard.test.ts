@@ -18,6 +18,29 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
     expect(await page.evaluate("document.activeElement.closest('main') !== null")).to.equal(true);
   });
 
+  it("moves through a list by j and k, opens a row by Enter, and tells its keys by ?", async () => {
+    const { page } = test;
+    const text = () => page.evaluate<string>("document.activeElement.textContent");
+    await test.open("/dashboard");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).getByText("the next row of a list").waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const names = await page.getByRole("table", { name: "Queues" }).locator("tbody .name").allTextContents();
+    for (const [key, name] of [
+      ["j", names[0]],
+      ["j", names[1]],
+      ["j", names[2]],
+      ["k", names[1]],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await text()).to.equal(name);
+    }
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: names[1] ?? "", exact: true }).waitFor();
+  });
+
   it("keeps the focus in the list when the row that had it leaves", async () => {
     const { page } = test;
     const ids = await Promise.all([1, 2, 3].map((n) => test.submit("gated", {}, "?delay=3600", `leaving-${n}`)));

@@ -3,6 +3,7 @@
 import { html, render, useEffect, useReducer, useRef, useState } from "../preact.js";
 import { addressOf, followLinks, go, paths } from "./address.js";
 import { DeskContext } from "./desk.js";
+import { keysQuestion, useKeys } from "./keys.js";
 import { Dialog, keyQuestion } from "./parts/dialog.js";
 import { key, messageOf, ServerError } from "./server/server.js";
 import { Events } from "./views/events.js";
@@ -70,12 +71,15 @@ function Page() {
     desk.refresh();
   }
 
+  const showKeys = () => void desk.ask(keysQuestion);
+  useKeys(showKeys);
+
   const address = addressOf(location.pathname);
   const dismiss = () => setFailedAction(null);
   const [failedLoad] = failedLoads;
   return html`
     <a class="skip" href="#view">Skip to the content</a>
-    <${Bar} view=${address.view} onKey=${changeKey} />
+    <${Bar} view=${address.view} onKey=${changeKey} onKeys=${showKeys} />
     <div id="trouble" class="trouble" role="alert" hidden=${failedAction === null && failedLoad === undefined}>
       ${failedAction !== null && trouble(failedAction, changeKey, "Dismiss", dismiss)}
       ${failedLoad !== undefined && trouble(failedLoad, changeKey, isRefused(failedLoad) ? null : "Try again", desk.refresh)}
@@ -114,21 +118,9 @@ function trouble(error, changeKey, verb, act) {
     </p>`;
 }
 
-/** @param {{ view: string, onKey: () => void }} props */
-function Bar({ view, onKey }) {
+/** @param {{ view: string, onKey: () => void, onKeys: () => void }} props */
+function Bar({ view, onKey, onKeys }) {
   const find = useRef(/** @type {HTMLInputElement | null} */ (null));
-  useEffect(() => {
-    /** @param {KeyboardEvent} event */
-    function goToFind(event) {
-      const isTyping =
-        event.target instanceof Element && event.target.closest("input, textarea, select, dialog") !== null;
-      if (event.key !== "/" || isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
-      event.preventDefault();
-      find.current?.focus();
-    }
-    addEventListener("keydown", goToFind);
-    return () => removeEventListener("keydown", goToFind);
-  }, []);
   /** @param {Event} event */
   function open(event) {
     event.preventDefault();
@@ -150,11 +142,12 @@ function Bar({ view, onKey }) {
       </nav>
       <search>
         <form id="find" onSubmit=${open}>
-          <input id="find-id" ref=${find} name="id" type="search" placeholder="Find a task by id" aria-label="Find a task by id"
+          <input id="find-text" ref=${find} name="id" type="search" placeholder="Find a task by id" aria-label="Find a task by id"
             aria-keyshortcuts="/" autocomplete="off" spellcheck=${false} maxlength="128" />
           <kbd aria-hidden="true">/</kbd>
         </form>
       </search>
+      <button id="keys" type="button" class="quiet" aria-label="Keys" aria-keyshortcuts="?" onClick=${onKeys}>?</button>
       <button id="key" type="button" onClick=${onKey}>Key</button>
     </header>`;
 }

@@ -4,8 +4,8 @@ import { html, useLayoutEffect, useRef } from "../../preact.js";
 
 /** @typedef {import("../../preact.js").Content} Content */
 /**
- * @typedef {{ title: string, body: Content, submit: string, otherwise?: string, isGrave?: boolean }} Question
- *   `submit` labels the button that does it, `otherwise` the one that does not
+ * @typedef {{ title: string, body: Content, submit: string, otherwise?: string | null, isGrave?: boolean }} Question
+ *   `submit` labels the button that does it, `otherwise` the one that does not, null for none
  */
 
 /** @param {Question & { onAnswer: (data: FormData | null) => void }} props */
@@ -26,7 +26,7 @@ export function Dialog({ title, body, submit, otherwise = "Cancel", isGrave = fa
         <h2 id="dialog-title">${title}</h2>
         ${body}
         <div class="buttons">
-          <button type="button" onClick=${close} autofocus=${isGrave}>${otherwise}</button>
+          ${otherwise !== null && html`<button type="button" onClick=${close} autofocus=${isGrave}>${otherwise}</button>`}
           <button type="submit" class=${isGrave ? "danger" : "primary"}>${submit}</button>
         </div>
       </form>

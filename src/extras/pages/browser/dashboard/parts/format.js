@@ -1,6 +1,7 @@
 /** How the dashboard writes times and estimates. */
 
-import { about, range } from "../../words.ts";
+import { html } from "../../preact.js";
+import { about, moment, range } from "../../words.ts";
 
 export { moment } from "../../words.ts";
 
@@ -33,3 +34,6 @@ export function etaRange(eta) {
 
 /** @param {string} iso */
 export const secondsSince = (iso) => Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
+
+/** The time of what is shown. @param {Date} at */
+export const asOf = (at) => html`as of <time datetime=${at.toISOString()}>${moment(at.toISOString())}</time>`;

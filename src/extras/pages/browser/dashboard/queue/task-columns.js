@@ -22,7 +22,8 @@ const since = (iso) => (iso === null ? "–" : duration(Math.round(secondsSince(
 
 const id = {
   name: "Task",
-  cell: (/** @type {ListedTask} */ { id }) => html`<a class="id" href=${paths.task(id)}>${id}</a>`,
+  cell: (/** @type {ListedTask} */ { id, label }) => html`
+    <span class="task-name"><a class="id" href=${paths.task(id)}>${id}</a>${label !== null && html`<span>${label}</span>`}</span>`,
 };
 const place = {
   name: "Place",
@@ -98,7 +99,9 @@ const COLUMNS = {
  * @returns {readonly Shown[]}
  */
 export function columns(list, tasks, desk) {
-  const further = FACTS.filter(({ name, column }) => column && tasks.some((task) => Reflect.get(task, name)));
+  const further = FACTS.filter(
+    ({ name, column }) => column && name !== "label" && tasks.some((task) => Reflect.get(task, name)),
+  );
   /** @param {ListedTask} task */
   function actions(task) {
     const buttons = taskButtons(task, desk);

@@ -1,46 +1,25 @@
 /** All queues, and the last hour. */
 
-import { allowance, BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../health.ts";
+import { BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
-import { count, counted, duration, moment, rate } from "../../words.ts";
-import { paths, scrolledBefore } from "../address.js";
-import { useDesk } from "../desk.js";
+import { count, counted, duration, rate } from "../../words.ts";
+import { choose, options, scrolledBefore } from "../address.js";
 import { chart } from "../parts/chart.js";
-import { eta } from "../parts/format.js";
-import { sparkline } from "../parts/sparkline.js";
-import { row, table } from "../parts/table.js";
-import { badges, pauseButton } from "../queue/queue-actions.js";
+import { asOf } from "../parts/format.js";
+import { queueTable } from "../queue/queue-table.js";
 import { usePolled } from "../refresh.js";
 import { seldom, sumOf } from "../server/history.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
 /** @typedef {import("../server/wire.js").Queue} Queue */
-/** @typedef {import("../server/wire.js").Series} Series */
 
 /** Lines of the charts that have a line for each queue. */
 const MAX_LINES = 4;
 /** How many rows are drawn at first, more than any screen shows, and how many more with each frame after that. */
 const ROWS = { first: 60, more: 400 };
-/** New history is shown in this many rows at a time, this far apart, ms: each step lays out the whole table anew. */
-const HOUR_STEP_MS = 100;
 /** The minimum height of a row, px. */
 const MIN_ROW = 30;
-
-/** @type {readonly import("../parts/table.js").Column[]} */
-const COLUMNS = [
-  { name: "Queue" },
-  { name: "Last hour", hidden: true },
-  { name: "Waiting", number: true },
-  { name: "Running / slots", number: true },
-  { name: "In / s", number: true },
-  { name: "Out / s", number: true },
-  { name: "Expected wait", number: true },
-  { name: "Oldest wait", number: true },
-  { name: "Service time", number: true },
-  { name: "Dead", number: true },
-  { name: "Actions", hidden: true },
-];
 
 export function Overview() {
   // Current figures are shown without waiting for the last hour of all queues.
@@ -60,7 +39,8 @@ async function load(signal) {
 
 /** @param {{ queues: Queue[], at: Date, past: import("../server/wire.js").History | null }} props */
 function Queues({ queues, at, past }) {
-  const desk = useDesk();
+  /** What the names of the queues that are shown contain. */
+  const [part, setPart] = useState(options().get("name") ?? "");
   /** Whether a person has chosen to see the server's own queues, which are also shown if something is wrong there. */
   const [isOwnChosen, chooseOwn] = useState(/** @type {boolean | null} */ (null));
   const [drawn, setDrawn] = useState(ROWS.first + Math.ceil(scrolledBefore() / MIN_ROW));
@@ -75,19 +55,16 @@ function Queues({ queues, at, past }) {
   const own = sorted.filter((queue) => queue.own);
   const isOwnShown = isOwnChosen ?? own.some((queue) => troubleOf(queue) > 0);
   const told = sorted.filter((queue) => !queue.own || troubleOf(queue) > 0);
-  /** @param {Queue} queue @param {number} place */
-  const rowOf = (queue, place) => html`
-    <${QueueRow} key=${queue.name} queue=${queue} place=${place} series=${series.get(queue.name)} desk=${desk} />`;
-  /** @param {readonly Queue[]} shown @param {string} caption */
-  const listed = (shown, caption) => table(caption, COLUMNS, shown.slice(0, drawn).map(rowOf));
+  const named = users.filter(({ name }) => name.toLowerCase().includes(part.trim().toLowerCase()));
   return html`
     <div class="head">
       <h1>Queues</h1>
-      <p class="summary">${summary(users)} · as of <time datetime=${at.toISOString()}>${moment(at.toISOString())}</time></p>
+      <p class="summary">${summary(users)} · ${asOf(at)}</p>
     </div>
     ${told.length > 0 && html`<p class=${healthClass(told)}>${healthOf(told)}</p>`}
     ${past && html`<div class="charts">${charts(past, users, at)}</div>`}
-    ${users.length === 0 ? empty() : listed(users, "Queues")}
+    ${users.length > 1 && search(part, setPart, users.length === named.length ? "" : `${count(named.length)} of ${count(users.length)} queues`)}
+    ${users.length === 0 ? empty() : queueTable("Queues", named, series, drawn)}
     ${
       own.length > 0 &&
       html`
@@ -99,52 +76,28 @@ function Queues({ queues, at, past }) {
               ${isOwnShown ? "Hide" : "Show"}
             </button>
           </div>
-          ${isOwnShown && listed(own, "The server’s own queues")}
+          ${isOwnShown && queueTable("The server’s own queues", own, series, drawn)}
         </section>`
     }`;
 }
 
 /**
- * The row of a queue. It is drawn again only if something has changed; new history also arrives step by step.
- * @param {{ queue: Queue, place: number, series: Series | undefined, desk: import("../desk.js").Desk }} props
+ * The field that filters queues by their names, as it is typed; the address has it once it is left.
+ * @param {string} part
+ * @param {(part: string) => void} setPart
+ * @param {string} told
  */
-function QueueRow({ queue, place, series, desk }) {
-  const [shown, setShown] = useState(series);
-  useEffect(() => {
-    const timer = setTimeout(() => setShown(series), Math.floor(place / ROWS.more) * HOUR_STEP_MS);
-    return () => clearTimeout(timer);
-  }, [series]);
-  return useMemo(() => row(queue.name, COLUMNS, cells(queue, shown, desk)), [JSON.stringify(queue), shown]);
-}
-
-/**
- * @param {Queue} queue
- * @param {Series | undefined} series
- * @param {import("../desk.js").Desk} desk
- */
-const cells = (queue, series, desk) => [
-  html`<a href=${paths.queue(queue.name)} class="name">${queue.name}</a>${badges(queue)}`,
-  series && sparkline(series.waiting, `${queue.name}, waiting in the last hour`),
-  html`
-    <span>
-      ${count(queue.waiting)}${queue.settings.rate.now && html`<small class="hint" title="What the rate allows"> · ${allowance(queue)}</small>`}
-    </span>`,
-  running(queue),
-  rate(queue.rate.accepted),
-  rate(queue.rate.finished),
-  queue.workers === 0 && queue.eta === null ? html`<span class="warn">no workers</span>` : eta(queue.eta),
-  duration(queue.oldestWaitingSeconds),
-  duration(queue.serviceTime.mean),
-  queue.dead === 0 ? "0" : html`<a href=${paths.queue(queue.name, "dead")} class="bad">${count(queue.dead)}</a>`,
-  pauseButton(queue, desk, "quiet"),
-];
-
-/** @param {Queue} queue */
-function running(queue) {
-  const slots = slotsBeside(queue);
-  if (slots === null)
-    return html`<span title="More tasks than slots: several in one call, or workers have gone">${count(queue.running)}</span>`;
-  return html`<span><span class=${slots > 0 && queue.running === slots ? "full" : ""}>${count(queue.running)}</span>${" / "}${count(slots)}</span>`;
+function search(part, setPart, told) {
+  const typed = (/** @type {Event} */ { target }) => (target instanceof HTMLInputElement ? target.value : "");
+  return html`
+    <div class="toolbar">
+      <form class="filters" aria-label="Filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+        <input type="search" name="name" placeholder="Filter by name" aria-label="Filter by name" autocomplete="off" spellcheck=${false}
+          value=${part} onInput=${(/** @type {Event} */ event) => setPart(typed(event))}
+          onChange=${(/** @type {Event} */ event) => choose({ name: typed(event).trim() })} />
+      </form>
+      <span class="summary" role="status">${told}</span>
+    </div>`;
 }
 
 /** @param {readonly Queue[]} queues */
@@ -158,14 +111,12 @@ function summary(queues) {
   /** @param {(queue: Queue) => number} figure */
   const sum = (figure) => total(queues.map(figure));
   const dead = sum((queue) => queue.dead);
+  const running = sum((queue) => queue.running);
+  const slots = slotsBeside({ running, slots: sum((queue) => queue.slots) });
   const parts = [
     `${count(sum((queue) => queue.waiting))} waiting`,
-    `${count(sum((queue) => queue.running))} running`,
+    `${count(running)} running${slots === null ? "" : ` of ${counted(slots, "slot")}`}`,
     `${count(sum((queue) => queue.scheduled))} scheduled`,
-    counted(
-      sum((queue) => queue.slots),
-      "slot",
-    ),
   ];
   return html`${parts.join(" · ")} · <span class=${dead > 0 ? "bad" : ""}>${count(dead)} dead</span>`;
 }

@@ -6,7 +6,7 @@ import { allowed, count, duration, rate } from "../../words.ts";
 import { addressOf, paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { chart } from "../parts/chart.js";
-import { etaRange, etaStart, moment } from "../parts/format.js";
+import { asOf, etaRange, etaStart, moment } from "../parts/format.js";
 import { queryOf } from "../queue/filters.js";
 import { badges, pauseButton } from "../queue/queue-actions.js";
 import { Submission } from "../queue/submission.js";
@@ -75,6 +75,7 @@ function Shown({ known: { queue, at, past, page } }) {
     <p class="trail"><a href=${paths.overview}>Queues</a> /</p>
     <div class="head">
       <h1>${name}${badges(queue)}</h1>
+      <p class="summary">${asOf(at)}</p>
       <div class="buttons">${actions.includes("submit") && submit}${pauseButton(queue, desk)}</div>
     </div>
     ${
@@ -86,7 +87,6 @@ function Shown({ known: { queue, at, past, page } }) {
     }
     ${form && html`<${Submission} queue=${queue} isOpen=${form === "open"} onClose=${closeForm} />`}
     <dl class="figures">${figures(queue)}</dl>
-    <p class="hint">As of <time datetime=${at.toISOString()}>${moment(at.toISOString())}</time></p>
     <div class="charts">${charts(past, queue, at)}</div>
     <nav class="tabs" aria-label="Tasks by list">${tabs(queue, tab)}</nav>
     ${

@@ -1,14 +1,16 @@
 /** The workers: where they are, what each runs, and when each was last seen. */
 
+import { slotsBeside } from "../../health.ts";
 import { html } from "../../preact.js";
 import { count, counted, duration } from "../../words.ts";
 import { paths } from "../address.js";
-import { moment, secondsSince } from "../parts/format.js";
+import { asOf, moment, secondsSince } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
 /** @typedef {import("../server/wire.js").Worker} Worker */
+/** @typedef {{ items: Worker[], truncated: boolean, at: Date }} Known */
 
 /** A worker not seen for this long may be gone. */
 const SILENT_S = 30;
@@ -28,18 +30,24 @@ const COLUMNS = [
 ];
 
 export const Workers = () => html`
-  <${View} title="Workers" load=${(/** @type {AbortSignal} */ signal) => ask("/v1/workers", { signal })}>${shown}<//>`;
+  <${View} title="Workers" load=${load}>${shown}<//>`;
 
-/** @param {{ items: Worker[], truncated: boolean }} answer */
-function shown({ items, truncated }) {
-  const lost = items.filter(({ lostAt }) => lostAt !== null).length;
-  const slots = items.reduce((sum, worker) => sum + slotsOf(worker), 0);
+/** @param {AbortSignal} signal @returns {Promise<Known>} */
+async function load(signal) {
+  return { ...(await ask("/v1/workers", { signal })), at: new Date() };
+}
+
+/** @param {Known} known */
+function shown({ items, truncated, at }) {
+  const present = items.filter(({ lostAt }) => lostAt === null);
+  const lost = items.length - present.length;
+  const slots = present.reduce((sum, worker) => sum + slotsOf(worker), 0);
   const running = items.reduce((sum, worker) => sum + worker.running.length, 0);
   return html`
     <div class="head">
       <h1>Workers</h1>
       <p class="summary">
-        ${counted(items.length - lost, "worker")} · ${count(running)} running · ${counted(slots, "slot")}
+        ${counted(present.length, "worker")} · ${beside(running, slots)} slots busy · ${asOf(at)}
         ${lost > 0 && html` · <span class="bad">${count(lost)} lost</span>`}
       </p>
     </div>
@@ -53,6 +61,12 @@ function shown({ items, truncated }) {
           )
     }
     ${truncated && html`<p class="hint">Not all running tasks are shown.</p>`}`;
+}
+
+/** @param {number} running @param {number} slots */
+function beside(running, slots) {
+  const told = slotsBeside({ running, slots });
+  return told === null ? count(running) : `${count(running)} / ${count(told)}`;
 }
 
 /** @param {Worker} worker */
@@ -87,7 +101,7 @@ function cells(worker) {
         <time datetime=${seenAt} title=${moment(seenAt)} class=${silence > SILENT_S ? "warn" : ""}>
           ${duration(Math.round(silence))} ago
         </time>`,
-    `${count(running.length)} / ${count(slotsOf(worker))}`,
+    beside(running.length, slotsOf(worker)),
     html`
       <span class="chips">
         ${Object.entries(slots).map(

@@ -1,0 +1,70 @@
+import { expect } from "chai";
+import { closedGate } from "../../../helpers/gates.ts";
+import { dashboardTest } from "../../../helpers/http/dashboard.ts";
+
+describe("the queues in the dashboard (in Chromium, else left out)", function () {
+  this.timeout(60_000);
+  const test = dashboardTest();
+  const names = () => test.page.getByRole("table", { name: "Queues" }).locator("tbody .name").allTextContents();
+  const sorted = async (column: string, direction: "ascending" | "descending" | null) => {
+    await test.page.getByRole("button", { name: column, exact: true }).click();
+    const heading = test.page.locator("th[aria-sort]");
+    if (direction === null) return heading.waitFor({ state: "detached" });
+    await test.page.locator(`th[aria-sort="${direction}"]`, { hasText: column }).waitFor();
+    expect(await heading.count()).to.equal(1);
+  };
+
+  it("are sorted by any column, and by trouble otherwise, and filtered by name", async () => {
+    const { page } = test;
+    const gate = closedGate();
+    await test.submit("gated", gate.input);
+    await gate.entered;
+    for (let n = 0; n < 2; n += 1) await test.submit("gated", gate.input);
+    const dead = await test.submit("failing", { message: "no" });
+    await test.until(dead, "failed");
+    await test.open("/dashboard");
+    await page
+      .getByRole("row", { name: /^failing/ })
+      .getByRole("link", { name: "1", exact: true })
+      .waitFor();
+    const byTrouble = await names();
+    expect(byTrouble[0]).to.equal("failing");
+    await sorted("Waiting", "descending");
+    expect((await names())[0]).to.equal("gated");
+    expect(new URL(page.url()).search).to.equal("?sort=waiting");
+    await sorted("Waiting", "ascending");
+    expect((await names()).at(-1)).to.equal("gated");
+    await sorted("Waiting", null);
+    expect(await names()).to.deep.equal(byTrouble);
+    await sorted("Queue", "ascending");
+    expect(await names()).to.deep.equal([...byTrouble].sort());
+
+    await page.getByRole("searchbox", { name: "Filter by name" }).fill("GAT");
+    await page.getByText(/^1 of \d+ queues$/).waitFor();
+    expect(await names()).to.deep.equal(["gated"]);
+    await page.keyboard.press("Enter");
+    expect(new URL(page.url()).search).to.equal("?sort=name&name=GAT");
+    await page.reload();
+    await page.getByText(/^1 of \d+ queues$/).waitFor();
+    gate.open();
+  });
+
+  for (const width of [768, 390])
+    it(`have one line each that opens to the figures, ${width} px wide`, async () => {
+      const { page } = test;
+      await page.setViewportSize({ width, height: 900 });
+      await test.open("/dashboard");
+      const row = page.getByRole("row", { name: /^invoices/ });
+      await row.waitFor();
+      expect((await row.boundingBox())?.height).to.be.below(60);
+      const inside = row.getByRole("button", { name: "Pause invoices" });
+      expect(await inside.isVisible()).to.equal(false);
+      await row.getByRole("button", { name: "Figures of invoices" }).click();
+      await inside.waitFor();
+      await row.getByText("no workers").or(row.getByText("at once")).waitFor();
+      await row.getByRole("button", { name: "Figures of invoices" }).click();
+      await inside.waitFor({ state: "hidden" });
+      expect(await page.locator(".plot canvas").count()).to.equal(4);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).to.equal(width);
+    });
+});
