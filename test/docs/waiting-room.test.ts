@@ -7,9 +7,9 @@ import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { build } from "esbuild";
 import type { Browser } from "playwright-core";
-import { launchBrowser } from "../helpers/browser.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { launchBrowser } from "../shared/browser.ts";
 import { ROOT } from "../shared/root.ts";
 import { guideFolder, readGuide, writeGuide } from "./guide.ts";
 

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { openRoom } from "../../examples/03-waiting-room/room.ts";
-import { axeFindings, launchBrowser } from "../helpers/browser.ts";
+import { axeFindings } from "../helpers/browser.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { removeKeys } from "../helpers/store/scan.ts";
+import { launchBrowser } from "../shared/browser.ts";
 
 describe("examples/03-waiting-room", () => {
   const served = deferred();

@@ -1,17 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 
-const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** A real browser without a window; undefined where none is installed. */
-export async function launchBrowser(): Promise<Browser | undefined> {
-  const executablePath = PROGRAMS.find((file) => existsSync(file));
-  return executablePath === undefined
-    ? undefined
-    : chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 60_000 });
-}
 
 /** The accessibility faults that axe finds on a page: each rule with the elements that break it. */
 export async function axeFindings(page: Page): Promise<string[]> {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Scope } from "../../../src/auth/api-key.ts";
+import { launchBrowser } from "../../shared/browser.ts";
 import { eventually } from "../../shared/eventually.ts";
-import { launchBrowser } from "../browser.ts";
 import { type TestKeys, testKeys } from "./api-keys.ts";
 import { startServer, type TestServer } from "./server.ts";
 

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
-import { axeFindings, launchBrowser } from "../../../helpers/browser.ts";
+import { axeFindings } from "../../../helpers/browser.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { launchBrowser } from "../../../shared/browser.ts";
 
 /** Swagger UI's own fields for trying an operation have no names, and its colours of statuses are written into elements. */
 const OF_OPENED_OPERATION = ["label", "select-name", "color-contrast"];

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { errorEntries } from "../../../../src/errors.ts";
-import { launchBrowser } from "../../../helpers/browser.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { launchBrowser } from "../../../shared/browser.ts";
 
 const HTML = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 

@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { giveUp } from "../../../../src/handler/intents.ts";
-import { axeFindings, cancelWithLateAnswer, launchBrowser } from "../../../helpers/browser.ts";
+import { axeFindings, cancelWithLateAnswer } from "../../../helpers/browser.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { launchBrowser } from "../../../shared/browser.ts";
 
 const HTML = { Accept: "text/html" };
 const lines = (...inputs: readonly unknown[]) => inputs.map((input) => `${JSON.stringify(input)}\n`).join("");

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import { shippedHandlersDir } from "../../../../src/handler/load.ts";
-import { axeFindings, launchBrowser } from "../../../helpers/browser.ts";
+import { axeFindings } from "../../../helpers/browser.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { launchBrowser } from "../../../shared/browser.ts";
 
 const HTML = { Accept: "text/html,*/*;q=0.8" };
 

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { axeFindings, cancelWithLateAnswer, launchBrowser } from "../../../helpers/browser.ts";
+import { axeFindings, cancelWithLateAnswer } from "../../../helpers/browser.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
+import { launchBrowser } from "../../../shared/browser.ts";
 import { eventually } from "../../../shared/eventually.ts";
 
 /** Notes the longest text that is put into the output at once. */
