@@ -1,9 +1,7 @@
 import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import fc from "fast-check";
-import type { Scope } from "../../src/auth/api-key.ts";
 import { LinkSigner } from "../../src/auth/link-signer.ts";
-import { keyAccess, maySee, openAccess, signatureOf } from "../../src/http/task/access.ts";
 
 const SECRET = "a secret of at least 16";
 const NOW = 1_800_000_000_000;
@@ -76,47 +74,5 @@ describe("a signed link", () => {
         expect(signer().verify("task", { ...TASK, id: `task-1\n${createdMs}` }, expires, signature)).to.equal(false);
       }),
     );
-  });
-});
-
-describe("signed links", () => {
-  const query = "?expires=1&signature=x";
-  const ctx = (access: unknown) => ({ state: { access } }) as Parameters<typeof signatureOf>[0];
-  const task = { ...A, caller: "ci" };
-  const link = {
-    kind: "task" as const,
-    id: "a",
-    query,
-    opens: ({ id }: { id: string }) => id === "a",
-    otherwise: undefined,
-  };
-  const bearer = { ...keyAccess(undefined, false, signer()), link };
-  const key = (name: string, ...scopes: Scope[]) =>
-    keyAccess({ name, scopes: new Set(scopes), hash: Buffer.alloc(32) }, true, signer());
-
-  it("are given to nobody without URL_SIGNING_KEY", () => {
-    expect(signatureOf(ctx(openAccess()), task)).to.equal("");
-    expect(signatureOf(ctx(undefined), task)).to.equal("");
-  });
-
-  it("are given for their full lifetime to callers who may read the task anyway", () => {
-    for (const access of [openAccess(signer()), key("ci", "submit"), key("x", "read"), key("x", "admin")]) {
-      expect(signatureOf(ctx(access), task)).to.equal(signer().sign("task", A));
-      expect(signatureOf(ctx({ ...access, link }), task)).to.equal(signer().sign("task", A));
-    }
-  });
-
-  it("are given unchanged to a caller who used one, even with an API key, so that they cannot be extended", () => {
-    for (const access of [bearer, { ...key("bob", "submit"), link }, { ...key("ci", "work"), link }]) {
-      expect(signatureOf(ctx(access), task)).to.equal(query);
-      expect(signatureOf(ctx(access), { ...task, id: "b" })).to.equal("");
-      expect(signatureOf(ctx(access), task, "group")).to.equal("");
-    }
-  });
-
-  it("open only one task", () => {
-    expect(maySee(bearer, task)).to.equal(true);
-    expect(maySee(bearer, { ...task, id: "b" })).to.equal(false);
-    expect(maySee(bearer, { ...task, id: "b", caller: null })).to.equal(false);
   });
 });

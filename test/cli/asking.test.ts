@@ -60,13 +60,6 @@ describe("paihao, asked for one thing", function () {
     expect((await paihao("history nobody")).code).to.equal(3);
   });
 
-  it("shows the help of a command with help as with --help", async () => {
-    const asked = await paihao("help submit");
-    expect(asked.code).to.equal(0);
-    expect(asked.stdout).to.equal((await paihao("submit --help")).stdout);
-    expect((await paihao("help")).stdout).to.equal((await paihao("--help")).stdout);
-  });
-
   it("says which queues there are, and which was probably meant", async () => {
     const near = await paihao("ls gatd");
     expect(near).to.include({ code: 3, stdout: "" });

@@ -106,16 +106,6 @@ describe("the help of each command", () => {
 describe("the help of a command", () => {
   const all = documented(createProgram());
 
-  it("of others ends with some of their examples", () => {
-    const theirs = all.flatMap(({ isGroup, examples }) => (isGroup ? [] : examples));
-    const groups = all.filter(({ isGroup }) => isGroup);
-    expect(groups.map(({ name }) => name)).to.have.members(["paihao", "paihao keys", "paihao dead"]);
-    for (const { examples, help } of groups) {
-      expect(examples, help).to.have.length.above(1);
-      expect(theirs).to.include.members([...examples]);
-    }
-  });
-
   for (const { name, help } of all) {
     it(`${name} fits on a terminal of 80 columns`, () => {
       for (const line of help.split("\n")) expect(line.length, line).to.be.at.most(80);

@@ -125,11 +125,4 @@ describe("paihao init", () => {
     expect(code).to.equal(1);
     expect(printed).to.match(/^paihao: .*tasks.* cannot be read: ENOTDIR/m);
   });
-
-  it("makes settings that the other commands read as well", async () => {
-    put(".env", "PORT=1\n");
-    const { code, printed } = await runLine("paihao queues", { cwd: dir, env: {} });
-    expect(code).to.equal(4);
-    expect(printed).to.contain("http://127.0.0.1:1");
-  });
 });

@@ -57,13 +57,6 @@ describe("paihao keys", () => {
     for (const key of [first, second.key]) expect(readFileSync(file, "utf8")).not.to.contain(key);
   });
 
-  it("create makes the file readable by its owner only, even if it was not before", () => {
-    writeFileSync(file, `# by hand\na:read:${HASH}\n`, { mode: 0o644 });
-    expect(run(["create", "b", "--scopes", "read", "--file", file]).status).to.equal(0);
-    expect(statSync(file).mode & 0o777).to.equal(0o600);
-    expect(readKeyFile(file).keys.map(({ name }) => name)).to.deep.equal(["a", "b"]);
-  });
-
   it("create refuses a taken name, an unknown scope and an unwritable file", () => {
     writeFileSync(file, `a:read:${HASH}\n`);
     const wrong: readonly [args: string[], code: number, message: RegExp][] = [

@@ -166,28 +166,20 @@ describe("paihao in a script", function () {
     });
 
     it("is 2 for wrong usage, before anything is sent", async () => {
-      const wrong = [
-        ["submit"],
-        ["submit", "default", "{a:1}"],
-        ["submit", "No Queue", "1"],
-        ["submit", "default", "1", "--id", "../x"],
-        ["submit", "default", "1", "--priority", "8"],
-        ["submit", "default", "1", "--delay", "soon"],
-        ["submit", "default", "1", "--query", "width"],
-        ["submit", "default", "1", "--wait", "--watch"],
-        ["submit", "default", "1", "--wait", "--timeout", "99d"],
-        ["get", "a b"],
-        ["get"],
-        ["nonsense"],
-        ["queues", "--nonsense"],
-        ["ls", "default", "--state", "asleep"],
-        ["dead", "retry", "failing"],
-        ["dead", "delete", "failing", "one", "--all"],
-        ["queues", "--url", "ftp://127.0.0.1"],
-        ["queues", "--url", "http://user:pw@127.0.0.1"],
-        ["queues", "--url", "htp://user:pw@127.0.0.1"],
-        ["queues", "--key", "two words"],
-      ];
+      const lines = [
+        ...["submit", "submit default {a:1}", "submit default 1 --id ../x", "submit default 1 --priority 8"],
+        ...["submit default 1 --delay soon", "submit default 1 --query width", "submit default 1 --wait --watch"],
+        ...[
+          "submit default 1 --wait --timeout 99d",
+          "get",
+          "nonsense",
+          "queues --nonsense",
+          "ls default --state asleep",
+        ],
+        ...["dead retry failing", "dead delete failing one --all", "queues --url ftp://127.0.0.1"],
+        ...["queues --url http://user:pw@127.0.0.1", "queues --url htp://user:pw@127.0.0.1"],
+      ].map((line) => line.split(" "));
+      const wrong = [...lines, ["submit", "No Queue", "1"], ["get", "a b"], ["queues", "--key", "two words"]];
       for (const args of wrong) {
         const { exitCode, message } = await failure([...args, ...(args.includes("--url") ? [] : NOWHERE)]);
         expect(exitCode, `${args.join(" ")}: ${message}`).to.equal(2);

@@ -39,17 +39,6 @@ describe("paihao verify", () => {
     });
   });
 
-  it("removes line keys of a fair line that are in only one of its tables", async () => {
-    for (const id of ["a", "b"]) await t.submit({ id, share: { key: id, weight: 1 } });
-    expect(run([]).status).to.equal(0);
-    await t.redis.zrem(t.key("shareEnds"), "3 =a");
-    await t.redis.hdel(t.key("shares"), "3 =b");
-    expect(run([]).stdout).to.include("  3 =a\n").and.include("  3 =b\n");
-    expect(run(["--heal"]).status).to.equal(0);
-    expect(await t.redis.exists(t.key("shareEnds"), t.key("shares"))).to.equal(0);
-    expect((await t.reserve(2)).map((task) => task.id)).to.deep.equal(["a", "b"]);
-  });
-
   it("lists disagreements with status 1 and changes nothing; --heal repairs them", async () => {
     for (const id of ["lost", "kept"]) await t.submit({ id });
     await t.redis.zrem(t.key("waiting"), "lost");

@@ -121,34 +121,4 @@ describe("the compose files", () => {
       }
     }
   });
-
-  it("have sentinels that watch the primary, and replicas that follow it, at its fixed address", () => {
-    const { services } = read(SENTINEL);
-    const address = services.redis.networks.default.ipv4_address;
-    for (const n of [1, 2, 3]) {
-      expect(services[`sentinel-${n}`].command.join(" ")).to.include(`sentinel monitor mymaster ${address} 6379 2`);
-    }
-    for (const n of [1, 2]) {
-      const command = services[`redis-replica-${n}`].command.join(" ");
-      expect(command).to.include(`'replicaof ${address} 6379'`);
-    }
-    const { environment } = merged("api", read(SENTINEL));
-    expect(environment.REDIS_URL).to.equal(
-      "redis+sentinel://sentinel-1:26379,sentinel-2:26379,sentinel-3:26379/mymaster",
-    );
-  });
-
-  it("make a cluster of all nodes, which have fixed addresses", () => {
-    const { services } = read(CLUSTER);
-    const nodes = Object.keys(services).filter((name) => services[name].networks !== undefined);
-    expect(nodes).to.have.length(6);
-    const script = services["redis-cluster"].command.join(" ");
-    for (const name of nodes) {
-      expect(script).to.include(`${services[name].networks.default.ipv4_address}:6379`);
-      expect(services["redis-cluster"].depends_on).to.have.property(name);
-      expect(services[name].command).to.deep.equal(services.redis.command);
-    }
-    const { environment } = merged("api", read(CLUSTER));
-    for (const [, host = ""] of environment.REDIS_URL.matchAll(/([\w-]+):6379/g)) expect(nodes).to.include(host);
-  });
 });

@@ -7,7 +7,6 @@ import { builtSettings } from "../helpers/build.ts";
 import { ROOT } from "../shared/root.ts";
 
 const FOLDER = path.join(ROOT, "examples");
-const EXAMPLES = readdirSync(FOLDER).filter((name) => /^\d\d-/.test(name));
 
 /** Runs an example as its README says; returns the lines that it prints. */
 async function linesOf(example: string): Promise<string[]> {
@@ -24,19 +23,6 @@ function shownBy(example: string): string[] {
 }
 
 describe("the examples", () => {
-  it("are numbered without a gap, listed with their commands, and have a test each", () => {
-    const list = readFileSync(path.join(FOLDER, "README.md"), "utf8");
-    const tests = readdirSync(import.meta.dirname).map((file) =>
-      readFileSync(path.join(import.meta.dirname, file), "utf8"),
-    );
-    for (const [i, name] of EXAMPLES.entries()) {
-      expect(name.slice(0, 2)).to.equal(String(i + 1).padStart(2, "0"));
-      expect(list).to.contain(`[${name}](${name}/README.md)`).and.contain(`npx tsx examples/${name}/main.ts`);
-      expect(readFileSync(path.join(FOLDER, name, "README.md"), "utf8")).to.contain(`npx tsx examples/${name}/main.ts`);
-      expect(tests.some((text) => text.includes(`"${name}"`) || text.includes(`examples/${name}/`))).to.equal(true);
-    }
-  });
-
   it("import only what the package exports", () => {
     for (const file of readdirSync(FOLDER, { recursive: true, encoding: "utf8" })) {
       if (!/\.[mc]?[jt]s$/.test(file)) continue;

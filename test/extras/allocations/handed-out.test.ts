@@ -51,4 +51,27 @@ describe("allocated ids without a task", () => {
       await limited.stop();
     }
   });
+
+  it("belong to their caller: unknown to others, read-only for readers", async () => {
+    const keys = testKeys({ ann: ["submit"], bob: ["submit"], watch: ["read"], root: ["admin"] });
+    const guarded = await startServer(keys.env);
+    const ask = (caller: Parameters<typeof keys.as>[0], method: string, at: string, body?: unknown) =>
+      guarded.send(at, { method, headers: keys.as(caller), body });
+    const { id } = (await ask("ann", "GET", "/api/v1/task")).json;
+    const path = `/api/v1/task/${id}`;
+    for (const method of ["GET", "POST", "PUT", "DELETE"]) {
+      const answer = await ask("bob", method, path, method === "GET" || method === "DELETE" ? undefined : {});
+      expect([answer.status, answer.json.type], method).to.deep.equal([404, "/problems/unknown"]);
+    }
+    expect((await ask("watch", "GET", path)).json.status).to.equal("allocated");
+    expect((await ask("watch", "POST", path, {})).status).to.equal(403);
+    expect((await ask("root", "POST", path, {})).json.type).to.equal("/problems/unknown");
+    expect((await ask("ann", "POST", `${path}?delay=3600`, { n: 1 })).status).to.equal(202);
+    expect((await ask("bob", "GET", path)).json.type).to.equal("/problems/unknown");
+    expect((await ask("root", "PUT", path, { n: 2 })).json.type).to.equal("/problems/id-conflict");
+    expect((await ask("watch", "GET", path)).status).to.equal(202);
+    expect((await ask("root", "DELETE", path)).status).to.equal(204);
+    expect((await ask("ann", "GET", path)).json).to.include({ type: "/problems/invalid-task", reason: "canceled" });
+    await guarded.stop();
+  });
 });

@@ -48,19 +48,13 @@ describe("the answer of an API behind a gateway", () => {
     ...{ "X-Accel-Redirect": "/etc/passwd", "X-Sendfile": "/etc/passwd", "X-Task-State": "forged" },
     ...{ "X-Request-Id": "forged", "Idempotent-Replayed": "forged", Upgrade: "h2c", Trailer: "x" },
   };
-  for (const [name, value] of Object.entries(DROPPED)) {
-    it(`lacks ${name}`, async () => {
-      for (const { headers } of await answered(answer("200 OK", { [name]: value }, "x"))) {
-        expect(String(headers[name.toLowerCase()] ?? "")).to.not.equal(value);
+  it("lacks what is not the API's to say, and the headers that its Connection names", async () => {
+    const more = { Connection: "keep-alive ,\tX-Hop", "X-Hop": "1", "X-End": "2" };
+    for (const { headers } of await answered(answer("200 OK", { ...DROPPED, ...more }, "x"))) {
+      expect(headers).to.include({ "x-end": "2" }).and.not.have.property("x-hop");
+      for (const [name, value] of Object.entries(DROPPED)) {
+        expect(String(headers[name.toLowerCase()] ?? ""), name).to.not.equal(value);
       }
-    });
-  }
-
-  it("lacks the headers that its Connection names", async () => {
-    const raw = answer("200 OK", { Connection: "keep-alive ,\tX-Hop", "X-Hop": "1", "X-End": "2" }, "x");
-    for (const { headers } of await answered(raw)) {
-      expect(headers).to.have.property("x-end");
-      expect(headers).to.not.have.property("x-hop");
     }
   });
 

@@ -51,16 +51,16 @@ describe("a request that a gateway forwards", () => {
     ...["X-Original-URL: /admin", "X-Rewrite-URL: /admin", "X-Http-Method: DELETE", "X-Method-Override: DELETE"],
     ...["Prefer: wait=20", "Priority: u=1", "Cancel-After: 60", "Expect: 100-continue"],
   ];
-  for (const line of WITHHELD) {
-    it(`lacks ${line}`, async () => {
+  it("lacks what is between the caller and this server", async () => {
+    for (const line of WITHHELD) {
       const { request, count } = await forwarded(
         `GET /v1/gateway/rw/withheld HTTP/1.1\r\nHost: h\r\n${line}\r\nConnection: close\r\n\r\n`,
       );
-      expect(count).to.equal(1);
       const [name = "", value = ""] = line.split(": ");
-      expect(request && field(request, name.toLowerCase())).to.not.equal(value);
-    });
-  }
+      expect(count, line).to.equal(1);
+      expect(request && field(request, name.toLowerCase()), line).to.not.equal(value);
+    }
+  });
 
   it("lacks the fields that Connection names, in any case and spacing, but keeps those of the server", async () => {
     const { request } = await forwarded(
@@ -137,16 +137,15 @@ describe("a request that a gateway forwards", () => {
     ...["/..%e2%88%95x", "/..%e2%81%84x", "/..%e2%88%96x", "/%u2025/x", "/%u2024%uff0e/x", "/%ef%bc%852e%ef%bc%852e/x"],
     ...["/%f0%80%80%ae%f0%80%80%ae/x", "/%e3%80%82%ef%bd%a1/x", "/..%ef%bc%9bx/y", "/..%e3%80%80/x", "/.%e2%80%8b./x"],
   ];
-  for (const target of DOTS) {
-    it(`is refused with 400 if a lenient server would leave the target: ${target}`, async () => {
+  it("is refused with 400 if a lenient server would leave the target", async () => {
+    for (const target of DOTS) {
       const { answer, count } = await forwarded(
         `GET /v1/gateway/rw${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
       );
-      expect(answer).to.match(/^HTTP\/1.1 400 /);
-      expect(answer).to.contain('"/problems/invalid-parameter"');
-      expect(count).to.equal(0);
-    });
-  }
+      expect(answer, target).to.match(/^HTTP\/1.1 400 [\s\S]*"\/problems\/invalid-parameter"/);
+      expect(count, target).to.equal(0);
+    }
+  });
 
   describe("sent again under its Idempotency-Key", () => {
     const send = (headers: Readonly<Record<string, string>>, body = "x") =>
@@ -154,13 +153,7 @@ describe("a request that a gateway forwards", () => {
 
     it("is a replay even with another traceparent, and the first one's is forwarded", async () => {
       const tracing = [
-        "traceparent",
-        "tracestate",
-        "baggage",
-        "x-b3-traceid",
-        "x-request-id",
-        "via",
-        "x-forwarded-for",
+        ...["traceparent", "tracestate", "baggage", "x-b3-traceid", "x-request-id", "via", "x-forwarded-for"],
       ];
       const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
       const first = await send({ "Idempotency-Key": "t1", traceparent, "x-request-id": "first" });

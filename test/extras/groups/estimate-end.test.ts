@@ -83,15 +83,6 @@ describe("what callers see of a group", () => {
   });
   const view = (over: Partial<GroupRow> = {}) => viewOf("g", row(over), IDLE, NOW);
 
-  it("is open until it is closed, then pending, and at last done or canceled", () => {
-    const [closedMs, finishedMs, canceledMs] = [5, 6, 7];
-    const states = [{}, { closedMs }, { closedMs, canceledMs }, { closedMs, finishedMs }];
-    expect(states.map((over) => view(over).state)).to.deep.equal(["open", "pending", "pending", "done"]);
-    expect(view({ closedMs, finishedMs, canceledMs })).to.include({ state: "canceled", cancelRequested: true });
-    expect(view()).to.include({ cancelRequested: false, caller: null, index: 3 });
-    expect(view({ caller: "ann" }).caller).to.equal("ann");
-  });
-
   it("is how many of its members have ended, below 100 % until the group has", () => {
     const seen = { waiting: 1, scheduled: 2, retrying: 3, running: 4, succeeded: 5, failed: 6, canceled: 9 };
     expect(view({ counts: counts(seen) })).to.include({ total: 30, percent: 66 });
@@ -99,11 +90,6 @@ describe("what callers see of a group", () => {
     expect(view({ counts: all })).to.include({ total: 3, percent: 99, eta: null });
     expect(view({ counts: counts({}) })).to.include({ total: 0, percent: 0, eta: null });
     expect(view({ counts: all, closedMs: 1, finishedMs: 2 }).percent).to.equal(100);
-  });
-
-  it("is when its last member will have ended, until it has", () => {
-    expect(view().eta).to.include({ seconds: 10, basis: "running" });
-    expect(view({ closedMs: 1, finishedMs: 2 }).eta).to.equal(null);
   });
 
   it("is when it expires, once it has ended, and whether it has", () => {

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { Webhook } from "standardwebhooks";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { type DeliveryParts, deliverer } from "../../../src/extras/webhooks/delivery.ts";
@@ -116,14 +115,6 @@ describe("an attempt to deliver an event", () => {
     expect(thrown).to.have.property("cause").that.is.instanceOf(Error);
   });
 
-  it("sends the document of the task or group as it ended", async () => {
-    await attempt();
-    await attempt({ isGroup: true });
-    const [task, group] = receiver.received;
-    expect(task?.json).to.deep.include({ type: "task.succeeded", data: { id: "a", of: "the task" } });
-    expect(group?.json).to.deep.include({ type: "group.done", data: { id: "g", of: "the group" } });
-  });
-
   it("sends another form of the event if there is one, while the task is as it ended", async () => {
     const parts = { otherBody: ({ id }: Inspection) => JSON.stringify({ other: id }) };
     await attempt({ parts });
@@ -189,41 +180,5 @@ describe("an attempt to deliver an event", () => {
     for (const one of await Promise.all(running)) expect(one.thrown).to.equal(undefined);
     receiver.answers(() => 204);
     expect((await attempt({ handler })).thrown).to.equal(undefined);
-  });
-
-  it("says who sends it, when, and in which trace", async () => {
-    const before = Math.floor(Date.now() / 1000);
-    await attempt();
-    const headers = receiver.received[0]?.headers;
-    expect(headers).to.include({ "content-type": "application/json", "user-agent": "Paihao-Webhooks/1.0" });
-    expect(headers).to.include({ traceparent: "t" }).and.not.have.property("webhook-signature");
-    expect(Number(headers?.["webhook-timestamp"])).to.be.within(before, before + 60);
-  });
-
-  it("is signed with each secret that there is", async () => {
-    const secrets = [1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`);
-    await attempt({ parts: { secrets } });
-    const [event] = receiver.received;
-    for (const secret of secrets) {
-      const verified = new Webhook(secret).verify(event?.body ?? "", event?.headers as Record<string, string>);
-      expect(verified).to.deep.equal(event?.json);
-    }
-  });
-
-  it("takes only so long", async () => {
-    receiver.answers(() => undefined);
-    const { thrown } = await attempt({ parts: { timeoutMs: 50 } });
-    expect(thrown).to.be.instanceOf(RetryAfter).with.property("message").that.includes("within 50 ms");
-  });
-
-  it("is a span of its own in a trace, with the status of the answer", async () => {
-    const notes: unknown[] = [];
-    const inSpan: InSpan = async ({ name, kind, facts }, work) => {
-      notes.push([name, kind, typeof facts["paihao.webhook.id"]]);
-      return await work({ traceparent: "u" }, (noted) => notes.push(noted));
-    };
-    await attempt({ inSpan });
-    expect(notes).to.deep.equal([["POST", "client", "string"], { "http.response.status_code": 204 }]);
-    expect(receiver.received[0]?.headers).to.include({ traceparent: "u" });
   });
 });

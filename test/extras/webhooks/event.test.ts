@@ -1,9 +1,7 @@
 import { expect } from "chai";
-import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { RESULT_LIMIT } from "../../../src/engine/reading/result-json.ts";
 import { type EventSubject, eventBody } from "../../../src/extras/webhooks/event.ts";
-import { decodeResult, encodeResult } from "../../../src/store/result.ts";
 import type { Result } from "../../../src/task.ts";
 
 const ENDED_MS = Date.UTC(2030, 0, 31, 12);
@@ -40,12 +38,6 @@ describe("the body of an event", () => {
     expect(withResult(jsonResult("[1]", "model/gltf+json")).data.result).to.deep.equal([1]);
     expect(withResult(jsonResult("[1]", "application/json-seq")).data).not.to.have.property("result");
     expect(withResult(jsonResult("null")).data).to.have.property("result", null);
-  });
-
-  it("has the problem of a failed task in its data", () => {
-    const stored = encodeResult(catalogueResult("task-failed", "no car"));
-    const seen = seenWith({ state: "failed", result: decodeResult(Buffer.from(stored)) });
-    expect(JSON.parse(bodyOf({ state: "failed" }, seen)).data.result).to.include({ detail: "no car", status: 500 });
   });
 
   it("contains the result verbatim, including numbers of any length", () => {

@@ -3,7 +3,6 @@ import { createServer } from "node:net";
 import { expect } from "chai";
 import { type Delivery, post, Undelivered } from "../../../src/extras/webhooks/request.ts";
 import { AddressGuard, parseAllowList, type Resolve } from "../../../src/net/ssrf-guard.ts";
-import { reservePort } from "../../shared/ports.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
 const LOCAL = new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" });
@@ -58,11 +57,6 @@ describe("one attempt to deliver an event", () => {
     await other.close();
   });
 
-  it("includes the name look-up in that time", async () => {
-    const guard = new AddressGuard(parseAllowList([]), { resolve: () => new Promise(() => undefined) });
-    expect(await failure({ url: "https://hooks.example/", guard, timeoutMs: 50 })).to.match(/within 50 ms/);
-  });
-
   it("uses the status of a response whose body does not end, and hardly waits for the rest", async () => {
     receiver.answers((_, res) => {
       res.writeHead(200).write("a beginning");
@@ -70,16 +64,6 @@ describe("one attempt to deliver an event", () => {
     });
     expect(await send({ timeoutMs: 600_000 })).to.include({ status: 200 });
     expect(await send({ timeoutMs: 200 })).to.include({ status: 200 });
-  });
-
-  it("uses the status of a response whose body trickles", async () => {
-    let trickle: NodeJS.Timeout | undefined;
-    receiver.answers((_, res) => {
-      res.writeHead(200);
-      trickle = setInterval(() => res.write("x"), 20);
-      return undefined;
-    });
-    expect(await send({ timeoutMs: 600_000 }).finally(() => clearInterval(trickle))).to.include({ status: 200 });
   });
 
   it("reads a huge response only up to its limit", async () => {
@@ -99,14 +83,6 @@ describe("one attempt to deliver an event", () => {
     await closed;
     // What the two sockets hold comes on top of what was read.
     expect(written).to.be.below(32 * 1024 ** 2);
-  });
-
-  it("fails if nothing listens, with a reason that does not contain the address", async () => {
-    const port = await reservePort();
-    const reason = await failure({ url: `http://127.0.0.1:${port}/` });
-    expect(reason)
-      .to.match(/cannot be reached \(ECONNREFUSED\)/)
-      .and.not.include("127.0.0.1");
   });
 
   it("fails if the connection ends without a response, for whatever reason", async () => {

@@ -43,24 +43,9 @@ describe("the signature of a webhook (Standard Webhooks 1.0)", () => {
     }
     expect(() => new Webhook(other).verify(message.body, headers)).to.throw();
   });
-
-  it("differs for another body or time", () => {
-    const secret = secretOf(new Uint8Array(32));
-    const timestampS = nowS();
-    const message = { id: "msg_1", timestampS, body: "{}" };
-    const right = signatureOf([secret], message);
-    for (const wrong of [{ body: "{ }" }, { timestampS: timestampS + 1 }, { id: "msg_2" }]) {
-      expect(signatureOf([secret], { ...message, ...wrong })).not.to.equal(right);
-    }
-  });
 });
 
 describe("the webhook-id", () => {
-  it("is the same for the same event, and differs for others", () => {
-    expect(messageId("a:webhook:1")).to.equal(messageId("a:webhook:1"));
-    expect(messageId("a:webhook:1")).not.to.equal(messageId("a:webhook:2"));
-  });
-
   it("contains no full stop, whatever the task's id", () => {
     fc.assert(fc.property(fc.string(), (id) => /^msg_[0-9a-f]{32}$/.test(messageId(`${id}.1.2`))));
   });

@@ -89,13 +89,6 @@ describe("batches over HTTP", () => {
     expect([wrong.status, wrong.json.errors]).to.deep.equal([400, [{ pointer: "#/n", detail: "unknown" }]]);
   });
 
-  it("answers an empty batch with 202 and an empty body", async () => {
-    for (const body of ["", "\n\r\n\n"]) {
-      const answer = await send("default", { body });
-      expect([answer.status, answer.text]).to.deep.equal([202, ""]);
-    }
-  });
-
   it("takes id, priority, delay and deadline from envelopes", async () => {
     const gate = closedGate();
     await server.enqueue("gated-too", gate.input);
@@ -142,21 +135,6 @@ describe("batches over HTTP", () => {
     const verdicts = verdictsOf(answer.text);
     expect(verdicts.map((v) => v.problem?.type)).to.deep.equal(bad.map(() => "/problems/invalid-parameter"));
     expect(verdicts.map((v) => v.problem?.parameter)).to.deep.equal(bad.map(([, name]) => name));
-  });
-
-  it("answers a repeated id as a replay, and as a conflict with another input", async () => {
-    const batch = (...inputs: unknown[]) =>
-      send(
-        "default",
-        { body: inputs.map((input) => JSON.stringify({ id: "again", input })).join("\n") },
-        "?envelope=true",
-      );
-    const first = verdictsOf((await batch({ a: 1 }, { a: 1 }, { a: 2 })).text);
-    expect(first[0]).to.include({ id: "again" }).and.not.have.property("replayed");
-    expect(first[1]).to.include({ id: "again", replayed: true });
-    expect(first[2].problem).to.include({ type: "/problems/id-conflict", status: 409, id: "again" });
-    await server.until("again", "succeeded");
-    expect(verdictsOf((await batch({ a: 1 })).text)[0]).to.include({ replayed: true, index: null });
   });
 
   it("applies the query and the Priority header to all lines, and passes other parameters to the handler", async () => {

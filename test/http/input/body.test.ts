@@ -38,36 +38,6 @@ describe("the body of a request", () => {
     return outcome instanceof ProblemError ? outcome.code : outcome.toString();
   };
 
-  it("is read in one piece", async () => {
-    await send(`${head("Content-Length: 4")}four`);
-    expect(await code()).to.equal("four");
-  });
-
-  it("is joined from several", async () => {
-    await send(head("Content-Length: 10"), "four");
-    socket.write("more66");
-    expect(await code()).to.equal("fourmore66");
-    expect(String(await read)).to.have.length(10);
-  });
-
-  it("may be empty, with a length of 0 and without any", async () => {
-    await send(head("Content-Length: 0"));
-    expect(await code()).to.equal("");
-    await send(head("X: y"));
-    expect(await code()).to.equal("");
-  });
-
-  it("is refused before it arrives if its length is too large", async () => {
-    await send(head("Content-Length: 11"));
-    expect(await code()).to.equal("payload-too-large");
-  });
-
-  it("is refused as soon as it is too long, if it has no length", async () => {
-    await send(`${head("Transfer-Encoding: chunked")}6\r\nsixsix\r\n`);
-    socket.write("6\r\nsixsix\r\n");
-    expect(await code()).to.equal("payload-too-large");
-  });
-
   it("is not read any further once it is too long", async () => {
     const checks: string[] = [];
     const picky = z.unknown().refine((value) => {

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { expect } from "chai";
-import { EventStream, EventStreams, eventText, STREAM_DEFAULTS } from "../../../src/http/live/event-streams.ts";
+import { EventStream, STREAM_DEFAULTS } from "../../../src/http/live/event-streams.ts";
 
 /** A connection whose buffer a test fills and empties. */
 class Connection extends EventEmitter {
@@ -39,11 +39,6 @@ describe("a stream of events", () => {
     connection.written = [];
     return { connection, stream };
   };
-
-  it("writes an event as WHATWG HTML §9.2.5 defines it", () => {
-    expect(eventText({ name: "status", id: "v1", data: "{}" })).to.equal("event: status\nid: v1\ndata: {}\n\n");
-    expect(eventText({ name: "done", data: "{}" })).to.equal("event: done\ndata: {}\n\n");
-  });
 
   it("sends a slow client only the latest event when it is ready again", () => {
     const { connection, stream } = open();
@@ -83,25 +78,5 @@ describe("a stream of events", () => {
     stream.send("x");
     for (let turn = 0; turn <= STREAM_DEFAULTS.patienceTurns; turn += 1) stream.beat();
     expect(connection.destroyed).to.equal(true);
-  });
-
-  it("ends when the server stops, and none can be opened afterwards", () => {
-    const stopping = new AbortController();
-    const streams = new EventStreams(stopping.signal);
-    const connections = Array.from({ length: 20 }, () => new Connection());
-    let closed = 0;
-    for (const connection of connections) {
-      const close = () => {
-        closed += 1;
-      };
-      streams.open(connection.asResponse(), { close });
-    }
-    expect(streams.size).to.equal(20);
-    stopping.abort();
-    expect(connections.every((connection) => connection.ended)).to.equal(true);
-    expect([streams.size, closed]).to.deep.equal([0, 20]);
-    const late = new Connection();
-    streams.open(late.asResponse(), { close: () => undefined });
-    expect(late.ended).to.equal(true);
   });
 });

@@ -14,20 +14,6 @@ describe("the conditional long poll of the monitor", () => {
   const poll = (id: string, etag: string, prefer = "wait=20") => look(id, { "If-None-Match": etag, Prefer: prefer });
   const tagOf = async (id: string) => String((await look(id)).headers.etag);
 
-  it("answers 304 at once to the version that the caller has, in a list or as *, and 202 to any other", async () => {
-    const id = await server.enqueue("default", 1, "?delay=3600");
-    const etag = await tagOf(id);
-    for (const condition of [etag, etag.slice(2), `"x", ${etag}`, "*"]) {
-      const answer = await look(id, { "If-None-Match": condition });
-      expect([answer.status, answer.text], condition).to.deep.equal([304, ""]);
-      expect(answer.headers).to.include({ etag, "cache-control": "no-store" });
-      expect(answer.headers.vary).to.contain("Prefer").and.to.contain("Accept");
-      expect(answer.headers).to.not.have.property("preference-applied");
-    }
-    expect((await look(id, { "If-None-Match": '"other"' })).status).to.equal(202);
-    expect((await look("nobody", { "If-None-Match": "*" })).status, "only of what there is").to.equal(404);
-  });
-
   it("answers as soon as the state changes, with Preference-Applied", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);

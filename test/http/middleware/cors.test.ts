@@ -27,6 +27,7 @@ describe("CORS (Fetch standard)", () => {
           "Access-Control-Request-Headers": "authorization,prefer,x-anything",
         });
         expect(answer.status).to.equal(204);
+        expect(answer.headers).not.to.have.property("access-control-allow-credentials");
         expect(answer.headers["access-control-allow-origin"]).to.equal(APP);
         expect(list(answer.headers["access-control-allow-methods"])).to.include.members([
           "GET",
@@ -86,15 +87,6 @@ describe("CORS (Fetch standard)", () => {
         }
       }
       expect(list((await server.send("/healthz")).headers.vary)).to.include("Origin");
-    });
-
-    it("never allows credentials", async () => {
-      for (const answer of [
-        await preflight("/v1/queues", { Origin: APP }),
-        await server.send("/healthz", { headers: { Origin: APP } }),
-      ]) {
-        expect(answer.headers).not.to.have.property("access-control-allow-credentials");
-      }
     });
   });
 

@@ -1,10 +1,7 @@
-import { once } from "node:events";
-import net from "node:net";
 import { expect } from "chai";
 import { errorEntries, ProblemError } from "../../../src/errors.ts";
 import { problemOf } from "../../../src/http/problems/problem.ts";
 import { createLog } from "../../../src/log.ts";
-import { raw } from "../../helpers/http/raw.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Sends these bytes and returns all that comes back until the server closes. */
@@ -45,38 +42,6 @@ describe("errors over HTTP", () => {
       expect(options.headers.allow).to.equal(answer.headers.allow);
     }
     expect((await server.send("/v1/queues", { method: "PROPFIND" })).status).to.equal(405);
-  });
-
-  it("distinguish paths by case (RFC 9110 §4.2.3)", async () => {
-    const answer = await server.send("/V1/Requests/abc", { method: "PUT", body: 1 });
-    expect(answer.json.type).to.equal("/problems/not-found");
-  });
-
-  it("are 4xx, never 5xx, for any bytes", async () => {
-    for (const [request, status] of [
-      ["GET /v1/requests/%E0%A4%A HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 404],
-      ["GET /v1/queues?pending=%zz HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n", 421],
-      ["GET /v1/requests/x?pending=1 HTTP/1.1\r\nHost: LocalHost:99999\r\nConnection: close\r\n\r\n", 400],
-      ["GET /v1/requests/x HTTP/1.0\r\n\r\n", 404],
-      ["GET //v1//requests HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 404],
-      ["GET http://other/v1/queues HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 421],
-      [`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nA: ${"b".repeat(20_000)}\r\n\r\n`, 431],
-      ["BLAH / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400],
-    ] as const) {
-      expect(await raw(server.url, request), request.slice(0, 60)).to.match(new RegExp(`^HTTP/1.1 ${status} `));
-    }
-    expect(server.log.filter((line) => String(line.msg).includes("unexpected error"))).to.deep.equal([]);
-  });
-
-  it("do not disturb the server if a client disconnects midway", async () => {
-    const head =
-      "POST /v1/requests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n";
-    const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
-    await once(socket, "connect");
-    await new Promise((resolve) => socket.write(`${head}{"half":`, resolve));
-    socket.destroy();
-    await once(socket, "close");
-    expect((await server.send("/healthz")).status).to.equal(200);
   });
 
   it("can be found in the log by the id that the caller was given, in API and worker lines alike", async () => {

@@ -9,16 +9,6 @@ describe("queues over HTTP", () => {
   });
   after(() => server.stop());
 
-  it("are listed", async () => {
-    const answer = await server.send("/v1/queues");
-    expect(answer.status).to.equal(200);
-    const names = answer.json.items.map((queue: { name: string }) => queue.name);
-    expect(names).to.include.members(["default", "gated", "checked", "images"]);
-    for (const queue of answer.json.items) {
-      expect(queue.order).to.equal(queue.name.startsWith("fair-") ? "fair" : "arrival");
-    }
-  });
-
   it("show depth, running, dead, workers, rates and service times", async () => {
     const gate = closedGate();
     await server.enqueue("gated", gate.input);
@@ -72,13 +62,6 @@ describe("queues over HTTP", () => {
     second.open("done");
     expect((await server.send("/v1/queues/default")).json.slotsWanted, "no work").to.equal(0);
     expect(await gauge("default")).to.equal("0");
-  });
-
-  it("count tasks without attempts left as dead, but not those that gave up", async () => {
-    await server.post("failing", 1);
-    await server.post("giving-up", {});
-    expect((await server.send("/v1/queues/failing")).json.dead).to.equal(1);
-    expect((await server.send("/v1/queues/giving-up")).json.dead).to.equal(0);
   });
 
   it("show what they accept: media types, and the JSON Schema of the input if there is one", async () => {

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import type { Context } from "koa";
+import type { Submission } from "../../../src/engine/submission/submission.ts";
 import type { Handler } from "../../../src/handler/define.ts";
 import type { Api } from "../../../src/http/api.ts";
-import { assembleSubmission } from "../../../src/http/submit/submission.ts";
+import { assembleSubmission, send } from "../../../src/http/submit/submission.ts";
 import { SUBMIT_DEFAULTS } from "../../../src/wire/submit-options.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 
@@ -31,5 +32,24 @@ describe("the submission of a request", () => {
     const presenceOf = (member?: { group: string; line: number }) =>
       assembleSubmission(ctx, {} as Api, { ...given, handler, options: SUBMIT_DEFAULTS, member }).options.presenceMs;
     expect([presenceOf(), presenceOf({ group: "g", line: 2 })]).to.deep.equal([9000, null]);
+  });
+
+  it("that runs a task again is accepted although that cannot be noted there, which is logged", async () => {
+    const { log, messages } = recordingLog();
+    const engine = {
+      queues: { settings: () => ({}) },
+      submitter: { submit: async () => ({ verdict: "new" }) },
+      call: () => Promise.reject(new Error("refused")),
+    };
+    const options = { dryRun: false };
+    const submission = {
+      id: "a",
+      queue: "jobs",
+      original: { id: "o", createdMs: 1 },
+      options,
+    } as unknown as Submission;
+    const sender = { headers: {} } as unknown as Context;
+    expect(await send(sender, { engine, log } as unknown as Api, submission, true)).to.deep.equal({ verdict: "new" });
+    expect(messages).to.have.length(1);
   });
 });

@@ -15,19 +15,6 @@ describe("submitting over HTTP", () => {
   });
   after(() => server.stop());
 
-  it("answers with the result without Prefer: synchronous, through the queue", async () => {
-    const answer = await server.send("/v1/requests", { method: "POST", body: { n: 1 } });
-    expect(answer.status).to.equal(200);
-    expect(answer.json).to.deep.include({ input: { n: 1 }, attempt: 1 });
-    expect(answer.headers["x-request-id"]).to.equal(answer.json.id);
-    expect(answer.headers).to.not.have.property("preference-applied");
-    const { headers, body } = await server.send(`/v1/requests/${answer.json.id}`);
-    expect(body.equals(answer.body)).to.equal(true);
-    for (const name of ["content-type", "etag", "expires", "x-task-state"]) {
-      expect(headers[name], name).to.equal(answer.headers[name]);
-    }
-  });
-
   it("has an ETA once there is history, in the body and as a header", async () => {
     const gates = [closedGate(), closedGate(), closedGate()];
     const [first, second] = gates;
@@ -100,20 +87,5 @@ describe("submitting over HTTP", () => {
     gate.open("done");
     await server.until(least.id, "succeeded");
     expect((await server.send(`/v1/requests/${first}`)).status).to.equal(200);
-  });
-});
-
-describe("limits of submitting", () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({ SYNC_LIMIT: "150ms", MAX_WAITING: "2", TRUST_PROXY: "true" });
-  });
-  after(() => server.stop());
-
-  it("builds Operation-Location from the headers of a trusted proxy", async () => {
-    const headers = { ...ASYNC, "X-Forwarded-Proto": "https", "X-Forwarded-Host": "tasks.example" };
-    const answer = await server.post("default", 1, headers);
-    expect(answer.headers["operation-location"]).to.match(/^https:\/\/tasks\.example\/v1\/requests\/.+\/status$/);
-    expect(answer.headers.location).to.match(/^\/v1\/requests\//);
   });
 });

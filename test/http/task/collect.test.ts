@@ -77,17 +77,6 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect(head.headers["content-length"]).to.equal(String(whole.body.length));
     expect(head.headers.etag).to.equal(whole.headers.etag);
   });
-
-  it("answers 404 unknown with index null for an unknown id, and after the tombstone", async () => {
-    const forgotten = await server.enqueue("forgotten", 1);
-    const gone = async (): Promise<string> => ((await get(forgotten)).json.index === null ? forgotten : gone());
-    for (const id of ["nobody", await gone(), "__proto__", "-odd", "%F0%9F%8E%AB"]) {
-      const answer = await get(id);
-      if (answer.status === 410) continue;
-      expect(answer.status, id).to.equal(404);
-      expect(answer.json).to.include({ type: "/problems/unknown", status: 404, index: null });
-    }
-  });
 });
 
 describe("PENDING_STATUS=202", () => {

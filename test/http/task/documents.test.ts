@@ -4,7 +4,7 @@ import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { errorEntry } from "../../../src/errors.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
 import { doneDocument } from "../../../src/http/live/task-events.ts";
-import { monitorDocument, problemMembers } from "../../../src/http/task/documents/monitor-document.ts";
+import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
 import { pendingTask } from "../../../src/http/task/reply.ts";
 import type { Result } from "../../../src/task.ts";
 
@@ -70,10 +70,6 @@ describe("the error in a task's document", () => {
     const other = problemOf({ title: "No", steps: "pay" });
     expect(errorOf({ state: "failed", queue: INTERNAL_QUEUES.undo, result: other })).not.to.have.property("steps");
   });
-
-  it("reads no members from a problem that is no object", () => {
-    for (const text of ["null", "7", '"x"', "{"]) expect(problemMembers(resultOf(text)), text).to.deep.equal({});
-  });
 });
 
 describe("the document of a task", () => {
@@ -104,12 +100,6 @@ describe("the Retry-After of a pending task", () => {
   const snapshot = { ...taskOf().snapshot, meanMs: 4000, variance: 0, samples: 20 };
   const retryAfter = (given: Partial<Inspection>) =>
     pendingTask(taskOf({ presenceMs: null, eta: null, index: 0, nowMs: ENDED_MS, snapshot, ...given })).retryAfterS;
-
-  it("is what a task that runs still needs, as far as is known", () => {
-    expect(retryAfter({ state: "running" })).to.equal(3);
-    expect(retryAfter({ state: "running", startedMs: ENDED_MS - 9000 })).to.equal(1);
-    expect(retryAfter({ state: "running", startedMs: null })).to.equal(2);
-  });
 
   it("does not count the time since the last attempt of a task that waits", () => {
     const eta = { seconds: 5, low: 5, high: 5, basis: "history", samples: 9 } as const;

@@ -54,14 +54,6 @@ describe("the task that a request is about", () => {
     }
   });
 
-  it("is unknown if there is none, with as much of its id as an id can have", async () => {
-    const { ctx, api, thrownBy } = open(OPERATOR, null);
-    for (const id of ["b", "x".repeat(200)]) {
-      const error = await thrownBy(findTask(ctx, api, id, { result: false }));
-      expect(error).to.deep.include({ extensions: { id: id.slice(0, 128), index: null } });
-    }
-  });
-
   it("is looked for only under an id, or, for operators, under that of a task that follows from another", async () => {
     const isLookedFor = async (access: Access, id: string) => {
       const { ctx, api, looks, thrownBy } = open(access);
@@ -73,22 +65,6 @@ describe("the task that a request is about", () => {
     for (const id of ["", "a b", "a:webhook", "a:undo:", "a:other:1", ":undo:jobs", "a b:undo:jobs", "a:undo:jobs:x y"])
       expect(await isLookedFor(OPERATOR, id), id).to.equal(false);
     for (const id of followers) expect(await isLookedFor(accessWith("ann", ["submit"]), id), id).to.equal(false);
-  });
-
-  it("has its problem if it failed, and its result or problem if its end is looked at", async () => {
-    for (const [state, observed, ended] of [
-      ["running", null, null],
-      ["canceled", null, null],
-      ["failed", "read", "read"],
-      ["succeeded", null, "read"],
-    ] as const) {
-      const { ctx, api } = open(OPERATOR, { ...TASK, state });
-      expect((await observe(ctx, api, "a")).result, state).to.equal(observed);
-      expect((await observeEnd(ctx, api, "a")).result, state).to.equal(ended);
-    }
-    const { ctx, api, looks } = open(OPERATOR, { ...TASK, state: "succeeded", expired: true });
-    expect((await observeEnd(ctx, api, "a")).result).to.equal(null);
-    expect(looks).to.have.length(1);
   });
 
   it("is still shown as it was if it is gone at the second look", async () => {

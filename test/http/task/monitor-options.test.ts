@@ -18,30 +18,6 @@ describe("the options of the monitor", () => {
     return id;
   };
 
-  it("stream: exactly the response of the result resource", async () => {
-    const gone = await done("default", 1);
-    const canceled = await server.enqueue("default", 1, "?delay=3600");
-    await server.send(`/v1/requests/${canceled}`, { method: "DELETE" });
-    const ids = [
-      await done("answers", { kind: "created" }),
-      await done("answers", { kind: "nothing" }),
-      await done("giving-up", { status: 422, title: "No" }),
-      ...[canceled, gone],
-    ];
-    for (const id of ids) {
-      const [streamed, result] = [await look(id, "?onComplete=stream"), await server.send(`/v1/requests/${id}`)];
-      expect(streamed.status).to.equal(result.status);
-      expect(streamed.body.equals(result.body)).to.equal(true);
-      for (const name of ["content-type", "etag", "x-made-by", "x-task-state", "expires"]) {
-        expect(streamed.headers[name], name).to.equal(result.headers[name]);
-      }
-    }
-    const etag = String((await look(gone, "?onComplete=stream")).headers.etag);
-    expect((await look(gone, "?onComplete=stream", { "If-None-Match": etag })).status).to.equal(304);
-    await server.send(`/v1/requests/${gone}`, { method: "DELETE" });
-    expect((await look(gone, "?onComplete=stream")).json.type).to.equal("/problems/deleted");
-  });
-
   it("synchronous: waits until the task has ended, then the document, redirect or result", async () => {
     for (const [search, status] of [
       ["?onPending=synchronous", 200],

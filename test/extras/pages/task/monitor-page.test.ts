@@ -13,18 +13,6 @@ describe("the page of a task", () => {
   after(() => server.stop());
   const page = (id: string, search = "") => server.send(`/v1/requests/${id}/status${search}`, { headers: BROWSER });
 
-  it("is shown by the monitor to clients that prefer HTML to JSON (RFC 9110 §12.5.1), with Vary", async () => {
-    const id = await server.enqueue("default", 1, "?delay=3600");
-    const html = await page(id);
-    expect(html.status).to.equal(202);
-    expect(html.headers["content-type"]).to.equal("text/html; charset=utf-8");
-    expect(html.headers.vary).to.match(/Accept/);
-    expect(html.headers).to.not.have.property("etag");
-    const json = await server.send(`/v1/requests/${id}/status`, { headers: { Accept: "*/*" } });
-    expect(json.json.id).to.equal(id);
-    expect(json.headers.vary).to.match(/Accept/);
-  });
-
   it("loads only its own style and script, under a strict policy (CSP Level 3)", async () => {
     const html = await page(await server.enqueue("default", 1, "?delay=3600"));
     const policy = String(html.headers["content-security-policy"]);
@@ -111,15 +99,6 @@ describe("the page of a task", () => {
     expect(text).to.contain("&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;{{title}}");
   });
 
-  it("redirects to the result if that was requested", async () => {
-    const id = (await server.post("default", 1)).json.id;
-    const redirected = await page(id, "?onComplete=redirect");
-    expect([redirected.status, redirected.headers.location]).to.deep.equal([303, `/v1/requests/${id}`]);
-    expect((await page(id, "?onComplete=stream")).json.input).to.equal(1);
-    const pending = await server.enqueue("default", 1, "?delay=3600");
-    expect((await page(pending, "?onComplete=redirect&onPending=synchronous")).status).to.equal(202);
-  });
-
   it("is a page with its status even if the task is unknown or deleted", async () => {
     const id = (await server.post("default", 1)).json.id;
     await server.send(`/v1/requests/${id}`, { method: "DELETE" });
@@ -149,11 +128,5 @@ describe("the page of a task", () => {
 
   it("names the task that is unknown", async () => {
     expect((await page("order-42")).text).to.contain(">order-42</p>");
-  });
-
-  it("serves only the files that it needs", async () => {
-    for (const name of ["task.html", "..%2Fapp.ts", "../app.ts", "__proto__", "constructor", ""]) {
-      expect((await server.send(`/pages/${name}`)).status, name).to.equal(404);
-    }
   });
 });

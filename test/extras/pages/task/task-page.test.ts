@@ -272,15 +272,6 @@ describe("the page of a task in a browser", function () {
     await page.context().close();
   });
 
-  it("says why a task has failed", async () => {
-    const { id, link } = await submit("giving-up", { title: "No", detail: "Too <b>blue</b>" });
-    await server.send(`/v1/requests/${id}/status?onPending=synchronous`, { headers: keys.as("owner") });
-    const page = await open(link);
-    await says(page, "detail", "Too <b>blue</b>");
-    expect(await page.locator("#result").isVisible()).to.equal(false);
-    await page.context().close();
-  });
-
   it("fits a narrow screen, is legible in dark mode, and does not animate for those who prefer that", async () => {
     const { link } = await submit("default", 1, "?delay=3600");
     const small = { viewport: { width: 320, height: 600 }, colorScheme: "dark" } as const;

@@ -7,7 +7,6 @@ import {
   type StepRecord,
   type TaskDetails,
 } from "../../../../src/store/verbs/details.ts";
-import { timestamp } from "../../../../src/wire/timestamp.ts";
 
 describe("the attempts in a timeline", () => {
   const BEGAN_MS = 1_000_000;
@@ -26,18 +25,6 @@ describe("the attempts in a timeline", () => {
       all,
     );
 
-  it("are none before the first has begun", () => {
-    expect(of({ state: "waiting" }, { n: 0 }).attempts).to.deep.equal([]);
-    expect(of({ state: "waiting" }).attempts, "one whose end is not known").to.deep.equal([]);
-  });
-
-  it("end with the one that runs, or that ended the task", () => {
-    const running = { number: 1, startedAt: timestamp(BEGAN_MS), endedAt: null, outcome: "running", worker: "w:2" };
-    expect(of({}).attempts).to.deep.equal([{ ...running, error: null }]);
-    const [ended] = of({ state: "succeeded", finishedMs: BEGAN_MS + 9 }).attempts;
-    expect(ended).to.include({ outcome: "succeeded", endedAt: timestamp(BEGAN_MS + 9), error: null });
-  });
-
   it("have each attempt once: while a task waits for the next, its last run is among the past ones", () => {
     const past = [attempt(1)];
     for (const state of ["retrying", "waiting", "canceled"] as const) {
@@ -51,28 +38,6 @@ describe("the attempts in a timeline", () => {
     expect(of({}, { past: [attempt(1, { beganMs: BEGAN_MS - 1 })] }).attempts).to.have.length(2);
   });
 
-  it("have workers and errors for operators only", () => {
-    const failed = { state: "failed", errors: ["latest", "earlier"] } as const;
-    const past = [
-      attempt(1, { beganMs: BEGAN_MS - 100 }),
-      attempt(2, { beganMs: BEGAN_MS - 9, worker: "", error: "" }),
-    ];
-    const facts = (all: boolean) =>
-      of(failed, { past, n: 3, all }).attempts.map(({ worker, error }) => [worker, error]);
-    expect(facts(true)).to.deep.equal([
-      ["w:1", "no luck"],
-      [null, null],
-      ["w:2", "latest"],
-    ]);
-    expect(facts(false)).to.deep.equal([
-      [null, null],
-      [null, null],
-      [null, null],
-    ]);
-    // The errors of a task that has succeeded in the end are those of its past attempts.
-    expect(of({ ...failed, state: "succeeded" }).attempts[0]?.error).to.equal(null);
-  });
-
   it("say that earlier ones may be missing once as many are stored as are kept", () => {
     const past = Array.from({ length: 10 }, (_, n) => attempt(n + 1));
     expect(of({}, { past: past.slice(1) }).omitted).to.equal(false);
@@ -81,7 +46,6 @@ describe("the attempts in a timeline", () => {
 });
 
 describe("a step in a timeline", () => {
-  const UNDONE_AT = "2030-01-31T12:00:00.000Z";
   const record: StepRecord = { name: "pay", number: 0, state: "done", undoable: true, bytes: 7, value: '{"a":1}' };
 
   it("has its value, or says that this is too long", () => {
@@ -90,11 +54,6 @@ describe("a step in a timeline", () => {
     expect(stepDocument({ ...record, bytes: 9999, value: null }, null)).to.include({ value: null, truncated: true });
     const begun: StepRecord = { ...record, state: "begun", bytes: 0, value: null };
     expect(stepDocument(begun, null)).to.include({ value: null, truncated: false });
-  });
-
-  it("has the time at which it had been undone, if it has been", () => {
-    expect(stepDocument({ ...record, state: "undone" }, UNDONE_AT).undoneAt).to.equal(UNDONE_AT);
-    expect(stepDocument(record, UNDONE_AT).undoneAt).to.equal(null);
   });
 });
 
