@@ -24,6 +24,7 @@ const LONG = [
   "test/client/browser",
   "test/client/hostile",
   "test/client/networks",
+  "test/clients/",
   "test/extras/telemetry/traces",
   "test/testing/test-server",
   "test/linear",

@@ -10,7 +10,7 @@ import { filesIn } from "./files.ts";
 const COMPANIONS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 /** A file or folder of the checkout; in ARCHITECTURE.md, paths in src may omit that prefix. */
 const PATH = /(?<![\w/.:-])((?:[\w.-]+\/)+[\w-]*(?:\.[\w-]+)*)/g;
-const TOP = ["src", "test", "scripts", "bench", "docs", "examples", ".ci"];
+const TOP = ["src", "test", "scripts", "bench", "docs", "examples", "clients", ".ci"];
 const IN_SRC = new Set(
   readdirSync(join(ROOT, "src"), { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : [])),
 );
@@ -69,7 +69,14 @@ function absentPaths(document: string): string[] {
 }
 
 const docs = markdownIn("docs");
-const linked = [...COMPANIONS, "CHANGELOG.md", ...docs, ...markdownIn("examples"), ...markdownIn("deploy")];
+const linked = [
+  ...COMPANIONS,
+  "CHANGELOG.md",
+  ...docs,
+  ...markdownIn("examples"),
+  ...markdownIn("clients"),
+  ...markdownIn("deploy"),
+];
 const faults: string[] = [];
 let links = 0;
 

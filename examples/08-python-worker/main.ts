@@ -15,7 +15,7 @@ const primes = defineHandler({
 
 await using server = await start({ handlers: [primes], port: 0, store: "embedded", logLevel: "warn" });
 const worker = spawn("python3", [`${import.meta.dirname}/worker.py`], {
-  env: { ...process.env, PAIHAO_URL: server.url },
+  env: { ...process.env, PAIHAO_URL: server.url, PYTHONPATH: `${import.meta.dirname}/../../clients/python/src` },
   stdio: ["ignore", "inherit", "inherit"],
 });
 await once(worker, "spawn");

@@ -11,7 +11,6 @@ const FOLDER = path.join(ROOT, "examples/clients");
 /** How each file is run, and the package or program that it needs. */
 const PROGRAMS: Readonly<Record<string, { readonly command: string; readonly needs?: string }>> = {
   "curl.sh": { command: "sh" },
-  "python.py": { command: "python3" },
   "openapi-fetch.mjs": { command: process.execPath, needs: "openapi-fetch" },
   "azure-lro.mjs": { command: process.execPath, needs: "@azure/core-lro" },
   "replicate.mjs": { command: process.execPath, needs: "replicate" },

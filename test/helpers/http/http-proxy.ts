@@ -40,6 +40,8 @@ interface SeenRequest {
 export interface HttpProxy {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
+  /** Those that have not been answered, or whose answer has not ended. */
+  readonly open: readonly SeenRequest[];
   /** Decides what is done with each request; by default each is forwarded. */
   treat(how: (request: SeenRequest) => Treatment): void;
   /** Resets the connections of open requests for URLs with this in them. */
@@ -110,6 +112,9 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
+    get open() {
+      return [...open.values()];
+    },
     treat(how) {
       decide = how;
     },

@@ -1,0 +1,253 @@
+"""The client."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .connection import ATTEMPTS, Answer, Connection, Request
+from .errors import PaihaoError, error_of
+from .follow import Following, Target, target_of
+from .limit import Limit
+from .response import decode
+from .status import Accepted, Output, Quote, Status, Verdict, output_of, quote_of, status_of
+from .submission import SubmitOptions, line_of, new_id, parts_of, request_of, submit, submit_part
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: How long a run that was given up waits for its task to be canceled.
+CANCEL = 0.5
+#: How long, and how often, a thread of its own tries that.
+FAREWELL = 10.0
+MAX_TRIES = 9
+
+
+class Client:
+    """A client of a Paihao server. Any number of threads may use it.
+
+    `attempts`: how often a request is tried, 8 times over about half a minute. `context`: of TLS.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:3000",
+        *,
+        key: str | None = None,
+        attempts: int = ATTEMPTS,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._connection = Connection(url, key, attempts, context)
+        #: What stops the one call of a copy: see AsyncClient.
+        self._stop: Limit | None = None
+
+    def submit(
+        self, queue: str, value: object, *, timeout: float | None = None, **options: Unpack[SubmitOptions]
+    ) -> Accepted:
+        """Puts a task into a queue. Its id is chosen before it is sent, so that it runs once however often it is sent.
+
+        Raises PaihaoError; TimeoutError; TypeError and ValueError for what cannot be sent.
+        """
+        return submit(self._connection, queue, value, options, new_id(), self._limit(timeout))
+
+    def run(
+        self,
+        queue: str,
+        value: object,
+        *,
+        on_update: Callable[[Status], object] | None = None,
+        on_output: Callable[[Any], object] | None = None,
+        timeout: float | None = None,
+        detach: bool | None = None,
+        **options: Unpack[SubmitOptions],
+    ) -> Any:
+        """Submits a task, follows it and returns its result.
+
+        A timeout or a KeyboardInterrupt cancels the task if it has not ended; not with `detach`, nor with an idempotency key,
+        as others may wait for the same task, unless `detach` is False.
+
+        Raises TaskFailed, TaskCanceled, TaskExpired and other PaihaoErrors; TimeoutError.
+        """
+        limit = self._limit(timeout)
+        fresh = new_id()
+        shared = "idempotency_key" in options
+        id = None if shared else options.get("id", fresh)
+        try:
+            task = submit(self._connection, queue, value, options, fresh, limit)
+            id = task.id
+            return self._follow(self._target(task), limit, on_update, on_output)
+        except (TimeoutError, KeyboardInterrupt, Stopped):
+            if id is not None and not (shared if detach is None else detach):
+                cancel = threading.Thread(target=self._abandon, args=(id,))
+                cancel.start()
+                cancel.join(CANCEL)
+            raise
+
+    def watch(self, task: str | Accepted, *, timeout: float | None = None) -> Iterator[Status]:
+        """The states of a task from the current one to its end, one after each change. Raises PaihaoError; TimeoutError."""
+        for name, data in Following(self._target(task), self._limit(timeout)):
+            if name != "output":
+                yield status_of(data)
+
+    def outputs(self, task: str | Accepted, *, timeout: float | None = None) -> Iterator[Output]:
+        """What the handler of a task writes, from the beginning to the end. Raises PaihaoError; TimeoutError."""
+        target, limit = self._target(task), self._limit(timeout)
+        none = True
+        for name, data in Following(target, limit, output=True):
+            if name == "output":
+                none = False
+                yield output_of(data)
+        if none:
+            # A canceled or expired task has no output, which is an error.
+            target.connection.send(target.to("/output"), Request(), Answer.read, limit)
+
+    def output(self, task: str | Accepted, *, timeout: float | None = None) -> Iterator[Any]:
+        """Only the values of `outputs`."""
+        for output in self.outputs(task, timeout=timeout):
+            yield output.data
+
+    def result(self, task: str | Accepted, *, timeout: float | None = None) -> Any:
+        """The result of a task, as soon as there is one: JSON as its value, bytes, None, or a Response for another media type.
+
+        Raises TaskFailed, TaskCanceled, TaskExpired, TaskUnknown and other PaihaoErrors; TimeoutError.
+        """
+        return self._collect(self._target(task), self._limit(timeout))
+
+    def status(self, task: str | Accepted, *, timeout: float | None = None) -> Status:
+        """The state of a task. Raises TaskUnknown, TaskExpired and other PaihaoErrors; TimeoutError."""
+        target = self._target(task)
+        return status_of(target.connection.send(target.to("/status"), Request(), Answer.json, self._limit(timeout)))
+
+    def cancel(self, task: str | Accepted, *, timeout: float | None = None) -> Status | None:
+        """Cancels a task, or deletes its result if it has ended: then the answer is None.
+
+        A running task has `cancel_requested`, and is canceled once its handler has stopped. Raises TaskUnknown and other
+        PaihaoErrors; TimeoutError.
+        """
+        return _cancel(self._target(task), {}, self._limit(timeout))
+
+    def quote(
+        self, queue: str, value: object, *, timeout: float | None = None, **options: Unpack[SubmitOptions]
+    ) -> Quote:
+        """What place a submission would get; nothing is submitted. Raises PaihaoError; TimeoutError."""
+        path, request = request_of(queue, value, options, "/requests", {"dryRun": "true"})
+        return quote_of(self._connection.send(path, request, Answer.json, self._limit(timeout)))
+
+    def queues(self, *, timeout: float | None = None) -> list[dict[str, Any]]:
+        """All queues with their figures. Raises PaihaoError; TimeoutError."""
+        items: list[dict[str, Any]] = self._connection.send(
+            "/v1/queues", Request(), Answer.json, self._limit(timeout)
+        )["items"]
+        return items
+
+    def batch(
+        self,
+        queue: str,
+        values: Iterable[object],
+        *,
+        timeout: float | None = None,
+        **options: Unpack[SubmitOptions],
+    ) -> Iterator[Verdict]:
+        """Submits many inputs, in parts of up to 500; yields a verdict for each, in order.
+
+        The options are those of all tasks, without an id. Raises PaihaoError, if the queue takes none of them; TimeoutError.
+        """
+        limit = self._limit(timeout)
+        line = 0
+        for part in parts_of(map(line_of, values)):
+            for verdict in submit_part(self._connection, queue, part, options, limit):
+                yield replace(verdict, line=line)
+                line += 1
+
+    def _limit(self, timeout: float | None) -> Limit:
+        limit = self._stop or Limit()
+        limit.within(timeout)
+        return limit
+
+    def _target(self, task: str | Accepted) -> Target:
+        return target_of(self._connection, task if isinstance(task, str) else task.id)
+
+    def _collect(
+        self,
+        task: Target,
+        limit: Limit,
+        on_update: Callable[[Status], object] | None = None,
+        on_output: Callable[[Any], object] | None = None,
+    ) -> Any:
+        """The result of a task, which is followed while it is pending."""
+
+        def read(answer: Answer) -> Any:
+            state = answer.headers.get("X-Task-State")
+            if not state:
+                # The page of a portal or proxy counts as no answer.
+                raise ValueError("not from Paihao")
+            if state != "succeeded":
+                raise error_of(answer.json())
+            return decode(answer.read(), answer.headers.get("Content-Type"), answer.status)
+
+        try:
+            return task.connection.send(task.path + task.query, Request(), read, limit)
+        except PaihaoError as error:
+            if error.code != "pending":
+                raise
+        return self._follow(task, limit, on_update, on_output)
+
+    def _follow(
+        self,
+        task: Target,
+        limit: Limit,
+        on_update: Callable[[Status], object] | None = None,
+        on_output: Callable[[Any], object] | None = None,
+    ) -> Any:
+        """Follows a task to its end; returns its result."""
+        last: dict[str, Any] = {}
+        for name, data in Following(task, limit, output=on_output is not None):
+            if name != "output":
+                last = data
+                if on_update:
+                    on_update(status_of(data))
+            elif on_output:
+                on_output(data["data"])
+        if "problem" in last:
+            raise error_of(last["problem"])
+        if "result" in last:
+            return last["result"]
+        # It may have been retried in the meantime.
+        return self._collect(task, limit, on_update, on_output)
+
+    def _abandon(self, id: str) -> None:
+        """Cancels a task whose submission may still be under way.
+
+        A DELETE would delete the result of a task that has ended, so it names the version of the pending one. Never raises.
+        """
+        task, limit = self._target(id), Limit(FAREWELL)
+
+        def read(answer: Answer) -> tuple[bool, str | None]:
+            return status_of(answer.json()).ended, answer.headers.get("ETag")
+
+        for tried in range(MAX_TRIES):
+            try:
+                limit.sleep(0.2 * tried)
+                ended, tag = task.connection.send(task.to("/status"), Request(), read, limit)
+                if not ended:
+                    _cancel(task, {"If-Match": tag} if tag else {}, limit)
+                return
+            except PaihaoError:
+                pass  # It has not been accepted yet, or has a newer version.
+            except TimeoutError:
+                return
+
+
+class Stopped(Exception):
+    """The call was given up by another thread."""
+
+
+def _cancel(task: Target, headers: dict[str, str], limit: Limit) -> Status | None:
+    def read(answer: Answer) -> Status | None:
+        return None if answer.status == 204 else status_of(answer.json())
+
+    # Without the signature of a link, which only allows reading.
+    return task.connection.send(task.path, Request("DELETE", headers), read, limit)

@@ -1,0 +1,48 @@
+"""Bodies and what they are in Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_JSON = re.compile(r"application/([^;]+\+)?json\s*(;|$)", re.IGNORECASE)
+BYTES = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Response:
+    """A body with its media type: a result that is neither JSON nor plain bytes. A handler may return one."""
+
+    body: bytes
+    type: str
+    status: int = 200
+
+
+def encode(value: object, type: str | None = None) -> tuple[bytes, str]:
+    """An input as a body, with its media type: bytes as they are, a string as text if its type says so, else JSON."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value), type or BYTES
+    if isinstance(value, str) and type is not None and not _JSON.match(type):
+        return value.encode(), type
+    return to_json(value).encode(), type or "application/json"
+
+
+def decode(body: bytes, type: str | None, status: int) -> Any:
+    """A result: JSON as its value, bytes as bytes, nothing as None, and anything else as a Response."""
+    if not type:
+        return None
+    if type.startswith(BYTES):
+        return body
+    if _JSON.match(type):
+        try:
+            return json.loads(body)
+        except ValueError:
+            pass  # The body of a handler's response need not match its media type.
+    return Response(body, type, status)
+
+
+def to_json(value: object) -> str:
+    """JSON that any reader understands: no NaN. Raises TypeError or ValueError."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

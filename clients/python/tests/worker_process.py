@@ -1,0 +1,32 @@
+"""A worker in a process of its own: `python -m tests.worker_process QUEUE`.
+
+Its handler returns `input["n"]`, once the file `input["until"]` exists if there is one. It says on stdout what it does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from typing import Any
+
+from paihao import Task, Worker
+
+from .control import SERVER
+
+logging.basicConfig(stream=sys.stdout, format="%(message)s", level=logging.INFO)
+worker = Worker(SERVER)
+
+
+@worker.handler(sys.argv[1], lease=2)
+def stay(input: Any, task: Task) -> Any:
+    """Stays until it is let go."""
+    print("began", task.id, flush=True)
+    while "until" in input and not os.path.exists(input["until"]):
+        time.sleep(0.02)
+    return input["n"]
+
+
+worker.run(drain=60)
+print("ended", flush=True)
