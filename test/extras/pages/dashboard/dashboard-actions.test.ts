@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { closedGate, type Gate } from "../../../helpers/gates.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
+import { eventually } from "../../../shared/eventually.ts";
 
 describe("what can be done in the dashboard (in Chromium, else left out)", function () {
   this.timeout(60_000);
@@ -61,17 +62,48 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     const { page } = test;
     const gate = await line("cancel-me", "not-me");
     await test.open("/dashboard/queues/gated");
-    await page.getByRole("button", { name: "Cancel cancel-me" }).click();
+    await page.getByRole("checkbox", { name: "Select cancel-me" }).check();
+    await page.getByRole("button", { name: "Cancel 1" }).click();
     await page.getByRole("dialog").getByText("cancel-me leaves the line").waitFor();
     await page.keyboard.press("Escape");
     expect(await stateOf("cancel-me")).to.equal("waiting");
-    await page.getByRole("button", { name: "Cancel cancel-me" }).click();
+    await page.getByRole("button", { name: "Cancel 1" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
     await page.getByRole("status").getByText("cancel-me is canceled.").waitFor();
     expect(await stateOf("cancel-me")).to.equal("canceled");
     await page.getByRole("link", { name: "cancel-me" }).waitFor({ state: "detached" });
     await page.getByRole("link", { name: "not-me" }).waitFor();
     gate.open();
+  });
+
+  it("does one thing to the selected tasks, a range of them or all of the page, and tells the result of each", async () => {
+    const { page } = test;
+    const gate = await line("s-1", "s-2", "s-3", "s-4", "s-5");
+    await test.open("/dashboard/queues/gated");
+    const box = (id: string) => page.getByRole("checkbox", { name: `Select ${id}` });
+    const ids = () => page.getByRole("table").locator("tbody .id").allTextContents();
+    await box("s-3").click();
+    await box("s-5").click({ modifiers: ["Shift"] });
+    await page.getByText("3 selected").waitFor();
+    await page.getByRole("button", { name: "Move to front 3" }).click();
+    await page.getByText("s-5 is the first in line.").waitFor();
+    await box("s-1").waitFor();
+    await eventually(async () => expect(await ids()).to.deep.equal(["s-3", "s-4", "s-5", "s-1", "s-2"]));
+    await page.getByRole("button", { name: "Dismiss" }).click();
+
+    await page.getByRole("checkbox", { name: "Select all on this page" }).click();
+    await box("s-1").click();
+    await page.getByRole("button", { name: "Cancel 4" }).click();
+    await page.route("**/v1/requests/s-2", (route) =>
+      route.fulfill({ status: 409, json: { title: "Not now", detail: "It cannot be canceled now." } }),
+    );
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel 4 tasks" }).click();
+    await page.getByText("s-2: It cannot be canceled now.").waitFor();
+    for (const id of ["s-3", "s-4", "s-5"]) await page.getByText(`${id} is canceled.`).waitFor();
+    await eventually(async () => expect(await ids()).to.deep.equal(["s-1", "s-2"]));
+    expect(await stateOf("s-4")).to.equal("canceled");
+    gate.open();
+    await test.until("s-2", "succeeded");
   });
 
   it("cancels all tasks that match a filter, and says beforehand how many", async () => {
@@ -106,7 +138,8 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     await test.open("/dashboard/queues/failing/dead");
     await page.getByText("dead-2 <b>broke</b>").waitFor();
     const before = await test.json("/v1/requests/dead-1/status");
-    await page.getByRole("button", { name: "Retry dead-1" }).click();
+    await page.getByRole("checkbox", { name: "Select dead-1" }).check();
+    await page.getByRole("button", { name: "Retry 1" }).click();
     await page.getByRole("status").getByText("dead-1 is back in line").waitFor();
     const again = await test.until("dead-1", "failed");
     expect(again.finishedAt > before.finishedAt).to.equal(true);

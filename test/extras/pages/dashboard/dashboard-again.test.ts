@@ -35,7 +35,8 @@ describe("moving and running again in the dashboard (in Chromium, else left out)
     await gate.entered;
     const [, second = ""] = [await test.submit("gated", gate.input), await test.submit("gated", gate.input)];
     await test.open("/dashboard/queues/gated", "boss");
-    await test.page.getByRole("button", { name: `Move to front ${second}` }).click();
+    await test.page.getByRole("checkbox", { name: `Select ${second}` }).check();
+    await test.page.getByRole("button", { name: "Move to front 1" }).click();
     await test.page.getByText(`${second} is the first in line.`).waitFor();
     expect((await test.json(`/v1/requests/${second}/status`)).index).to.equal(0);
     gate.open();

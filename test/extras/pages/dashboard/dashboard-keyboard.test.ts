@@ -45,11 +45,13 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
     const { page } = test;
     const ids = await Promise.all([1, 2, 3].map((n) => test.submit("gated", {}, "?delay=3600", `leaving-${n}`)));
     await test.open("/dashboard/queues/gated/scheduled?idPrefix=leaving-");
-    await page.getByRole("button", { name: "Cancel leaving-2" }).focus();
-    await page.keyboard.press("Enter");
-    await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
-    await page.getByRole("button", { name: "Cancel leaving-2" }).waitFor({ state: "detached" });
-    expect(await focused()).to.match(/^Cancel leaving-[13]$/);
+    const box = page.getByRole("checkbox", { name: "Select leaving-2" });
+    await box.focus();
+    await page.keyboard.press("Space");
+    expect(await box.isChecked()).to.equal(true);
+    await test.server.send("/v1/requests/leaving-2", { method: "DELETE", headers: test.keys.as("boss") });
+    await box.waitFor({ state: "detached" });
+    expect(await focused()).to.match(/^Select leaving-[13]$/);
     for (const id of ids)
       await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
   });

@@ -18,6 +18,8 @@ describe("what the pages offer (in Chromium, else left out)", function () {
     await test.open(path, as);
     await test.page.getByRole("heading", { name: heading, exact: true }).waitFor();
     await test.page.locator(".loading").waitFor({ state: "detached" });
+    const all = test.page.getByRole("checkbox", { name: "Select all on this page" });
+    if ((await all.count()) > 0) await all.check();
     await eventually(async () => expect([...new Set(await offered())].sort()).to.deep.equal([...expected].sort()));
   };
   const send = async (as: Name, method: string, path: string): Promise<number> =>
@@ -72,14 +74,14 @@ describe("what the pages offer (in Chromium, else left out)", function () {
       "Pause",
       "Retry all …",
       "Delete all …",
-      "Delete",
+      "Delete 1",
     ]);
     await shows("/dashboard/queues/failing/finished", "boss", "failing", [
       "Submit a task",
       "Pause",
-      "Retry",
+      "Retry 1",
       "Delete all …",
-      "Delete",
+      "Delete 1",
     ]);
     // Its caller may delete what is theirs, and not run it again.
     await shows(`/dashboard/tasks/${dead}`, "shop", dead, ["Delete"]);

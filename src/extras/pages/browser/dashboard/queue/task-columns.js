@@ -5,7 +5,6 @@ import { html } from "../../preact.js";
 import { count, duration } from "../../words.ts";
 import { paths } from "../address.js";
 import { eta, moment, secondsSince } from "../parts/format.js";
-import { taskButtons } from "../task/task-actions.js";
 import { progress, state } from "../task/task-state.js";
 
 /** @typedef {import("./task-list.js").List} List */
@@ -20,11 +19,6 @@ const time = (iso) =>
 /** @param {string | null} iso */
 const since = (iso) => (iso === null ? "–" : duration(Math.round(secondsSince(iso))));
 
-const id = {
-  name: "Task",
-  cell: (/** @type {ListedTask} */ { id, label }) => html`
-    <span class="task-name"><a class="id" href=${paths.task(id)}>${id}</a>${label !== null && html`<span>${label}</span>`}</span>`,
-};
 const place = {
   name: "Place",
   number: true,
@@ -50,20 +44,17 @@ const error = {
 /** @type {Readonly<Record<List, readonly Shown[]>>} */
 const COLUMNS = {
   waiting: [
-    id,
     place,
     { name: "Waits for", number: true, cell: (task) => since(task.createdAt) },
     { name: "Starts in", number: true, cell: (task) => eta(task.eta) },
   ],
   running: [
-    id,
     { name: "Progress", wide: true, cell: (task) => progress(task) },
     { name: "Runs for", number: true, cell: (task) => since(task.startedAt) },
     attempt,
     { name: "Worker", cell: (task) => task.worker ?? "–" },
   ],
   scheduled: [
-    id,
     { name: "State", cell: (task) => state(task) },
     { name: "Due", number: true, cell: (task) => time(task.dueAt) },
     {
@@ -74,9 +65,8 @@ const COLUMNS = {
     },
     attempt,
   ],
-  dead: [id, { name: "Died", number: true, cell: (task) => time(task.finishedAt) }, attempt, error],
+  dead: [{ name: "Died", number: true, cell: (task) => time(task.finishedAt) }, attempt, error],
   finished: [
-    id,
     { name: "State", cell: (task) => state(task) },
     { name: "Ended", number: true, cell: (task) => time(task.finishedAt) },
     {
@@ -95,24 +85,24 @@ const COLUMNS = {
  * The columns of a list, and those of further facts that one of its tasks has.
  * @param {List} list
  * @param {readonly ListedTask[]} tasks
- * @param {import("../desk.js").Desk} desk
+ * @param {(task: ListedTask) => Content} box what selects a task
  * @returns {readonly Shown[]}
  */
-export function columns(list, tasks, desk) {
+export function columns(list, tasks, box) {
   const further = FACTS.filter(
     ({ name, column }) => column && name !== "label" && tasks.some((task) => Reflect.get(task, name)),
   );
   /** @param {ListedTask} task */
-  function actions(task) {
-    const buttons = taskButtons(task, desk);
-    return buttons.length > 0 && html`<span class="actions">${buttons}</span>`;
-  }
+  const named = (task) => html`
+    <span class="task-name">
+      ${box(task)}<a class="id" href=${paths.task(task.id)}>${task.id}</a>${task.label !== null && html`<span>${task.label}</span>`}
+    </span>`;
   return [
+    { name: "Task", cell: named },
     ...COLUMNS[list],
     ...further.map(({ name, title }) => ({
       name: title,
       cell: (/** @type {ListedTask} */ task) => Reflect.get(task, name) ?? "–",
     })),
-    { name: "Actions", hidden: true, cell: actions },
   ];
 }

@@ -3,11 +3,11 @@
 import { html } from "../../preact.js";
 import { count, counted } from "../../words.ts";
 import { choose, options, paths } from "../address.js";
-import { useDesk } from "../desk.js";
 import { row, table } from "../parts/table.js";
 import { ask, ServerError } from "../server/server.js";
 import { useBulk } from "./bulk.js";
 import { filters, isFiltered, queryOf } from "./filters.js";
+import { useSelection } from "./selection.js";
 import { columns } from "./task-columns.js";
 
 /** @typedef {"waiting" | "running" | "scheduled" | "dead" | "finished"} List */
@@ -50,23 +50,25 @@ export async function loadList(queue, tab, signal) {
 
 /** @param {{ tab: List, queue: Queue, page: Loaded | null }} props */
 export function TaskList({ tab, queue, page }) {
-  const desk = useDesk();
   const bulk = useBulk(tab, queue);
   const shown = page?.asked === where(tab) ? page : null;
+  const selection = useSelection(shown?.items ?? [], where(tab));
   return html`
     <div class="list" key=${tab}>
       <div class="toolbar">${filters(tab, queue)}${bulk.buttons}</div>
       ${bulk.progress}
-      ${shown === null ? html`<p class="loading">Loading …</p>` : content(tab, queue, shown, desk)}
+      ${selection.results}
+      ${selection.bar}
+      ${shown === null ? html`<p class="loading">Loading …</p>` : content(tab, queue, shown, selection.box)}
       ${shown && pages(tab, queue, shown)}
     </div>`;
 }
 
-/** @param {List} tab @param {Queue} queue @param {Loaded} page @param {import("../desk.js").Desk} desk */
-function content(tab, queue, page, desk) {
+/** @param {List} tab @param {Queue} queue @param {Loaded} page @param {Parameters<typeof columns>[2]} box */
+function content(tab, queue, page, box) {
   if (page.refused !== "") return html`<p class="empty bad" role="alert">${page.refused}</p>`;
   if (page.items.length === 0) return nothing(tab, queue, page);
-  const shown = columns(tab, page.items, desk);
+  const shown = columns(tab, page.items, box);
   const rows = page.items.map((task) =>
     row(
       task.id,

@@ -1,77 +1,115 @@
-/** The actions on one task. */
+/** The actions on tasks. */
 
 import { html } from "../../preact.js";
+import { counted } from "../../words.ts";
 import { ask, errorOf, send } from "../server/server.js";
 
 /** @typedef {Pick<import("../server/wire.js").Task, "id" | "state" | "actions">} Acted */
 /** @typedef {import("../desk.js").Desk} Desk */
+/** @typedef {import("../parts/dialog.js").Question} Question */
+/**
+ * @typedef {{ verb: string, kind?: string, question?: (tasks: readonly Acted[]) => Question, act: (task: Acted) => Promise<string> }} Action
+ *   `question`: what a person is asked first; `act` returns what was done
+ */
 
 /** @param {string} id */
 const pathOf = (id) => `/v1/requests/${encodeURIComponent(id)}`;
 
-/** @type {Readonly<Record<string, { verb: string, kind: string, act: (task: Acted, desk: Desk) => Promise<string | null> }>>} in the order in which they are shown */
-const BUTTONS = {
-  retry: { verb: "Retry", kind: "", act: retry },
-  place: { verb: "Move to front", kind: "", act: moveToFront },
-  cancel: { verb: "Cancel", kind: "danger", act: cancel },
-  delete: { verb: "Delete", kind: "danger", act: deleteTask },
+/** In the order in which they are shown. @type {Readonly<Record<string, Action>>} */
+const ACTIONS = {
+  retry: {
+    verb: "Retry",
+    async act({ id }) {
+      await ask(`${pathOf(id)}/retry`, { method: "POST" });
+      return `${id} is back in line, with all its attempts.`;
+    },
+  },
+  place: {
+    verb: "Move to front",
+    async act({ id }) {
+      await ask(pathOf(id), { method: "PATCH", json: { place: "first" } });
+      return `${id} is the first in line.`;
+    },
+  },
+  cancel: { verb: "Cancel", kind: "danger", question: cancelQuestion, act: cancel },
+  delete: {
+    verb: "Delete",
+    kind: "danger",
+    question: (tasks) =>
+      questionOf("Delete", tasks, `The result and the input of ${subject(tasks)} are deleted. This cannot be undone.`),
+    async act({ id }) {
+      await ask(pathOf(id), { method: "DELETE" });
+      return `${id} is deleted.`;
+    },
+  },
 };
 
-/** @param {Acted} task */
-async function retry({ id }) {
-  await ask(`${pathOf(id)}/retry`, { method: "POST" });
-  return `${id} is back in line, with all its attempts.`;
+/** "report-7", "3 tasks". @param {readonly Acted[]} tasks */
+const subject = (tasks) => (tasks.length === 1 ? (tasks[0]?.id ?? "") : counted(tasks.length, "task"));
+
+/**
+ * @param {string} verb
+ * @param {readonly Acted[]} tasks
+ * @param {string} consequence
+ * @returns {Question}
+ */
+const questionOf = (verb, tasks, consequence) => ({
+  title: tasks.length === 1 ? `${verb} this task?` : `${verb} ${subject(tasks)}?`,
+  body: html`<p>${consequence}</p>`,
+  submit: tasks.length === 1 ? `${verb} the task` : `${verb} ${subject(tasks)}`,
+  otherwise: "Do nothing",
+  isGrave: true,
+});
+
+/** @param {readonly Acted[]} tasks */
+function cancelQuestion(tasks) {
+  const running = tasks.filter(({ state }) => state === "running");
+  const waiting = tasks.filter((task) => !running.includes(task));
+  const they = waiting.length === 1 ? "leaves the line and will not run" : "leave the line and will not run";
+  const parts = [
+    waiting.length > 0 && `${subject(waiting)} ${they}.`,
+    running.length > 0 &&
+      `${subject(running)} ${running.length === 1 ? "is" : "are"} running. The handler is asked to stop; what it has already done is not undone unless it defines an undo.`,
+  ];
+  return questionOf("Cancel", tasks, parts.filter(Boolean).join(" "));
 }
 
 /** @param {Acted} task */
-async function moveToFront({ id }) {
-  await ask(pathOf(id), { method: "PATCH", json: { place: "first" } });
-  return `${id} is the first in line.`;
-}
-
-/** @param {Acted} task @param {Desk} desk */
-async function cancel({ id, state }, desk) {
-  const consequence =
-    state === "running"
-      ? `${id} is running. Its handler is asked to stop; what it has already done is not undone unless the handler defines an undo.`
-      : `${id} leaves the line and will not run.`;
-  const isSure = await desk.ask({
-    title: "Cancel this task?",
-    body: html`<p>${consequence}</p>`,
-    submit: "Cancel the task",
-    otherwise: "Leave it",
-    isGrave: true,
-  });
-  if (!isSure) return null;
+async function cancel({ id }) {
   const answer = await send(pathOf(id), { method: "DELETE" });
   if (!answer.ok) throw await errorOf(answer);
   return answer.status === 202 ? `${id} was asked to stop.` : `${id} is canceled.`;
 }
 
-/** @param {Acted} task @param {Desk} desk */
-async function deleteTask({ id }, desk) {
-  const isSure = await desk.ask({
-    title: "Delete this task?",
-    body: html`<p>The result and the input of ${id} are deleted. This cannot be undone.</p>`,
-    submit: "Delete the task",
-    isGrave: true,
-  });
-  if (!isSure) return null;
-  await ask(pathOf(id), { method: "DELETE" });
-  return `${id} is deleted.`;
-}
+/**
+ * What the key may do to some of the tasks, according to the server, each with the tasks that allow it.
+ * @template {Acted} T
+ * @param {readonly T[]} tasks
+ */
+export const actionsOn = (tasks) =>
+  Object.entries(ACTIONS)
+    .map(([name, action]) => ({
+      ...{ name, ...action },
+      tasks: tasks.filter(({ actions }) => actions.some((allowed) => allowed === name)),
+    }))
+    .filter(({ tasks }) => tasks.length > 0);
 
 /**
- * Buttons for what the key may do to a task, according to the server.
+ * Asks a person, if the action has a question.
+ * @param {Action} action
+ * @param {readonly Acted[]} tasks
+ * @param {Desk} desk
+ */
+export const isWanted = async ({ question }, tasks, desk) => !question || (await desk.ask(question(tasks))) !== null;
+
+/**
+ * Buttons for what the key may do to the task of a page.
  * @param {Acted} task
  * @param {Desk} desk
- * @param {boolean} [isAlone] whether it is the task of the page, not one of a list
  */
-export const taskButtons = (task, desk, isAlone = false) =>
-  Object.entries(BUTTONS)
-    .filter(([action]) => task.actions.some((allowed) => allowed === action))
-    .map(
-      ([action, { verb, kind, act }]) => html`
-        <button type="button" key=${action} class=${isAlone ? kind : "quiet"} aria-label="${verb} ${task.id}"
-          onClick=${() => desk.act(() => act(task, desk))}>${verb}</button>`,
-    );
+export const taskButtons = (task, desk) =>
+  actionsOn([task]).map(
+    (action) => html`
+      <button type="button" key=${action.name} class=${action.kind ?? ""} aria-label="${action.verb} ${task.id}"
+        onClick=${() => desk.act(async () => ((await isWanted(action, [task], desk)) ? action.act(task) : null))}>${action.verb}</button>`,
+  );

@@ -65,7 +65,7 @@ function Shown({ known }) {
         isSecureContext && html`<button type="button" class="quiet" onClick=${copy}>Copy id</button>`
       }
       <div class="buttons">
-        ${taskButtons(task, desk, true)}
+        ${taskButtons(task, desk)}
         ${
           task.actions.includes("again") &&
           html`<button type="button" aria-expanded=${again !== null} onClick=${runAgain}>Run again…</button>`

@@ -1,0 +1,96 @@
+/** The selected rows of a list of tasks, and the actions on them. */
+
+import { html, useRef, useState } from "../../preact.js";
+import { count } from "../../words.ts";
+import { useDesk } from "../desk.js";
+import { messageOf } from "../server/server.js";
+import { actionsOn, isWanted } from "../task/task-actions.js";
+
+/** @typedef {import("../server/wire.js").ListedTask} ListedTask */
+
+/**
+ * @param {readonly ListedTask[]} tasks of the page
+ * @param {string} page which page it is: another one begins without any selected
+ */
+export function useSelection(tasks, page) {
+  const desk = useDesk();
+  const [{ of, ids }, set] = useState({ of: page, ids: /** @type {ReadonlySet<string>} */ (new Set()) });
+  const [isActing, setActing] = useState(false);
+  const [results, setResults] = useState(/** @type {readonly { text: string, isBad: boolean }[]} */ ([]));
+  /** Where a range begins. */
+  const last = useRef("");
+  const possible = tasks.filter((task) => actionsOn([task]).length > 0);
+  const isSelected = (/** @type {ListedTask} */ { id }) => of === page && ids.has(id);
+  const selected = possible.filter(isSelected);
+
+  /** @param {readonly ListedTask[]} some @param {boolean} isOn */
+  function select(some, isOn) {
+    const next = new Set(selected.map(({ id }) => id));
+    for (const { id } of some) isOn ? next.add(id) : next.delete(id);
+    set({ of: page, ids: next });
+  }
+
+  /** @param {ListedTask} task @param {MouseEvent} event */
+  function toggle(task, event) {
+    const [from, to] = [last.current, task.id].map((id) => possible.findIndex((each) => each.id === id));
+    const isRange = event.shiftKey && from !== undefined && to !== undefined && from >= 0;
+    select(isRange ? possible.slice(Math.min(from, to), Math.max(from, to) + 1) : [task], !isSelected(task));
+    last.current = task.id;
+  }
+
+  /** Does it to one after the other, and tells the result of each. @param {ReturnType<typeof actionsOn<ListedTask>>[number]} action */
+  async function run(action) {
+    const { tasks } = action;
+    if (!(await isWanted(action, tasks, desk))) return null;
+    setActing(true);
+    const told = [];
+    try {
+      // Of several that move to the front the first is moved last, so that they keep their order.
+      for (const task of action.name === "place" ? [...tasks].reverse() : tasks) {
+        try {
+          told.push({ text: await action.act(task), isBad: false });
+        } catch (error) {
+          told.push({ text: `${task.id}: ${messageOf(error)}`, isBad: true });
+        }
+      }
+    } finally {
+      setActing(false);
+    }
+    set({ of: page, ids: new Set() });
+    const isOne = told.length === 1 && told[0]?.isBad === false;
+    setResults(isOne ? [] : told);
+    return isOne ? (told[0]?.text ?? null) : null;
+  }
+
+  const all = html`
+    <label class="all">
+      <input type="checkbox" checked=${selected.length === possible.length} indeterminate=${selected.length > 0 && selected.length < possible.length}
+        onClick=${() => select(possible, selected.length < possible.length)} />
+      ${selected.length === 0 ? "Select all on this page" : `${count(selected.length)} selected`}
+    </label>`;
+  const buttons = actionsOn(selected).map(
+    (action) => html`
+      <button type="button" key=${action.name} class="quiet ${action.kind ?? ""}" disabled=${isActing}
+        onClick=${() => desk.act(() => run(action))}>${action.verb} ${count(action.tasks.length)}</button>`,
+  );
+  return {
+    /** @param {ListedTask} task */
+    box: (task) =>
+      possible.includes(task) &&
+      html`
+        <input type="checkbox" aria-label="Select ${task.id}" checked=${isSelected(task)}
+          onClick=${(/** @type {MouseEvent} */ event) => toggle(task, event)} />`,
+    bar:
+      possible.length > 0 &&
+      html`<div class="selection" role="group" aria-label="Selected tasks">${all}${buttons}</div>`,
+    results:
+      results.length > 0 &&
+      html`
+        <div class="notice">
+          <ul class="results" role="status">
+            ${results.map(({ text, isBad }) => html`<li key=${text} class=${isBad ? "bad" : null}>${text}</li>`)}
+          </ul>
+          <button type="button" class="quiet" onClick=${() => setResults([])}>Dismiss</button>
+        </div>`,
+  };
+}
