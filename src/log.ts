@@ -9,6 +9,19 @@ export type { Logger } from "pino";
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Takes a finished line of a log. */
+type KeepLine = (line: string) => void;
+const KEEP = Symbol("keep");
+type Kept = Logger & { readonly [KEEP]?: KeepLine };
+
+/**
+ * A log like `log` whose lines, and those of its children, are kept besides: as they are written, without secrets. Nothing is kept of a log
+ * that {@link createLog} has not made.
+ */
+export function keptLog(log: Logger, keep: KeepLine): Logger {
+  return Object.assign(log.child({}), { [KEEP]: keep });
+}
+
 /** Names what runs now in a trace; undefined as long as nothing is traced in this process. */
 let traceIds: (() => { trace_id: string; span_id: string } | undefined) | undefined;
 
@@ -32,11 +45,28 @@ export function createLog(
     isRelayed = false,
   }: { destination?: DestinationStream; secrets?: readonly string[]; isRelayed?: boolean } = {},
 ): Logger {
+  const redacted = isRelayed ? undefined : redaction(secrets);
+  /** Who keeps the line that is being written. */
+  let keep: KeepLine | undefined;
   const options = {
     level,
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
-    ...(!isRelayed && { hooks: { streamWrite: redaction(secrets) } }),
+    ...(redacted && {
+      hooks: {
+        logMethod(this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn) {
+          const outer = keep;
+          keep = (this as Kept)[KEEP];
+          method.apply(this, args);
+          keep = outer;
+        },
+        streamWrite(line: string) {
+          const clean = redacted(line);
+          keep?.(clean);
+          return clean;
+        },
+      },
+    }),
     mixin: () => {
       const requestId = scope()?.requestId;
       const ids = requestId === undefined ? {} : { requestId };

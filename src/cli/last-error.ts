@@ -7,15 +7,19 @@ import { ask } from "./server.ts";
 import { plain } from "./terminal/print.ts";
 import { ageText } from "./terminal/words.ts";
 
-/** What the handler of a task threw last, and where its stack is; null if it threw nothing, or this caller may not see it. */
+/** What the handler of a task threw last, and what shows its stack; null if it threw nothing, or this caller may not see it. */
 export async function lastErrorOf(
   task: Target,
   state: Status["state"],
 ): Promise<{ readonly message: string; readonly stack: string | null } | null> {
   const timeline = ["failed", "retrying"].includes(state) ? await timelineOf(task) : null;
   const message = lastErrorIn(timeline);
-  return timeline && message ? { message, stack: timeline.stack } : null;
+  return timeline && message ? { message, stack: stackIn(timeline) } : null;
 }
+
+/** The command that shows the stack of the last error; null if none is kept. */
+const stackIn = ({ attempts, task }: Timeline): string | null =>
+  attempts.findLast(({ error }) => error !== null)?.stack ? `paihao history ${task.id}` : null;
 
 /** What happened to a task; null if this caller may not see it. */
 async function timelineOf(task: Target): Promise<Timeline | null> {
@@ -65,7 +69,8 @@ export async function withLastError<T>(task: Target, json: boolean | undefined, 
     const { exitCode, message = "" } = failureOf(error);
     const last = error.kind === "failed" ? lastErrorIn(timeline) : null;
     const lastError = last === null || message.includes(plain(last)) ? "" : `last error: ${last}`;
-    const stack = lastError === "" || !timeline.stack ? "" : `its stack is ${timeline.stack}`;
+    const history = lastError === "" ? null : stackIn(timeline);
+    const stack = history === null ? "" : `its stack and log: ${history}`;
     const extras = [lastError, stack, undoneText(timeline), retryText(timeline)].filter((extra) => extra !== "");
     if (extras.length === 0) throw error;
     throw new CommandError(exitCode, `${message} (${extras.join("; ")})`, { cause: error });

@@ -12,7 +12,7 @@ export interface TaskContext {
   readonly fence: number;
   /** Fires at the timeout, on cancel, at the task's deadline, when nobody has looked at it for its `presence`, when the lease is lost and at shutdown; its `reason` says which. */
   readonly signal: AbortSignal;
-  /** A log whose lines have the task's id. */
+  /** A log whose lines have the task's id. The latest 50 of each attempt are kept with the task, for operators. */
   readonly log: Logger;
   /** The query parameters of the submission, except those of the server. */
   readonly query: Readonly<Record<string, string>>;

@@ -6,8 +6,8 @@ export const INLINE_BYTES = 64;
 
 /**
  * The fields of a task: name → its short form in Redis, and its content; a field with its default value is omitted. Lua files write
- * `F.state`. Only `errors`, `past`, `answers`, `progress`, `query`, `label`, `trace` and `group` may exceed 64 bytes and so prevent the compact
- * encoding: the first three only after failures, the others only if a caller or handler uses them.
+ * `F.state`. Only `errors`, `past`, `logs`, `answers`, `progress`, `query`, `label`, `trace` and `group` may exceed 64 bytes and so prevent the compact
+ * encoding: `errors`, `past` and `answers` only after failures, the others only if a caller or handler uses them.
  */
 export const TASK_FIELDS = {
   queue: ["q", "queue"],
@@ -85,6 +85,10 @@ export const TASK_FIELDS = {
   errorCode: ["y", "error code of a failed task; SHARED.deadlinePassed or abandoned for a task that time canceled"],
   errors: ["E", "last errors, JSON array, newest first, truncated"],
   past: ["P", "the attempts that did not end it, newest first, see lua/past.lua; default none"],
+  logs: [
+    "d",
+    'what its latest attempts leave for operators, newest first, a line "attempt began JSON" each, see verbs/attempt-log.lua; default none',
+  ],
 } as const;
 
 /** The fields of a group. Lua files write `G.closed`. */

@@ -75,7 +75,7 @@ export async function runHandler<I, R, Q extends string, In>(
     facts,
     {
       signal: abort.signal,
-      log,
+      handlerLog: log,
       reporter: { report: (percent, message) => progress.push(progressOf(percent, message)) },
       steps,
       output: {

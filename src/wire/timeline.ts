@@ -2,6 +2,14 @@ import { z } from "zod";
 import { state, task } from "./task.ts";
 import { count, type Document, flag, text, time } from "./values.ts";
 
+const loggedLine = z.object({
+  at: time,
+  level: text.describe("`info`, `warn` …"),
+  text: text.describe("The message, then the error and other members of the line."),
+});
+/** A line that a handler has logged. */
+export type LoggedLine = Document<typeof loggedLine>;
+
 export const attempt = z.object({
   number: count.describe("0 for the retry of a dead task, which is not an attempt."),
   startedAt: time,
@@ -13,9 +21,22 @@ export const attempt = z.object({
     ),
   worker: text.nullable().describe("The last 20 characters of its name; null without the scope `read`."),
   error: text.nullable().describe("Null without the scope `read`."),
+  stack: text
+    .nullable()
+    .describe(
+      "Of the error that was thrown, with file and line, and of its causes. Null without the scope `read`, without such an error, and for attempts of workers over HTTP.",
+    ),
+  log: z
+    .array(loggedLine)
+    .describe(
+      "The latest lines of `task.log`, at most 50, the oldest first. Empty without the scope `read`. Stacks and lines are kept of the latest 5 attempts.",
+    ),
 });
 /** An attempt of a task, or the retry of a dead task. */
 export type Attempt = Document<typeof attempt>;
+
+/** What is kept of an attempt for operators. */
+export type AttemptRecord = { readonly stack?: string; readonly log: readonly LoggedLine[] };
 
 export const shown = z.object({
   mediaType: text,
@@ -48,11 +69,6 @@ export const timeline = z.object({
   dueAt: time.nullable(),
   query: z.record(z.string(), text),
   attempts: z.array(attempt).describe("The oldest first."),
-  stack: text
-    .nullable()
-    .describe(
-      "Where the stacks of the errors of its attempts are; null without an error that is shown, except the problem of `giveUp`.",
-    ),
   attemptsOmitted: flag.describe("Whether earlier attempts may be missing."),
   steps: z
     .array(step)

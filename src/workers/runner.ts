@@ -14,6 +14,7 @@ import type { ReservedTask } from "../store/verbs/reserve.ts";
 import type { StoredStep } from "../store/verbs/step.ts";
 import type { AttemptError, AttemptTrace, Tracing } from "../trace/tracing.ts";
 import { Attempt, type AttemptParts } from "./attempt/attempt.ts";
+import { recordOf } from "./attempt/attempt-log.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import { started } from "./sandbox/executor.ts";
@@ -110,9 +111,11 @@ export class Runner {
     if (ending === "nothing") return this.#over(attempt, slot);
     const { engine } = this.#parts;
     const gate = engine.leases.gateOf(settings.queue);
-    const store = gate
+    const storeEnd = gate
       ? async () => this.#store(attempt, (await gate.ended(attempt.lease, end.noted, attempt.log)) ? "release" : ending)
       : () => this.#store(attempt, ending);
+    const record = recordOf(attempt.logged, end);
+    const store = record === undefined ? storeEnd : () => this.#keepLog(attempt, record).then(storeEnd);
     const stored = (verdict: string) => {
       trace?.stored(verdict);
       logVerdict(attempt, ending, verdict);
@@ -130,6 +133,15 @@ export class Runner {
         this.#over(attempt, slot);
       }),
     );
+  }
+
+  /** Keeps what an attempt leaves for operators: before its end is stored, so that whoever sees the end sees that. */
+  async #keepLog({ lease, log: workerLog }: Attempt, log: string): Promise<void> {
+    try {
+      await this.#parts.engine.call("attemptLog", { ...lease, log });
+    } catch (error) {
+      workerLog.debug({ reason: reasonOf(error) }, "runner: could not keep the log of the attempt; its end is stored");
+    }
   }
 
   /** Stores the end of an attempt. Idempotent. @throws ProblemError store-unavailable */

@@ -55,7 +55,7 @@ describe("paihao, asked for one thing", function () {
     const { code, stdout, stderr } = await paihao(`history ${id}`);
     expect(code).to.equal(0);
     expect(stdout).to.match(/^1\tfailed\t[\d.]+ s ago\t[\d.]+ m?s\t\S+\t\S.*\n$/);
-    expect(stderr).to.equal(`the stack of an error is in the worker's log, under requestId ${id}\n`);
+    expect(stderr).to.match(/^stack of attempt 1:\n {2}Error: .*\n {6}at .*handlers.*:\d+:\d+/);
     expect(JSON.parse((await paihao(`history ${id} --json`)).stdout).attempts).to.have.lengthOf(1);
     expect((await paihao("history nobody")).code).to.equal(3);
   });

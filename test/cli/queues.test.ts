@@ -118,9 +118,9 @@ describe("paihao and the queues", function () {
     expect(collected.code).to.equal(1);
     expect(collected.stderr)
       .to.match(/^paihao: The task failed\b/)
-      .and.contain(`last error: ${thrown}; its stack is in the worker's log, under requestId one; to run it again: `);
+      .and.contain(`last error: ${thrown}; its stack and log: paihao history one; to run it again: `);
     const [line = ""] = linesOf((await paihao("watch one", keyOf("admin"))).stderr).slice(-1);
-    expect(line).to.contain(`last error: ${thrown}; its stack is in the worker's log`);
+    expect(line).to.contain(`last error: ${thrown}; its stack and log: paihao history one`);
     const retryOf = async (key: string) =>
       linesOf((await paihao("dead ls failing", key)).stdout).map((row) => row.split("\t")[4]);
     expect(await retryOf(keyOf("admin"))).to.deep.equal(["", ""]);

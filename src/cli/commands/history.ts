@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
 
 /** `paihao history`: what happened to a task. */
 export function historyCommand(): Command {
-  return clientCommand("history <task>", "show the attempts of a task, with their errors", [
+  return clientCommand("history <task>", "show the attempts of a task, with their errors, stacks and logs", [
     "paihao history report-7",
     "paihao history greet-1 --json",
   ]).action(
@@ -34,12 +34,21 @@ export function historyCommand(): Command {
       }
       if (process.stdout.isTTY) for (const line of headLines(timeline)) print(line);
       if (timeline.attemptsOmitted) note("earlier attempts are left out");
-      if (timeline.stack) note(`the stack of an error is ${timeline.stack}`);
       if (timeline.attempts.length > 0) printTable(COLUMNS, timeline.attempts);
       else note(`${name} has not been started`);
+      for (const line of timeline.attempts.flatMap(recordLines)) note(line);
       return undefined;
     }),
   );
+}
+
+/** What an attempt has logged, and the stack of its error. */
+function recordLines({ number, log, stack }: Attempt): string[] {
+  const lines = log.flatMap(({ at, level, text }) => `${at} ${level} ${text}`.split("\n"));
+  return [
+    ...(lines.length > 0 ? [`log of attempt ${number}:`, ...lines.map((line) => `  ${line}`)] : []),
+    ...(stack === null ? [] : [`stack of attempt ${number}:`, ...stack.split("\n").map((line) => `  ${line}`)]),
+  ];
 }
 
 const stepText = ({ name, state, undoneAt = null }: Timeline["steps"][number]): string =>

@@ -35,7 +35,7 @@ function statusLines(status: Status, lastError: Awaited<ReturnType<typeof lastEr
     ["state", statusText(status)],
     ["progress", percent && [percent, progress?.message ?? ""].join(" ").trim()],
     ["last error", lastError?.message ?? null],
-    ["stack", lastError?.stack ?? null],
+    ["its stack", lastError?.stack ?? null],
     ["attempt", status.attempt === 0 ? null : `${status.attempt} of ${status.maxAttempts}`],
     ...factsOf(TASK_FACTS, status).map(({ title, value, isTime }) => {
       return [title.toLowerCase(), isTime ? timeText(value) : value] as const;

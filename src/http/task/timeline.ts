@@ -23,14 +23,15 @@ export function timelineRoutes(api: Api, extensions: readonly ApiExtension[]): r
       scopes: WATCH,
       tag: "Watch",
       summary: "What happened to a task: attempts, steps, undo, webhooks, input and result",
-      description: "Workers and the errors of attempts are shown only to API keys with the scope `read`.",
+      description:
+        "Workers, and the errors, stacks and logs of attempts, are shown only to API keys with the scope `read`.",
       answers: { "200": json("Its timeline.", "Timeline") },
       run: async (ctx) => {
         const id: string = ctx.params.id ?? "";
         const seen = await observe(ctx, api, id);
         const details = await api.engine.call("details", { id, queue: seen.queue });
         if (!details) throw unknownTask(id.slice(0, 128));
-        // Workers and raw errors are for operators.
+        // Workers, raw errors, stacks and logs are for operators.
         const of = { seen, details, all: accessOf(ctx).scopes.has("read") };
         const others = Promise.all(extensions.map((extension) => extension.timeline?.(api, of)));
         ctx.body = await timelineDocument(ctx, api, of, others);
@@ -51,18 +52,14 @@ async function timelineDocument(
   const { input, mediaType, query, steps, stepCount } = details;
   const short = input instanceof Buffer ? input : null;
   const length = typeof input === "number" ? input : null;
-  const task = documentOf(ctx, api, seen);
-  // A handler that gives up answers with its own problem, which has no stack.
-  const hasStack = attempts.some(({ error }) => error !== null && !task.error?.message.startsWith(error));
   return {
-    task,
+    task: documentOf(ctx, api, seen),
     caller: seen.caller,
     priority: details.priority,
     key: seen.key,
     dueAt: timestamp(seen.dueMs),
     query: query === "" ? {} : (JSON.parse(query) as Timeline["query"]),
     attempts,
-    stack: hasStack ? `in the worker's log, under requestId ${seen.id}` : null,
     attemptsOmitted: omitted,
     steps: steps.map((step) => stepDocument(step, undoneAt)),
     stepsOmitted: Math.max(0, stepCount - steps.length),

@@ -13,7 +13,7 @@ const MODULES = [
 
 /** The files of `store/verbs`. */
 const NOUNS = [
-  "again attend cancel complete dead deployment details event fail history inspect lease move output page",
+  "again attempt-log attend cancel complete dead deployment details event fail history inspect lease move output page",
   "pointer probe queue register reserve step submit tick update verify worker",
 ].flatMap((line) => line.split(" "));
 

@@ -76,6 +76,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
     for _, old in ipairs(redis.call('ZRANGE', dead, 0, math.min(over, MAX_LEAVING) - 1)) do
       redis.call('ZREM', dead, old)
       Input.drop(call, old, K.task(call, old))
+      redis.call('HDEL', K.task(call, old), F.logs)
       redis.call('UNLINK', K.steps(call, old))
     end
   end
@@ -133,7 +134,7 @@ function Settle.delete(call, id, key)
   Input.drop(call, id, key)
   redis.call('UNLINK', K.steps(call, id), K.output(call, id))
   if redis.call('EXISTS', key) == 0 then return end
-  redis.call('HDEL', key, F.errors, F.past)
+  redis.call('HDEL', key, F.errors, F.past, F.logs)
   redis.call('HSET', key, F.deleted, '1', F.extra, '1')
   Notices.deleted(call, id)
 end

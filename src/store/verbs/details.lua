@@ -25,8 +25,8 @@ end
 register('details', { 'no-writes' }, function(keys, args)
   local call, id, bytes = Call.untimed(keys), args[ARGS.id], tonumber(args[ARGS.bytes])
   local key = K.task(call, id)
-  local queue, past, run, priority, media, query, webhook, undoing, input = unpack(redis.call(
-    'HMGET', key, F.queue, F.past, F.run, F.priority, F.mediaType, F.query, F.webhook, F.undoing, F.input
+  local queue, past, logs, run, priority, media, query, webhook, undoing, input = unpack(redis.call(
+    'HMGET', key, F.queue, F.past, F.logs, F.run, F.priority, F.mediaType, F.query, F.webhook, F.undoing, F.input
   ))
   if not queue then return '' end
 
@@ -37,6 +37,7 @@ register('details', { 'no-writes' }, function(keys, args)
   local given = input or Input.inline(key) or Result.value_or_length(K.input(call, id), bytes)
   return {
     [ANSWER.past] = past or '',
+    [ANSWER.logs] = logs or '',
     [ANSWER.priority] = priority or '',
     [ANSWER.mediaType] = media or '',
     [ANSWER.query] = query or '',

@@ -17,6 +17,14 @@ export interface PastAttempt {
   readonly error: string;
 }
 
+/** What an attempt has left for operators. */
+export interface StoredLog {
+  readonly number: number;
+  readonly beganMs: number;
+  /** JSON. */
+  readonly log: string;
+}
+
 /** A durable step of a task. */
 export interface StepRecord {
   readonly name: string;
@@ -34,6 +42,8 @@ export interface StepRecord {
 export interface TaskDetails {
   /** The oldest first. */
   readonly past: readonly PastAttempt[];
+  /** Of the latest attempts that have left any. */
+  readonly logs: readonly StoredLog[];
   readonly priority: number;
   readonly mediaType: string;
   /** JSON of its query parameters; "" without any. */
@@ -48,7 +58,7 @@ export interface TaskDetails {
 }
 
 const SUBMITTED = ["priority", "mediaType", "query", "webhook", "input"] as const;
-const ANSWER = [...SUBMITTED, "past", "undo", "stepCount", "steps"] as const;
+const ANSWER = [...SUBMITTED, "past", "logs", "undo", "stepCount", "steps"] as const;
 const STEP = ["name", "stored", "length"] as const;
 
 /** Reads details of a task that few callers need; null if it is unknown. */
@@ -66,6 +76,7 @@ export const details = verb({
     const { input, ...of } = named(ANSWER, reply);
     return {
       past: text(of.past).split("\n").flatMap(attemptOf).reverse(),
+      logs: text(of.logs).split("\n").flatMap(logOf),
       priority: text(of.priority) === "" ? PRIORITY.default : number(of.priority),
       mediaType: text(of.mediaType) || "application/json",
       query: text(of.query),
@@ -93,6 +104,11 @@ function attemptOf(line: string): PastAttempt[] {
       error: error.join(" "),
     },
   ];
+}
+
+function logOf(line: string): StoredLog[] {
+  const [, attempt, began, log] = /^(\d+) (\d+) (.*)$/.exec(line) ?? [];
+  return log === undefined ? [] : [{ number: Number(attempt), beganMs: Number(began), log }];
 }
 
 /** A stored step is its number, a letter, a space and JSON: see verbs/step.lua. */

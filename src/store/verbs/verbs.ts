@@ -1,5 +1,6 @@
 /** Every verb under its name in the library. */
 export { again } from "./again.ts";
+export { attemptLog } from "./attempt-log.ts";
 export { attend } from "./attend.ts";
 export { cancel } from "./cancel.ts";
 export { complete } from "./complete.ts";

@@ -12,6 +12,7 @@ import type { StepVerdict } from "../../store/verbs/step.ts";
 import type { Input } from "../../task.ts";
 import type { InSpan } from "../../trace/spans.ts";
 import type { AttemptTrace } from "../../trace/tracing.ts";
+import { AttemptLog } from "./attempt-log.ts";
 import type { OutputStore } from "./output.ts";
 import { OutputWriter } from "./output-writer.ts";
 import { Reporter } from "./reporter.ts";
@@ -56,6 +57,7 @@ export class Attempt implements TaskActions {
   untimed: Completion["untimed"];
   readonly #parts: AttemptParts;
   #log: Logger | undefined;
+  #handlerLog: AttemptLog | undefined;
   #aborted: AbortCause | undefined;
   #abort: AbortController | undefined;
   #onAbort: (() => void)[] | undefined;
@@ -91,6 +93,17 @@ export class Attempt implements TaskActions {
   get log(): Logger {
     this.#log ??= this.#parts.log.child({ queue: this.settings.queue, attempt: this.task.attempt });
     return this.#log;
+  }
+
+  /** The log of the handler. Created on demand, since most handlers log nothing. */
+  get handlerLog(): Logger {
+    this.#handlerLog ??= new AttemptLog(this.log);
+    return this.#handlerLog.log;
+  }
+
+  /** What the handler has logged; undefined if it has not used its log. */
+  get logged(): AttemptLog | undefined {
+    return this.#handlerLog;
   }
 
   get inSpan(): InSpan | undefined {

@@ -34,7 +34,8 @@ export interface HandlerLimits {
 /** What a handler can do with its task. Members are read only when a handler uses them, since most use none. */
 export interface TaskActions {
   readonly signal: AbortSignal;
-  readonly log: Logger;
+  /** The log of the handler. */
+  readonly handlerLog: Logger;
   readonly reporter: { report(percent: number, message: string): void };
   /** Stores its steps. */
   readonly steps: StepStore;
@@ -112,7 +113,7 @@ export class Context implements TaskContext {
   }
 
   get log(): Logger {
-    return this.#actions.log;
+    return this.#actions.handlerLog;
   }
 
   // Bound functions, since handlers may destructure them; created on demand, since most handlers use none.
@@ -123,7 +124,7 @@ export class Context implements TaskContext {
 
   get write(): TaskContext["write"] {
     this.#write ??= (value) => {
-      this.#output ??= new Output(this.id, this.#actions.output, this.#actions.log, this.#limits.maxOutputBytes);
+      this.#output ??= new Output(this.id, this.#actions.output, this.#actions.handlerLog, this.#limits.maxOutputBytes);
       return this.#output.write(value);
     };
     return this.#write;

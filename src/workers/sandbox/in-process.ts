@@ -105,8 +105,8 @@ class BatchMemberActions implements TaskActions {
     return this.#attempt.signal;
   }
 
-  get log(): Logger {
-    this.#log ??= this.#attempt.log.child({ requestId: this.#attempt.task.id });
+  get handlerLog(): Logger {
+    this.#log ??= this.#attempt.handlerLog.child({ requestId: this.#attempt.task.id });
     return this.#log;
   }
 

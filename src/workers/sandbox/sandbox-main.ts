@@ -61,7 +61,7 @@ async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: Abo
   const reporter = new Reporter((percent, text) => say({ type: "progress", run: id, percent, message: text }));
   const actions = {
     signal,
-    log: createLog(logLevel as LogLevel, {
+    handlerLog: createLog(logLevel as LogLevel, {
       destination: { write: (line) => say({ type: "log", run: id, line }) },
       isRelayed: true,
     }),

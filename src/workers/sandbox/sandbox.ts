@@ -110,7 +110,7 @@ export class Sandbox {
         current.spoiled = message.end;
         void this.kill();
       } else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);
-      else if (message.type === "log") relayLog(attempt.log, message.line);
+      else if (message.type === "log") relayLog(attempt.handlerLog, message.line);
       else if (message.type === "write") this.#reply(message.call, attempt.output.write(message.json));
       else if (message.type === "load") this.#reply(message.call, attempt.steps.load());
       else if (message.type === "begin") this.#reply(message.call, attempt.steps.begin(message.name, message.undo));

@@ -52,7 +52,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       if (kind === "t" && name === "p") return [name, value.replace(/ \d+ /, " some ")];
       if (kind === "t" && name === "o") return [name, "some"];
       if (kind === "t" && (name === "K" || name === "+")) return [name, value.replace(/^\d+/, "some")];
-      if (kind === "t" && name === "P") return [name, value.replaceAll(/\d{13}/g, "some")];
+      if (kind === "t" && (name === "P" || name === "d")) return [name, value.replaceAll(/\d{13}/g, "some")];
       if (kind === "t" && (name === "C" || name === "j")) return [name, "some"];
       // A run holds fence, begin and place.
       if (kind === "t" && name === "f") return [name, value.replace(/^\d+ (?:(-)|\S+) (\d+) \S+/, "some $1 $2 some")];

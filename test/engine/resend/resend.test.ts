@@ -89,6 +89,19 @@ const CASES: readonly Case[] = [
     replies: [["a 1"], ["a 1"]],
   },
   {
+    ...{ script: "attemptLog", when: "of a running task" },
+    given: async (scene) => {
+      await scene.waiting();
+      await scene.scripts.reserve(scene.tag, { ...REQUEST, sender: "s" });
+    },
+    call: async ({ scripts, tag }) => {
+      // The same request gets the same task.
+      const { tasks } = await scripts.reserve(tag, { ...REQUEST, sender: "s" });
+      return await scripts.attemptLog(tag, [{ id: "a", fence: tasks[0]?.fence ?? "", log: '{"log":[]}' }]);
+    },
+    replies: [["ok"], ["ok"]],
+  },
+  {
     ...{ script: "breaker", when: "whose probe is due" },
     given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED"),
     call: async ({ scripts, tag }) => {

@@ -129,6 +129,10 @@ describe("a handler that asks for isolate", function () {
     const logged = await line(id, "from the child");
     expect(logged).to.include({ level: 50, part: "deep", n: 7, queue: "isolated", attempt: 1 });
     expect(logged?.err).to.include({ type: "RangeError", message: "odd" });
+    await shop.ended(id);
+    const [left] = (await shop.engine.call("details", { id, queue: "isolated" }))?.logs ?? [];
+    expect(JSON.parse(left?.log ?? "{}").log[0]).to.include({ level: "error" });
+    expect(left?.log, "kept with the task").to.match(/from the child RangeError: odd/);
   });
 
   it("keeps its steps across attempts", async () => {

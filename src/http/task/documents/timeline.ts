@@ -1,7 +1,7 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/details.ts";
 import { isJsonType, isOutcome } from "../../../task.ts";
-import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
+import type { Attempt, AttemptRecord, Shown, Step } from "../../../wire/timeline.ts";
 import { timestamp } from "../../../wire/timestamp.ts";
 
 /** Maximum number of entries of lua/past.lua: if there are this many, earlier ones may have been left out. */
@@ -9,14 +9,23 @@ const MAX_PAST = 10;
 
 /**
  * The attempts of a task, the oldest first.
- * @param all whether to include workers and their errors, which are for operators
+ * @param all whether to include workers, errors, stacks and logs, which are for operators
  */
 export function attemptsOf(
   seen: Inspection,
-  { past }: TaskDetails,
+  { past, logs }: TaskDetails,
   all: boolean,
 ): { attempts: Attempt[]; omitted: boolean } {
-  const attempts = past.map((attempt) => pastAttempt(attempt, all));
+  /** What an attempt has left. */
+  const recordOf = (number: number, beganMs: number): Pick<Attempt, "stack" | "log"> => {
+    const kept = all && logs.find((log) => log.number === number && log.beganMs === beganMs);
+    const { stack = null, log = [] } = kept ? (JSON.parse(kept.log) as AttemptRecord) : {};
+    return { stack, log };
+  };
+  const attempts = past.map((attempt) => ({
+    ...pastAttempt(attempt, all),
+    ...recordOf(attempt.number, attempt.beganMs),
+  }));
   const { state, startedMs, attempts: number, worker } = seen;
   // A task that waits for another attempt, or was canceled meanwhile, still has the run of the previous attempt.
   const isOver = past.some((attempt) => attempt.beganMs === startedMs && attempt.number === number);
@@ -28,12 +37,16 @@ export function attemptsOf(
       outcome: state,
       worker: all ? worker : null,
       error: (all && state === "failed" && seen.errors[0]) || null,
+      ...recordOf(number, startedMs),
     });
   }
   return { attempts, omitted: past.length >= MAX_PAST };
 }
 
-function pastAttempt({ number, beganMs, endedMs, fate, worker, error }: PastAttempt, all: boolean): Attempt {
+function pastAttempt(
+  { number, beganMs, endedMs, fate, worker, error }: PastAttempt,
+  all: boolean,
+): Omit<Attempt, "stack" | "log"> {
   return {
     number,
     startedAt: timestamp(beganMs),

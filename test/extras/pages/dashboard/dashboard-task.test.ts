@@ -102,7 +102,7 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByText("book:flight").waitFor();
     await page.getByText("LH-404").waitFor();
     gate.break(new Error("the airline is on strike"));
-    await page.getByText("the airline is on strike").waitFor();
+    await page.getByText("the airline is on strike", { exact: true }).waitFor();
     await page.getByText("What it did is undone by").waitFor();
     const steps = page.getByRole("region", { name: "Steps" });
     await steps.getByText(/succeeded$/).waitFor();
@@ -110,17 +110,25 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await steps.getByText("LH-404").waitFor();
   });
 
-  it("shows all of the error of a failed task, what its caller gets, and that its input is gone", async () => {
+  it("shows why a task failed: its error, the log and the stack, folded where long, and what its caller gets", async () => {
     const { page } = test;
-    const message = `no luck: ${"because ".repeat(40)}the end of it`;
-    const id = await test.submit("failing", { message });
+    const id = await test.submit("failing", { message: `no luck: ${"because ".repeat(55)}the end of it` });
     await test.until(id, "failed");
     await test.open(`/dashboard/tasks/${id}`);
-    const error = page.getByRole("region", { name: "Attempts" }).getByText(/the end of it/);
-    expect(
-      await error.evaluate((element) => Reflect.get(globalThis, "getComputedStyle")(element).webkitLineClamp),
-    ).to.equal("none");
-    await page.getByText(`The stack of an error is in the worker's log, under requestId ${id}.`).waitFor();
+    const attempts = page.getByRole("region", { name: "Attempts" });
+    const row = attempts.getByRole("row", { name: /no luck: because/ });
+    await row.waitFor();
+    expect(await row.getByText(/the end of it/).count()).to.equal(0);
+    await row.getByRole("button", { name: "Show all" }).click();
+    await row.getByText(/the end of it/).waitFor();
+    await row.getByRole("button", { name: "Show less" }).waitFor();
+    await attempts
+      .getByRole("list", { name: "Log of attempt 1" })
+      .getByText(/about to fail \{"characters":\d+\}/)
+      .waitFor();
+    const stack = attempts.getByText(/^Error: no luck/).last();
+    await attempts.getByRole("button", { name: "Show all" }).last().click();
+    await stack.getByText(/at .*handlers\.ts:\d+:\d+/).waitFor();
     await page.getByRole("region", { name: "What the caller gets" }).getByText('"status": 500').waitFor();
     const done = await test.submit("picture", { long: "x".repeat(5000) });
     await test.until(done, "succeeded");

@@ -155,7 +155,7 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
 
   it("has no faults that axe finds, light or dark, and fits a phone", async () => {
     const { page } = test;
-    const id = await test.submit("failing", { message: "a long reason ".repeat(20) });
+    const id = await test.submit("failing", { message: "a long reason ".repeat(100) });
     await test.server.send(`/v1/requests/${id}`, { headers: test.keys.as("boss") });
     const views = ["", "/queues/invoices", "/queues/failing/dead", "/workers", "/events", `/tasks/${id}`];
     for (const view of views) {

@@ -5,8 +5,10 @@ import {
   DETAILS_LIMITS,
   type PastAttempt,
   type StepRecord,
+  type StoredLog,
   type TaskDetails,
 } from "../../../../src/store/verbs/details.ts";
+import { timestamp } from "../../../../src/wire/timestamp.ts";
 
 describe("the attempts in a timeline", () => {
   const BEGAN_MS = 1_000_000;
@@ -15,13 +17,16 @@ describe("the attempts in a timeline", () => {
     ...over,
   });
   /** A task whose latest run is its n-th attempt. */
-  const of = (seen: Partial<Inspection>, { past = [] as PastAttempt[], n = 1, all = true } = {}) =>
+  const of = (
+    seen: Partial<Inspection>,
+    { past = [] as PastAttempt[], logs = [] as StoredLog[], n = 1, all = true } = {},
+  ) =>
     attemptsOf(
       {
         ...{ state: "running", finishedMs: null, errors: [] },
         ...{ startedMs: n === 0 ? null : BEGAN_MS, attempts: n, worker: "w:2", ...seen },
       } as unknown as Inspection,
-      { past } as unknown as TaskDetails,
+      { past, logs } as unknown as TaskDetails,
       all,
     );
 
@@ -36,6 +41,26 @@ describe("the attempts in a timeline", () => {
     expect(of({}, { past: [attempt(0, { fate: "retried" })] }).attempts).to.have.length(2);
     // An attempt may be handed back without counting, and the next then has the same number.
     expect(of({}, { past: [attempt(1, { beganMs: BEGAN_MS - 1 })] }).attempts).to.have.length(2);
+  });
+
+  it("have the stack and the log that each has left, for operators only", () => {
+    const past = [attempt(1, { beganMs: BEGAN_MS - 100 })];
+    const line = { at: timestamp(BEGAN_MS), level: "info", text: "hello" };
+    // An attempt that was handed back may have the number of the next.
+    const logs = [
+      { number: 2, beganMs: BEGAN_MS, log: JSON.stringify({ log: [line] }) },
+      { number: 1, beganMs: BEGAN_MS - 100, log: JSON.stringify({ stack: "Error: no\n    at x", log: [] }) },
+      { number: 2, beganMs: BEGAN_MS - 50, log: JSON.stringify({ stack: "another", log: [] }) },
+    ];
+    const left = (all: boolean) => of({}, { past, logs, n: 2, all }).attempts.map(({ stack, log }) => [stack, log]);
+    expect(left(true)).to.deep.equal([
+      ["Error: no\n    at x", []],
+      [null, [line]],
+    ]);
+    expect(left(false)).to.deep.equal([
+      [null, []],
+      [null, []],
+    ]);
   });
 
   it("say that earlier ones may be missing once as many are stored as are kept", () => {

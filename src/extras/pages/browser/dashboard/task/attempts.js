@@ -1,7 +1,8 @@
-/** The attempts of a task, as a timeline and as a table. */
+/** The attempts of a task, as a timeline and as a table, with what each has logged and the stack of its error. */
 
 import { html } from "../../preact.js";
 import { duration } from "../../words.ts";
+import { Folded } from "../parts/folded.js";
 import { moment } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 
@@ -34,17 +35,38 @@ const COLUMNS = [
 const outcomeOf = ({ outcome }) => OUTCOMES[outcome] ?? { text: outcome, kind: "" };
 
 /** @param {Timeline} known */
-export function attempts({ task, stack, attempts, attemptsOmitted }) {
+export function attempts({ task, attempts, attemptsOmitted }) {
   if (attempts.length === 0) return null;
   const rows = attempts.map((attempt) => row(`${attempt.number} ${attempt.startedAt}`, COLUMNS, cells(attempt)));
+  const last = attempts.findLast(hasLeft);
   return html`
     <section aria-label="Attempts">
       <div class="panel">${span(task, attempts)}</div>
       ${attemptsOmitted && html`<p class="hint">Earlier attempts may be missing.</p>`}
       ${table("Attempts", COLUMNS, rows)}
-      ${stack && html`<p class="hint">The stack of an error is ${stack}.</p>`}
+      ${attempts.filter(hasLeft).map((attempt) => left(attempt, attempt === last))}
     </section>`;
 }
+
+/** @param {Attempt} attempt */
+const hasLeft = ({ stack, log }) => stack !== null || log.length > 0;
+
+/** What an attempt has left for operators. @param {Attempt} attempt @param {boolean} isOpen */
+function left({ number, startedAt, stack, log }, isOpen) {
+  const what = [log.length > 0 && "log", stack !== null && "stack"].filter(Boolean).join(" and ");
+  /** @param {Attempt["log"][number]} line @param {number} n */
+  const line = ({ at, level, text }, n) => html`
+    <li key=${n} class=${LEVELS[level] ?? ""}><time datetime=${at}>${moment(at)}</time> ${level} <${Folded} text=${text} /></li>`;
+  return html`
+    <details key="${number} ${startedAt}" class="panel left" open=${isOpen}>
+      <summary>Attempt ${number}: ${what}</summary>
+      ${log.length > 0 && html`<ol class="log" aria-label="Log of attempt ${number}">${log.map(line)}</ol>`}
+      ${stack !== null && html`<pre aria-label="Stack of attempt ${number}"><${Folded} text=${stack} /></pre>`}
+    </details>`;
+}
+
+/** Colour is for what went wrong. */
+const LEVELS = /** @type {Record<string, string>} */ ({ warn: "warn", error: "bad", fatal: "bad" });
 
 /** @param {Attempt} attempt */
 function cells(attempt) {
@@ -56,7 +78,7 @@ function cells(attempt) {
     html`<time datetime=${startedAt}>${moment(startedAt)}</time>`,
     number === 0 ? "–" : duration(lengthOf(attempt)),
     worker ?? "–",
-    error === null ? "–" : html`<span class="error">${error}</span>`,
+    error === null ? "–" : html`<${Folded} text=${error} kind="error" />`,
   ];
 }
 

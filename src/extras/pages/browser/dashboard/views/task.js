@@ -5,6 +5,7 @@ import { html, useState } from "../../preact.js";
 import { count, counted, duration, factsOf } from "../../words.ts";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
+import { Folded } from "../parts/folded.js";
 import { eta, moment, secondsSince } from "../parts/format.js";
 import { Submission } from "../queue/submission.js";
 import { ask, ServerError, send } from "../server/server.js";
@@ -128,7 +129,8 @@ function hero({ task, dueAt }) {
   return [
     what,
     took !== null && html`<span class="hint">in ${duration(took)}</span>`,
-    error && html`<span class=${task.state === "failed" ? "bad" : ""}>${error.message}</span>`,
+    error &&
+      html`<div class="why"><${Folded} text=${error.message} kind=${task.state === "failed" ? "bad" : ""} /></div>`,
   ];
 }
 
@@ -184,7 +186,7 @@ function steps({ steps, stepsOmitted, undo }) {
         html`
           <p>
             What it did is undone by <a href=${paths.task(undo.id)} class="id inline">${undo.id}</a>: ${undo.state}
-            ${undo.error && html`<span class="bad">, ${undo.error}</span>`}
+            ${undo.error && html`${", "}<${Folded} text=${undo.error} kind="bad" />`}
           </p>`
       }
     </section>`;
@@ -201,7 +203,7 @@ function deliveries({ webhooks }) {
         <a href=${paths.task(id)}>${url}</a> ${state({ state: at, cancelRequested: false })}
         <span class="hint"> attempt ${attempt} of ${maxAttempts}</span>
         ${nextAttemptAt && html`<span class="hint">, next at ${moment(nextAttemptAt)}</span>`}
-        ${error && html`<p class="bad">${error}</p>`}
+        ${error && html`<p><${Folded} text=${error} kind="bad" /></p>`}
       </li>`;
   }
   return html`

@@ -1,0 +1,79 @@
+import { pino } from "pino";
+import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
+import { keptLog, type Logger } from "../../log.ts";
+import { redaction } from "../../redact.ts";
+import type { AttemptRecord, LoggedLine } from "../../wire/timeline.ts";
+
+/** How much is kept of one attempt: lines, bytes of all of them and characters of one, bytes of a stack. */
+const MAX = { lines: 50, logBytes: 8192, lineLength: 1000, stackBytes: 8192 } as const;
+
+const clean = redaction();
+
+/** The log of a handler in one attempt, of which the latest lines are kept. */
+export class AttemptLog {
+  readonly log: Logger;
+  readonly #lines: string[] = [];
+
+  /** @param log where it writes */
+  constructor(log: Logger) {
+    this.log = keptLog(log, (line) => {
+      this.#lines.push(line);
+      if (this.#lines.length > MAX.lines) this.#lines.shift();
+    });
+  }
+
+  /** The latest lines that fit. */
+  get lines(): LoggedLine[] {
+    const kept: LoggedLine[] = [];
+    let bytes = 0;
+    for (const line of this.#lines.toReversed()) {
+      const entry = entryOf(line);
+      bytes += Buffer.byteLength(JSON.stringify(entry));
+      if (bytes > MAX.logBytes) break;
+      kept.unshift(entry);
+    }
+    return kept;
+  }
+}
+
+/** What an attempt leaves for operators, as JSON; undefined if that is nothing. */
+export function recordOf(log: AttemptLog | undefined, end: HandlerEnd): string | undefined {
+  if (log === undefined && end.kind !== "error") return undefined;
+  const stack = end.kind === "error" ? stackOf(end.error) : undefined;
+  const lines = log?.lines ?? [];
+  if (stack === undefined && lines.length === 0) return undefined;
+  return JSON.stringify({ ...(stack !== undefined && { stack }), log: lines } satisfies AttemptRecord);
+}
+
+/** The stack without secrets; what is not an Error has only its message. */
+function stackOf({ message, stack = message }: { message: string; stack?: string }): string | undefined {
+  if (stack === message) return undefined;
+  const { stack: masked } = JSON.parse(clean(JSON.stringify({ stack }))) as { stack: string };
+  // A character may be cut in two.
+  return Buffer.from(masked)
+    .subarray(0, MAX.stackBytes)
+    .toString()
+    .replace(/\ufffd+$/, "");
+}
+
+/** What people read of a line: its message, its error, and its other members as JSON. */
+function entryOf(line: string): LoggedLine {
+  const { level, time, msg, err, ...members } = JSON.parse(line) as Record<string, unknown>;
+  const {
+    pid: _pid,
+    queue: _queue,
+    attempt: _attempt,
+    requestId: _id,
+    trace_id: _trace,
+    span_id: _span,
+    ...rest
+  } = members;
+  const { message, stack = message } = (err ?? {}) as { message?: unknown; stack?: unknown };
+  const parts = [msg, stack, Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined];
+  const text = parts.filter((part) => typeof part === "string" && part !== "").join(" ");
+  return {
+    at: String(time),
+    level: pino.levels.labels[Number(level)] ?? String(level),
+    text: text.slice(0, MAX.lineLength),
+  };
+}

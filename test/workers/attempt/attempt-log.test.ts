@@ -1,0 +1,98 @@
+import { expect } from "chai";
+import { defineHandler, type Handler } from "../../../src/handler/define.ts";
+import { attemptsOf } from "../../../src/http/task/documents/timeline.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
+import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
+
+describe("what attempts leave for operators", () => {
+  let shop: Workshop;
+  afterEach(() => shop.close());
+
+  const open = async (handler: Handler) => {
+    shop = await openWorkshop([handler]);
+    await shop.worker();
+  };
+  /** Of a task that has ended: the attempts, the oldest first. */
+  const attempts = async (id: string) => {
+    const seen = await shop.ended(id);
+    const details = await shop.engine.call("details", { id, queue: seen.queue });
+    return details === null ? [] : attemptsOf(seen, details, true).attempts;
+  };
+  const taskKey = (id: string) => storedKey(shop.engine.keys.tagOfQueue("jobs"), "task", id);
+  const texts = (lines: readonly { readonly level: string; readonly text: string }[] = []) =>
+    lines.map(({ level, text }) => `${level} ${text}`);
+
+  it("is the stack of each that failed, and the latest lines of its log", async () => {
+    await open(
+      defineHandler({
+        queue: "jobs",
+        attempts: 2,
+        backoff: { base: 1, max: 1 },
+        run(_input: unknown, task) {
+          const log = task.log.child({ part: "deep" });
+          for (let n = 1; n <= 60; n += 1) log.info("line %d", n);
+          task.log.error(new RangeError("odd"), "of a password=hunter2secret");
+          log.trace("below the level");
+          throw new TypeError("out of cheese", { cause: new Error("the mouse") });
+        },
+      }) as Handler,
+    );
+    const seen = await attempts(await shop.submit(1));
+    expect(seen.map(({ number, outcome }) => [number, outcome])).to.deep.equal([
+      [1, "retrying"],
+      [2, "failed"],
+    ]);
+    for (const { stack, log, startedAt, endedAt } of seen) {
+      expect(stack).to.match(
+        /^TypeError: out of cheese\n {4}at .*attempt-log\.test\.ts:\d+:\d+[\s\S]*caused by: Error: the mouse/,
+      );
+      expect(log).to.have.lengthOf(50);
+      expect(texts(log).slice(0, 1)).to.deep.equal(['info line 12 {"part":"deep"}']);
+      expect(texts(log).at(-1)).to.match(/^error of a password=.* RangeError: odd\n {4}at /);
+      for (const { at } of log) expect(at >= startedAt && at <= String(endedAt), at).to.equal(true);
+    }
+  });
+
+  it("is bounded: long lines and stacks are cut, and only the latest attempts are kept", async () => {
+    await open(
+      defineHandler({
+        queue: "jobs",
+        attempts: 8,
+        backoff: { base: 1, max: 1 },
+        run(_input: unknown, task) {
+          for (let n = 0; n < 50; n += 1) task.log.info(`${n} ${"é".repeat(1500)}`);
+          const error = new Error("x".repeat(7000));
+          throw error;
+        },
+      }) as Handler,
+    );
+    const id = await shop.submit(1);
+    const seen = await attempts(id);
+    const kept = seen.filter(({ stack }) => stack !== null);
+    expect(kept.length).to.be.within(1, 5);
+    expect(kept).to.deep.equal(seen.slice(-kept.length));
+    expect(kept.at(-1)?.stack).to.match(/\n {4}at .*attempt-log\.test\.ts/);
+    expect(texts(kept.at(-1)?.log).at(-1)).to.match(/^info 49 é+/);
+    const redis = await shop.redis();
+    expect(await redis.hstrlen(taskKey(id), TASK.logs)).to.be.within(1, 33_000);
+  });
+
+  it("is the log of each task of a batch, of one that succeeds too, and nothing of one that logs nothing", async () => {
+    await open(
+      defineHandler({
+        queue: "jobs",
+        batch: { max: 2, wait: "1m" },
+        run(inputs: readonly unknown[], tasks) {
+          tasks[0]?.log.warn({ n: 7 }, "only the first");
+          return inputs;
+        },
+      }) as Handler,
+    );
+    const ids = [await shop.submit(1), await shop.submit(2)];
+    const [first, second] = await Promise.all(ids.map(attempts));
+    expect(texts(first?.[0]?.log)).to.deep.equal(['warn only the first {"n":7}']);
+    expect([second?.[0]?.log, second?.[0]?.stack]).to.deep.equal([[], null]);
+    const redis = await shop.redis();
+    expect(await redis.hexists(taskKey(ids[1] ?? ""), TASK.logs)).to.equal(0);
+  });
+});
