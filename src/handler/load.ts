@@ -11,13 +11,15 @@ import { readTypeScript } from "./typescript.ts";
 export const shippedHandlersDir: string = fileURLToPath(new URL("../handlers/", import.meta.url));
 
 const HANDLER_FILE = /^[^.].*\.m?[jt]s$/;
+/** Declares queues for workers over HTTP. */
+const QUEUES_FILE = "queues.json";
 const NO_HANDLER_FILE = /\.d\.m?ts$|\.test\.m?[jt]s$/;
 
 /** `.ts` while the sources run (under tsx), `.js` once they are compiled. */
 const OWN_EXTENSION = path.extname(fileURLToPath(import.meta.url));
 
 /**
- * Loads every handler that a file in `dir` exports, by the name of its queue; not from subdirectories. Files may be TypeScript,
+ * Loads every handler that a file in `dir` exports or `queues.json` declares, by the name of its queue; not from subdirectories. Files may be TypeScript,
  * and may import `paihao` and this package's dependencies without having them installed.
  * @throws StartError, with the path and the reason, if the directory cannot be read or has no handler, a file cannot be loaded,
  *   or two handlers have the same queue
@@ -33,7 +35,7 @@ export async function loadHandlers(dir: string): Promise<ReadonlyMap<string, Han
   for (const file of files) {
     for (const [name, handler] of await exportedHandlers(file)) {
       const { queue } = handler;
-      const origin = `${file} (export ${name})`;
+      const origin = isQueuesFile(file) ? file : `${file} (export ${name})`;
       const known = handlers.get(queue);
       // The same handler may be exported twice: under two names, or again by an index file.
       if (known === handler) continue;
@@ -44,15 +46,19 @@ export async function loadHandlers(dir: string): Promise<ReadonlyMap<string, Han
   }
   if (handlers.size === 0) {
     throw new StartError(
-      `${root} has no handlers, expected a .ts, .mts, .js or .mjs file that exports a defineHandler()`,
+      `${root} has no handlers, expected a .ts, .mts, .js or .mjs file that exports a defineHandler(), or a ${QUEUES_FILE}`,
     );
   }
   return handlers;
 }
 
+const isQueuesFile = (file: string): boolean => path.basename(file) === QUEUES_FILE;
+
 async function handlerFiles(root: string): Promise<string[]> {
   try {
-    const names = (await readdir(root)).filter((name) => HANDLER_FILE.test(name) && !NO_HANDLER_FILE.test(name)).sort();
+    const names = (await readdir(root))
+      .filter((name) => isQueuesFile(name) || (HANDLER_FILE.test(name) && !NO_HANDLER_FILE.test(name)))
+      .sort();
     const paths = names.map((name) => path.join(root, name));
     // stat follows links: the files of a mounted Kubernetes ConfigMap are links.
     const areFiles = await Promise.all(paths.map(async (file) => (await stat(file)).isFile()));
@@ -68,6 +74,8 @@ async function handlerFiles(root: string): Promise<string[]> {
 async function exportedHandlers(file: string): Promise<[name: string, Handler][]> {
   let exports: Record<string, unknown>;
   try {
+    // Loaded only here, since the library that reads JSON Schema takes long to load.
+    if (isQueuesFile(file)) return await (await import("./queues-file.ts")).readQueuesFile(file);
     exports = await import(pathToFileURL(file).href);
   } catch (error) {
     throw new StartError(`${file} cannot be loaded: ${reasonOf(error)}`, { cause: error });
