@@ -6,7 +6,7 @@ import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { reservePort } from "../shared/ports.ts";
 
 describe("paihao, asked for one thing", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let server: TestServer;
   beforeEach(async () => {
     server = await startServer();

@@ -16,7 +16,7 @@ import { reservePort } from "../shared/ports.ts";
 import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
 
 describe("paihao doctor", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dir: string;
   beforeEach(() => {
     dir = mkdtempSync(path.join(tmpdir(), "paihao-doctor-"));

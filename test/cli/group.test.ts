@@ -7,7 +7,7 @@ import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 
 describe("paihao group", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let server: TestServer;
   let folder: string;
   before(async () => {

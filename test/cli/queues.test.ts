@@ -6,7 +6,7 @@ import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { eventually } from "../shared/eventually.ts";
 
 describe("paihao and the queues", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const keys = testKeys({ admin: ["admin"], user: ["submit"], viewer: ["read"] });
   const keyOf = (name: "admin" | "user" | "viewer") => keys.as(name).Authorization?.replace("Bearer ", "") ?? "";
   let server: TestServer;

@@ -34,7 +34,7 @@ async function failure(args: readonly string[]): Promise<{ exitCode: number; mes
 }
 
 describe("paihao in a script", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let server: TestServer;
   beforeEach(async () => {
     server = await startServer();

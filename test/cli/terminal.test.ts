@@ -6,7 +6,7 @@ import { hasTerminal, Terminal } from "../helpers/terminal.ts";
 import { eventually } from "../shared/eventually.ts";
 
 describe("paihao on a terminal", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let server: TestServer;
   const open: Terminal[] = [];
   before(function () {

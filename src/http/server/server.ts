@@ -94,6 +94,8 @@ export class HttpServer implements Role {
       continueWhenRead(req, res);
       onRequest(req, res);
     });
+    // Other expectations are ignored (RFC 9110 §10.1.1); Node would answer 417 by itself, without our headers and in no order.
+    this.#server.on("checkExpectation", onRequest);
     this.#server.on("clientError", (error, socket) => refuse(error, socket, pipelines.get(socket)?.latest));
     this.#host = options.host;
     this.#port = options.port;

@@ -9,8 +9,8 @@ import { eventually } from "../../shared/eventually.ts";
 import { ROOT } from "../../shared/root.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
-const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
-const ENV = { WEBHOOK_ALLOW: "127.0.0.1", WEBHOOK_SECRET: SECRET };
+const SECRETS = [7, 8].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`);
+const ENV = { WEBHOOK_ALLOW: "127.0.0.1", WEBHOOK_SECRET: SECRETS.join() };
 
 describe("webhooks of a server", () => {
   let server: TestServer;
@@ -26,11 +26,14 @@ describe("webhooks of a server", () => {
 
   const asked = (url = receiver.url) => `?webhook=${encodeURIComponent(url)}`;
 
-  it("report the end of a task, signed, with its result", async () => {
+  it("report the end of a task, signed with each secret, with its result", async () => {
     const id = await server.enqueue("default", { n: 1 }, asked());
     const [event] = await receiver.count(1);
-    const verified = new Webhook(SECRET).verify(event?.body ?? "", event?.headers as Record<string, string>);
-    expect(verified).to.have.property("type", "task.succeeded");
+    for (const secret of SECRETS) {
+      const verified = new Webhook(secret).verify(event?.body ?? "", event?.headers as Record<string, string>);
+      expect(verified).to.have.property("type", "task.succeeded");
+    }
+    expect(event?.headers).to.include({ "content-type": "application/json", "user-agent": "Paihao-Webhooks/1.0" });
     expect(event?.json.data.result).to.include({ id }).and.have.deep.property("input", { n: 1 });
     const { headers, json } = await server.send(`/v1/requests/${id}/status`);
     const { running, waiting, ...lasting } = json;

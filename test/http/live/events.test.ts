@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { BUSY_MS } from "../../helpers/busy.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { type EventReader, readEvents, type StreamEvent } from "../../helpers/http/events.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
@@ -92,32 +91,5 @@ describe("the events of a task", () => {
     const missed = await follow(id, "", { "Last-Event-ID": "an-older-one" });
     expect(missed.status).to.equal(200);
     expect((await missed.until("done")).at(-1)?.id).to.equal(known);
-  });
-
-  it("can be resumed after a broken connection, which neither cancels nor loses anything", async () => {
-    const gate = closedGate();
-    const id = await server.enqueue("gated", gate.input);
-    await gate.entered;
-    const stream = await follow(id);
-    const { id: version = "" } = await stream.next();
-    stream.close();
-    await stream.closed;
-    const resumed = await follow(id, "", { "Last-Event-ID": version });
-    expect((await resumed.next()).json.state).to.equal("running");
-    gate.open("kept");
-    expect((await resumed.until("done")).at(-1)?.json.state).to.equal("succeeded");
-    expect((await server.send(`/v1/requests/${id}`)).json).to.equal("kept");
-  });
-
-  it("end when the server stops, so that clients connect again elsewhere", async () => {
-    const other = await startServer({ ROLE: "api", KEY_PREFIX: server.prefix });
-    const id = await server.enqueue("default", 1, "?delay=3600");
-    const stream = await readEvents(`${other.url}/v1/requests/${id}/events`);
-    await stream.next();
-    const began = performance.now();
-    await other.stop({ keep: true });
-    await stream.closed;
-    expect(performance.now() - began).to.be.below(2000 + BUSY_MS);
-    expect(stream.text).to.not.contain("event: done");
   });
 });

@@ -23,15 +23,6 @@ describe("output in the events of a task", () => {
   };
   const shown = (events: readonly StreamEvent[]) =>
     events.map(({ name, json }) => (name === "output" ? json.data : `${name} ${json.state}`));
-  const finished = async (...words: readonly string[]) => {
-    const gate = closedGate();
-    const id = await server.enqueue("gated", gate.input);
-    const task = await gate.entered;
-    for (const word of words) void task.write(word);
-    gate.open({ made: true });
-    await server.until(id, "succeeded");
-    return id;
-  };
 
   it("comes in order between the states, and before done, which has the result", async () => {
     const gate = closedGate();
@@ -49,16 +40,6 @@ describe("output in the events of a task", () => {
     expect(rest.at(-1)?.json.result).to.deep.equal({ made: true });
     expect(rest.at(-2)?.json).not.to.have.property("result");
     await stream.closed;
-  });
-
-  it("of a finished task comes after its state", async () => {
-    const id = await finished("one", "two");
-    expect(shown(await (await follow(id)).until("done"))).to.deep.equal([
-      "status succeeded",
-      "one",
-      "two",
-      "done succeeded",
-    ]);
   });
 
   it("continues exactly after the event whose id is sent, be it a state or output", async () => {

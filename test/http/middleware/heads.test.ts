@@ -164,6 +164,10 @@ describe("the head of a request", () => {
       expect((await expecting("Content-Length: 7", "/v1/requests?delay=x")).all).to.match(/^HTTP\/1\.1 400 /);
     });
 
+    it("is handled as any other if it expects something else", async () => {
+      expect((await asked("GET /v1/queues HTTP/1.1\r\nHost: x\r\nExpect: nonsense")).status).to.equal(200);
+    });
+
     it("gets 100 Continue if only its body is missing", async () => {
       const { first, all } = await expecting("Content-Length: 7\r\nPrefer: respond-async");
       expect(first).to.match(/^HTTP\/1\.1 100 Continue\r\n\r\n/);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { testKeys } from "../../helpers/http/api-keys.ts";
-import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const APP = "https://app.example";
 
@@ -24,17 +24,17 @@ const EFFECTS: readonly [method: string, path: string, passed: number][] = [
 describe("the Origin of a request that changes something", () => {
   let server: TestServer;
   const port = () => new URL(server.url).port;
-  const all = (headers: Record<string, string>) =>
+  const all = (headers: Record<string, string>, effects: readonly (typeof EFFECTS)[number][] = EFFECTS) =>
     Promise.all(
-      EFFECTS.map(async ([method, at, passed]) => {
+      effects.map(async ([method, at, passed]) => {
         const body = method === "POST" || method === "PUT" ? {} : undefined;
         const answer = await server.send(at, { method, headers: { Prefer: "respond-async", ...headers }, body });
-        return { what: `${method} ${at}`, answer, passed };
+        return { what: `${method} ${at} with ${JSON.stringify(headers)}`, answer, passed };
       }),
     );
-  const forbidden = async (headers: Record<string, string>) => {
-    for (const { what, answer } of await all(headers)) {
-      expect(answer.status, `${what} with ${JSON.stringify(headers)}`).to.equal(403);
+  const forbidden = async (headers: Record<string, string>, effects = EFFECTS.slice(0, 1)) => {
+    for (const { what, answer } of await all(headers, effects)) {
+      expect(answer.status, what).to.equal(403);
       if (answer.text !== "") expect(answer.json.type).to.equal("/problems/forbidden");
     }
   };
@@ -45,41 +45,30 @@ describe("the Origin of a request that changes something", () => {
     });
     after(() => server.stop());
 
-    it("is refused if it is another one, even without Sec-Fetch-Site, as on plain HTTP", async () => {
-      await forbidden({ Origin: "http://evil.example" });
-      await forbidden({ Origin: `http://evil.example:${port()}` });
-      await forbidden({ Origin: "null" });
-      await forbidden({ Origin: "chrome-extension://abcdef" });
-      await forbidden({ Origin: "not an origin" });
-    });
+    it("is refused, for every effect, if it is another one, even without Sec-Fetch-Site, as on plain HTTP", () =>
+      forbidden({ Origin: "http://evil.example" }, EFFECTS));
 
-    it("is refused if only the port differs: that is another origin", async () => {
-      await forbidden({ Origin: "http://127.0.0.1:1" });
-      await forbidden({ Origin: "http://127.0.0.1" });
-      await forbidden({ Origin: `http://localhost:${port()}` });
-      await forbidden({ Origin: "http://127.0.0.1:1", "Sec-Fetch-Site": "same-site" });
-    });
-
-    it("is refused if it is missing and Sec-Fetch-Site says that the page is of another site", async () => {
-      await forbidden({ "Sec-Fetch-Site": "cross-site" });
-      await forbidden({ "Sec-Fetch-Site": "same-site" });
-      await forbidden({ "Sec-Fetch-Site": "cross-site", Origin: server.url });
+    it("is refused however it differs, or if Sec-Fetch-Site alone says that the page is of another site", async () => {
+      const others = [`http://evil.example:${port()}`, "null", "chrome-extension://abcdef", "not an origin"];
+      // Another port is another origin.
+      others.push("http://127.0.0.1:1", "http://127.0.0.1", `http://localhost:${port()}`);
+      for (const Origin of others) await forbidden({ Origin });
+      for (const site of ["cross-site", "same-site"]) {
+        await forbidden({ "Sec-Fetch-Site": site });
+        await forbidden({ "Sec-Fetch-Site": site, Origin: server.url });
+      }
     });
 
     it("can be that of the requested address, or missing, as programs send none", async () => {
-      const ours = [
-        { Origin: server.url, "Sec-Fetch-Site": "same-origin" },
-        { Origin: `http://localhost:${port()}`, Host: `localhost:${port()}` },
-        { Origin: `http://localhost:${port()}`, Host: `LOCALHOST:${port()}` },
+      const address = `localhost:${port()}`;
+      for (const headers of [
+        ...[{ Origin: server.url, "Sec-Fetch-Site": "same-origin" }, { "Sec-Fetch-Site": "none" }, {}],
+        ...[address, address.toUpperCase()].map((Host) => ({ Origin: `http://${address}`, Host })),
         // A proxy that terminates TLS without X-Forwarded-Proto.
         { Origin: "https://localhost", Host: "localhost" },
-        { "Sec-Fetch-Site": "none" },
-        {},
-      ];
-      for (const headers of ours) {
-        for (const { what, answer, passed } of await all(headers)) {
-          expect(answer.status, `${what} with ${JSON.stringify(headers)}`).to.equal(passed);
-        }
+      ]) {
+        for (const { what, answer, passed } of await all(headers, "Origin" in headers ? EFFECTS.slice(0, 2) : EFFECTS))
+          expect(answer.status, what).to.equal(passed);
       }
     });
 
@@ -137,21 +126,30 @@ describe("the key that a browser stores for the dashboard (RFC 7617)", () => {
   const keys = testKeys({ root: ["admin"] });
   const key = keys.as("root").Authorization?.slice("Bearer ".length);
   const basic = { Authorization: `Basic ${Buffer.from(`anyone:${key}`).toString("base64")}` };
-  let server: TestServer;
-  before(async () => {
-    server = await startServer(keys.env);
-  });
-  after(() => server.stop());
+  const ours = { "X-Requested-With": "paihao-dashboard" };
 
-  const get = (at: string, headers: Record<string, string>, method = "GET"): Promise<Answer> =>
-    server.send(at, { method, headers: { ...basic, ...headers } });
-
-  it("allocates no id and reaches no gateway without the header that our own scripts send", async () => {
-    for (const at of ["/api/v1/task", "/v1/gateway/nobody/items"]) {
-      expect((await get(at, {})).status, at).to.equal(401);
-      expect((await get(at, { "X-Requested-With": "paihao-dashboard" })).status, at).to.be.oneOf([200, 404]);
+  it("reads; it changes something only with the header of our own scripts, which pages of other sites cannot send", async () => {
+    const server = await startServer({ ...keys.env, CORS_ORIGINS: "*" });
+    const send = (at: string, headers: Record<string, string>, method = "GET") =>
+      server.send(at, { method, headers: { ...basic, ...headers } });
+    try {
+      expect((await send("/v1/queues/default/waiting", {})).status).to.equal(200);
+      for (const [method, at, status] of [
+        ["POST", "/v1/queues/default/pause", 200],
+        ["GET", "/api/v1/task", 200],
+        ["GET", "/v1/gateway/nobody/items", 404],
+      ] as const) {
+        for (const headers of [{}, { Origin: APP }, { Origin: APP, "X-Requested-With": "XMLHttpRequest" }])
+          expect((await send(at, headers, method)).json.type, at).to.equal("/problems/unauthenticated");
+        expect((await send(at, ours, method)).status, at).to.equal(status);
+      }
+      const asks = { "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-requested-with" };
+      const asked = await send("/v1/queues/default/pause", { Origin: APP, ...asks }, "OPTIONS");
+      // Without this header a browser sends no request that has credentials and needs a preflight.
+      expect(asked.headers).not.to.have.property("access-control-allow-credentials");
+    } finally {
+      await server.stop();
     }
-    expect((await get("/v1/queues", {})).status).to.equal(200);
   });
 });
 

@@ -29,15 +29,6 @@ describe("health", () => {
       await server.stop();
     }
   });
-
-  it("answers a waiting caller when the server stops", async () => {
-    const server = await startServer({ ROLE: "api" });
-    const gate = closedGate();
-    const held = server.post("gated", gate.input, { "X-Request-Id": "held" });
-    await eventually(async () => (await server.send("/v1/requests/held")).json.state === "waiting");
-    await server.stop();
-    expect((await held).json).to.include({ type: "/problems/sync-timeout", id: "held" });
-  });
 });
 
 describe("without its store", () => {
