@@ -5,7 +5,7 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 const APP = "https://app.example";
 
 /** Every kind of request that changes something, and its status if it is allowed. */
-const EFFECTS: readonly [method: string, path: string, passed: number][] = [
+const EFFECTS: [method: string, path: string, passed: number][] = [
   ["POST", "/v1/requests", 202],
   ["POST", "/v1/queues/default/pause", 200],
   ["POST", "/v1/queues/default/resume", 200],
@@ -24,7 +24,7 @@ const EFFECTS: readonly [method: string, path: string, passed: number][] = [
 describe("the Origin of a request that changes something", () => {
   let server: TestServer;
   const port = () => new URL(server.url).port;
-  const all = (headers: Record<string, string>, effects: readonly (typeof EFFECTS)[number][] = EFFECTS) =>
+  const all = (headers: Record<string, string>, effects = EFFECTS) =>
     Promise.all(
       effects.map(async ([method, at, passed]) => {
         const body = method === "POST" || method === "PUT" ? {} : undefined;
