@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SCOPES } from "../auth/api-key.ts";
-import { flag, text } from "./values.ts";
+import { type Document, flag, text } from "./values.ts";
 
 /** What the caller may do. */
 export const access = z.object({
@@ -8,6 +8,7 @@ export const access = z.object({
   keys: flag.describe("Whether the server has keys."),
   scopes: z.array(z.enum(SCOPES)),
 });
+export type Access = Document<typeof access>;
 
 export const alive = z.object({ status: z.literal("ok") });
 export const ready = z.object({ status: z.literal("ready"), reasons: z.array(text).max(0) });

@@ -8,7 +8,7 @@ import { type Access, accessOf, hasScope, keyAccess, type ShownLink } from "../t
 /** `Bearer` and a token; the scheme in any case (RFC 9110 §11.1, RFC 6750 §2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** `Basic` and credentials (RFC 7617): how a browser sends an API key for the dashboard. */
+/** `Basic` and credentials (RFC 7617): how a browser sends an API key that is part of an address. */
 const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
 
 /** The access of the API key that a request has sent, if any. Nobody is refused here. */
@@ -55,7 +55,7 @@ export function authorize(ctx: Context): void {
   // Everyone may know that a route does not exist.
   if (access.key === "off" || !route) return;
   const { scopes, signedLink } = route;
-  const otherwise = refusalOf(ctx, access, scopes);
+  const otherwise = refusalOf(access, scopes);
   const link = signedLink && linkOf(ctx, access, signedLink);
   // The link is checked after its task has been read, see task/find.ts.
   if (link) ctx.state.access = { ...access, link: { ...link, otherwise } } satisfies Access;
@@ -63,9 +63,9 @@ export function authorize(ctx: Context): void {
 }
 
 /** The refusal if the API key of a request lacks these scopes; else undefined. */
-function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): ProblemError | undefined {
+function refusalOf(access: Access, scopes: Route["scopes"]): ProblemError | undefined {
   if (hasScope(access, scopes)) return undefined;
-  if (access.key !== "valid" || typeof scopes === "string") return unauthenticated(access, fromOwnPage(ctx));
+  if (access.key !== "valid" || typeof scopes === "string") return unauthenticated(access);
   return forbidden(scopes);
 }
 
@@ -84,14 +84,11 @@ function linkOf(ctx: Context, { signer }: Access, kind: LinkKind): Omit<ShownLin
   };
 }
 
-/** Makes a browser ask for an API key (RFC 7617 §2). Not sent to API clients. */
-const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
-
-/** Names no error if no key was sent (RFC 6750 §3). */
-function unauthenticated({ key }: Access, browser: boolean): ProblemError {
+/** Names no error if no key was sent (RFC 6750 §3). No browser asks for a password: the dashboard has a form. */
+function unauthenticated({ key }: Access): ProblemError {
   const error = key === "invalid" ? ', error="invalid_token"' : "";
   return new ProblemError("unauthenticated", undefined, {
-    headers: { "WWW-Authenticate": `${browser ? BASIC_CHALLENGE : ""}Bearer realm="paihao"${error}` },
+    headers: { "WWW-Authenticate": `Bearer realm="paihao"${error}` },
   });
 }
 

@@ -2,25 +2,61 @@ import { expect } from "chai";
 import { axeFindings } from "../../../helpers/browser.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
+import { startServer } from "../../../helpers/http/server.ts";
 
 describe("the views of the dashboard (in Chromium, else left out)", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const test = dashboardTest();
 
-  it("asks for a key, keeps it for this tab only, and remembers it through a reload", async () => {
+  it("signs in by a form, which refuses a wrong key, for this tab only and through a reload, and signs out", async () => {
     const { page, context } = test;
+    const key = page.getByLabel("API key");
+    const signIn = async (value: string) => {
+      await key.fill(value);
+      await page.getByRole("button", { name: "Sign in" }).click();
+    };
     await page.goto("/dashboard");
-    await page.getByText("This server needs an API key.").waitFor();
-    await page.getByRole("button", { name: "Enter a key" }).click();
-    await page.getByLabel("Key", { exact: true }).fill(test.keyOf("boss"));
-    await page.keyboard.press("Enter");
+    await signIn("ph_nobody-has-this");
+    await page.getByRole("alert").getByText("This server does not know this key.").waitFor();
+    expect(await page.evaluate("sessionStorage.length")).to.equal(0);
+    await signIn(test.keyOf("boss"));
     await page.getByRole("link", { name: "invoices" }).waitFor();
+    expect(await page.locator("#who").innerText()).to.equal("boss admin");
     await page.reload();
     await page.getByRole("link", { name: "invoices" }).waitFor();
     expect(await page.evaluate("[localStorage.length, document.cookie]")).to.deep.equal([0, ""]);
     const other = await context.newPage();
     await other.goto("/dashboard");
-    await other.getByText("This server needs an API key.").waitFor();
+    await other.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await key.waitFor();
+    expect(await page.getByRole("link", { name: "invoices" }).count()).to.equal(0);
+    await page.reload();
+    await key.waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const width of [1440, 768, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await axeFindings(page), `${width}, ${colorScheme}`).to.deep.equal([]);
+      }
+    }
+  });
+
+  it("asks again for a key that is revoked, and for none where there are none", async () => {
+    const { page } = test;
+    await test.open("/dashboard");
+    await page.route("**/v1/queues", (route) => route.fulfill({ status: 401, json: { title: "Unauthenticated" } }));
+    await page.getByText("The server no longer knows the key of this tab.").waitFor();
+    await page.unrouteAll();
+    const open = await startServer();
+    try {
+      await page.goto(`${open.url}/dashboard`);
+      await page.getByRole("heading", { name: "Queues", exact: true }).waitFor();
+      await page.waitForResponse("**/v1/queues");
+      expect(await page.locator("#who, #sign-out, #api-key").count()).to.equal(0);
+    } finally {
+      await open.stop();
+    }
   });
 
   it("shows each key what it may see and do", async () => {
@@ -161,16 +197,14 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     for (const view of views) {
       const path = `/dashboard${view}`;
       await test.open(path);
-      for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme });
-        expect(await axeFindings(page), `${path}, ${colorScheme}`).to.deep.equal([]);
-      }
-      for (const width of [768, 390]) {
+      for (const width of [1440, 768, 390]) {
         await page.setViewportSize({ width, height: 800 });
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme });
+          expect(await axeFindings(page), `${path}, ${width}, ${colorScheme}`).to.deep.equal([]);
+        }
         expect(await page.evaluate("document.documentElement.scrollWidth"), `${path}, ${width}`).to.equal(width);
-        expect(await axeFindings(page), `${path}, ${width}`).to.deep.equal([]);
       }
-      await page.setViewportSize({ width: 1280, height: 800 });
     }
   });
 });

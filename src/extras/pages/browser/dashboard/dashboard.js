@@ -1,15 +1,17 @@
 /** The dashboard: chooses the view, and shows what is around it. */
 
 import { html, render, useEffect, useReducer, useRef, useState } from "../preact.js";
+import { isSignedOut, useAccess } from "./access.js";
 import { addressOf, followLinks, go, paths } from "./address.js";
 import { DeskContext } from "./desk.js";
 import { keysQuestion, useKeys } from "./keys.js";
-import { Dialog, keyQuestion } from "./parts/dialog.js";
+import { Dialog } from "./parts/dialog.js";
 import { key, messageOf, ServerError } from "./server/server.js";
 import { Events } from "./views/events.js";
 import { Missing } from "./views/missing.js";
 import { Overview } from "./views/overview.js";
 import { QueueView } from "./views/queue.js";
+import { SignIn } from "./views/sign-in.js";
 import { TaskView } from "./views/task.js";
 import { Workers } from "./views/workers.js";
 
@@ -21,6 +23,7 @@ const SAID_MS = 8000;
 function Page() {
   const [, redraw] = useReducer((times) => times + 1, 0);
   const [turn, refresh] = useReducer((turn) => turn + 1, 0);
+  const { access, setAccess, signOut } = useAccess();
   const [said, setSaid] = useState({ text: "" });
   const [failedAction, setFailedAction] = useState(/** @type {unknown} */ (null));
   const [failedLoads, setFailedLoads] = useState(/** @type {readonly unknown[]} */ ([]));
@@ -46,10 +49,12 @@ function Page() {
         if (done !== null) setSaid({ text: done });
         desk.refresh();
       } catch (error) {
-        setFailedAction(error);
+        if (isSignedOut(error)) setAccess(null);
+        else setFailedAction(error);
       }
     },
     addTrouble(error) {
+      if (isSignedOut(error)) setAccess(null);
       setFailedLoads((errors) => [...errors, error]);
       return () => setFailedLoads((errors) => errors.filter((each) => each !== error));
     },
@@ -64,25 +69,22 @@ function Page() {
       }),
   };
 
-  async function changeKey() {
-    const data = await desk.ask(keyQuestion(key.get() !== ""));
-    if (data === null) return;
-    key.set(String(data.get("key") ?? "").trim());
-    desk.refresh();
-  }
-
   const showKeys = () => void desk.ask(keysQuestion);
-  useKeys(showKeys);
+  useKeys();
 
   const address = addressOf(location.pathname);
   const dismiss = () => setFailedAction(null);
   const [failedLoad] = failedLoads;
+  if (access === null)
+    return html`
+      <${Bar} view="" access=${access} />
+      <${SignIn} key="sign-in" reason=${key.get() === "" ? "" : "The server no longer knows the key of this tab."} onAccess=${setAccess} />`;
   return html`
     <a class="skip" href="#view">Skip to the content</a>
-    <${Bar} view=${address.view} onKey=${changeKey} onKeys=${showKeys} />
+    <${Bar} view=${address.view} access=${access} onKeys=${showKeys} onSignOut=${signOut} />
     <div id="trouble" class="trouble" role="alert" hidden=${failedAction === null && failedLoad === undefined}>
-      ${failedAction !== null && trouble(failedAction, changeKey, "Dismiss", dismiss)}
-      ${failedLoad !== undefined && trouble(failedLoad, changeKey, isRefused(failedLoad) ? null : "Try again", desk.refresh)}
+      ${failedAction !== null && trouble(failedAction, "Dismiss", dismiss)}
+      ${failedLoad !== undefined && trouble(failedLoad, isForbidden(failedLoad) ? null : "Try again", desk.refresh)}
     </div>
     <${DeskContext.Provider} value=${desk}>${view(address)}<//>
     <p id="said" class="said" role="status">${said.text}</p>
@@ -100,26 +102,23 @@ function view(address) {
 }
 
 /** @param {unknown} error */
-const isRefused = (error) => error instanceof ServerError && (error.status === 401 || error.status === 403);
+const isForbidden = (error) => error instanceof ServerError && error.status === 403;
 
 /**
  * @param {unknown} error
- * @param {() => void} changeKey
  * @param {string | null} verb
  * @param {() => void} act
  */
-function trouble(error, changeKey, verb, act) {
-  const needsKey = error instanceof ServerError && error.status === 401;
-  return html`
-    <p>
-      <span>${needsKey ? "This server needs an API key." : messageOf(error)}</span>
-      ${isRefused(error) && html`<button type="button" onClick=${changeKey}>Enter a key</button>`}
-      ${verb && html`<button type="button" onClick=${act}>${verb}</button>`}
-    </p>`;
-}
+const trouble = (error, verb, act) => html`
+  <p>
+    <span>${messageOf(error)}</span>
+    ${verb && html`<button type="button" onClick=${act}>${verb}</button>`}
+  </p>`;
 
-/** @param {{ view: string, onKey: () => void, onKeys: () => void }} props */
-function Bar({ view, onKey, onKeys }) {
+/**
+ * @param {{ view: string, access: import("./server/wire.js").Access | null | undefined, onKeys?: () => void, onSignOut?: () => void }} props
+ */
+function Bar({ view, access, onKeys, onSignOut }) {
   const find = useRef(/** @type {HTMLInputElement | null} */ (null));
   /** @param {Event} event */
   function open(event) {
@@ -140,15 +139,24 @@ function Bar({ view, onKey, onKeys }) {
         ${link("events", paths.events, "Events")}
         <a href="/docs">API</a>
       </nav>
-      <search>
-        <form id="find" onSubmit=${open}>
-          <input id="find-text" ref=${find} name="id" type="search" placeholder="Find a task by id" aria-label="Find a task by id"
-            aria-keyshortcuts="/" autocomplete="off" spellcheck=${false} maxlength="128" />
-          <kbd aria-hidden="true">/</kbd>
-        </form>
-      </search>
-      <button id="keys" type="button" class="quiet" aria-label="Keys" aria-keyshortcuts="?" onClick=${onKeys}>?</button>
-      <button id="key" type="button" onClick=${onKey}>Key</button>
+      ${
+        onKeys &&
+        html`
+          <search>
+            <form id="find" onSubmit=${open}>
+              <input id="find-text" ref=${find} name="id" type="search" placeholder="Find a task by id" aria-label="Find a task by id"
+                aria-keyshortcuts="/" autocomplete="off" spellcheck=${false} maxlength="128" />
+              <kbd aria-hidden="true">/</kbd>
+            </form>
+          </search>
+          <button id="keys" type="button" class="quiet" aria-label="Keys" aria-keyshortcuts="?" onClick=${onKeys}>?</button>`
+      }
+      ${
+        access?.keys &&
+        html`
+          <p id="who"><b>${access.caller}</b> <span class="hint">${access.scopes.includes("admin") ? "admin" : access.scopes.join(", ")}</span></p>
+          ${key.get() !== "" && html`<button type="button" class="quiet" id="sign-out" onClick=${onSignOut}>Sign out</button>`}`
+      }
     </header>`;
 }
 

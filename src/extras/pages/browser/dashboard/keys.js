@@ -20,16 +20,13 @@ export const keysQuestion = {
   otherwise: null,
 };
 
-/**
- * Acts on the keys, except where a person types or is asked something.
- * @param {() => void} showKeys
- */
-export function useKeys(showKeys) {
+/** Acts on the keys, except where a person types or is asked something. */
+export function useKeys() {
   useEffect(() => {
     /** @type {Readonly<Record<string, () => void>>} */
     const acts = {
       "/": () => document.getElementById("find-text")?.focus(),
-      "?": showKeys,
+      "?": () => document.getElementById("keys")?.click(),
       j: () => moveBy(1),
       k: () => moveBy(-1),
     };

@@ -1,4 +1,4 @@
-/** The dialog of the page: it asks for confirmation before data is deleted, and for the API key. */
+/** The dialog of the page: it asks for confirmation before data is deleted, and shows the keys. */
 
 import { html, useLayoutEffect, useRef } from "../../preact.js";
 
@@ -32,19 +32,3 @@ export function Dialog({ title, body, submit, otherwise = "Cancel", isGrave = fa
       </form>
     </dialog>`;
 }
-
-/**
- * Asks for an API key.
- * @param {boolean} isKnown whether there is one to remove
- * @returns {Question}
- */
-export const keyQuestion = (isKnown) => ({
-  title: "API key",
-  body: html`
-    <p>What you see and may do here depends on the scopes of your key: read to look, admin to act.</p>
-    <label for="api-key">Key</label>
-    <input id="api-key" name="key" type="password" autocomplete="off" spellcheck=${false} autofocus placeholder="ph_…" />
-    <p class="hint">It is kept in this tab only, until the tab is closed.</p>
-    ${isKnown && html`<p class="hint">Leave it empty to remove the API key in use.</p>`}`,
-  submit: "Use key",
-});

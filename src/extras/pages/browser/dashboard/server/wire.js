@@ -3,6 +3,7 @@
  *
  * @typedef {import("../../../../../wire/task.ts").Eta} Eta
  * @typedef {import("../../../../../wire/queue.ts").Queue} Queue
+ * @typedef {import("../../../../../wire/service.ts").Access} Access
  * @typedef {import("../../../../../wire/task.ts").Task} Task
  * @typedef {import("../../../../../wire/task.ts").ListedTask} ListedTask
  * @typedef {import("../../../../../wire/page.ts").Page<ListedTask>} Page
