@@ -16,6 +16,7 @@ const catalogue = {
   "id-conflict": [409, "The id is already taken by another submission"],
   "not-retryable": [409, "Only a dead task can be retried"],
   "not-waiting": [409, "Only a task that waits can be moved"],
+  declared: [409, "A handler declares this schedule"],
   canceled: [410, "The task was canceled"],
   expired: [410, "No longer kept"],
   deleted: [410, "The result was deleted"],

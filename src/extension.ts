@@ -3,6 +3,8 @@ import type { Config } from "./config/config.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { Handler } from "./handler/define.ts";
 import type { ApiExtension } from "./http/extension.ts";
+import type { Logger } from "./log.ts";
+import type { Role } from "./loop.ts";
 import type { LibraryPart } from "./store/library/part.ts";
 import type { Tracing } from "./trace/tracing.ts";
 
@@ -12,6 +14,7 @@ export interface StartingServer {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly signer: LinkSigner | undefined;
   readonly storeUrl: string;
+  readonly log: Logger;
   /** To be called only once the server has started: by a handler, or in a route. */
   engine(): Engine;
 }
@@ -22,6 +25,11 @@ export interface Hooks extends ApiExtension {
   readonly handler?: Handler;
   /** Called when the store is open, before the server takes or runs tasks. */
   opened?(engine: Engine): void;
+  /**
+   * Called when the store is open. What it returns runs while the server does.
+   * @throws StartError if the server cannot start with what its handlers want
+   */
+  role?(engine: Engine): Promise<Role>;
   /** Creates the spans of requests and attempts. */
   readonly tracing?: Tracing | undefined;
 }

@@ -9,6 +9,7 @@ export {
   type HandlerResult,
   type KeyedOptions,
   type LimitOptions,
+  type ScheduleOptions,
 } from "./handler/define.ts";
 export { giveUp, type Problem, retryLater } from "./handler/intents.ts";
 export type { SubmittedTask, TaskContext } from "./handler/task-context.ts";

@@ -55,7 +55,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
   try {
     const store = await provisionStore(config, log);
     started.push(() => store.stop());
-    const starting = { config, handlers, signer, storeUrl: store.url, engine: () => engine };
+    const starting = { config, handlers, signer, storeUrl: store.url, log, engine: () => engine };
     const using = parts.extensions ?? EXTENSIONS;
     const extensions = using.map((extension) => extension.start(starting));
     const tracing = extensions.find((extension) => extension.tracing)?.tracing;
@@ -85,6 +85,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       new Ticker(engine, log),
       new Calibration(engine.inspector, engine.metrics, engine.sample, log),
       new EventWatch(engine, log),
+      ...(await Promise.all(extensions.flatMap((extension) => extension.role?.(engine) ?? []))),
     ];
     for (const role of roles) {
       role.start();

@@ -14,6 +14,7 @@ import { moveCommand } from "./commands/move.ts";
 import { outputCommand } from "./commands/output.ts";
 import { pauseCommands } from "./commands/pause.ts";
 import { queuesCommand } from "./commands/queues.ts";
+import { schedulesCommand } from "./commands/schedules.ts";
 import { statusCommand } from "./commands/status.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { topCommand } from "./commands/top.ts";
@@ -62,7 +63,15 @@ export function createProgram(): Command {
     program.addCommand(made);
   }
   program.commandsGroup("Queues:");
-  for (const made of [queuesCommand(), lsCommand(), ...pauseCommands(), deadCommand(), topCommand(), eventsCommand()])
+  for (const made of [
+    queuesCommand(),
+    lsCommand(),
+    ...pauseCommands(),
+    deadCommand(),
+    schedulesCommand(),
+    topCommand(),
+    eventsCommand(),
+  ])
     program.addCommand(made);
   return withExamples(program, ["paihao start", `paihao submit default '{"seconds":3}' --watch`, "paihao doctor"]);
 }

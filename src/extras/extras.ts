@@ -5,6 +5,7 @@ import { gateway } from "./gateway/extension.ts";
 import { groups } from "./groups/extension.ts";
 import { pages } from "./pages/pages.ts";
 import { replicate } from "./replicate/replicate.ts";
+import { schedulesExtension } from "./schedules/extension.ts";
 import { telemetry } from "./telemetry/telemetry.ts";
 import { undo } from "./undo/undo.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
@@ -19,6 +20,7 @@ export const EXTENSIONS: readonly Extension[] = [
   undo,
   allocations,
   replicate,
+  schedulesExtension,
 ];
 
 /** What extensions have in the store. */

@@ -19,6 +19,7 @@ export type {
   HandlerResult,
   KeyedOptions,
   LimitOptions,
+  ScheduleOptions,
 } from "./options.ts";
 
 /** Marks handlers across copies of this module, since a handler file may load another copy than the server. */

@@ -45,6 +45,28 @@ export interface LimitOptions<I = unknown> {
   by?: (input: I, task: SubmittedTask) => string | null;
 }
 
+/** A task that is submitted by the clock, see {@link HandlerOptions.schedules}. One of `cron` and `every` is required. */
+export interface ScheduleOptions<In = unknown> {
+  /** Five or six fields (seconds first), or `@hourly`, `@daily` …; `L` and `#` as croner reads them. */
+  cron?: string;
+  /** In place of `cron`: from `1s`, counted from `startAt`, else from when the schedule was first declared. */
+  every?: string;
+  /** Of `cron`; default UTC. */
+  timeZone?: string;
+  /** No due time before, or after, this time (RFC 3339). */
+  startAt?: string;
+  endAt?: string;
+  /** What fell due while no process lived, or more than a minute ago: the latest is submitted (default), none, or each, at most 1,000. */
+  missed?: "once" | "skip" | "all";
+  /** `skip`: leaves a time out while its task of before has not ended. Default: they stand in line. */
+  overlap?: "queue" | "skip";
+  /** As of a submission; the deadline in seconds. */
+  priority?: number;
+  deadline?: number;
+  label?: string;
+  input: In;
+}
+
 /** How tasks are put together for one call, see {@link BatchHandlerOptions.batch}. */
 export interface BatchOptions {
   /** Maximum number of tasks in one call: 2 to 500. */
@@ -106,6 +128,8 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    * Cut to 64 characters, without control characters.
    */
   label?: (input: I, task: SubmittedTask) => string;
+  /** Tasks that are submitted by the clock, by name: the schedule `{queue}.{name}`. */
+  schedules?: Readonly<Record<string, ScheduleOptions<NoInfer<In>>>>;
   /** How long a new task should wait at most, for autoscaling: the queue's `slotsWanted` says how many slots that needs. */
   targetWait?: Duration;
   /**
@@ -212,6 +236,11 @@ export const OPTIONS = {
   label: option("label", "none", (given: Options["label"], refuse) => {
     if (given === undefined || typeof given === "function") return given;
     throw refuse(given, "a function");
+  }),
+  // What is in them is read when a server starts.
+  schedules: option("schedules", "none", (given: Options["schedules"], refuse) => {
+    if (given === undefined || (typeof given === "object" && given !== null)) return given;
+    throw refuse(given, 'schedules by name, such as { nightly: { cron: "0 3 * * *", input: {} } }');
   }),
   targetWait: option("targetWaitMs", "none", duration()),
   warmup: option("warmupMs", "learned", duration(1, LONGEST_WARMUP_MS)),

@@ -4,8 +4,9 @@ import type { Context } from "koa";
 import { withoutPort } from "./headers/forwarded.ts";
 import { accessOf } from "./task/access.ts";
 
-/** The sender of a request for the rate limit: its API key, or its address without one. */
-export function senderOf(ctx: Context): string {
+/** The sender of a request for the rate limit: its API key, or its address without one. @param ctx null for the server itself */
+export function senderOf(ctx: Context | null): string {
+  if (!ctx) return "server";
   const { key, caller } = accessOf(ctx);
   return key === "valid" ? `key ${caller}` : `address ${networkOf(withoutPort(ctx.ip))}`;
 }

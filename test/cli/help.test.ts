@@ -67,6 +67,8 @@ describe("the help of each command", () => {
     const headers = { "Content-Type": "application/x-ndjson" };
     const lines = { method: "POST", headers, body: '{"seconds":0}\n' };
     await server.send("/v1/queues/default/batches?group=upload-7", lines);
+    const nightly = { queue: "default", input: { seconds: 0 }, cron: "0 3 * * *" };
+    await server.send("/v1/schedules/nightly", { method: "PUT", body: nightly });
     for (const id of ["report-7", "photo-7"]) await server.until(id, "succeeded");
     await eventually(async () => (await server.send("/v1/queues/greet")).json.dead === 2);
   };

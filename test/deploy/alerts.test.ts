@@ -30,6 +30,7 @@ interface Rule {
 const THRESHOLDS: Readonly<Record<string, readonly [from: string, to: string]>> = {
   PaihaoOldestWaitHigh: ["> 900", "> 1"],
   PaihaoScheduledLate: ["> 30", "> 1"],
+  PaihaoScheduleLate: ["> 60", "> 1"],
 };
 
 /** The project's own rules, but every `for` is a second, and with the thresholds above. */
@@ -170,12 +171,19 @@ withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's packag
       await exchange(new URL(`/v1/gateway/shop/${n}`, api.url), { headers: { Prefer: "respond-async" } });
     await submit(api, "unserved", 1);
     await batch("growing", 150, 1);
+    // Only one of them may wait.
+    const startAt = new Date(Date.now() + 1000).toISOString();
+    for (const id of ["one", "other"]) {
+      const body = JSON.stringify({ queue: "limited", input: 1, every: "1h", startAt });
+      await exchange(new URL(`/v1/schedules/${id}`, api.url), { method: "PUT", body });
+    }
 
     await fire("PaihaoStoreRefusesWrites critical", "PaihaoStoreNotSaving critical", "PaihaoScheduledLate blocking");
     await fire("PaihaoStoreMemoryHigh warning", "PaihaoStoreMemoryHigh critical", "PaihaoSubmissionsRefused blocking");
     await fire("PaihaoNotReady paihao-api", "PaihaoServerErrors paihao-api", "PaihaoWebhooksFailing");
     await fire("PaihaoDeadTasks failing", "PaihaoFailureRateHigh failing", "PaihaoQueueResting shop");
     await fire("PaihaoNoWorkers unserved", "PaihaoOldestWaitHigh growing", "PaihaoLineGrowing growing");
+    await fire("PaihaoScheduleLate");
     await fire("PaihaoQueuePausedLong paused", "PaihaoEstimatesWrong jumpy", "PaihaoLeasesLost blocking");
     await fire("PaihaoEventLoopBlocked warning", "PaihaoEventLoopBlocked critical");
     // Not only since the process is young: its counter began at 0, so that this one loss is an increase.

@@ -102,6 +102,11 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     action: "Leave it, or cancel it and submit it again.",
     example: { ...TASK, state: "running" },
   },
+  declared: {
+    meaning: "A handler declares this schedule. It can be paused and run, but not changed or deleted.",
+    action: "Change it in its handler. Once no live process declares it, it is an orphan and can be deleted.",
+    example: { id: "reports.nightly" },
+  },
   canceled: {
     meaning:
       "The task was canceled: by a caller; with `reason` `deadline`, because it had not ended by its deadline; or with `abandoned`, because nobody had looked at it for as long as its presence. It has no result.",

@@ -14,11 +14,12 @@ type Derivable = Parameters<KeyedOptions["by"]>[1];
 /**
  * The line key whose share of a fair line a submission takes, and its key in a keyed one, or the one that `limit` counts; null if it has
  * none.
+ * @param ctx null if the server itself submits it
  * @param value the validated input
  * @throws ProblemError invalid-input if the handler's `by` gives no key
  */
 export function lineKeysOf(
-  ctx: Context,
+  ctx: Context | null,
   { fair, keyed, limit }: Handler,
   task: Derivable,
   value: unknown,
@@ -32,7 +33,7 @@ export function lineKeysOf(
 }
 
 function shareOf(
-  ctx: Context,
+  ctx: Context | null,
   fair: NonNullable<Handler["fair"]>,
   task: Derivable,
   value: unknown,

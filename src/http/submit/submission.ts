@@ -25,27 +25,32 @@ interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" |
 
 const NO_KEYS: ReturnType<typeof lineKeysOf> = {};
 
-/** The submission of a request, or of a line of one. @throws ProblemError invalid-input if the handler's `by` gives no key */
+/**
+ * The submission of a request, or of a line of one.
+ * @param ctx null if the server itself submits it: it has no caller
+ * @throws ProblemError invalid-input if the handler's `by` gives no key
+ */
 export function assembleSubmission(
-  ctx: Context,
-  api: Api,
+  ctx: Context | null,
+  api: Pick<Api, "log">,
   { id, identity, trace, original, member, handler, options: given, checked }: SubmissionParts,
 ): Submission {
   const { queue, fair, keyed, limit, presenceMs } = handler;
   const { input, mediaType, value } = checked;
-  const { caller } = accessOf(ctx);
+  const caller = ctx && accessOf(ctx).caller;
   const derivable = { id, queue, query: given.query, mediaType, caller };
   const named =
     given.label === null && handler.label ? { ...given, label: labelBy(handler, derivable, value, api) } : given;
-  // The presence of a member is that of its group.
-  const options = presenceMs === undefined || member || given.presenceMs !== null ? named : { ...named, presenceMs };
+  // The presence of a member is that of its group; nobody waits for what the server submits.
+  const options =
+    presenceMs === undefined || member || !ctx || given.presenceMs !== null ? named : { ...named, presenceMs };
   tellMisspelt(api, queue, options.query);
   const { share, key } = fair || keyed || limit ? lineKeysOf(ctx, handler, derivable, value, api.log) : NO_KEYS;
   return { id, queue, input, mediaType, identity, caller, options, share, key, trace, original, member };
 }
 
 /** What the handler calls a task; null if it gives no name, which refuses nothing. */
-function labelBy({ label }: Handler, task: SubmittedTask, value: unknown, { log }: Api): string | null {
+function labelBy({ label }: Handler, task: SubmittedTask, value: unknown, { log }: Pick<Api, "log">): string | null {
   try {
     const given: unknown = label?.(value, { ...task });
     // The rejection of a promise must not end the process.
@@ -81,13 +86,13 @@ const OPTIONS = SUBMIT_PARAMETERS.filter((parameter) => parameter.in === "query"
 /** Names are from callers: after so many, nothing more is told. */
 const MAX_TOLD = 100;
 
-const toldBy = new WeakMap<Api, Set<string>>();
+const toldBy = new WeakMap<object, Set<string>>();
 
 /**
  * Tells in the log that a parameter for the handler is named almost like an option, such as `delya`: once for each queue and name. It is no
  * error, since the handler may want it.
  */
-function tellMisspelt(api: Api, queue: string, query: SubmitOptions["query"]): void {
+function tellMisspelt(api: Pick<Api, "log">, queue: string, query: SubmitOptions["query"]): void {
   for (const parameter of Object.keys(query)) {
     const meant = nearest(parameter, OPTIONS);
     if (meant === undefined) continue;

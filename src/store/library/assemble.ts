@@ -19,7 +19,7 @@ import type { LibraryPart, Named } from "./part.ts";
  * | `C.classSpan`         | a constant: `35184372088832`                         | `SHARED`          |
  * | `Layout.pause.args`   | the places of a verb's arguments and of the members of its answers, by name: see below | `verbs` |
  *
- * Extras add names to these tables, see part.ts.
+ * Extras add names to these tables, or tables of their own, see part.ts.
  */
 export function namesOf(parts: readonly LibraryPart[]): string[] {
   const tables: Record<string, string> = {};

@@ -6,11 +6,18 @@ import type { Api } from "../../../src/http/api.ts";
 import { routing } from "../../../src/http/app.ts";
 import type { Route } from "../../../src/http/route.ts";
 import { routesOf } from "../../../src/http/routes.ts";
+import { createLog } from "../../../src/log.ts";
 
 /** All that a server may have. */
 export function allExtensions(): readonly Hooks[] {
   const config = readConfig({}, { REPLICATE: "true" });
-  const server = { config, handlers: new Map(), signer: undefined, storeUrl: "redis://localhost" };
+  const server = {
+    config,
+    handlers: new Map(),
+    signer: undefined,
+    storeUrl: "redis://localhost",
+    log: createLog("silent"),
+  };
   const engine = () => {
     throw new Error("nothing has started");
   };

@@ -12,7 +12,7 @@ const PROMISED: Readonly<Record<number, string>> = {
   403: "forbidden",
   404: "pending unknown unknown-queue not-found",
   405: "method-not-allowed",
-  409: "id-conflict not-retryable not-waiting",
+  409: "id-conflict not-retryable not-waiting declared",
   410: "canceled expired deleted invalid-task",
   412: "precondition-failed",
   413: "payload-too-large",
@@ -28,6 +28,7 @@ const PROMISED: Readonly<Record<number, string>> = {
 
 /** What needs a failing store or worker, or a gateway, and is shown by the tests of those; `internal` is what nobody foresees. */
 const ELSEWHERE = [
+  "declared",
   "worker-lost",
   "internal",
   "store-unavailable",

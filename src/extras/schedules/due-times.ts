@@ -1,0 +1,102 @@
+import { Cron } from "croner";
+import { parseDuration } from "../../config/duration.ts";
+import { msOf } from "../../wire/submit-options.ts";
+import type { ScheduleBody } from "./wire.ts";
+
+/** From what the due times of a schedule follow. */
+export type Times = Pick<ScheduleBody, "cron" | "every" | "startAt" | "endAt"> & { readonly timeZone: string };
+
+/** Ids name the second. */
+const SECOND_MS = 1000;
+
+/** When a schedule is due: whole seconds, the same in every process, whatever its clock says. */
+export class DueTimes {
+  readonly #pattern: Pattern;
+  readonly #startMs: number;
+  readonly #endMs: number;
+
+  /** @param createdMs when the schedule was made, from which `every` counts unless it starts at a time */
+  constructor({ cron, every, timeZone, startAt, endAt }: Times, createdMs: number) {
+    this.#startMs = (startAt === undefined ? undefined : msOf(startAt)) ?? Number.NEGATIVE_INFINITY;
+    this.#endMs = (endAt === undefined ? undefined : msOf(endAt)) ?? Number.POSITIVE_INFINITY;
+    const everyMs = every === undefined ? undefined : parseDuration(every);
+    const start = Math.max(this.#startMs, 0);
+    this.#pattern =
+      cron !== undefined
+        ? cronPattern(cron, timeZone)
+        : interval(everyMs ?? SECOND_MS, startAt === undefined ? Math.floor(createdMs / SECOND_MS) * SECOND_MS : start);
+  }
+
+  /** The first one behind a time; null if there is none. */
+  after(ms: number): number | null {
+    const next = this.#pattern.after(Math.max(ms, this.#startMs - 1));
+    return next === null || next > this.#endMs ? null : next;
+  }
+
+  /** The first ones in a span, without its begin and with its end: at most so many. */
+  between(fromMs: number, toMs: number, max = Number.POSITIVE_INFINITY): number[] {
+    const found: number[] = [];
+    for (let next = this.after(fromMs); next !== null && next <= toMs && found.length < max; next = this.after(next))
+      found.push(next);
+    return found;
+  }
+
+  /** The latest ones in a span, in their order: at most so many. */
+  latest(fromMs: number, toMs: number, max: number): number[] {
+    const from = Math.max(fromMs, this.#startMs - 1);
+    return this.#pattern.until(Math.min(toMs, this.#endMs), max).filter((ms) => ms > from);
+  }
+}
+
+/** Times without a beginning or an end. */
+interface Pattern {
+  after(ms: number): number | null;
+  /** The latest ones up to a time, in their order. */
+  until(ms: number, max: number): number[];
+}
+
+function interval(everyMs: number, baseMs: number): Pattern {
+  const base = Math.ceil(baseMs / SECOND_MS) * SECOND_MS;
+  return {
+    after: (ms) => base + (Math.floor((ms - base) / everyMs) + 1) * everyMs,
+    until: (ms, max) => {
+      const last = base + Math.floor((ms - base) / everyMs) * everyMs;
+      return Array.from({ length: max }, (_, n) => last - (max - 1 - n) * everyMs);
+    },
+  };
+}
+
+/** A cron pattern in a time zone, as croner reads it. @throws Error if it is no pattern of five or six fields, or the zone is unknown */
+function cronPattern(pattern: string, timezone: string): Pattern {
+  const cron = new Cron(pattern, { timezone, mode: "5-or-6-parts", paused: true });
+  return {
+    after: (ms) => cron.nextRun(new Date(Math.max(0, ms)))?.getTime() ?? null,
+    until: (ms, max) =>
+      // It looks for times before a second.
+      cron
+        .previousRuns(max, new Date((Math.floor(ms / SECOND_MS) + 1) * SECOND_MS))
+        .map((run) => run.getTime())
+        .reverse(),
+  };
+}
+
+/** Whether a cron pattern can be read, and matches any time at all. */
+export function isCron(pattern: string): boolean {
+  // croner also takes a single time in place of a pattern.
+  if (!/[\s@]/.test(pattern)) return false;
+  try {
+    return cronPattern(pattern, "UTC").after(0) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a time zone is known here. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

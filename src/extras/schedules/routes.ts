@@ -1,0 +1,175 @@
+import { randomUUID } from "node:crypto";
+import type { Context } from "koa";
+import { z } from "zod";
+import { ProblemError } from "../../errors.ts";
+import type { Api } from "../../http/api.ts";
+import { logAction } from "../../http/audit-log.ts";
+import { readJson } from "../../http/input/body.ts";
+import { PARAMETERS, searchOf } from "../../http/input/parameters.ts";
+import { requestId } from "../../http/middleware/request.ts";
+import { parameterRefs } from "../../http/openapi/parameters.ts";
+import { empty, json, jsonBody, responseRef } from "../../http/openapi/responses.ts";
+import { ADMIN, pathTo, READ, type Route } from "../../http/route.ts";
+import { checkAccepted, send } from "../../http/submit/submission.ts";
+import { findTask } from "../../http/task/find.ts";
+import { pendingTask, replyPending, storedTask } from "../../http/task/reply.ts";
+import { oneParameter, readParameter, wrongParameter } from "../../wire/parameter.ts";
+import { type Definition, isScheduleId, readDefinition, SCHEDULE_ID } from "./definition.ts";
+import { scheduleDocument } from "./document.ts";
+import type { Schedules } from "./schedules.ts";
+import type { ScheduleRow } from "./verbs.ts";
+import type { Schedules as SchedulePage } from "./wire.ts";
+
+const PATH = "/v1/schedules/:id";
+const schedulePath = pathTo(PATH);
+
+const body = z.record(z.string(), z.unknown());
+
+/** Schedules: tasks that are submitted by the clock. @param wake called when one has changed */
+export function scheduleRoutes(api: Api, schedules: Schedules, wake: () => void): readonly Route[] {
+  const tag = "Schedules";
+  return [
+    {
+      name: "schedules",
+      method: "GET",
+      path: "/v1/schedules",
+      scopes: READ,
+      tag,
+      summary: "All schedules, by their ids",
+      parameters: parameterRefs("limit", "cursor"),
+      answers: { "200": json("A page of them.", "Schedules") },
+      run: (ctx) => list(ctx, api, schedules),
+    },
+    {
+      name: "schedule",
+      method: "GET",
+      path: PATH,
+      scopes: READ,
+      tag,
+      summary: "One schedule: its next due times, and what became of the last one",
+      answers: { "200": json("The schedule.", "Schedule") },
+      run: (ctx) => reply(ctx, api, schedules, idOf(ctx)),
+    },
+    {
+      name: "putSchedule",
+      method: "PUT",
+      path: PATH,
+      scopes: ADMIN,
+      tag,
+      summary: "Make or change a schedule",
+      description:
+        "Either `cron` or `every`. The queue has to accept the input. One that a handler declares can only be paused and resumed: with the same members otherwise.",
+      body: jsonBody("ScheduleBody"),
+      answers: {
+        "200": json("It is changed.", "Schedule"),
+        "201": json("It is new.", "Schedule", "Location"),
+      },
+      run: (ctx) => put(ctx, api, schedules, wake),
+    },
+    {
+      name: "deleteSchedule",
+      method: "DELETE",
+      path: PATH,
+      scopes: ADMIN,
+      tag,
+      summary: "Delete a schedule; its tasks stay",
+      answers: { "204": empty("It is deleted.") },
+      run: (ctx) => remove(ctx, api, schedules),
+    },
+    {
+      name: "runSchedule",
+      method: "POST",
+      path: `${PATH}/run`,
+      scopes: ADMIN,
+      submits: "under the caller's key",
+      tag,
+      summary: "Submit a task of a schedule now, beside its due times",
+      parameters: parameterRefs("X-Request-Id"),
+      answers: { "202": responseRef("Accepted") },
+      run: (ctx) => runNow(ctx, api, schedules),
+    },
+  ];
+}
+
+/** @throws ProblemError invalid-parameter */
+function idOf(ctx: Context): string {
+  const id = String(ctx.params.id);
+  if (!isScheduleId(id)) throw wrongParameter("id", `expected ${SCHEDULE_ID}`);
+  return id;
+}
+
+const unknownSchedule = (id: string) => new ProblemError("unknown", "No schedule has this id.", { extensions: { id } });
+const declaredSchedule = (id: string) => new ProblemError("declared", undefined, { extensions: { id } });
+
+/** @throws ProblemError unknown */
+async function find(schedules: Schedules, id: string): Promise<{ readonly nowMs: number; readonly row: ScheduleRow }> {
+  const { nowMs, row } = await schedules.find(id);
+  if (!row) throw unknownSchedule(id);
+  return { nowMs, row };
+}
+
+async function list(ctx: Context, { engine }: Api, schedules: Schedules): Promise<void> {
+  const search = searchOf(ctx);
+  const limit = readParameter(search, PARAMETERS.limit);
+  const after = oneParameter(search, "cursor");
+  if (after !== null && !isScheduleId(after)) throw wrongParameter("cursor", "expected the `next` of another page");
+  const { nowMs, rows } = await schedules.page(after, limit + 1);
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null;
+  const items = await Promise.all(page.map((row) => scheduleDocument(engine, row, nowMs)));
+  ctx.body = { items, next } satisfies SchedulePage;
+}
+
+async function reply(ctx: Context, { engine }: Api, schedules: Schedules, id: string): Promise<void> {
+  const { nowMs, row } = await find(schedules, id);
+  ctx.body = await scheduleDocument(engine, row, nowMs);
+}
+
+async function put(ctx: Context, api: Api, schedules: Schedules, wake: () => void): Promise<void> {
+  const id = idOf(ctx);
+  const { paused = false, ...given } = await readJson(ctx.req, body, api.maxBodyBytes);
+  if (typeof paused !== "boolean") throw wrongParameter("paused", "expected true or false");
+  const definition = readDefinition(given);
+  await check(schedules, definition);
+  const verdict = await schedules.put(id, definition, { paused });
+  if (verdict === "declared") throw declaredSchedule(id);
+  logAction(ctx, api, "set schedule", { queue: definition.queue, schedule: id, paused });
+  wake();
+  await reply(ctx, api, schedules, id);
+  if (verdict !== "new") return;
+  ctx.status = 201;
+  ctx.set("Location", schedulePath(id));
+}
+
+/** Checks its input as that of a submission. @throws ProblemError invalid-parameter for an unknown queue; invalid-input */
+async function check(schedules: Schedules, definition: Definition): Promise<void> {
+  try {
+    await schedules.submissionOf(randomUUID(), definition);
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "unknown-queue") throw wrongParameter("queue", error.message);
+    throw error;
+  }
+}
+
+async function remove(ctx: Context, api: Api, schedules: Schedules): Promise<void> {
+  const id = idOf(ctx);
+  const { row } = await find(schedules, id);
+  const verdict = await schedules.delete(id);
+  if (verdict === "declared") throw declaredSchedule(id);
+  if (verdict === "unknown") throw unknownSchedule(id);
+  const { queue } = JSON.parse(row.definition) as Definition;
+  logAction(ctx, api, "delete schedule", { queue, schedule: id });
+  ctx.status = 204;
+}
+
+async function runNow(ctx: Context, api: Api, schedules: Schedules): Promise<void> {
+  const { row } = await find(schedules, idOf(ctx));
+  const submission = await schedules.submissionOf(requestId(ctx), JSON.parse(row.definition) as Definition);
+  const verdict = await send(ctx, api, submission);
+  checkAccepted(ctx, submission, verdict);
+  const { id, queue } = submission;
+  logAction(ctx, api, "run schedule", { queue, schedule: row.id, id });
+  if (verdict.verdict === "new") return replyPending(ctx, storedTask(submission, verdict), 202);
+  ctx.set("Idempotent-Replayed", "true");
+  replyPending(ctx, pendingTask(await findTask(ctx, api, id, { result: false })), 202);
+}

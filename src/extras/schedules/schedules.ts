@@ -1,0 +1,119 @@
+import type { Engine } from "../../engine/engine.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
+import { messageOf, ProblemError, StartError } from "../../errors.ts";
+import type { Handler } from "../../handler/define.ts";
+import { consumesType } from "../../handler/input.ts";
+import { checkInput } from "../../http/input/body.ts";
+import { inputHandlerOf } from "../../http/queues/named-queue.ts";
+import { assembleSubmission } from "../../http/submit/submission.ts";
+import type { Logger } from "../../log.ts";
+import type { CallsOf } from "../../store/verbs/scripts.ts";
+import { wrongParameter } from "../../wire/parameter.ts";
+import { type Definition, isScheduleId, optionsOf, readDefinition, SCHEDULE_ID, timesOf } from "./definition.ts";
+import * as VERBS from "./verbs.ts";
+
+/** What they need. */
+export interface ScheduleParts {
+  readonly engine: Engine;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly log: Logger;
+}
+
+/** The schedules in the store, and those that the handlers of this process declare. */
+export class Schedules {
+  readonly #parts: ScheduleParts;
+  readonly verbs: CallsOf<typeof VERBS>;
+  readonly #declared: ReadonlyMap<string, Definition>;
+
+  /** @throws StartError if a handler declares a schedule that cannot be read */
+  constructor(parts: ScheduleParts) {
+    this.#parts = parts;
+    this.verbs = parts.engine.scripts.of(VERBS);
+    this.#declared = new Map([...parts.handlers.values()].flatMap(declaredBy));
+  }
+
+  /** That of partition 0. */
+  get #tag(): string {
+    return this.#parts.engine.keys.tag(0);
+  }
+
+  /** Those that handlers declare. */
+  get declared(): readonly string[] {
+    return [...this.#declared.keys()];
+  }
+
+  /** Stores those that handlers declare. @throws StartError if a queue does not accept its input */
+  async synchronize(ids: Iterable<string> = this.#declared.keys()): Promise<void> {
+    for (const id of ids) {
+      const definition = this.#declared.get(id);
+      if (!definition) continue;
+      await this.submissionOf(id, definition).catch((error: unknown) => {
+        throw cannotUse(id, error);
+      });
+      await this.put(id, definition, { declared: true });
+    }
+  }
+
+  /** Stores a schedule. */
+  put(id: string, definition: Definition, { paused = false, declared = false } = {}) {
+    const stored = { id, definition: JSON.stringify(definition), times: timesOf(definition), paused, declared };
+    return this.verbs.putSchedule(this.#tag, stored);
+  }
+
+  /** A schedule, and the time. */
+  async find(id: string): Promise<{ readonly nowMs: number; readonly row: VERBS.ScheduleRow | undefined }> {
+    const { nowMs, rows } = await this.verbs.schedules(this.#tag, { min: `[${id}`, max: `[${id}`, limit: 1 });
+    return { nowMs, row: rows[0] };
+  }
+
+  /** Schedules in the order of their ids, those behind one. */
+  page(after: string | null, limit: number) {
+    return this.verbs.schedules(this.#tag, { min: after === null ? "-" : `(${after}`, max: "+", limit });
+  }
+
+  delete(id: string) {
+    return this.verbs.deleteSchedule(this.#tag, { id });
+  }
+
+  tick(max: number) {
+    return this.verbs.tickSchedules(this.#tag, max, this.declared);
+  }
+
+  step(step: Parameters<typeof VERBS.stepSchedule.write>[0]) {
+    return this.verbs.stepSchedule(this.#tag, step);
+  }
+
+  /**
+   * A task of a schedule, checked as any submission; it has no caller.
+   * @throws ProblemError unknown-queue, invalid-parameter of a queue that does not take JSON, invalid-input
+   */
+  async submissionOf(id: string, definition: Definition): Promise<Submission> {
+    const { log } = this.#parts;
+    const handler = inputHandlerOf(this.#parts, definition.queue);
+    if (!consumesType(handler, "application/json")) {
+      throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
+    }
+    const checked = await checkInput(Buffer.from(JSON.stringify(definition.input)), "application/json", handler);
+    return assembleSubmission(null, { log }, { id, handler, options: optionsOf(definition), checked });
+  }
+}
+
+/** The schedules that a handler declares, by their ids. @throws StartError */
+function declaredBy({ queue, schedules = {} }: Handler): [string, Definition][] {
+  return Object.entries(schedules).map(([name, given]) => {
+    const id = `${queue}.${name}`;
+    try {
+      if (!isScheduleId(id)) throw new Error(`its id is its queue, a dot and its name: expected ${SCHEDULE_ID}`);
+      return [id, readDefinition({ ...given, queue })];
+    } catch (error) {
+      throw cannotUse(id, error);
+    }
+  });
+}
+
+function cannotUse(id: string, error: unknown): Error {
+  if (error instanceof ProblemError && error.status >= 500) return error;
+  return new StartError(`the schedule ${id}, which a handler declares, cannot be used: ${messageOf(error)}`, {
+    cause: error,
+  });
+}

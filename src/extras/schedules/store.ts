@@ -1,0 +1,56 @@
+import { firstOf } from "../../store/fields.ts";
+import { startsOf } from "../../store/keys.ts";
+import type { LibraryPart } from "../../store/library/part.ts";
+import * as verbs from "./verbs.ts";
+
+/** The keys of schedules, in partition 0 only: their tasks are in the partitions of their queues. */
+const SCHEDULE_KEYS = {
+  schedules: ["schedules", "zset", "all schedules: score = 0, for pages in the order of their ids"],
+  schedule: ["sd:<schedule>", "hash", "a schedule, see SCHEDULE_FIELDS"],
+  scheduleTimes: ["scheduleTimes", "zset", "those that have a next due time: score = that, ms"],
+  scheduleDeclared: ["scheduleDeclared", "zset", "those that handlers declare: score = until when that counts, ms"],
+  scheduleTicks: [
+    "scheduleTicks",
+    "hash",
+    "when a process last looked, and when the latest gap between looks ended, ms",
+  ],
+} as const;
+
+/** The fields of a schedule; the Lua file writes `D.definition`. */
+const SCHEDULE_FIELDS = {
+  definition: ["definition", "what is submitted and when: JSON"],
+  times: ["times", "the part of it from which its due times follow"],
+  declared: ["declared", "1 if a handler declares it"],
+  paused: ["paused", "1 while it submits nothing"],
+  created: ["created", "when it was made, ms"],
+  after: ["after", "the latest due time that is done with, ms: it never goes back"],
+  at: ["at", "the latest due time that was submitted, skipped or refused, ms"],
+  state: ["state", "what became of that: submitted, skipped or refused"],
+  task: ["task", "the task submitted last for a due time"],
+  retryUntil: [
+    "retryUntil",
+    "that due time was refused for the moment, and is tried again until this one, ms; 0 for no end",
+  ],
+  held: ["held", "until when nobody else looks at it, ms"],
+} as const;
+
+/** The constants of schedules; the Lua file writes `C.scheduleHoldMs`. */
+export const SCHEDULE = {
+  /** For how long a process that looks at a schedule has it alone, ms. */
+  scheduleHoldMs: 10_000,
+  /** A schedule is never held for longer, ms. */
+  scheduleLongestHoldMs: 60_000,
+  /** For how long the declaration of a process counts, ms. */
+  scheduleDeclaredMs: 15_000,
+  /** Without a look for this long, no process lived, ms. */
+  scheduleGapMs: 10_000,
+} as const;
+
+/** What schedules are in the store. */
+export const schedulesPart: LibraryPart = {
+  name: "schedules",
+  folder: new URL(".", import.meta.url),
+  files: ["schedule"],
+  verbs,
+  tables: { P: startsOf(SCHEDULE_KEYS), D: firstOf(SCHEDULE_FIELDS), C: SCHEDULE },
+};

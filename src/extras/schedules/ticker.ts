@@ -1,0 +1,153 @@
+import type { Engine } from "../../engine/engine.ts";
+import { ProblemError, reasonOf } from "../../errors.ts";
+import { refusalOf } from "../../http/submit/refusal.ts";
+import type { Logger } from "../../log.ts";
+import { Loop, type Role } from "../../loop.ts";
+import { isOutcome } from "../../task.ts";
+import { type Definition, taskIdOf } from "./definition.ts";
+import { DueTimes } from "./due-times.ts";
+import { planOf } from "./plan.ts";
+import type { Schedules } from "./schedules.ts";
+import { SCHEDULE } from "./store.ts";
+import type { DueState, ScheduleRow } from "./verbs.ts";
+
+/** The longest pause between two ticks: by then another process may have stored a schedule, and declarations are renewed, ms. */
+const USUAL_MS = 4000;
+/** How many schedules a tick takes: it holds them for a while only. */
+const MAX_TAKEN = 20;
+/** The pause before a refused submission is tried again, at least, ms; and where this process has no handler of the queue. */
+const RETRY_MS = 1000;
+
+/** What a ticker needs. */
+interface TickerParts {
+  readonly schedules: Schedules;
+  readonly engine: Engine;
+  readonly log: Logger;
+  /** Is told for how long the first due time has waited. */
+  readonly late: { set(seconds: number): void };
+}
+
+/** What became of a due time; `later` if it was refused for the moment. */
+type Verdict = { readonly state: DueState; readonly task: string } | { readonly laterMs: number };
+
+/** Submits the tasks of schedules when they are due. Every process has one: whoever comes first takes a schedule for a while. */
+export class ScheduleTicker implements Role {
+  readonly #parts: TickerParts;
+  readonly #loop: Loop;
+
+  constructor(parts: TickerParts) {
+    this.#parts = parts;
+    this.#loop = new Loop({
+      intervalMs: USUAL_MS,
+      tick: () => this.tick(),
+      onError: (error) => parts.log.warn({ reason: reasonOf(error) }, "schedules: a tick failed; trying again"),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** Looks at once: a schedule has changed. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** Submits what is due now. Returns in how many milliseconds the next tick is needed, undefined for a usual pause. */
+  async tick(): Promise<number | undefined> {
+    const { schedules, log, late } = this.#parts;
+    const { nowMs, goneMs, nextMs, lateMs, unknown, rows } = await schedules.tick(MAX_TAKEN);
+    late.set(lateMs / 1000);
+    // The store has lost them.
+    if (unknown.length > 0) await schedules.synchronize(unknown);
+    const looks = rows.map((row) => this.#look(row, nowMs, goneMs));
+    for (const [n, look] of (await Promise.allSettled(looks)).entries()) {
+      if (look.status === "rejected")
+        log.warn({ schedule: rows[n]?.id, reason: reasonOf(look.reason) }, "schedules: a look failed; trying again");
+    }
+    // What was taken may be due again at once.
+    if (unknown.length > 0 || rows.length > 0) return 1;
+    return nextMs === null ? undefined : Math.max(1, nextMs - nowMs);
+  }
+
+  /** Submits what is due of a schedule. */
+  async #look(row: ScheduleRow, nowMs: number, goneMs: number): Promise<void> {
+    const { schedules } = this.#parts;
+    const { id, last, retryUntilMs, afterMs } = row;
+    const definition = JSON.parse(row.definition) as Definition;
+    const times = new DueTimes(definition, row.createdMs);
+    const untilMs = retryUntilMs === 0 ? Number.POSITIVE_INFINITY : retryUntilMs;
+    const retry = last && untilMs !== null ? { atMs: last.atMs, untilMs } : null;
+    const { due, leftOutMs, nextMs } = planOf(times, definition.missed, { afterMs, retry, goneMs, nowMs });
+    const step = { id, state: "", task: "", atMs: null, retryUntilMs: null, holdMs: 0 } as const;
+    let { heldMs, task } = row;
+    if (leftOutMs !== null || due.length === 0) {
+      const skipped = leftOutMs === null ? {} : { afterMs: leftOutMs, atMs: leftOutMs, state: "skipped" as const };
+      const holdMs = due.length > 0 ? SCHEDULE.scheduleHoldMs : 0;
+      heldMs = await schedules.step({ ...step, heldMs, afterMs, nextMs: due[0] ?? nextMs, holdMs, ...skipped });
+    }
+    for (const [n, atMs] of due.entries()) {
+      if (heldMs === 0) return;
+      const verdict = await this.#submit(id, definition, atMs, task);
+      if ("laterMs" in verdict) {
+        const holdMs = Math.min(
+          SCHEDULE.scheduleLongestHoldMs,
+          verdict.laterMs,
+          Math.max(1, (nextMs ?? Infinity) - nowMs),
+        );
+        const again = { state: "refused", nextMs: atMs, retryUntilMs: nextMs ?? 0, holdMs } as const;
+        await schedules.step({ ...step, heldMs, afterMs, atMs, ...again });
+        return;
+      }
+      task = verdict.task || task;
+      const holdMs = n + 1 < due.length ? SCHEDULE.scheduleHoldMs : 0;
+      heldMs = await schedules.step({
+        ...step,
+        ...verdict,
+        heldMs,
+        afterMs: atMs,
+        atMs,
+        nextMs: due[n + 1] ?? nextMs,
+        holdMs,
+      });
+    }
+  }
+
+  /** Submits the task of a due time. @param before the task of the due time before; "" for none */
+  async #submit(schedule: string, definition: Definition, atMs: number, before: string): Promise<Verdict> {
+    const { schedules, engine, log } = this.#parts;
+    const id = taskIdOf(schedule, atMs);
+    const line = { schedule, id, queue: definition.queue };
+    try {
+      if (definition.overlap === "skip" && before !== "" && before !== id) {
+        const seen = await engine.inspector.inspect(before, { result: false });
+        if (seen && !isOutcome(seen.state)) return { state: "skipped", task: "" };
+      }
+      const submission = await schedules.submissionOf(id, definition);
+      const verdict = await engine.submitter.submit(submission, engine.queues.settings(submission.queue));
+      // The input was changed after a process had submitted it and before it could note that.
+      const refusal =
+        verdict.verdict === "conflict"
+          ? undefined
+          : refusalOf(submission, verdict, { byKey: false, signature: () => "" });
+      if (!refusal) return { state: "submitted", task: id };
+      throw refusal;
+    } catch (error) {
+      const reason = reasonOf(error);
+      const status = error instanceof ProblemError ? error.status : 0;
+      // Another process may have its handler.
+      const isUnknown = error instanceof ProblemError && error.code === "unknown-queue";
+      if (status !== 429 && status !== 503 && !isUnknown) {
+        log.error({ ...line, reason }, "schedules: the task of a due time was refused; the schedule goes on");
+        return { state: "refused", task: "" };
+      }
+      log.warn({ ...line, reason }, "schedules: the task of a due time was refused for the moment; trying again");
+      const retryAfterS = error instanceof ProblemError ? (error.retryAfterS ?? 0) : 0;
+      return { laterMs: Math.max(RETRY_MS, retryAfterS * 1000) };
+    }
+  }
+}

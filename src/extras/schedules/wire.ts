@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { STATES } from "../../task.ts";
+import { LINE_MEMBERS } from "../../wire/submit-options.ts";
+import { type Document, flag, text, time } from "../../wire/values.ts";
+
+/** What can be done about missed due times, the default first. */
+export const MISSED = ["once", "skip", "all"] as const;
+/** What can be done while the task of before has not ended, the default first. */
+export const OVERLAP = ["queue", "skip"] as const;
+
+const members = {
+  queue: text,
+  input: z.unknown().describe("The input of its tasks."),
+  cron: text
+    .exactOptional()
+    .describe("Five or six fields (seconds first), or @hourly …; `L` and `#` as croner reads them."),
+  every: text
+    .exactOptional()
+    .describe("In place of `cron`: `30s`, `5m`, `1h`; counts from `startAt`, else from when the schedule was made."),
+  timeZone: text.exactOptional().describe("Of `cron`; default UTC."),
+  startAt: time.exactOptional().describe("No due time before this one."),
+  endAt: time.exactOptional().describe("No due time after this one."),
+  missed: z
+    .enum(MISSED)
+    .exactOptional()
+    .describe(
+      "What fell due while no process lived, or more than a minute ago: the latest is submitted, none, or each (at most 1,000).",
+    ),
+  overlap: z.enum(OVERLAP).exactOptional().describe("`skip`: leave a time out while its task of before has not ended."),
+  priority: z
+    .int()
+    .exactOptional()
+    .meta(LINE_MEMBERS.priority ?? {}),
+  deadline: z
+    .number()
+    .exactOptional()
+    .meta(LINE_MEMBERS.deadline ?? {}),
+  label: text.exactOptional(),
+  paused: flag.exactOptional(),
+};
+
+/** What is sent for a schedule. */
+export const scheduleBody = z.strictObject(members);
+export type ScheduleBody = Document<typeof scheduleBody>;
+
+export const schedule = z.object({
+  ...members,
+  id: text,
+  timeZone: text,
+  missed: z.enum(MISSED),
+  overlap: z.enum(OVERLAP),
+  paused: flag,
+  declared: flag.describe("A handler declares it: it can be paused and run, but not changed or deleted."),
+  orphan: flag.describe("No live process declares it any more: it submits nothing, and can be deleted."),
+  next: z.array(time).max(5).describe("The next due times; empty while it is paused."),
+  last: z
+    .object({
+      id: text.describe("The task of that time."),
+      at: time.describe("The due time."),
+      state: z
+        .enum([...STATES, "skipped", "refused"])
+        .nullable()
+        .describe("Of the task; `skipped`: missed, or the task of before had not ended; null: no longer known."),
+    })
+    .nullable()
+    .describe("The latest due time."),
+});
+/** A schedule. */
+export type Schedule = Document<typeof schedule>;
+
+export const schedules = z.object({ items: z.array(schedule), next: text.nullable() });
+/** A page of schedules, by id. */
+export type Schedules = Document<typeof schedules>;

@@ -1,0 +1,107 @@
+import path from "node:path";
+import { expect } from "chai";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+
+const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/clock");
+const DEFINITION = { queue: "reports", input: { day: 7 }, cron: "0 3 * * *", timeZone: "Europe/Berlin" };
+const DEFAULTS = { missed: "once", overlap: "queue", paused: false, declared: false, orphan: false, last: null };
+
+describe("/v1/schedules", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ HANDLERS, PARTITIONS: "2" });
+  });
+  after(() => server.stop());
+
+  const put = (id: string, body: unknown) => server.send(`/v1/schedules/${id}`, { method: "PUT", body });
+  const ask = (id: string, method = "GET") => server.send(`/v1/schedules/${id}`, { method });
+
+  it("makes a schedule, changes it, pauses it, and deletes it", async () => {
+    const made = await put("nightly", DEFINITION);
+    expect([made.status, made.headers.location]).to.deep.equal([201, "/v1/schedules/nightly"]);
+    const { next, ...shown } = made.json;
+    expect(shown).to.deep.equal({ id: "nightly", ...DEFINITION, ...DEFAULTS });
+    expect(next.map((time: string) => new Date(time).toLocaleTimeString("de", { timeZone: "Europe/Berlin" }))).to.eql(
+      Array(5).fill("03:00:00"),
+    );
+    expect((await ask("nightly")).json).to.deep.equal(made.json);
+
+    const paused = await put("nightly", { ...DEFINITION, label: "by night", paused: true });
+    expect([paused.status, paused.json.label, paused.json.paused, paused.json.next]).to.eql([
+      200,
+      "by night",
+      true,
+      [],
+    ]);
+    const resumed = await put("nightly", DEFINITION);
+    expect(resumed.json.next).to.deep.equal(next);
+
+    expect((await ask("nightly", "DELETE")).status).to.equal(204);
+    const gone = await ask("nightly");
+    expect([gone.status, gone.json.type]).to.deep.equal([404, "/problems/unknown"]);
+    expect((await ask("nightly", "DELETE")).status).to.equal(404);
+  });
+
+  it("includes the times at which it starts and ends", async () => {
+    const [startAt, endAt] = ["2100-01-01T00:00:00Z", "2100-01-01T00:02:00Z"];
+    const { json } = await put("short", { queue: "reports", input: { day: 1 }, every: "1m", startAt, endAt });
+    expect(json.next).to.deep.equal([0, 1, 2].map((minute) => `2100-01-01T00:0${minute}:00.000Z`));
+    await ask("short", "DELETE");
+  });
+
+  it("runs a task of it now, which touches neither its last time nor the next ones", async () => {
+    const { json: before } = await put("later", DEFINITION);
+    const run = () =>
+      server.send("/v1/schedules/later/run", { method: "POST", headers: { "X-Request-Id": "run-now" } });
+    const answer = await run();
+    expect(answer.status).to.equal(202);
+    expect(answer.json).to.include({ id: "run-now", queue: "reports", state: "waiting" });
+    expect((await run()).headers["idempotent-replayed"]).to.equal("true");
+    expect((await server.send("/v1/requests/run-now/input")).json).to.deep.equal({ day: 7 });
+    expect((await ask("later")).json).to.deep.equal(before);
+    expect((await server.send("/v1/schedules/no/run", { method: "POST" })).status).to.equal(404);
+  });
+
+  it("lists schedules by their ids, page by page", async () => {
+    for (const id of ["b", "a", "B"]) await put(id, DEFINITION);
+    const ids: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const { json } = await server.send(`/v1/schedules?limit=2${cursor && `&cursor=${cursor}`}`);
+      ids.push(...json.items.map(({ id }: { id: string }) => id));
+      cursor = json.next;
+    }
+    expect(ids).to.deep.equal(["B", "a", "b", "later", "reports.often"]);
+  });
+
+  it("lets one that a handler declares be paused and run, but not changed or deleted", async () => {
+    const { json } = await ask("reports.often");
+    expect(json).to.include({ declared: true, orphan: false, every: "1h" });
+    const { id: _, declared: __, orphan: ___, next: ____, last: _____, ...sent } = json;
+    expect((await put("reports.often", { ...sent, paused: true })).json).to.include({ paused: true, declared: true });
+    for (const refused of [await put("reports.often", { ...sent, every: "2h" }), await ask("reports.often", "DELETE")])
+      expect([refused.status, refused.json.type]).to.deep.equal([409, "/problems/declared"]);
+    expect((await server.send("/v1/schedules/reports.often/run", { method: "POST" })).status).to.equal(202);
+  });
+
+  for (const [what, change, code, named] of [
+    ["an unknown queue", { queue: "report" }, "invalid-parameter", "queue"],
+    ["an unknown zone", { timeZone: "Mars" }, "invalid-parameter", "timeZone"],
+    ["an unknown member", { retries: 1 }, "invalid-parameter", "retries"],
+    ["a member of another type", { paused: "no" }, "invalid-parameter", "paused"],
+    ["seven fields", { cron: "0 0 3 * * * 2030" }, "invalid-parameter", "cron"],
+    ["an input that the queue does not accept", { input: { day: "x" } }, "invalid-input", undefined],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      const { status, json } = await put("wrong", { ...DEFINITION, ...change });
+      expect([status, json.type, json.parameter]).to.deep.equal([400, `/problems/${code}`, named]);
+      expect((await ask("wrong")).status).to.equal(404);
+    });
+  }
+
+  it("refuses an id that is too long for those of its tasks", async () => {
+    expect((await put("x".repeat(65), DEFINITION)).json).to.include({
+      type: "/problems/invalid-parameter",
+      parameter: "id",
+    });
+  });
+});
