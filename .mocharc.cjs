@@ -46,7 +46,7 @@ const LONG = [
   "test/workers/frozen-store",
   "test/workers/exclusive",
   "test/workers/large-inputs",
-  "test/engine/model/",
+  "test/engine/model/model",
   "test/store/servers/",
 ];
 

@@ -1,12 +1,6 @@
 import { expect } from "chai";
-import type { QueueSettings } from "../../src/engine/settings.ts";
-import { SHARED } from "../../src/store/constants.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { QUEUE } from "../helpers/store/stored.ts";
-import { submissionOf } from "../shared/submission.ts";
-
-/** Too long for the record of a task, so it has a key of its own. */
-const LONG = JSON.stringify("x".repeat(SHARED.inlineInputBytes));
+import { openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
+import { QUEUE, TASK } from "../helpers/store/stored.ts";
 
 describe("what a task leaves behind in the store", () => {
   let t: TestEngine;
@@ -14,24 +8,6 @@ describe("what a task leaves behind in the store", () => {
     t = await openEngine({ settings: { attempts: 1 } });
   });
   afterEach(() => t.close());
-
-  const submit = (id: string, settings: Partial<QueueSettings> = {}) =>
-    t.engine.submitter.submit(submissionOf(id, "jobs", LONG), { ...t.settings, ...settings });
-  const _take = async () => {
-    const [task] = await t.reserve();
-    return { queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" };
-  };
-  const hasInput = (id: string) => t.redis.exists(t.key("input", id));
-
-  it("is nothing of an input that was replaced", async () => {
-    await submit("replaced");
-    expect(await hasInput("replaced")).to.equal(1);
-    const short = submissionOf("replaced", "jobs", '{"n":2}');
-    expect(await t.engine.submitter.update(short, t.settings)).to.equal("updated");
-    expect(await hasInput("replaced")).to.equal(0);
-    const [task] = await t.reserve();
-    expect(String(task?.input)).to.equal('{"n":2}');
-  });
 
   it("is counted as healed if it is only its place in line", async () => {
     await t.submit({ id: "first" });
@@ -49,14 +25,6 @@ describe("what is left behind in the indexes of a queue", () => {
   });
   afterEach(() => t.close());
 
-  it("is nothing to run of a task whose input is gone", async () => {
-    await t.submit({ id: "a", input: LONG });
-    await t.redis.del(t.key("input", "a"));
-    const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
-    const { tasks } = await t.engine.leases.reserve(request);
-    expect(await Promise.all(tasks.map((task) => t.engine.values.inputOf(task, "jobs")))).to.deep.equal([null]);
-  });
-
   it("is no jump of the clock that was long ago: later leases stay as they are", async () => {
     const HOUR_MS = 3_600_000;
     await t.submit({ id: "a" });
@@ -66,6 +34,19 @@ describe("what is left behind in the indexes of a queue", () => {
     await t.redis.hset(t.key("ticked"), "back", `${Date.now() - HOUR_MS} ${Date.now() - 3 * HOUR_MS}`);
     await t.engine.maintenance.tick(0);
     expect(await lease()).to.equal(before);
+  });
+
+  it("is no entry of a task that has ended, has gone, or has no deadline: none of them is canceled", async () => {
+    await t.submit({ id: "ended", deadlineMs: 60_000 });
+    const [task] = await t.reserve();
+    await t.engine.leases.complete({ queue: "jobs", id: "ended", fence: task?.fence ?? "" }, resultOf("x"), t.settings);
+    await t.submit({ id: "waiting" });
+    for (const id of ["ended", "gone", "waiting"]) await t.redis.zadd(t.key("deadlines"), 1, id);
+    await t.redis.hset(t.key("task", "ended"), TASK.deadline, 1);
+    expect((await t.engine.maintenance.tick(0)).late).to.deep.equal([]);
+    expect((await t.look("ended")).state).to.equal("succeeded");
+    expect((await t.look("waiting")).state).to.equal("waiting");
+    expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
   });
 
   it("is nothing of a trial, of a refused submission, or of none at all", async () => {

@@ -9,17 +9,6 @@ describe("the line of a queue", () => {
   });
   afterEach(() => t.close());
 
-  it("gives every task the number of those that will start before it", async () => {
-    for (let n = 0; n < 5; n += 1) expect((await t.submit({ id: `a${n}` })).index).to.equal(n);
-    const seen = await Promise.all([0, 1, 2, 3, 4].map((n) => t.engine.inspector.inspect(`a${n}`, { result: false })));
-    expect(seen.map((s) => s?.index)).to.deep.equal([0, 1, 2, 3, 4]);
-    expect(seen.map((s) => s?.ahead)).to.deep.equal([0, 1, 2, 3, 4]);
-    await t.reserve(2);
-    const later = await t.engine.inspector.inspect("a4", { result: false });
-    expect(later).to.include({ index: 2, ahead: 4, state: "waiting" });
-    expect(later?.snapshot).to.include({ waiting: 3, running: 2 });
-  });
-
   it("stays first in, first out for ten thousand tasks of the same instant", async () => {
     const ids = Array.from({ length: 10_000 }, (_, n) => `f${n}`);
     const verdicts = await Promise.all(ids.map((id) => t.submit({ id })));

@@ -14,21 +14,6 @@ describe("a failed attempt", () => {
     return t.engine.leases.fail(lease, { ...failureOf("retry", 60_000), ...given }, t.settings);
   };
 
-  it("is followed by another after its delay, and the last one is kept as long as dead tasks are", async () => {
-    t = await openEngine({ settings: KEPT });
-    await t.submit({ id: "a" });
-    const due: unknown[] = [];
-    t.engine.maintenance.onDue((...given) => due.push(given));
-    expect(await fail("a")).to.equal("retrying");
-    expect(due).to.deep.equal([[0, 60_000]]);
-    await t.makeDue("a");
-    await t.engine.maintenance.tick(0);
-    expect(await fail("a")).to.equal("dead");
-    const { state, finishedMs, expiresMs, result } = await t.look("a");
-    expect({ state, status: result?.status }).to.deep.equal({ state: "failed", status: 500 });
-    expect((expiresMs ?? 0) - (finishedMs ?? 0)).to.equal(KEPT.deadTtlMs);
-  });
-
   it("leaves the first 500 characters of its error", async () => {
     t = await openEngine({ settings: KEPT });
     await t.submit({ id: "a" });

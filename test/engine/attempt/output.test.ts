@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Lease } from "../../../src/store/verbs/lease.ts";
 import type { OutputValue } from "../../../src/store/verbs/output.ts";
-import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 const MB = 1_048_576;
@@ -42,61 +42,6 @@ describe("the output of a task", () => {
     expect(await t.engine.outputs.read({ id: "unheard-of", queue: "jobs" }, 0)).to.deep.equal({ total: 0, values: [] });
   });
 
-  it("is written only by the worker that holds the lease", async () => {
-    t = await openEngine();
-    const first = await start();
-    await t.engine.call("release", first);
-    expect(await write(first, ["waits"])).to.equal("stale");
-    const second = await take();
-    expect(await write(first, ["late"])).to.equal("stale");
-    expect(await write(second, ["mine"])).to.equal(1);
-    await t.engine.leases.complete(second, resultOf("done"), t.settings);
-    expect(await write(second, ["after the end"])).to.equal("stale");
-    expect(await write({ ...second, id: "unheard-of" }, ["?"])).to.equal("stale");
-    expect((await read()).map(({ json }) => json)).to.deep.equal(['"mine"']);
-  });
-
-  it("distinguishes every start of its task, also after a lost worker or a retry of a dead task", async () => {
-    t = await openEngine({ settings: { attempts: 2, maxLost: 1 } });
-    let lease = await start();
-    await write(lease, ["first"]);
-    await t.engine.leases.fail(lease, failureOf("retry"), t.settings);
-    await t.engine.maintenance.tick(0);
-    lease = await take();
-    await write(lease, ["second attempt"]);
-    await t.engine.call("lose", lease);
-    lease = await take();
-    await write(lease, ["after a loss"]);
-    await t.engine.call("release", lease);
-    lease = await take();
-    await write(lease, ["after a release"]);
-    expect(await t.engine.leases.fail(lease, failureOf("retry"), t.settings)).to.equal("dead");
-    expect(await t.redis.pttl(key())).to.be.above(0);
-    await t.engine.call("retry", { id: "a", queue: "jobs" });
-    expect(await t.redis.pttl(key())).to.equal(-1);
-    lease = await take();
-    await write(lease, ["after a retry"]);
-    expect((await read()).map(({ run, attempt }) => [run, attempt])).to.deep.equal([
-      [1, 1],
-      [2, 2],
-      [3, 2],
-      [4, 2],
-      [5, 1],
-    ]);
-  });
-
-  it("does not count a start that was reported to nobody", async () => {
-    t = await openEngine({ settings: { maxLost: 3 } });
-    const lease = await start();
-    await t.engine.call("lose", lease);
-    const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 1000, rate: undefined };
-    const { tasks } = await t.engine.leases.reserve({ ...request, suspectLeaseMs: 1000 });
-    // It was reserved, but its handler did not begin.
-    await t.engine.call("lose", { ...lease, fence: tasks[0]?.fence ?? "" });
-    await write(await take(), ["second start"]);
-    expect((await read())[0]).to.include({ run: 2 });
-  });
-
   it("has a maximum size: values that do not fit are refused, others are kept", async () => {
     t = await openEngine();
     const lease = await start();
@@ -105,14 +50,6 @@ describe("the output of a task", () => {
     expect(await write(lease, ["ab"], { maxBytes })).to.equal(1);
     expect(await write(lease, [1], { maxBytes })).to.equal(0);
     expect((await read()).map(({ json }) => json)).to.deep.equal(['"üü"', '"ab"']);
-  });
-
-  it("stores all of the values or none, if that is requested", async () => {
-    t = await openEngine();
-    const lease = await start();
-    expect(await write(lease, ["ab", "cd"], { maxBytes: 7, all: true })).to.equal(0);
-    expect(await write(lease, ["ab"], { maxBytes: 7, all: true })).to.equal(1);
-    expect(await read()).to.have.length(1);
   });
 
   it("is stored once, however often a call is sent again, also after other calls and after the end", async () => {
@@ -124,31 +61,6 @@ describe("the output of a task", () => {
     await t.engine.leases.complete(lease, resultOf("done"), t.settings);
     expect(await write(lease, ["1c"], { call: "1c" })).to.equal(1);
     expect((await read()).map(({ json }) => json)).to.deep.equal(['"1a"', '"1b"', '"1c"']);
-  });
-
-  it("expires together with the result", async () => {
-    t = await openEngine({ settings: { resultTtlMs: 60_000 } });
-    const lease = await start();
-    await write(lease, ["word"]);
-    expect(await t.redis.pttl(key())).to.equal(-1);
-    await t.engine.leases.complete(lease, resultOf("done"), t.settings);
-    expect(await t.redis.pttl(key())).to.be.within(1, 60_000);
-    expect(await t.engine.call("cancel", { id: "a", queue: "jobs" })).to.equal("deleted");
-    expect(await t.redis.exists(key())).to.equal(0);
-  });
-
-  it("is deleted with a canceled task, and kept with a failed one", async () => {
-    t = await openEngine();
-    const canceled = await start("a");
-    await write(canceled, ["word"]);
-    await t.engine.call("cancel", { id: "a", queue: "jobs" });
-    await t.engine.leases.complete(canceled, resultOf("done"), t.settings);
-    expect(await t.redis.exists(key())).to.equal(0);
-    const failed = await start("b");
-    await write(failed, ["word"]);
-    await t.engine.leases.fail(failed, failureOf("give-up"), t.settings);
-    expect(await read("b")).to.have.length(1);
-    expect(await t.redis.pttl(key("b"))).to.be.above(0);
   });
 
   it("is read in pages, with no more values than needed", async () => {

@@ -18,36 +18,9 @@ describe("the steps of a task", () => {
     return t.engine.steps.keep(of, { name, value, undo: false }, maxBytes);
   };
 
-  it("are known by name in the order in which they began, with what is to be undone", async () => {
-    const { steps } = t.engine;
-    expect(await steps.begin(lease, "pay", 100)).to.equal("ok");
-    expect(await keep("look", 1, 100)).to.equal("ok");
-    expect(await steps.keep(lease, { name: "pay", value: "7", undo: true }, 100)).to.equal("ok");
-    expect([...((await steps.all(lease)) ?? [])]).to.deep.equal([
-      ["pay", { number: 0, json: "7", undo: "due" }],
-      ["look", { number: 1, json: '"x"', undo: "none" }],
-    ]);
-    expect(await steps.undone(lease, "pay")).to.equal("ok");
-    expect((await steps.all(lease))?.get("pay")?.undo).to.equal("done");
-  });
-
   it("may together take four times the room of one", async () => {
     for (const name of ["a", "b", "c"]) expect(await keep(name, 90, 100)).to.equal("ok");
     expect(await keep("large", 130, 100)).to.equal("large");
     expect(await keep("d", 60, 100)).to.equal("ok");
-  });
-
-  it("are neither read nor written without the lease", async () => {
-    const { steps } = t.engine;
-    for (const of of [
-      { ...lease, fence: "1" },
-      { ...lease, id: "unheard-of" },
-    ]) {
-      expect(await steps.all(of)).to.equal(null);
-      expect(await steps.begin(of, "pay", 100)).to.equal("stale");
-      expect(await keep("pay", 1, 100, of)).to.equal("stale");
-      expect(await steps.undone(of, "pay")).to.equal("stale");
-    }
-    expect((await steps.all(lease))?.size).to.equal(0);
   });
 });

@@ -1,7 +1,5 @@
 import { expect } from "chai";
-import { RATE_LETTERS } from "../../../src/store/letters.ts";
-import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
-import { QUEUE } from "../../helpers/store/stored.ts";
+import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 const COUNT = 5;
 
@@ -12,37 +10,10 @@ describe("tasks whose attempts end in one call", () => {
   });
   afterEach(() => t.close());
 
-  const counted = async (kind: keyof typeof RATE_LETTERS) => {
-    const fields = Object.entries(await t.redis.hgetall(t.key("queue")));
-    const values = fields.filter(([name]) => name.match(`^${RATE_LETTERS[kind]}\\d$`));
-    return values.reduce((sum, [, value]) => sum + (Number(value) % 2 ** 24), 0);
-  };
-
   const running = async () => {
     for (let n = 0; n < COUNT; n += 1) await t.submit();
     return (await t.reserve(COUNT)).map(({ id, fence }) => ({ queue: "jobs", id, fence }));
   };
-
-  it("are all counted if they fail", async () => {
-    const leases = await running();
-    await Promise.all(leases.map((lease) => t.engine.leases.fail(lease, failureOf("retry"), t.settings)));
-    expect(await counted("finished")).to.equal(COUNT);
-    expect(await counted("failed")).to.equal(COUNT);
-    expect(await t.redis.hget(t.key("queue"), QUEUE.dead)).to.equal(String(COUNT));
-  });
-
-  it("are all counted if they lose their worker", async () => {
-    const leases = await running();
-    await Promise.all(leases.map((lease) => t.engine.call("lose", lease)));
-    expect(await counted("returned")).to.equal(COUNT);
-    expect(await t.redis.hget(t.key("queue"), QUEUE.lost)).to.equal(String(COUNT));
-  });
-
-  it("are all counted if they are handed back", async () => {
-    const leases = await running();
-    await Promise.all(leases.map((lease) => t.engine.call("release", lease)));
-    expect(await counted("returned")).to.equal(COUNT);
-  });
 
   it("are counted, and told to whoever waits in this process, if a reservation carries them", async () => {
     const leases = await running();

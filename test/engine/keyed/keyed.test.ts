@@ -52,15 +52,6 @@ describe("a keyed line", () => {
     }
   });
 
-  it("keeps nothing of a task that joined before it was keyed and is canceled", async () => {
-    for (const id of ["first", "second"]) await t.engine.submitter.submit(submissionLike(id), plain());
-    await join("a1", "a");
-    expect(await start(1)).to.deep.equal(["first"]);
-    await t.engine.call("cancel", { id: "second", queue: "jobs" });
-    expect(await t.redis.zrange(t.key("startable"), "0", "-1")).to.deep.equal(["a1"]);
-    expect(await wrong(false)).to.deep.equal([]);
-  });
-
   it("decides also on as many tasks at one place as one call decides on", async () => {
     const ids = Array.from({ length: 200 }, (_, n) => `k${n}`);
     await Promise.all(ids.map((id) => join(id, id)));
@@ -128,27 +119,6 @@ describe("a keyed line", () => {
     expect(await t.redis.hget(t.key("queue"), QUEUE.keyed)).to.equal(null);
     expect(await start()).to.deep.equal(["n2"]);
     expect(await keysLike(t.redis, `${t.keys.tag(0)}p*:*`)).to.deep.equal([]);
-  });
-
-  it("lets no other start when a task that arrived earlier comes back to its key", async () => {
-    await joinAll("b", t.settings, "b0", "b1");
-    await joinAll("a", t.settings, "a1", "a2");
-    expect(await start(2)).to.deep.equal(["b0", "a1"]);
-    await complete("a1");
-    await t.engine.submitter.update(submissionLike("b1", { key: "a" }), t.settings);
-    expect(await start()).to.deep.equal(["b1"]);
-    await complete("b1");
-    expect(await start()).to.deep.equal(["a2"]);
-  });
-
-  it("holds no key for a task that is handed back in its second attempt", async () => {
-    await joinAll("a", t.settings, "a1", "a2");
-    expect(await start()).to.deep.equal(["a1"]);
-    await t.engine.leases.fail(leaseOf("a1"), failureOf("retry"), { ...t.settings, attempts: 2 });
-    await t.engine.maintenance.tick(0);
-    expect(await start()).to.deep.equal(["a1"]);
-    await t.engine.call("release", { ...leaseOf("a1") });
-    expect(await wrong(false)).to.deep.equal([]);
   });
 
   it("lets the next of many keys start in the order of arrival when they are freed together", async () => {

@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import { verify } from "../../../src/engine/maintenance/verify.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
-import { eventually } from "../../shared/eventually.ts";
 
 const HOUR_MS = 3_600_000;
 const SUSPECT_LEASE_MS = 1000;
@@ -33,42 +32,12 @@ describe("a suspect (a task that has lost a worker before)", () => {
     return Number(await t.redis.zscore(t.key("leases"), "a")) - (seconds * 1000 + micros / 1000);
   };
 
-  /** What a tick says of the task, once it has found that its lease has ended. */
-  const lostByTick = () => eventually(async () => (await t.engine.maintenance.tick(0)).lost[0] ?? false);
-
   it("is held for a short time until its handler begins, then as long as any other", async () => {
     await suspect();
     const { task } = await take();
     expect(await held()).to.be.within(-HOUR_MS, SUSPECT_LEASE_MS);
     expect(await t.engine.call("begin", { ...lease(task), leaseMs: HOUR_MS, apart: false })).to.equal("ok");
     expect(await held()).to.be.above(HOUR_MS / 2);
-  });
-
-  /** It loses so many workers before its handler begins. */
-  const loseUnbegun = async (times: number) => {
-    for (let n = 0; n < times; n += 1)
-      expect(await t.engine.call("lose", { ...lease((await take()).task) })).to.equal("released");
-  };
-  /** It loses the worker of the child process in which its handler has begun. */
-  const loseInChild = async () => {
-    await t.engine.call("begin", { ...lease((await take()).task), leaseMs: -1, apart: true });
-    return lostByTick();
-  };
-
-  it("loses nothing with workers that die before its handler begins; after three in a row the next loss counts", async () => {
-    await suspect();
-    await loseUnbegun(4);
-    expect(await loseInChild()).to.include({ losses: 2, fate: "waiting" });
-    expect(await loseInChild()).to.include({ losses: 2, fate: "released" });
-  });
-
-  it("starts that count anew once its handler has begun in a worker", async () => {
-    await suspect();
-    await loseUnbegun(3);
-    const { task } = await take();
-    await t.engine.call("begin", { ...lease(task), leaseMs: HOUR_MS, apart: false });
-    await t.engine.call("release", { ...lease(task) });
-    expect(await loseInChild()).to.include({ losses: 1, fate: "released" });
   });
 
   it("says how often it has lost a worker once that was too often", async () => {
@@ -81,28 +50,6 @@ describe("a suspect (a task that has lost a worker before)", () => {
     const seen = await t.look("a");
     expect(seen).to.include({ state: "failed", errorCode: "worker-lost" });
     expect(seen.errors).to.include(`the worker was lost ${t.settings.maxLost + 1} times`);
-  });
-
-  it("loses nothing with the worker of its child process, three times in a row; then that counts", async () => {
-    await suspect();
-    for (let n = 0; n < 3; n += 1) expect(await loseInChild()).to.include({ losses: 1, fate: "released" });
-    expect(await loseInChild()).to.include({ losses: 2, fate: "waiting" });
-    expect(await loseInChild()).to.include({ losses: 2, fate: "released" });
-  });
-
-  it("counts a loss if its worker reports that the child process died", async () => {
-    await suspect();
-    const { task } = await take();
-    await t.engine.call("begin", { ...lease(task), leaseMs: HOUR_MS, apart: true });
-    expect(await t.engine.call("lose", { ...lease(task) })).to.equal("waiting");
-    expect((await take()).task).to.include({ lost: 2 });
-  });
-
-  it("counts the loss of a worker in which it ran itself", async () => {
-    await suspect();
-    const { task } = await take();
-    await t.engine.call("begin", { ...lease(task), leaseMs: -1, apart: false });
-    expect(await lostByTick()).to.include({ losses: 2, fate: "waiting" });
   });
 
   it("uses none of its queue's rate if its handler does not begin", async () => {

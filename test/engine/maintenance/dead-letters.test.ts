@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
-import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
-import { submissionOf } from "../../shared/submission.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the dead tasks of a queue", () => {
   let jobs: TestEngine;
@@ -113,46 +112,6 @@ describe("the dead tasks of a queue", () => {
     };
     expect(await jobs.engine.deadLetters.retryAll("jobs", gone.signal)).to.equal(100);
     expect(await deadNow()).to.equal(150);
-  });
-
-  it("are as many as the limit allows: the oldest lose their inputs and steps, and are not retried any more", async () => {
-    const { fail } = jobs.scripts;
-    jobs.scripts.fail = (tag, items) => fail(tag, items, 2);
-    for (const id of ["oldest", "older", "newest"]) {
-      await jobs.submit({ id, input: JSON.stringify("x".repeat(300)) });
-      const [task] = await jobs.reserve();
-      const lease = { queue: "jobs", id, fence: task?.fence ?? "" };
-      await jobs.engine.steps.keep(lease, { name: "step", value: "1", undo: false }, 1e6);
-      await jobs.engine.leases.fail(lease, failureOf("retry"), jobs.settings);
-    }
-    expect(await deadNow()).to.equal(2);
-    const kept = (id: string) => jobs.redis.exists(jobs.key("input", id), jobs.key("steps", id));
-    expect(await Promise.all(["oldest", "older", "newest"].map(kept))).to.deep.equal([0, 2, 2]);
-    for (const kind of ["input", "steps"] as const)
-      expect(await jobs.redis.pttl(jobs.key(kind, "newest")), kind).to.be.within(1, jobs.settings.deadTtlMs);
-    expect(await jobs.engine.call("retry", { id: "oldest", queue: "jobs" })).to.equal("not-dead");
-    expect((await jobs.look("oldest")).state).to.equal("failed");
-    expect(await jobs.engine.call("retry", { id: "older", queue: "jobs" })).to.equal("waiting");
-  });
-
-  it("have their steps again when they are retried before their undo has begun, which is gone then", async () => {
-    await jobs.engine.submitter.submit(submissionOf("a", "jobs", "1"), { ...jobs.settings, undo: true });
-    const take = async () => {
-      const [task] = await jobs.reserve();
-      return { queue: "jobs", id: "a", fence: task?.fence ?? "" };
-    };
-    const undos = async () => (await jobs.engine.queues.figures(["paihao.undo"]))[0]?.snapshot.waiting;
-    const first = await take();
-    await jobs.engine.steps.keep(first, { name: "step", value: "1", undo: true }, 1e6);
-    for (const lease of [first, undefined]) {
-      await jobs.engine.leases.fail(lease ?? (await take()), failureOf("retry"), jobs.settings);
-      expect(await undos()).to.equal(1);
-      expect(await jobs.engine.call("retry", { id: "a", queue: "jobs" })).to.equal("waiting");
-      expect(await undos()).to.equal(0);
-      expect(await jobs.engine.inspector.inspect("a:undo:jobs", { result: false })).to.equal(null);
-    }
-    const steps = await jobs.engine.steps.all(await take());
-    expect([...(steps ?? [])].map(([name, { json }]) => [name, json])).to.deep.equal([["step", "1"]]);
   });
 
   it("are deleted, but not those that die meanwhile", async () => {

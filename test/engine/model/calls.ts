@@ -39,7 +39,8 @@ export type Op =
       /** Leases whose results travel with it. */
       completes: readonly number[];
     }
-  | { op: LeaseOp; leases: readonly number[] }
+  /** `apart`: the handler that begins does so in a child process. */
+  | { op: LeaseOp; leases: readonly number[]; apart?: boolean }
   | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
   | { op: "cancel" | "retry" | "attend"; ids: readonly number[] }
   | { op: "retryAll" | "deleteDead" | "span"; queue: number }
@@ -158,8 +159,9 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     {
       weight: 4,
       arbitrary: fc.record({
-        op: fc.constantFrom("renew", "release", "begin", "lose", "lose", "progress"),
+        op: fc.constantFrom("renew", "release", "begin", "begin", "lose", "lose", "progress"),
         leases: few(lease),
+        apart: fc.boolean(),
       }),
     },
     {

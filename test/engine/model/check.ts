@@ -103,6 +103,7 @@ export class Checker {
     });
     this.#checkHistory(task, fields);
     checkHome(task, dump);
+    checkTimes(task, dump);
     checkInput(task, stored, this.#model.isApart(task));
     checkLives(task, stored);
     const steps = [...task.steps].map(([name, { value, undo }], nth) => [name, `${nth}${MARKS[undo]} ${value ?? ""}`]);
@@ -116,6 +117,7 @@ export class Checker {
       ...{ state: task.state, index, ahead: task.state === "waiting" ? Number(index) + running : index },
       ...{ attempts: task.attempts, lost: task.lost, cancelRequested: task.cancelRequested },
       ...{ deleted: task.deleted, expired: task.expired, errorCode: task.errorCode, caller: task.caller || null },
+      canceledBy: task.state === "canceled" ? task.late : null,
       ...{ errors: task.state === "failed" ? task.errors : [] },
     });
     expect(seen?.held, `held: ${id}`).to.equal(this.#model.isHeld(task));
@@ -239,6 +241,19 @@ function checkHome(task: ModelTask, dump: Dump): void {
   );
   const home = task.died === null ? HOME[task.state] : "dead";
   expect(places, `indexes of ${task.id}`).to.deep.equal(home === null ? [] : [`${home} ${task.queue}`]);
+}
+
+/** What has an entry for a time is due then: a lease that was renewed, also by a repeated reservation, is again one to come. */
+function checkTimes(task: ModelTask, { now, queues }: Dump): void {
+  const { indexes, deadlines = [] } = queues.get(task.queue) ?? {};
+  const holds = (what: string, entries: readonly string[] = [], when: number) => {
+    const score = Number(entries[entries.indexOf(task.id) + 1]);
+    if (when === Infinity) expect(score, `${what} of ${task.id}`).to.be.above(now);
+    else expect(score, `${what} of ${task.id}`).to.equal(when);
+  };
+  if (task.state === "running") holds("lease", indexes?.leases, task.lapsed);
+  if (task.state === "scheduled" || task.state === "retrying") holds("time", indexes?.scheduled, task.due);
+  if (task.ends !== null) holds("end", deadlines, task.ends);
 }
 
 /** An input beside the record is kept for as long as it may be needed; any other stays to know a replay by. */

@@ -188,12 +188,13 @@ export class Model extends ModelTransitions {
     return "released";
   }
 
-  begin(lease: ModelLease): RenewVerdict {
+  begin(lease: ModelLease, apart: boolean): RenewVerdict {
     const task = this.#held(lease);
     if (!task) return "stale";
     const stop = stopOf(task);
     if (stop) return stop;
-    if (task.unreported) task.uncountedLosses = 0;
+    if (apart) task.apart = task.fence;
+    if (task.unreported && !apart) task.uncountedLosses = 0;
     task.unreported = false;
     task.lapsed = Infinity;
     return "ok";
@@ -202,7 +203,7 @@ export class Model extends ModelTransitions {
   lose(lease: ModelLease, result: string): LoseVerdict {
     return this.#once(lease, "lose", () => {
       const task = this.#held(lease);
-      return task ? this.loseWorker(task, result) : "stale";
+      return task ? this.loseWorker(task, result, true) : "stale";
     });
   }
 
@@ -316,7 +317,7 @@ export class Model extends ModelTransitions {
       }
       const lapsed = this.of(queue, "running").filter((task) => task.lapsed < lostBy);
       for (const task of lapsed.sort((a, b) => a.lapsed - b.lapsed || byId(a, b))) {
-        lost.push({ id: task.id, fate: this.loseWorker(task, result), losses: task.lost });
+        lost.push({ id: task.id, fate: this.loseWorker(task, result, false), losses: task.lost });
       }
       for (const task of this.dead(queue)) if (task.died === LONG_AGO) task.died = null;
     }

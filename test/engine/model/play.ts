@@ -104,7 +104,7 @@ export async function play(world: World, call: Op): Promise<void> {
     case "begin":
     case "lose":
     case "progress":
-      return withLeases(world, call.op, call.leases);
+      return withLeases(world, call.op, call.leases, call.apart);
     case "cancel":
     case "retry": {
       const ids = call.ids.map((n) => known(world, n));
@@ -367,7 +367,7 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   }
 }
 
-async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
+async function withLeases(world: World, op: LeaseOp, which: readonly number[], apart = false) {
   const { engine, model } = world;
   const items = which.map((n) => ({ of: leaseOf(world, n), word: name(world, op) }));
   const one = {
@@ -381,7 +381,7 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
       engine.call("release", { ...of, ...retentionOf(engine.queues.settings(of.queue)) }),
       () => model.release(of),
     ],
-    begin: (of: Lease) => [engine.call("begin", { ...of, leaseMs: HOUR_MS, apart: false }), () => model.begin(of)],
+    begin: (of: Lease) => [engine.call("begin", { ...of, leaseMs: HOUR_MS, apart }), () => model.begin(of, apart)],
     lose: (of: Lease) => [
       engine.call("lose", { ...lossOf(engine.queues.settings(of.queue)), ...of }),
       () => model.lose(of, WORKER_LOST),

@@ -39,7 +39,7 @@ function cappedScripts(redis: Connection): Scripts {
  * The queues; those of callers may be fair, and keyed: one runs the tasks of a key one by one, the other two at once. With limits two of a
  * key may wait.
  */
-const rulesOf = ({ fair = false, limited = false, keyed = limited }: PropertyOptions): ModelRules[] => [
+const rulesOf = ({ fair = false, limited = false, keyed = limited }: LineKind): ModelRules[] => [
   {
     ...{ name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, dropInput: fair, fair },
     ...{ keyed: keyed ? 1 : undefined, most: limited ? 2 : undefined },
@@ -70,17 +70,21 @@ const rulesOf = ({ fair = false, limited = false, keyed = limited }: PropertyOpt
   },
 ];
 
-/** How many runs, of how many calls each, and for how long at most; a seed and a path play one failure again. */
-export interface PropertyOptions {
-  readonly runs: number;
-  readonly steps: number;
-  readonly limitMs?: number;
+/** What the lines of callers are. */
+export interface LineKind {
   /** The lines of callers are fair; default: they are not. */
   readonly fair?: boolean;
   /** The queues of callers are keyed; default: they are not. */
   readonly keyed?: boolean;
   /** Their handlers have a `limit`; default: they have none. */
   readonly limited?: boolean;
+}
+
+/** How many runs, of how many calls each, and for how long at most; a seed and a path play one failure again. */
+export interface PropertyOptions extends LineKind {
+  readonly runs: number;
+  readonly steps: number;
+  readonly limitMs?: number;
   readonly seed?: number;
   readonly path?: string;
   /** Told of each run that went well. */
@@ -95,13 +99,8 @@ export async function holdAgainstModel(
   url: string,
   options: PropertyOptions,
 ): Promise<{ runs: number; steps: number }> {
-  const log = createLog("silent");
-  const redis = await connect(url, "model", log);
-  const subscriber = await connect(url, "model-pubsub", log, { subscriber: true });
-  const sending = { twice: false };
-  const scripts = sendingTwice(cappedScripts(redis), () => sending.twice);
-  const parts: Parts = { redis, pubsub: new PubSub(subscriber), scripts, sending };
   const played = { runs: 0, steps: 0 };
+  const parts = await openParts(url);
   try {
     const property = fc.asyncProperty(
       fc.array(stepArbitrary, { minLength: 1, maxLength: options.steps, size: "max" }),
@@ -128,10 +127,38 @@ export async function holdAgainstModel(
       });
     }
   } finally {
-    redis.disconnect();
-    subscriber.disconnect();
+    parts.close();
   }
   return played;
+}
+
+/** Plays examples: all calls of one first once each and then twice each, every promise being held after each of them. */
+export async function openExamples(
+  url: string,
+): Promise<{ play(calls: readonly Op[], kind: LineKind): Promise<void>; close(): void }> {
+  const parts = await openParts(url);
+  return {
+    play: async (calls, kind) => {
+      for (const twice of [false, true]) {
+        const steps = calls.map((call) => ({ twice, call }));
+        await runOnce(parts, steps, kind);
+      }
+    },
+    close: parts.close,
+  };
+}
+
+async function openParts(url: string): Promise<Parts & { close(): void }> {
+  const log = createLog("silent");
+  const redis = await connect(url, "model", log);
+  const subscriber = await connect(url, "model-pubsub", log, { subscriber: true });
+  const sending = { twice: false };
+  const scripts = sendingTwice(cappedScripts(redis), () => sending.twice);
+  const close = () => {
+    redis.disconnect();
+    subscriber.disconnect();
+  };
+  return { redis, pubsub: new PubSub(subscriber), scripts, sending, close };
 }
 
 /** What all runs share. */
@@ -146,7 +173,7 @@ interface Parts {
 async function runOnce(
   { redis, pubsub, scripts, sending }: Parts,
   steps: readonly { twice: boolean; call: Op }[],
-  options: PropertyOptions,
+  options: LineKind,
 ): Promise<void> {
   const keys = new Keys(uniquePrefix(), 1);
   const tag = keys.tag(0);

@@ -40,6 +40,8 @@ export interface ModelTask {
   worker: string;
   /** Its worker has yet to say that the handler begins: until then no loss counts. */
   unreported: boolean;
+  /** The fence under which its handler has begun in a child process, whose worker may die without a loss. */
+  apart: string | null;
   /** How often it was released before its handler began, since its last loss. */
   uncountedLosses: number;
   cancelRequested: boolean;
@@ -203,6 +205,7 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
       fence: null,
       worker: "",
       unreported: false,
+      apart: null,
       uncountedLosses: 0,
       cancelRequested: false,
       answers: [],

@@ -4,6 +4,8 @@ import { ModelTasks } from "./tasks.ts";
 
 /** Most errors that are kept of a task. */
 const MAX_ERRORS = 5;
+/** After so many uncounted losses in a row the next one counts, also with the worker of a child process. */
+const MAX_UNCOUNTED = 3;
 /** The error codes of tasks that time has canceled. */
 const LATE_CODES = { deadline: "deadline-passed", abandoned: "abandoned" } as const;
 
@@ -49,10 +51,17 @@ export class ModelTransitions extends ModelTasks {
     task.errors = [error, ...task.errors].slice(0, MAX_ERRORS);
   }
 
-  protected loseWorker(task: ModelTask, result: string): "waiting" | "released" | "dead" | "canceled" {
+  /** @param reported its worker lives, and says that the process of the handler died */
+  protected loseWorker(
+    task: ModelTask,
+    result: string,
+    reported: boolean,
+  ): "waiting" | "released" | "dead" | "canceled" {
     const queue = this.queue(task.queue);
-    if (task.unreported) {
+    const apart = task.apart === task.fence && !reported && task.uncountedLosses < MAX_UNCOUNTED;
+    if (task.unreported || apart) {
       task.uncountedLosses += 1;
+      if (!task.unreported) task.restarts += 1;
       if (task.cancelRequested) return this.settle(task, "canceled");
       this.backInLine(task);
       return "released";

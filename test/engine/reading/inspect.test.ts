@@ -1,12 +1,10 @@
 import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
-import { LARGE_DEFAULTS, LargeValues } from "../../../src/engine/large-values/large-values.ts";
+import { LargeValues } from "../../../src/engine/large-values/large-values.ts";
 import { Homes } from "../../../src/engine/partitions/homes.ts";
 import { Inspector } from "../../../src/engine/reading/inspect.ts";
 import { ProblemError } from "../../../src/errors.ts";
-import { SHARED } from "../../../src/store/constants.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { encodeResult } from "../../../src/store/result.ts";
 import { ANSWER_MEMBERS, decodeTask, type TaskRecord } from "../../../src/store/task-record.ts";
 import type { Scripts } from "../../../src/store/verbs/scripts.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
@@ -27,9 +25,6 @@ const ended = (given: Partial<TaskRecord> = {}): TaskRecord => ({
   ...{ ...ROW, state: "succeeded", index: null, finishedMs: NOW - 10, expiresMs: NOW + 10 },
   ...given,
 });
-/** A stored result with a body of this many bytes. */
-const stored = (bytes: number, headers: Record<string, string> = {}) =>
-  Buffer.from(encodeResult({ status: 200, contentType: "text/plain", headers, body: Buffer.alloc(bytes, "x") }));
 
 /** A store in which each look finds the next of these rows; the last one stays. */
 function inspectorOf(given: {
@@ -88,12 +83,6 @@ describe("a look at a task", () => {
   const at = async (row: TaskRecord) =>
     (await inspectorOf({ rows: [row] }).inspector.inspect("a", { result: false })) ?? expect.fail("unknown");
 
-  it("is null if nobody knows it", async () => {
-    const { inspector, calls } = inspectorOf({ rows: [null] });
-    expect(await inspector.inspect("a", { result: true })).to.equal(null);
-    expect(calls).to.deep.equal(["inspect 0"]);
-  });
-
   it("shows its place, and all the work in front of it, only while it waits", async () => {
     expect(await at(ROW))
       .to.include({ index: 4, ahead: 7 })
@@ -110,15 +99,6 @@ describe("a look at a task", () => {
     expect((await at(ended({ expiresMs: null }))).expired).to.equal(false);
     expect((await at(ended({ expiresMs: NOW, deleted: true }))).expired).to.equal(false);
     expect((await at({ ...ROW, expiresMs: NOW })).expired).to.equal(false);
-  });
-
-  it("shows why it was canceled, unless a caller did that", async () => {
-    const canceledBy = async (errorCode: string | null, state: TaskRecord["state"] = "canceled") =>
-      (await at(ended({ state, errorCode }))).canceledBy;
-    expect(await canceledBy(SHARED.deadlinePassed)).to.equal("deadline");
-    expect(await canceledBy(SHARED.abandoned)).to.equal("abandoned");
-    expect(await canceledBy(null)).to.equal(null);
-    expect(await canceledBy(SHARED.deadlinePassed, "failed")).to.equal(null);
   });
 
   it("shows its progress with its message, its caller, and until when it is kept while it has not ended", async () => {
@@ -149,64 +129,6 @@ describe("a look at a task", () => {
     const { inspector, calls } = inspectorOf({ rows: [ROW] });
     await inspector.inspect("a", { result: false, listen: true });
     expect(calls).to.deep.equal(["watch as me in 0"]);
-  });
-});
-
-describe("a look at the long result of a task", () => {
-  const long = stored(200_000);
-  const row = ended({ resultBytes: long.length });
-
-  it("reads it separately", async () => {
-    const { inspector, calls } = inspectorOf({ rows: [row], value: long });
-    const { body, contentType } = (await inspector.inspect("a", { result: true }))?.result ?? expect.fail("no result");
-    expect([body.length, contentType]).to.deep.equal([200_000, "text/plain"]);
-    expect(calls).to.deep.equal(["inspect 0", "value"]);
-  });
-
-  it("does not read one that is longer than wanted, or that the caller may not see", async () => {
-    for (const [options, isRead] of [
-      [{ maxBytes: long.length }, true],
-      [{ maxBytes: long.length - 1 }, false],
-      [{ allowed: () => true }, true],
-      [{ allowed: () => false }, false],
-    ] as const) {
-      const { inspector, calls } = inspectorOf({ rows: [row], value: long });
-      const seen = await inspector.inspect("a", { result: true, ...options });
-      expect([seen?.result !== null, calls.includes("value")]).to.deep.equal([isRead, isRead]);
-    }
-  });
-
-  it("is repeated if it was replaced in the meantime, and gives up after three looks", async () => {
-    const other = ended({ resultBytes: 77 });
-    const replaced = inspectorOf({ rows: [other, row], value: long });
-    expect((await replaced.inspector.inspect("a", { result: true }))?.result?.body).to.have.lengthOf(200_000);
-    expect(replaced.calls).to.deep.equal(["inspect 0", "value", "inspect 0", "value"]);
-    const gone = inspectorOf({ rows: [row], value: null });
-    expect(await gone.inspector.inspect("a", { result: true })).to.include({ state: "succeeded", result: null });
-    expect(gone.calls.filter((call) => call === "inspect 0")).to.have.lengthOf(3);
-  });
-
-  it("reads only the first piece if the rest is to be read on demand", async () => {
-    const { inspector, calls } = inspectorOf({ rows: [row], value: long });
-    const seen = await inspector.inspect("a", { result: true, inPieces: true });
-    expect(calls).to.deep.equal(["inspect 0", `piece 0 ${LARGE_DEFAULTS.pieceBytes}`]);
-    const { body, rest } = seen?.result ?? expect.fail("no result");
-    expect(body.length + (rest?.bytes ?? 0)).to.equal(200_000);
-  });
-
-  it("reads it as a whole if it is no longer than a piece, if the task failed, or if its headers fill a piece", async () => {
-    const piece = stored(LARGE_DEFAULTS.pieceBytes - stored(0).length);
-    const heads = stored(10, { "x-long": "y".repeat(LARGE_DEFAULTS.pieceBytes) });
-    for (const [value, given] of [
-      [piece, {}],
-      [long, { state: "failed" }],
-      [heads, {}],
-    ] as const) {
-      const { inspector, calls } = inspectorOf({ rows: [ended({ resultBytes: value.length, ...given })], value });
-      const seen = await inspector.inspect("a", { result: true, inPieces: true });
-      expect(calls).to.include("value");
-      expect(seen?.result?.rest).to.equal(undefined);
-    }
   });
 });
 
