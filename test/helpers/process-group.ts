@@ -5,6 +5,7 @@ import type { Handler } from "../../src/handler/define.ts";
 import { ROOT } from "../shared/root.ts";
 import { compileHandlers } from "./compiled-handlers.ts";
 import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
+import { storedKey } from "./store/stored.ts";
 import { openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
 
 /** Servers in processes of their own, a workshop on their keys, and a journal that their handlers write. */
@@ -18,6 +19,10 @@ export interface ProcessGroup {
   lines(): Promise<string[]>;
   /** The processes in which a task has begun, in order. */
   begun(id: string): Promise<number[]>;
+  /** Waits until a process has ended, and lets its leases end at once: no other process has any. */
+  leave(server: ServerProcess): Promise<void>;
+  /** The same, after it was killed. */
+  kill(server: ServerProcess): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,6 +38,15 @@ export async function openProcesses(
   const shop = await openWorkshop(handlers as readonly Handler[], options);
   const env = { KEY_PREFIX: shop.prefix, HANDLERS: path.join(dir, "handlers") };
   const processes: ServerProcess[] = [];
+  const leave = async (server: ServerProcess) => {
+    await server.ended;
+    const redis = await shop.redis();
+    for (const { queue } of handlers as readonly Handler[]) {
+      const { keys } = shop.engine;
+      const key = storedKey(keys.tagOfQueue(queue), "leases", queue);
+      for (const id of await redis.zrange(key, "0", "-1")) await redis.zadd(key, "XX", "1", id);
+    }
+  };
   const lines = async () => (await readFile(journal, "utf8").catch(() => "")).split("\n");
   return {
     shop,
@@ -42,6 +56,11 @@ export async function openProcesses(
       const server = await startProcess({ ...env, ...more });
       processes.push(server);
       return server;
+    },
+    leave,
+    kill: async (server) => {
+      server.child.kill("SIGKILL");
+      await leave(server);
     },
     begun: async (id) =>
       (await lines()).filter((line) => line.startsWith(`${id} begins`)).map((line) => Number(line.split(" ")[2])),

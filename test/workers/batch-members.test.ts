@@ -64,18 +64,6 @@ describe("one task of a call with many", () => {
     expect(calls[1]?.tasks[0]?.fence).to.not.equal(tasks[1]?.fence);
   });
 
-  it("fails with the others if the promise of the whole call is rejected", async () => {
-    const { handler } = batchHandler({ max: 2, wait: LONG }, () => Promise.reject(new Error("no GPU")));
-    shop = await openWorkshop([handler]);
-    await shop.worker();
-    const ids = [await shop.submit(1), await shop.submit(2)];
-    for (const id of ids) {
-      const { state, errors } = await shop.ended(id);
-      expect(state).to.equal("failed");
-      expect(errors[0]).to.contain("no GPU");
-    }
-  });
-
   it("has its own output and progress, also if it fails", async () => {
     const { handler } = batchHandler({ max: 2, wait: LONG }, async ({ inputs, tasks }) => {
       await Promise.all(tasks.map((task, n) => task.write(inputs[n])));

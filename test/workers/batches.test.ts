@@ -93,15 +93,6 @@ describe("a handler with batch", () => {
     expect(sizes()).to.deep.equal([2, 2, 2]);
   });
 
-  it("is filled from all partitions", async () => {
-    const { sizes, handler } = batchHandler({ max: 12, wait: LONG });
-    shop = await openWorkshop([handler], { env: { PARTITIONS: "3" } });
-    await shop.worker();
-    const ids = await submitAll(Array.from({ length: 12 }, (_, n) => n));
-    expect(await Promise.all(ids.map((id) => shop.answer(id)))).to.deep.equal(ids.map((_, n) => 2 * n));
-    expect(sizes()).to.deep.equal([12]);
-  });
-
   it("ends each task as its answer says: a value, an error, an intent, a promise, nothing", async () => {
     const answers = [
       "fine",

@@ -9,8 +9,8 @@ import { startRedis } from "../shared/redis-server.ts";
 
 /** Ticks come less often than this only where there is nothing to do, ms. */
 const IDLE_GAP_MS = 2500;
-/** So many ticks are waited for: the slowest of what recurs is seen once or twice. */
-const TICKS = 5;
+/** So many ticks are waited for. */
+const TICKS = 2;
 const PATIENCE_MS = 60_000;
 
 /** How many commands an idle worker costs a second, those that scripts call among them. */

@@ -85,14 +85,6 @@ describe("the renewal of the leases of a worker", () => {
     expect(renewed.filter((id) => id === "slow")).to.have.length(2);
   });
 
-  it("ends when it is stopped", async () => {
-    const renewed = start();
-    await renewer.stop();
-    hold("one", LEASE_MS);
-    await time.pass(1000);
-    expect(renewed).to.deep.equal([]);
-  });
-
   it("does not stop what ended just before, although the answer to that is still being read", async () => {
     const renewal = deferred<string>();
     start(() => renewal.promise);
@@ -129,27 +121,6 @@ describe("the renewal of the leases of a worker", () => {
     away = true;
     await time.pass(LEASE_MS / 2);
     expect(messages).to.have.length(2);
-  });
-
-  it("ends for an attempt whose task this worker got again: its handler is to stop", async () => {
-    start();
-    const first = hold("one");
-    const second = hold("one");
-    expect([first.aborted, second.aborted, renewer.size]).to.deep.equal(["lease-lost", undefined, 1]);
-    renewer.drop(first);
-    expect(renewer.size).to.equal(1);
-    renewer.drop(second);
-    expect(renewer.size).to.equal(0);
-  });
-
-  it("can ask one task to stop, or all of them", () => {
-    start();
-    const attempts = [hold("one"), hold("other")];
-    renewer.abort("canceled", "one");
-    renewer.abort("canceled", "unknown");
-    expect(attempts.map(({ aborted }) => aborted)).to.deep.equal(["canceled", undefined]);
-    renewer.abort("shutdown");
-    expect(attempts.map(({ aborted }) => aborted)).to.deep.equal(["canceled", "shutdown"]);
   });
 
   it("says when no task is left that will end, or that the time is up", async () => {

@@ -27,7 +27,7 @@ describe("worker processes", function () {
     const id = await shop.submit({ journal, ms: 60_000, againMs: 10 });
     await begun(id);
     const second = await start("worker");
-    first.child.kill("SIGKILL");
+    await group.kill(first);
     const { pid } = (await shop.answer(id)) as { pid: number };
     expect(pid).to.not.equal(first.pid);
     expect(await shop.look(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
@@ -42,7 +42,7 @@ describe("worker processes", function () {
       ids.push(await shop.submit({ journal, ms: 60_000, againMs: 300 }, { queue: "crowd" }));
     await Promise.all(ids.map(begun));
     await start("worker");
-    first.child.kill("SIGKILL");
+    await group.kill(first);
     for (const id of ids) {
       expect(await shop.answer(id)).to.include({ together: 1 });
       expect(await shop.look(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });

@@ -204,19 +204,6 @@ describe("the run of a task", () => {
     }
   });
 
-  it("begins when a long input has been read; fails if it is gone, and is tried later if it cannot be read", async () => {
-    const task = { input: null };
-    const read = await run({ task, inputOf: async () => Buffer.from("1") });
-    expect(read.events[0]).to.equal("executed");
-    const gone = await run({ task, inputOf: async () => null });
-    expect(gone.events).to.deep.equal(["ended", "fail", "over"]);
-    expect(gone.failures.map(({ kind }) => kind)).to.deep.equal(["give-up"]);
-    expect(gone.warnings.join()).to.include("no longer in the store");
-    const unread = await run({ task, inputOf: () => Promise.reject(away) });
-    expect(unread.events).to.deep.equal(["ended", "fail", "over"]);
-    expect(unread.failures.map(({ kind }) => kind)).to.deep.equal(["later"]);
-  });
-
   it("ends without a warning if it is asked to stop before it has begun", async () => {
     const inputOf = (attempt: Attempt) => {
       attempt.abort("shutdown");
@@ -235,17 +222,6 @@ describe("the run of a task", () => {
     const errors = Array.from({ length: 4 }, () => away);
     const { events } = await run({ execute, errors, settings: { timeoutMs: 100 } });
     expect([events.at(-1), attempts.map(({ aborted }) => aborted)]).to.deep.equal(["over", [undefined]]);
-  });
-
-  it("goes back to its place if the gate of its queue says so", async () => {
-    const execute = () => ({ ...ERROR, noted: { state: "down" } });
-    expect((await run({ execute, goesBack: true })).events)
-      .to.include("release")
-      .and.not.include("fail");
-    expect((await run({ execute, goesBack: false })).events)
-      .to.include("fail")
-      .and.not.include("release");
-    expect((await run({ execute })).events).to.include("fail");
   });
 
   it("fails with the error of an undo that failed", async () => {

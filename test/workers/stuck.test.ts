@@ -36,6 +36,7 @@ describe("a process with a handler that ignores its signal and never ends", func
     expect(first.logged.join("\n")).to.contain("drains and exits");
     expect(await shop.look(other)).to.include({ state: "waiting", lost: 0, attempts: 0 });
     expect(await shop.look(id)).to.include({ state: "running", cancelRequested: true });
+    await group.leave(first);
     await group.start({ ROLE: "worker" });
     await undoneInTime(id);
     expect((await shop.look(id)).lost).to.equal(1);
@@ -48,6 +49,7 @@ describe("a process with a handler that ignores its signal and never ends", func
     expect(await first.ended).to.be.oneOf([0, 1]);
     expect((await shop.look(id)).state).to.equal("running");
     await shop.engine.call("cancel", { id, queue: "deaf" });
+    await group.leave(first);
     await group.start({ ROLE: "worker" });
     await undoneInTime(id);
   });

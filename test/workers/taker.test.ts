@@ -7,7 +7,6 @@ import type { Reservation, ReserveAnswer, ReservedTask } from "../../src/store/v
 import { type Slot, Slots } from "../../src/workers/slots.ts";
 import { Taker, type TakerParts } from "../../src/workers/taker.ts";
 import { attemptOf } from "../helpers/attempt.ts";
-import { deferred } from "../helpers/deferred.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 
@@ -96,27 +95,6 @@ describe("the requests of a worker for work", () => {
   };
   const countsOf = (requests: readonly Request[]) => requests.map(({ count }) => count);
 
-  it("ask for as many tasks as there are free slots, again when one is free", async () => {
-    const { requests, taken, end } = open({ line: ["a", "b", "c", "d", "e", "f"] });
-    taker.start();
-    await time.pass(3000);
-    expect([countsOf(requests), taken.join("")]).to.deep.equal([[4], "abcd"]);
-    end();
-    await time.pass(100);
-    expect([taken.join(""), requests[1]?.count]).to.deep.equal(["abcdef", 4]);
-    const [first] = requests;
-    expect(first).to.include({ queue: "jobs", worker: "w", lane: 0, leaseMs: LEASE_MS });
-    expect(first).to.not.have.property("suspectLeaseMs");
-    expect(new Set(requests.map(({ reservation }) => reservation))).to.have.property("size", requests.length);
-  });
-
-  it("tell for how long a suspect may take to begin, if that is reported", async () => {
-    const { requests } = open({ line: [], suspectLeaseMs: 700 });
-    taker.start();
-    await time.pass(100);
-    expect(requests[0]).to.include({ suspectLeaseMs: 700 });
-  });
-
   it("ask for at most so many tasks at once, one request after the other while tasks wait", async () => {
     const { requests, taken } = open({ line: ["a", "b", "c", "d"], max: 2, slots: 8 });
     taker.start();
@@ -131,18 +109,6 @@ describe("the requests of a worker for work", () => {
     await time.pass(100);
     expect(taken.join("")).to.equal("012345678");
     expect(requests.length).to.be.within(5, 7);
-  });
-
-  it("end with the one that is underway when it stops, whose tasks still run", async () => {
-    const { requests, taken, underway } = open({ line: ["a", "b", "c"], max: 1 });
-    const answered = deferred();
-    underway.until = answered.promise;
-    taker.start();
-    await time.pass(25);
-    const stopped = taker.stop();
-    answered.resolve();
-    await stopped;
-    expect([requests.length, taken]).to.deep.equal([1, ["a"]]);
   });
 
   it("are sent again after a while if there was work without a slot", async () => {
@@ -182,51 +148,6 @@ describe("the requests of a worker for work", () => {
     taker.wake();
     await time.pass(100);
     expect(other.requests.map(({ count, lane }) => [count, lane])).to.deep.equal([[3, 1]]);
-  });
-
-  it("are repeated until they are answered, with the same tasks, which is logged once", async () => {
-    const { requests, taken, failing, messages, slots } = open({ line: ["a"] });
-    failing.after = true;
-    taker.start();
-    await time.pass(1700);
-    expect(requests.length).to.be.within(3, 5);
-    expect([taken, messages.length, slots.free]).to.deep.equal([[], 1, 4]);
-    failing.after = false;
-    await time.pass(600);
-    expect(taken).to.deep.equal(["a"]);
-    expect(new Set(requests.map(({ reservation }) => reservation))).to.have.property("size", 1);
-    failing.before = true;
-    taker.wake();
-    await time.pass(600);
-    expect(messages).to.have.length(2);
-  });
-
-  it("are repeated even without a free slot, and tasks that have none are handed back", async () => {
-    const { taken, handedBack, failing, slots } = open({ line: ["a", "b", "c"] });
-    failing.after = true;
-    taker.start();
-    await time.pass(100);
-    for (let n = 0; n < 3; n += 1) slots.take();
-    failing.after = false;
-    await time.pass(600);
-    expect([taken, handedBack]).to.deep.equal([["a"], ["b", "c"]]);
-    expect(slots.free).to.equal(0);
-  });
-
-  it("pause as long as the rate says, and do not ask again while the queue is paused", async () => {
-    let pauseMs = 300;
-    const { requests, taken } = open({ line: ["a"], pauseMs: () => pauseMs });
-    taker.start();
-    await time.pass(250);
-    expect(requests).to.have.length(1);
-    pauseMs = 0;
-    await time.pass(100);
-    expect([requests.length, taken]).to.deep.equal([2, ["a"]]);
-    await taker.stop();
-    const paused = open({ line: ["a"], isPaused: () => true });
-    taker.start();
-    await time.pass(10_000);
-    expect(paused.requests).to.have.length(1);
   });
 
   describe("that wait in the store", () => {
@@ -278,43 +199,6 @@ describe("the requests of a worker for work", () => {
       const { waits } = standbyOf(given);
       await time.pass(100);
       expect(waits).to.deep.equal([]);
-    });
-
-    it("follow each other while nothing comes, and are not disturbed by work that they get", async () => {
-      const given = open({ line: [] });
-      const { waits, calls } = standbyOf(given);
-      await time.pass(100);
-      expect(waits).to.have.length(1);
-      taker.wake();
-      taker.notice(true);
-      await time.pass(100);
-      expect([waits.length, given.requests.length, calls]).to.deep.equal([1, 1, []]);
-      waits[0]?.answer();
-      await time.pass(100);
-      expect([waits.length, given.requests.length]).to.deep.equal([2, 1]);
-      given.line.push("a", "b");
-      waits[1]?.answer();
-      await time.pass(100);
-      expect([given.taken, calls, waits.length]).to.deep.equal([["a", "b"], [], 3]);
-    });
-
-    it("pass on work that is left, and end for other work and at the stop", async () => {
-      const given = open({ line: [], slots: 1 });
-      const { waits, calls } = standbyOf(given);
-      await time.pass(100);
-      given.line.push("a", "b");
-      waits[0]?.answer();
-      await time.pass(100);
-      expect([given.taken, calls.splice(0)]).to.deep.equal([["a"], ["passed on"]]);
-      given.end();
-      await time.pass(100);
-      given.end();
-      await time.pass(100);
-      taker.notice(false);
-      expect(calls.splice(0)).to.deep.equal(["cut"]);
-      await time.pass(100);
-      await taker.stop();
-      expect(calls).to.deep.equal(["cut"]);
     });
 
     it("come after those for tasks that wait already, and for a slot that has become free", async () => {

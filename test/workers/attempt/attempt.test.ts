@@ -29,39 +29,11 @@ describe("an attempt at a task", () => {
     expect(late.signal.reason).to.include({ cause: "deadline" });
   });
 
-  it("is asked to stop at its timeout, unless it has ended", async () => {
-    const settings = { timeoutMs: 1000 };
-    const [one, other] = [attemptOf({ settings }), attemptOf({ settings })];
-    expect(one.ranMs).to.equal(undefined);
-    for (const attempt of [one, other]) attempt.begin();
-    await time.pass(999);
-    expect(one.ranMs).to.be.closeTo(999, 0.01);
-    expect(one.aborted).to.equal(undefined);
-    other.end();
-    await time.pass(1);
-    expect([one.aborted, other.aborted]).to.deep.equal(["timeout", undefined]);
-    const unlimited = attemptOf();
-    unlimited.begin();
-    await time.pass(LEASE_MS);
-    expect(unlimited.aborted).to.equal(undefined);
-  });
-
   it("has a trace of its own, or that of the submitter, in what its handler gets", () => {
     const task = { trace: "submitted", query: "{}", caller: "bob" };
     expect(attemptOf({ task }).facts).to.include({ id: "task-1", queue: "jobs", trace: "submitted", caller: "bob" });
     const trace = { trace: "own", inSpan: undefined } as never;
     expect(attemptOf({ task, own: { trace } }).facts).to.include({ trace: "own" });
-  });
-
-  it("reads a long input, which the store may have lost", async () => {
-    let stored: Buffer | null = Buffer.from("2");
-    const engine = { values: { inputOf: async () => stored } };
-    const attempt = attemptOf({ task: { input: null }, engine });
-    expect(() => attempt.input).to.throw("has not been read");
-    expect(await attempt.readInput()).to.equal(true);
-    expect(attempt.input).to.deep.equal({ bytes: stored, mediaType: "application/json" });
-    stored = null;
-    expect(await attempt.readInput()).to.equal(false);
   });
 
   describe("whose handler is about to begin", () => {
@@ -130,17 +102,6 @@ describe("an attempt at a task", () => {
       return { attempt, calls, told };
     };
 
-    it("records it if it can be undone, and stops if it must not begin", async () => {
-      for (const verdict of ["ok", "many", "stale"]) {
-        const { attempt, calls, told } = await begin(verdict, true);
-        expect([calls, told, attempt.aborted]).to.deep.equal([[["begin", "a"]], verdict, undefined]);
-      }
-      for (const verdict of ["canceled", "deadline", "abandoned"]) {
-        const { attempt, told } = await begin(verdict, true);
-        expect([told, attempt.aborted]).to.deep.equal([verdict, verdict]);
-      }
-    });
-
     it("asks the store before other steps only if its lease may have ended unnoticed", async () => {
       expect(await begin("stale", false)).to.deep.include({ calls: [], told: "ok" });
       const { attempt, calls, told } = await begin("ok", false, LEASE_MS + 1000);
@@ -167,27 +128,5 @@ describe("an attempt at a task", () => {
       attempt.abort("shutdown");
       expect(await attempt.steps.keep("a", "1", false).catch((error: unknown) => error)).to.equal(away);
     });
-  });
-
-  it("stores what is written with the same call in each try, and refuses it if the store is full", async () => {
-    const calls: unknown[] = [];
-    let errors: Error[] = [away, away];
-    const write = async (_: unknown, values: unknown, options: { maxBytes: number; call: unknown }) => {
-      calls.push(options.call);
-      const error = errors.shift();
-      if (error) throw error;
-      return (values as unknown[]).length;
-    };
-    const attempt = attemptOf({ engine: { outputs: { write } } });
-    expect(await time.settle(attempt.output.write("1"))).to.equal("ok");
-    expect(calls).to.have.length(3);
-    expect(new Set(calls).size).to.equal(1);
-    const full = new ProblemError("store-full");
-    errors = [full];
-    expect(await time.settle(attempt.output.write("2").catch((error: unknown) => error))).to.equal(full);
-    errors = [away];
-    attempt.abort("lease-lost");
-    expect(await time.settle(attempt.output.write("3").catch((error: unknown) => error))).to.equal(away);
-    expect(calls).to.have.length(5);
   });
 });

@@ -30,44 +30,6 @@ describe("the calls that store what a handler writes", () => {
     expect(calls).to.deep.equal([2, 1, 1, 2]);
   });
 
-  it("are made one at a time; what is written meanwhile travels together", async () => {
-    let [underway, most] = [0, 0];
-    const calls: (readonly string[])[] = [];
-    const later: Promise<unknown>[] = [];
-    const writer = new OutputWriter(async (sent) => {
-      calls.push(sent);
-      underway += 1;
-      most = Math.max(most, underway);
-      if (calls.length === 1) for (const value of ["2", "3"]) later.push(writer.write(value));
-      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-      underway -= 1;
-      return sent.length;
-    });
-    await writer.write("1");
-    await Promise.all(later);
-    expect([calls, most]).to.deep.equal([[["1"], ["2", "3"]], 1]);
-    await writer.write("4");
-    expect(calls).to.deep.equal([["1"], ["2", "3"], ["4"]]);
-  });
-
-  it("are followed by one with the values after one for which there was no room", async () => {
-    const kept: string[] = [];
-    const { calls, ends } = await write(["1", "22", "3", "44", "5"], (sent) => {
-      const tooLong = sent.findIndex((value) => value.length > 1);
-      const stored = tooLong < 0 ? sent.length : tooLong;
-      kept.push(...sent.slice(0, stored));
-      return stored;
-    });
-    expect(calls).to.deep.equal([5, 3, 1]);
-    expect(ends).to.deep.equal(["ok", "full", "ok", "full", "ok"]);
-    expect(kept).to.deep.equal(["1", "3", "5"]);
-  });
-
-  it("end all their values when the task belongs to another worker", async () => {
-    const { calls, ends } = await write(["1", "2"], () => "stale");
-    expect([calls, ends]).to.deep.equal([[2], ["stale", "stale"]]);
-  });
-
   it("fail all their values alone: later ones are sent", async () => {
     let failures = 0;
     const { writer, ends } = await write(["1", "2"], (sent) => {

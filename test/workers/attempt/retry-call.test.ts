@@ -25,12 +25,6 @@ describe("a call to the store that fails", () => {
   };
   const away = new ProblemError("store-unavailable");
 
-  it("is repeated until it succeeds", async () => {
-    const { seen, end } = await make([away, away]);
-    expect(end).to.equal("answered");
-    expect(seen).to.deep.equal({ tries: 3, failures: [away, away] });
-  });
-
   it("is not repeated once it no longer matters", async () => {
     let tries = 0;
     const { seen, end } = await make([away, away, away], () => {

@@ -59,9 +59,9 @@ describe("a task that has lost its worker", function () {
     const are = async (state: string) => (await Promise.all(ids.map(shop.look))).every((task) => task.state === state);
     const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
     await eventually(() => are("running"));
-    worker.child.kill("SIGKILL");
+    await group.kill(worker);
     await eventually(async () => {
-      await Promise.all(shop.engine.keys.tags.map((_, partition) => shop.engine.maintenance.tick(partition)));
+      await shop.engine.maintenance.tick(0);
       return are("waiting");
     });
   };
@@ -78,7 +78,7 @@ describe("a task that has lost its worker", function () {
     const first = await start();
     const id = await shop.submit({ journal, ms: 2000, account: "a" }, { queue: "ordered-apart", key: "a" });
     await eventually(async () => (await begun(id)).length === 1);
-    first.child.kill("SIGKILL");
+    await group.kill(first);
     await start();
     expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 0, attempts: 1 });
   });
@@ -125,7 +125,7 @@ describe("a task that has lost its worker", function () {
       expect(seen).to.include({ lost: 1, errorCode: null });
     }
     expect(worker.logged.filter((line) => line.includes("lost its worker"))).to.deep.equal([]);
-    worker.child.kill("SIGKILL");
+    await group.kill(worker);
     await start();
     for (const id of suspects) expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
   });
@@ -134,7 +134,7 @@ describe("a task that has lost its worker", function () {
     const first = await start();
     const ids = await Promise.all(Array.from({ length: 4 }, () => shop.submit({ journal, ms: 60_000, againMs: 1 })));
     await eventually(async () => (await Promise.all(ids.map(begun))).every((pids) => pids.length === 1));
-    first.child.kill("SIGKILL");
+    await group.kill(first);
     await start();
     await Promise.all(ids.map((id) => shop.ended(id)));
     const again = (await Promise.all(ids.map(begun))).map((pids) => pids[1]);
@@ -159,7 +159,7 @@ describe("a task that has lost its worker", function () {
     ];
     const [stubborn = ""] = ids;
     await eventually(async () => (await begun(stubborn)).length === 1);
-    first.child.kill("SIGKILL");
+    await group.kill(first);
     const second = await start();
     await eventually(async () => (await begun(stubborn)).length === 2);
     await shop.engine.call("cancel", { id: stubborn, queue: "stubborn" });
@@ -168,10 +168,10 @@ describe("a task that has lost its worker", function () {
 
     const other = await shop.submit({ journal }, { queue: "stubborn" });
     await eventually(async () => (await begun(other)).length === 1);
-    second.child.kill("SIGKILL");
+    await group.kill(second);
     const third = await start();
     await eventually(async () => (await begun(other)).length === 2);
-    third.child.kill("SIGKILL");
+    await group.kill(third);
     await processGone(Number((await begun(other))[1]));
   });
 
@@ -179,7 +179,7 @@ describe("a task that has lost its worker", function () {
     const first = await start();
     const id = await shop.submit({ journal, ms: 60_000 }, { queue: "slow", deadlineMs: 3_600_000 });
     await eventually(async () => (await begun(id)).length === 1);
-    first.child.kill("SIGKILL");
+    await group.kill(first);
     const second = await start();
     await eventually(async () => (await begun(id)).length === 2);
     expect((await begun(id))[1]).not.to.equal(second.pid);
@@ -192,7 +192,7 @@ describe("a task that has lost its worker", function () {
     const first = await start();
     const id = await shop.submit({ journal, ms: 60_000 });
     await eventually(async () => (await begun(id)).length === 1);
-    first.child.kill("SIGKILL");
+    await group.kill(first);
     const second = await start({ DRAIN_TIMEOUT: "500ms" });
     await eventually(async () => (await begun(id)).length === 2);
     const [, alone = 0] = await begun(id);

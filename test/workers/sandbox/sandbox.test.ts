@@ -5,7 +5,7 @@ import { createLog } from "../../../src/log.ts";
 import { openChild, type SandboxPort } from "../../../src/workers/sandbox/child-port.ts";
 import type { FromSandbox, ToSandbox } from "../../../src/workers/sandbox/messages.ts";
 import { Sandbox } from "../../../src/workers/sandbox/sandbox.ts";
-import { type AttemptOptions, attemptOf, LIMITS } from "../../helpers/attempt.ts";
+import { attemptOf, LIMITS } from "../../helpers/attempt.ts";
 import { deferred } from "../../helpers/deferred.ts";
 import { keptMb } from "../../helpers/heap.ts";
 
@@ -35,14 +35,6 @@ function open() {
 const reason = (promise: Promise<unknown>) => promise.then(String, (error: Error) => error.message);
 
 describe("a sandbox, as its worker sees it", () => {
-  it("is told what to load, and is ready when it says so", async () => {
-    const { sandbox, posted, tell, kills } = open();
-    expect(posted).to.deep.equal([{ type: "open", handlersDir: "handlers", modules: [] }]);
-    tell({ type: "ready" });
-    await sandbox.ready;
-    expect([sandbox.alive, sandbox.unused, kills()]).to.deep.equal([true, true, 0]);
-  });
-
   it("is never ready, and ended, if it cannot load the handlers or is gone before", async () => {
     const broken = open();
     broken.tell({ type: "broken", error: { type: "Error", message: "no handlers", stack: "" } });
@@ -83,16 +75,6 @@ describe("a sandbox, as its worker sees it", () => {
     expect(await second).to.equal(own);
   });
 
-  it("loses the run when it is gone", async () => {
-    const { sandbox, gone } = open();
-    const end = sandbox.run(attemptOf());
-    gone.resolve("its process ended");
-    const lost = { kind: "lost", how: "its process ended" };
-    expect(await end).to.deep.equal(lost);
-    expect(sandbox.alive).to.equal(false);
-    expect(await sandbox.run(attemptOf())).to.deep.equal(lost);
-  });
-
   it("keeps no result of an earlier run", async () => {
     const { sandbox, tell } = open();
     const before = await keptMb();
@@ -110,47 +92,6 @@ describe("a sandbox, as its worker sees it", () => {
     tell({ type: "done", run: 1, end: DONE, spoiled: true });
     expect([sandbox.alive, kills()]).to.deep.equal([false, 1]);
     expect(await end).to.equal(DONE);
-  });
-
-  it("reads and writes the steps and the output of its task, and hears of refusals", async () => {
-    const { sandbox, posted, tell } = open();
-    const asked: unknown[] = [];
-    const answer = (name: string, value: unknown) => (_: unknown, given: unknown) => {
-      asked.push([name, given]);
-      return Promise.resolve(value);
-    };
-    const engine: AttemptOptions["engine"] = {
-      steps: {
-        all: answer("load", new Map()),
-        begin: answer("begin", "ok"),
-        keep: answer("keep", "many"),
-        undone: () => Promise.reject(new Error("refused")),
-      },
-      outputs: { write: answer("write", 1) },
-    };
-    const attempt = attemptOf({ engine });
-    const end = sandbox.run(attempt);
-    const reply = async (message: Parameters<typeof tell>[0]) => {
-      const before = posted.length;
-      tell(message);
-      while (posted.length === before) await new Promise((resolve) => setImmediate(resolve));
-      return posted.at(-1);
-    };
-    const of = (call: number) => ({ run: 1, call });
-    expect(await reply({ type: "load", ...of(1) })).to.deep.equal({ type: "reply", call: 1, value: new Map() });
-    expect(await reply({ type: "begin", ...of(2), name: "a", undo: true })).to.include({ call: 2, value: "ok" });
-    expect(await reply({ type: "keep", ...of(3), name: "a", json: "1", undo: true })).to.include({ value: "many" });
-    expect(await reply({ type: "write", ...of(4), json: "2" })).to.include({ call: 4, value: "ok" });
-    attempt.abort("lease-lost");
-    expect(await reply({ type: "undone", ...of(5), name: "a" })).to.include({ call: 5, error: "refused" });
-    expect(asked).to.deep.equal([
-      ["load", undefined],
-      ["begin", "a"],
-      ["keep", { name: "a", value: "1", undo: true }],
-      ["write", ["2"]],
-    ]);
-    tell({ type: "done", run: 1, end: DONE });
-    await end;
   });
 
   it("logs into the log of its worker: at its level, or at info what has none", async () => {
