@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, type Document, text } from "./values.ts";
+import { count, type Document, text, time } from "./values.ts";
 
 /** One step of an action on all tasks that match. */
 export const bulkStep = z.object({
@@ -15,3 +15,21 @@ export const retriedDead = z.object({ retried: count });
 export type RetriedDead = Document<typeof retriedDead>;
 export const deletedDead = z.object({ deleted: count });
 export type DeletedDead = Document<typeof deletedDead>;
+
+const deadError = z.object({
+  error: text.describe(
+    "The code, then, if the handler threw, a colon, a space and the first line of what it threw: the filter `error`.",
+  ),
+  code: text,
+  message: text.describe("That first line, at most 200 bytes; empty if the handler did not throw."),
+  count,
+  firstAt: time.describe("When the first of them died."),
+  lastAt: time,
+});
+/** What dead tasks of a queue died of. */
+export const deadErrors = z.object({
+  items: z.array(deadError).describe("The most frequent first, at most 100."),
+  others: count.describe("How many tasks died of further errors."),
+});
+export type DeadErrors = Document<typeof deadErrors>;
+export type DeadError = DeadErrors["items"][number];

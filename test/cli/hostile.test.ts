@@ -66,6 +66,8 @@ describe("what a hostile server says", function () {
       else if (path.endsWith("/text")) res.writeHead(200, { "Content-Type": "text/plain" }).end(EVIL);
       else if (path.endsWith("/own")) res.writeHead(200, { "Content-Type": "application/json" }).end(`{${EVIL}`);
       else if (path === "/v1/queues") send({ items: [QUEUE] });
+      else if (path.endsWith("/dead/errors"))
+        send({ items: [{ error: EVIL, count: EVIL, firstAt: EVIL, lastAt: EVIL }], others: EVIL });
       else if (/dead$|running$/.test(path)) send({ items: [STATUS], next: null });
       else if (path.endsWith("/status")) send(STATUS);
       else if (/queues\/[a-z]+(\/pause)?$/.test(path)) send(QUEUE);
@@ -80,7 +82,7 @@ describe("what a hostile server says", function () {
   });
 
   const COMMANDS = `status a, status a --json, queues, queues greet, queues greet --json, pause greet,
-    ls greet --state running, dead ls greet, dead ls greet --json, dead delete greet --all, output a, output a --json,
+    ls greet --state running, dead ls greet, dead ls greet --ids, dead ls greet --ids --json, dead delete greet --all, output a, output a --json,
     watch a, watch a --json, get a, get a --json, get text, get own, get own --json, cancel a, status refused,
     get refused --json, top --once, top`.split(/,\s+/);
 

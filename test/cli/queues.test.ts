@@ -14,8 +14,8 @@ describe("paihao and the queues", function () {
     server = await startServer({ ...keys.env });
   });
   afterEach(() => server.stop());
-  const paihao = (line: string, key = keyOf("admin")) =>
-    runCli(line.split(" "), { env: { PAIHAO_URL: server.url, PAIHAO_KEY: key } });
+  const paihao = (line: string | readonly string[], key = keyOf("admin")) =>
+    runCli(typeof line === "string" ? line.split(" ") : line, { env: { PAIHAO_URL: server.url, PAIHAO_KEY: key } });
   const post = async (queue: string, input: unknown, id: string) => {
     const headers = keys.as("admin", { "X-Request-Id": id, Prefer: "respond-async" });
     expect((await server.post(queue, input, headers)).status).to.equal(202);
@@ -106,9 +106,30 @@ describe("paihao and the queues", function () {
     await eventually(async () => (await paihao("ls default --state finished")).stdout.startsWith("done\tsucceeded\t"));
   });
 
+  it("show what their dead tasks died of, and run or delete those of one error", async () => {
+    await killTwo();
+    const { stdout, stderr } = await paihao("dead ls failing");
+    const [, error = ""] = /^2\t[^\t]+ ago\t[^\t]+ ago\t(task-failed: .+)\n$/.exec(stdout) ?? [];
+    expect(error, stdout).not.to.equal("");
+    expect(stderr).to.equal("--ids lists the tasks, --error ERROR those of one error\n");
+    const { items, others } = JSON.parse((await paihao("dead ls failing --json")).stdout);
+    expect([items.length, items[0].count, items[0].error, others]).to.deep.equal([1, 2, error, 0]);
+    const dead = (command: string, of: string, ...more: string[]) =>
+      paihao(["dead", command, "failing", "--error", of, ...more]);
+    expect(linesOf((await dead("ls", error)).stdout)).to.have.lengthOf(2);
+    expect((await dead("ls", "task-failed")).stderr).to.equal("failing has no dead tasks with this error\n");
+    expect((await dead("retry", "task-failed")).stderr).to.equal("0 tasks of failing will run again\n");
+    expect((await dead("retry", error)).stderr).to.equal("2 tasks of failing will run again\n");
+    await eventually(async () => (await queue("failing")).dead === 2);
+    expect(await dead("delete", error)).to.include({ code: 2, stdout: "" });
+    expect((await dead("delete", error, "--yes")).stderr).to.equal("2 tasks of failing deleted\n");
+    expect((await paihao("dead ls failing")).stderr).to.equal("failing has no dead tasks\n");
+    expect((await paihao("dead retry failing --all --error x")).code).to.equal(2);
+  });
+
   it("list their dead tasks with errors, newest first, and run some or all of them again", async () => {
     await killTwo();
-    const { stdout } = await paihao("dead ls failing");
+    const { stdout } = await paihao("dead ls failing --ids");
     expect(linesOf(stdout).map((line) => line.split("\t")[0])).to.deep.equal(["two", "one"]);
     expect(stdout).to.match(/1 of 1\t(?!task-failed|The handler failed)\S/);
     const [, thrown = ""] = /1 of 1\t([^\t]*)/.exec(stdout) ?? [];
@@ -122,7 +143,7 @@ describe("paihao and the queues", function () {
     const [line = ""] = linesOf((await paihao("watch one", keyOf("admin"))).stderr).slice(-1);
     expect(line).to.contain(`last error: ${thrown}; its stack and log: paihao history one`);
     const retryOf = async (key: string) =>
-      linesOf((await paihao("dead ls failing", key)).stdout).map((row) => row.split("\t")[4]);
+      linesOf((await paihao("dead ls failing --ids", key)).stdout).map((row) => row.split("\t")[4]);
     expect(await retryOf(keyOf("admin"))).to.deep.equal(["", ""]);
     expect(await retryOf(keyOf("viewer")), "who may not").to.deep.equal(["no", "no"]);
     expect((await paihao("get one", keyOf("viewer"))).stderr).not.to.contain("run it again");

@@ -10,11 +10,13 @@ import { ask, connectionTo, itemsOf, queuePath, taskPath } from "../server.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { note, print, printJson, printJsonLine } from "../terminal/print.ts";
 import { wholeWithin } from "../values.ts";
+import { listErrors, onError } from "./dead-errors.ts";
 import { forEachId } from "./for-each-id.ts";
 import { type ListOptions, list } from "./ls.ts";
 
 interface DeadOptions extends ClientOptions {
   readonly all?: boolean;
+  readonly error?: string;
   readonly yes?: boolean;
 }
 
@@ -22,7 +24,7 @@ interface DeadOptions extends ClientOptions {
 export function deadCommand(): Command {
   return command("dead", "show dead tasks, run them again, or delete them", [
     "paihao dead ls greet",
-    "paihao dead retry greet --all",
+    'paihao dead retry greet --error "task-failed: no luck"',
     "paihao dead delete greet --all --yes",
   ])
     .addCommand(lsCommand())
@@ -31,12 +33,21 @@ export function deadCommand(): Command {
 }
 
 function lsCommand(): Command {
-  return clientCommand("ls <queue>", "list dead tasks with their errors, newest first", [
+  return clientCommand("ls <queue>", "show what dead tasks died of, or list them, newest first", [
     "paihao dead ls greet",
-    "paihao dead ls greet --json",
+    "paihao dead ls greet --ids",
+    'paihao dead ls greet --error "task-failed: no luck"',
   ])
-    .option("--limit <n>", "how many at most", wholeWithin(1, 1_000_000), 50)
-    .action(clientAction((options: ListOptions, queue: string) => list(options, queue, "dead")));
+    .option("--ids", "list the tasks")
+    .option("--error <error>", "list those that died of this error")
+    .option("--limit <n>", "how many tasks at most", wholeWithin(1, 1_000_000), 50)
+    .action(
+      clientAction(async (options: ListOptions & { readonly ids?: boolean }, queue: string) => {
+        if (options.ids || options.error !== undefined) return await list(options, queue, "dead");
+        await listErrors(connectionTo(options), queue, options.json);
+        return undefined;
+      }),
+    );
 }
 
 function retryCommand(): Command {
@@ -46,13 +57,17 @@ function retryCommand(): Command {
     ["paihao dead retry greet greet-1", "paihao dead retry greet --all"],
   )
     .option("--all", "all of the queue")
+    .option("--error <error>", "all that died of this error")
     .action(
       clientAction(async (options: DeadOptions, queue: string, ids: readonly string[]) => {
         checkChoice(options, ids);
         const connection = connectionTo(options);
-        if (!options.all) return forEachId(ids, options, (id) => retry(connection, queue, id, options));
+        if (ids.length > 0) return forEachId(ids, options, (id) => retry(connection, queue, id, options));
         const path = `${queuePath(queue)}/dead/retry`;
-        const { retried } = await ask<RetriedDead>(connection, path, { method: "POST", once: true });
+        const { retried } =
+          options.error === undefined
+            ? await ask<RetriedDead>(connection, path, { method: "POST", once: true })
+            : { retried: (await onError(connection, queue, { action: "retry", error: options.error })).done };
         if (options.json) printJson({ retried });
         note(`${counted(retried, "task")} of ${queue} will run again`);
         return undefined;
@@ -66,23 +81,30 @@ function deleteCommand(): Command {
     "paihao dead delete greet --all --yes",
   ])
     .option("--all", "all of the queue")
+    .option("--error <error>", "all that died of this error")
     .option("--yes", "do not ask")
     .action(
       clientAction(async (options: DeadOptions, queue: string, ids: readonly string[]) => {
         checkChoice(options, ids);
         const connection = connectionTo(options);
         const path = queuePath(queue);
+        const { error } = options;
+        const byError = (dryRun: boolean) =>
+          error === undefined ? undefined : onError(connection, queue, { action: "delete", error, dryRun });
         if (!options.yes) {
-          const n = options.all ? (await ask<Queue>(connection, path)).dead : ids.length;
+          const matched = (await byError(true))?.matched;
+          const n = matched ?? (options.all ? (await ask<Queue>(connection, path)).dead : ids.length);
           if (!(await confirm(`Delete ${counted(n, "dead task")} of ${queue} for good?`, "this deletes dead tasks"))) {
             throw new CommandError(EXIT.failed, "nothing was deleted");
           }
         }
-        if (!options.all) {
+        if (ids.length > 0) {
           const dead = await deadAmong(connection, path, ids);
           return forEachId(ids, options, (id) => remove(connection, queue, id, { ...options, dead }));
         }
-        const { deleted } = await ask<DeletedDead>(connection, `${path}/dead`, { method: "DELETE" });
+        const deleted =
+          (await byError(false))?.done ??
+          (await ask<DeletedDead>(connection, `${path}/dead`, { method: "DELETE" })).deleted;
         if (options.json) printJson({ deleted });
         note(`${counted(deleted, "task")} of ${queue} deleted`);
         return undefined;
@@ -90,8 +112,10 @@ function deleteCommand(): Command {
     );
 }
 
-function checkChoice({ all = false }: DeadOptions, ids: readonly string[]): void {
-  if (all === ids.length > 0) throw wrongUsage(all ? "expected ids or --all, not both" : "expected ids, or --all");
+function checkChoice({ all = false, error }: DeadOptions, ids: readonly string[]): void {
+  const given = [all, error !== undefined, ids.length > 0].filter(Boolean).length;
+  if (given !== 1)
+    throw wrongUsage(given > 1 ? "expected only one of ids, --all and --error" : "expected ids, --all or --error");
 }
 
 async function retry(connection: Connection, queue: string, id: string, { json }: DeadOptions): Promise<ExitCode> {

@@ -92,13 +92,16 @@ export function lsCommand(): Command {
 /** The options of a command that lists tasks. */
 export interface ListOptions extends ClientOptions {
   readonly limit: number;
+  /** Only those that failed with this error. */
+  readonly error?: string;
 }
 
 /** Prints the tasks of a list as they come, at most `limit`. */
 export async function list(options: ListOptions, queue: string, name: ListName): Promise<undefined> {
   const rows: ListedTask[] = [];
   let printed = 0;
-  const query = name === "dead" ? "&order=newest" : "";
+  const order = name === "dead" ? "&order=newest" : "";
+  const query = options.error === undefined ? order : `${order}&error=${encodeURIComponent(options.error)}`;
   for await (const task of itemsOf<ListedTask>(connectionTo(options), `${queuePath(queue)}/${name}`, query)) {
     if (printed === options.limit) {
       note(`there are more; --limit ${options.limit * 10} shows them`);
@@ -109,6 +112,6 @@ export async function list(options: ListOptions, queue: string, name: ListName):
     else rows.push(task);
   }
   if (!options.json && rows.length > 0) printTable([...COLUMNS[name], ...FURTHER], rows);
-  if (printed === 0) note(`${queue} has no ${name} tasks`);
+  if (printed === 0) note(`${queue} has no ${name} tasks${options.error === undefined ? "" : " with this error"}`);
   return undefined;
 }

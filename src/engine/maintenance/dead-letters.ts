@@ -3,7 +3,21 @@ import type { RetryVerdict } from "../../store/verbs/dead.ts";
 import type { PageAnswer, Place } from "../../store/verbs/page.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
+import { DEAD_CAP } from "../../store/verbs/settle.ts";
 import { newCall } from "../calls/calls.ts";
+
+/** How many errors are read in one call: each is decoded there. */
+const READ_AT_ONCE = 200;
+
+/** The tasks that died of one error. */
+export interface ErrorGroup {
+  /** Why they failed, as it is in an entry of a page. */
+  readonly error: string;
+  readonly count: number;
+  /** When the first and the last of them died, ms. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
 
 /**
  * Verbs on all dead tasks of a queue. Each call counts the dead tasks at its beginning, and processes that many of the oldest, each once:
@@ -57,6 +71,32 @@ export class DeadLetters {
       left = some < limit ? 0 : left - some;
     }
     return deleted;
+  }
+
+  /**
+   * What the dead tasks of a queue died of, the most frequent error first. Stops when the signal fires.
+   * @throws ProblemError store-unavailable
+   */
+  async errors(queue: string, signal?: AbortSignal): Promise<ErrorGroup[]> {
+    const tag = this.#keys.tagOfQueue(queue);
+    const groups = new Map<string, ErrorGroup>();
+    let left = DEAD_CAP;
+    for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
+      const asked = { index: "dead", queue, after, limit: READ_AT_ONCE, max: READ_AT_ONCE } as const;
+      const page: PageAnswer = await this.#scripts.page(tag, { ...asked, filter: { withErrors: true } });
+      for (const { error, score } of page.entries) {
+        // A task whose record has expired.
+        if (error === "") continue;
+        const diedMs = Number(score);
+        const { count = 0, firstMs = diedMs } = groups.get(error) ?? {};
+        // They come in the order in which they died.
+        groups.set(error, { error, count: count + 1, firstMs, lastMs: diedMs });
+      }
+      left -= page.looked;
+      after = page.more ? page.last : null;
+      if (after === null) break;
+    }
+    return [...groups.values()].sort((a, b) => b.count - a.count || b.lastMs - a.lastMs);
   }
 
   async #deadIn(tag: string, queue: string): Promise<number> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { envelope, verdict } from "../../wire/batch.ts";
-import { bulkStep, deletedDead, retriedDead } from "../../wire/bulk.ts";
+import { bulkStep, deadErrors, deletedDead, retriedDead } from "../../wire/bulk.ts";
 import { deploymentEvent, deploymentEvents } from "../../wire/event.ts";
 import { histories, history } from "../../wire/history.ts";
 import { completion, failure, lease, renewal } from "../../wire/lease.ts";
@@ -35,6 +35,7 @@ const ANSWERS = {
   History: history,
   Histories: histories,
   BulkStep: bulkStep,
+  DeadErrors: deadErrors,
   RetriedDead: retriedDead,
   DeletedDead: deletedDead,
   BatchVerdict: verdict,

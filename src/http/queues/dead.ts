@@ -1,14 +1,35 @@
-import type { DeletedDead, RetriedDead } from "../../wire/bulk.ts";
+import type { ErrorGroup } from "../../engine/maintenance/dead-letters.ts";
+import type { DeadError, DeadErrors, DeletedDead, RetriedDead } from "../../wire/bulk.ts";
+import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
 import { untilGone } from "../live/long-poll.ts";
 import { json } from "../openapi/responses.ts";
-import { ADMIN, type Route } from "../route.ts";
+import { ADMIN, READ, type Route } from "../route.ts";
 import { shownQueue } from "./named-queue.ts";
 
-/** Retrying and deleting all dead tasks of a queue. */
+/** Maximum number of errors in an answer. */
+const MAX_ERRORS = 100;
+
+/** What the dead tasks of a queue died of; retrying and deleting all of them. */
 export function deadRoutes(api: Api): readonly Route[] {
   return [
+    {
+      name: "deadErrors",
+      method: "GET",
+      path: "/v1/queues/:queue/dead/errors",
+      scopes: READ,
+      tag: "Dead letters",
+      summary: "Dead tasks by error",
+      description: "The list, and steps of `bulk`, take one of the errors as the filter `error`.",
+      answers: { "200": json("Each error, with how many died of it.", "DeadErrors") },
+      run: async (ctx) => {
+        const queue = shownQueue(api, ctx.params.queue);
+        const groups = await api.engine.deadLetters.errors(queue, untilGone(ctx, api));
+        const others = groups.slice(MAX_ERRORS).reduce((sum, { count }) => sum + count, 0);
+        ctx.body = { items: groups.slice(0, MAX_ERRORS).map(errorDocument), others } satisfies DeadErrors;
+      },
+    },
     {
       name: "deleteDead",
       method: "DELETE",
@@ -40,4 +61,10 @@ export function deadRoutes(api: Api): readonly Route[] {
       },
     },
   ];
+}
+
+function errorDocument({ error, count, firstMs, lastMs }: ErrorGroup): DeadError {
+  const [code = ""] = error.split(":", 1);
+  const message = error.slice(code.length + 2);
+  return { error, code, message, count, firstAt: timestamp(firstMs), lastAt: timestamp(lastMs) };
 }

@@ -63,7 +63,16 @@ export function lineRoutes(api: Api): readonly Route[] {
   ];
 }
 
-const PAGE_PARAMETERS = ["limit", "cursor", "idPrefix", "ofCaller", "ofKey", "inState", "olderThan"] as const;
+const PAGE_PARAMETERS = [
+  "limit",
+  "cursor",
+  "idPrefix",
+  "ofCaller",
+  "ofKey",
+  "inState",
+  "withError",
+  "olderThan",
+] as const;
 
 /** Reads a page of a list. @throws ProblemError store-unavailable */
 export function pageOfList(api: Api, name: ListName, request: PageRequest): Promise<Page> {

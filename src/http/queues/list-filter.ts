@@ -23,6 +23,7 @@ export const FILTER_FORMS = {
   /** The names of API keys. */
   caller: /^[\x21-\x7e]{1,128}$/,
   key: /^[^\0]{0,256}$/u,
+  error: /^[^\0\r\n]{1,300}$/u,
 } as const;
 
 /** What a caller may filter by; a member left out matches everything. */
@@ -31,6 +32,7 @@ export interface AskedFilter {
   readonly caller?: string | undefined;
   readonly key?: string | undefined;
   readonly state?: string | undefined;
+  readonly error?: string | undefined;
   /** The minimum time since submission, s. */
   readonly olderThan?: number | undefined;
 }
@@ -39,12 +41,13 @@ export interface AskedFilter {
 const DIGEST = /^#[0-9a-f]{32}$/;
 
 /** The same filter for the engine; undefined if it matches everything. */
-export function filterOf({ idPrefix, caller, key, state, olderThan }: AskedFilter): Filter | undefined {
+export function filterOf({ idPrefix, caller, key, state, error, olderThan }: AskedFilter): Filter | undefined {
   const filter: Filter = {
     prefix: idPrefix,
     caller,
     key: key === undefined || DIGEST.test(key) ? key : nameOf(key),
     states: state === undefined ? undefined : STATES.filter((known) => known === state),
+    error,
     ageMs: olderThan === undefined ? undefined : Math.round(olderThan * 1000),
   };
   return Object.values(filter).every((value) => value === undefined) ? undefined : filter;
@@ -67,6 +70,10 @@ export const FILTER_PARAMETERS = {
     form: FILTER_FORMS.key,
     expected: "at most 256 characters without NUL",
   }),
+  withError: text("error", "Only tasks that failed with this error, as `/dead/errors` names it.", {
+    form: FILTER_FORMS.error,
+    expected: "a code, then perhaps a colon, a space and the first line of an error: 1–300 characters",
+  }),
   inState: inState([...new Set(Object.values(LISTS).flat())]),
   olderThan: {
     ...text(
@@ -85,12 +92,13 @@ export const FILTER_PARAMETERS = {
 export function readFilter(ctx: Context, list: ListName): Filter | undefined {
   const search = searchOf(ctx);
   const read = <T>(parameter: Parameter<T>): T | undefined => readParameter(search, parameter) ?? undefined;
-  const { idPrefix, ofCaller, ofKey, olderThan } = FILTER_PARAMETERS;
+  const { idPrefix, ofCaller, ofKey, withError, olderThan } = FILTER_PARAMETERS;
   return filterOf({
     idPrefix: read(idPrefix),
     caller: read(ofCaller),
     key: read(ofKey),
     state: read(inState(LISTS[list])),
+    error: read(withError),
     olderThan: read(olderThan),
   });
 }

@@ -9,6 +9,8 @@ local ENTRY = Layout.page.entry
 --   caller
 --   key       whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
 --   states    their letters
+--   error     why they failed, see error_of
+--   withErrors  "1": entries also say that
 --   beforeMs  created then or earlier
 --   ageMs     created at least this long ago
 function Filter.read(call, args, names)
@@ -18,6 +20,8 @@ function Filter.read(call, args, names)
     caller = args[names.caller],
     key = args[names.key],
     states = args[names.states],
+    error = args[names.error],
+    reads_errors = args[names.error] ~= '' or args[names.withErrors] == '1',
     latest = math.min(before or math.huge, age and call.now - age or math.huge),
   }
 end
@@ -25,6 +29,20 @@ end
 -- The name of the share or of the line key of a task, "" for none; of the fields of its record.
 function Filter.name(key, share)
   return key and string.match(key, '^%d+ (.*)$') or share and string.match(share, '^%S+ (.*)$') or ''
+end
+
+local MAX_ERROR_BYTES = 200
+
+-- Why a task failed, in one line: its error code, then, if its handler threw, a colon, a space and the first line of its last error.
+local function error_of(call, id)
+  local code, stored = unpack(redis.call('HMGET', K.task(call, id), F.errorCode, F.errors))
+  local readable, errors = pcall(cjson.decode, stored or '[]')
+  local thrown = readable and type(errors) == 'table' and type(errors[1]) == 'string' and errors[1] or ''
+  local first = string.match(thrown, '[^\r\n]*')
+  local line = string.gsub(string.sub(first, 1, MAX_ERROR_BYTES), '%c', ' ')
+  -- A character may have been cut in two.
+  if #first > MAX_ERROR_BYTES then line = string.gsub(line, '[\192-\255][\128-\191]*$', '') end
+  return (code or '') .. (line == '' and '' or ': ' .. line)
 end
 
 -- Takes the id and score of an entry, and in a list of finished tasks when its task ended: a task that has since run again or lost its
@@ -39,7 +57,9 @@ function Filter.entry(call, filter, id, score, ended)
     and (filter.key == '' or Filter.name(key, share) == filter.key)
     and (filter.states == '' or (state and string.find(filter.states, state, 1, true)))
     and (filter.latest == math.huge or (tonumber(created) or 0) <= filter.latest)
-  return wanted and { [ENTRY.id] = id, [ENTRY.score] = score, [ENTRY.run] = run or '' } or nil
+  local error = wanted and filter.reads_errors and error_of(call, id) or ''
+  if not wanted or (filter.error ~= '' and error ~= filter.error) then return nil end
+  return { [ENTRY.id] = id, [ENTRY.score] = score, [ENTRY.run] = run or '', [ENTRY.error] = error }
 end
 
 return Filter

@@ -14,6 +14,8 @@ export interface Place {
 export interface Entry extends Place {
   /** Its last run, see {@link runOf}; "" if it was never reserved. */
   readonly run: string;
+  /** Why it failed, see error_of in lua/filter.lua; "" unless that was asked for. */
+  readonly error: string;
 }
 
 /** Which tasks of a list are wanted; a member that is left out matches anything. */
@@ -23,6 +25,10 @@ export interface Filter {
   /** As it is stored. */
   readonly key?: string | undefined;
   readonly states?: readonly State[] | undefined;
+  /** Why they failed, as it is in {@link Entry}. */
+  readonly error?: string | undefined;
+  /** Whether entries say why they failed. Default: no. */
+  readonly withErrors?: boolean | undefined;
   /** Created then or earlier, ms. */
   readonly beforeMs?: number | undefined;
   /** Created at least this long ago, ms. */
@@ -91,7 +97,9 @@ interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limi
   readonly id: string | undefined;
 }
 
-const FILTER = names<SentFilter>("prefix", "caller", "key", "states", "beforeMs", "ageMs");
+const FILTER = names<SentFilter>(
+  ...(["prefix", "caller", "key", "states", "error", "withErrors", "beforeMs", "ageMs"] as const),
+);
 const PAGE = names<SentPage>(
   ...(["index", "queue", "score", "id", "limit", "max", "lastScore", "isNewestFirst"] as const),
   ...(FILTER as Names<SentPage>),
@@ -99,7 +107,7 @@ const PAGE = names<SentPage>(
 const PART = ["nowMs", "looked", "more", "last", "entries"] as const;
 const FINISHED = names<SentFinished>("queue", "ended", "id", "limit", ...(FILTER as Names<SentFinished>));
 const FINISHED_PART = ["looked", "entries", "nowMs"] as const;
-const ENTRY = names<Entry>("id", "score", "run");
+const ENTRY = names<Entry>("id", "score", "run", "error");
 const PLACE = names<Place>("id", "score");
 
 /** The tasks of an index after a place, in order. */
@@ -152,6 +160,6 @@ const sentFilter = ({ states, ...filter }: Filter): SentFilter => ({
 
 /** Parses an entry. */
 function entryOf(reply: Reply): Entry {
-  const { id, score, run } = named(ENTRY, reply);
-  return { id: text(id), score: text(score), run: text(run) };
+  const { id, score, run, error } = named(ENTRY, reply);
+  return { id: text(id), score: text(score), run: text(run), error: text(error) };
 }

@@ -105,4 +105,52 @@ describe("dead letters over HTTP", () => {
     expect([wrong.status, wrong.json.parameter]).to.deep.equal([400, "order"]);
     await server.send("/v1/queues/failing/dead", { method: "DELETE" });
   });
+
+  it("are grouped by error, the most frequent first, and listed, retried and deleted by one", async () => {
+    /** Lets tasks die of an error; returns their ids. */
+    const die = async (message: string, number: number) => {
+      const gate = closedGate();
+      gate.break(new Error(message));
+      const ids = [];
+      for (let n = 0; n < number; n += 1) ids.push(await server.enqueue("gated", gate.input));
+      for (const id of ids) await server.until(id, "failed");
+      return ids;
+    };
+    const [once] = await die("", 1);
+    const many = await die(`no room: ${"é".repeat(200)}\nat the inn`, 3);
+    const few = await die('no "luck"\tat all', 2);
+    const groups = async () => (await server.send("/v1/queues/gated/dead/errors")).json;
+    const { items, others } = await groups();
+    const told = items.map(({ message, count }: { message: string; count: number }) => [message, count]);
+    const cut = `no room: ${"é".repeat(95)}`;
+    expect(told).to.deep.equal([
+      [cut, 3],
+      ['no "luck" at all', 2],
+      ["Error without a message", 1],
+    ]);
+    expect(others).to.equal(0);
+    const endOf = async (id = "") => (await server.send(`/v1/requests/${id}/status`)).json.finishedAt;
+    expect(items[0]).to.include({ error: `task-failed: ${cut}`, code: "task-failed" });
+    expect([items[0].firstAt, items[0].lastAt]).to.deep.equal([await endOf(many[0]), await endOf(many[2])]);
+    const idsOf = async (error: string) =>
+      (await server.send(`/v1/queues/gated/dead?error=${encodeURIComponent(error)}`)).json.items.map(
+        ({ id }: { id: string }) => id,
+      );
+    expect(await idsOf(items[0].error)).to.deep.equal(many);
+    expect(await idsOf("task-failed: no")).to.deep.equal([]);
+    const bulk = async (action: string, error: string) => {
+      const body = { action, list: "dead", error };
+      const { json } = await server.send("/v1/queues/gated/bulk", { ...POST, body });
+      return [json.matched, json.done];
+    };
+    expect(await bulk("delete", items[0].error)).to.deep.equal([3, 3]);
+    expect(await bulk("retry", items[1].error)).to.deep.equal([2, 2]);
+    // They die again, of the same.
+    for (const id of few) await server.until(id, "failed");
+    expect((await groups()).items.map(({ count }: { count: number }) => count)).to.deep.equal([2, 1]);
+    expect(await idsOf(items[2].error)).to.deep.equal([once]);
+    const wrong = await server.send("/v1/queues/gated/dead?error=");
+    expect([wrong.status, wrong.json.parameter]).to.deep.equal([400, "error"]);
+    await server.send("/v1/queues/gated/dead", { method: "DELETE" });
+  });
 });
