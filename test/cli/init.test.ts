@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   mkdirSync,
@@ -12,8 +12,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse } from "yaml";
+import { readConfig } from "../../src/config/config.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { runLine } from "../helpers/cli.ts";
@@ -84,11 +86,43 @@ describe("paihao init", () => {
     expect(readFileSync(path.join(dir, "again", packed)).equals(readFileSync(path.join(dir, packed)))).to.equal(true);
   });
 
-  it("makes a project whose server ends when npm is ended", async () => {
-    expect((await init(". --from ^0.1.0")).code).to.equal(0);
+  const installCommand = () => {
     const [bin = ""] = builtCommand();
     mkdirSync(path.join(dir, "node_modules/.bin"), { recursive: true });
     symlinkSync(bin, path.join(dir, "node_modules/.bin/paihao"));
+  };
+
+  it("makes a project in Python, whose worker and tests need no package", async function () {
+    const { code, printed } = await init(". --python --from ^0.1.0");
+    expect(code, printed).to.equal(0);
+    expect(filesIn(".").filter((file) => !file.startsWith("paihao/"))).to.deep.equal(
+      [
+        ...[".dockerignore", ".env", ".gitignore", "Dockerfile", "README.md", "compose.yaml", "handlers/queues.json"],
+        ...["package.json", "test_worker.py", "worker.py"],
+      ].sort(),
+    );
+    expect(printed).to.contain("npm run worker");
+    expect(JSON.parse(read("package.json")).dependencies).to.deep.equal({ paihao: "^0.1.0" });
+    const { services } = parse(read("compose.yaml"), { merge: true });
+    for (const name of ["api", "worker"]) {
+      const { build, cap_drop } = services[name];
+      expect(read("Dockerfile")).to.match(new RegExp(`^FROM \\S+ AS ${build.target}$`, "m"));
+      expect(cap_drop).to.deep.equal(["ALL"]);
+    }
+    expect(readConfig(services.api.environment).servedHosts?.names).to.include(
+      new URL(services.worker.environment.PAIHAO_URL).hostname,
+    );
+    const python = await promisify(execFile)("python3", ["--version"]).catch(() => undefined);
+    if (!python) return this.skip();
+    installCommand();
+    const env = { PATH: process.env.PATH, HOME: dir, PYTHONDONTWRITEBYTECODE: "1" };
+    const { stderr } = await promisify(execFile)("python3", ["-m", "unittest"], { cwd: dir, env });
+    expect(stderr).to.match(/^Ran 2 tests[\s\S]*\nOK$/m);
+  });
+
+  it("makes a project whose server ends when npm is ended", async () => {
+    expect((await init(". --from ^0.1.0")).code).to.equal(0);
+    installCommand();
     const env = { PATH: process.env.PATH, HOME: dir, HANDLERS: "", STORE: "embedded", PORT: "0", LOG_LEVEL: "info" };
     const npm = spawn("npm", ["start"], { cwd: dir, env, stdio: ["ignore", "pipe", "pipe"] });
     let printed = "";

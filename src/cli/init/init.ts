@@ -4,12 +4,14 @@ import { messageOf } from "../../errors.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { note, print } from "../terminal/print.ts";
 import { runNpm } from "./npm.ts";
-import { packageSource, packInto } from "./package-source.ts";
+import { OWN_FOLDER, packageSource, packInto } from "./package-source.ts";
 import { type ProjectOptions, projectFiles } from "./project.ts";
+import { pythonPackage } from "./python-project.ts";
 
 interface InitOptions {
   readonly install: boolean;
   readonly from?: string;
+  readonly python?: boolean;
 }
 
 /** What a folder may have already. */
@@ -19,7 +21,7 @@ const ALLOWED = [".git", "README.md"];
  * Writes a project into a new or empty folder, and installs it. Prints the paths of the files.
  * @throws CommandError if the folder has anything but a README.md and .git (nothing is written then), or if npm fails
  */
-export async function init(dir: string, { install, from }: InitOptions): Promise<void> {
+export async function init(dir: string, { install, from, python = false }: InitOptions): Promise<void> {
   const root = path.resolve(dir);
   const source = await packageSource(from);
   const there = await namesIn(root);
@@ -33,7 +35,13 @@ export async function init(dir: string, { install, from }: InitOptions): Promise
   const paihao = source.spec ?? (await packInto(root, source));
   note(`paihao is ${paihao}, from ${source.from}`);
   const { typescript = false } = process.features as { readonly typescript?: string | false };
-  const options: ProjectOptions = { name: nameOf(root), paihao, zod: source.zod, stripsTypes: typescript !== false };
+  const options: ProjectOptions = {
+    name: nameOf(root),
+    paihao,
+    zod: source.zod,
+    stripsTypes: typescript !== false,
+    python: python ? await pythonPackage(OWN_FOLDER) : undefined,
+  };
   for (const [name, text] of Object.entries(projectFiles(options))) {
     if (there.includes(name)) {
       note(`${path.join(dir, name)} already exists, and stays as it is`);
@@ -43,7 +51,7 @@ export async function init(dir: string, { install, from }: InitOptions): Promise
     print(path.join(dir, name));
   }
   if (install) await installIn(root);
-  sayHowToGoOn(root, dir, install);
+  sayHowToGoOn(root, dir, install, python);
 }
 
 /** The names in a folder; none if it does not exist. @throws CommandError */
@@ -66,11 +74,12 @@ async function write(file: string, text: string): Promise<void> {
   }
 }
 
-function sayHowToGoOn(root: string, dir: string, install: boolean): void {
+function sayHowToGoOn(root: string, dir: string, install: boolean, python: boolean): void {
   const into = root === process.cwd() ? "" : `cd ${quoted(dir)} && `;
   const submit = `npx paihao submit greet '{"name":"Ada"}' --watch`;
   note("");
-  note(`try:  ${into}${install ? "" : "npm install && "}npm start        then, in another terminal: ${into}${submit}`);
+  const then = `${into}${python ? "npm run worker, and in a third: " : ""}${submit}`;
+  note(`try:  ${into}${install ? "" : "npm install && "}npm start        then, in another terminal: ${then}`);
   note(`test: ${into}npm test`);
 }
 

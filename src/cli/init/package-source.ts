@@ -6,7 +6,8 @@ import { messageOf } from "../../errors.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { runNpm } from "./npm.ts";
 
-const OWN_FOLDER = fileURLToPath(new URL("../../../", import.meta.url));
+/** Of this package. */
+export const OWN_FOLDER = fileURLToPath(new URL("../../../", import.meta.url));
 /** The registry whose packages may be asked for by their name and version. */
 const PUBLIC_REGISTRY = "https://registry.npmjs.org/";
 /** The folder of a project in which the package is kept. */

@@ -1,4 +1,5 @@
 import { VENDOR } from "./package-source.ts";
+import { PYTHON_SERVICES, PYTHON_TEST, pythonReadme, QUEUES, WORKER, WORKER_STAGE } from "./python-project.ts";
 
 /** What the files of a new project depend on. */
 export interface ProjectOptions {
@@ -8,42 +9,62 @@ export interface ProjectOptions {
   readonly zod: string;
   /** Whether the Node of this machine reads TypeScript by itself; otherwise the project has tsx. */
   readonly stripsTypes: boolean;
+  /** The files of the Python package, if the work is done in Python. */
+  readonly python?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The files of a new project, by their paths. */
 export function projectFiles(options: ProjectOptions): Readonly<Record<string, string>> {
-  const { paihao } = options;
-  return {
+  const { name, paihao, python } = options;
+  const vendored = paihao.startsWith(`file:${VENDOR}`);
+  const dockerfile = vendored ? DOCKERFILE.replace(COPIED, `$&\nCOPY ${VENDOR} ./${VENDOR}`) : DOCKERFILE;
+  const inReadme = vendored ? `\n| ${VENDOR}/ | the package \`paihao\`, as this project installs it: commit it |` : "";
+  const shared = {
     "package.json": manifest(options),
+    ".env": ENV,
+    ".dockerignore": "node_modules\n.paihao\n.git\n.env\n",
+  };
+  if (python) {
+    return {
+      ...shared,
+      ...python,
+      "handlers/queues.json": QUEUES,
+      "worker.py": WORKER,
+      "test_worker.py": PYTHON_TEST,
+      Dockerfile: dockerfile.replace("bookworm-slim", "$& AS server").replace(HANDLERS_RUN, "") + WORKER_STAGE,
+      "compose.yaml": COMPOSE.replace(SERVICES, PYTHON_SERVICES),
+      ".gitignore": "node_modules/\n.paihao/\n__pycache__/\n",
+      "README.md": pythonReadme(name, inReadme),
+    };
+  }
+  return {
+    ...shared,
     "handlers/greet.ts": HANDLER,
     "test/greet.test.ts": TEST,
-    ".env": ENV,
-    Dockerfile: paihao.startsWith(`file:${VENDOR}`)
-      ? DOCKERFILE.replace(COPIED, `$&\nCOPY ${VENDOR} ./${VENDOR}`)
-      : DOCKERFILE,
-    ".dockerignore": "node_modules\n.paihao\n.git\n.env\n",
+    Dockerfile: dockerfile,
     "compose.yaml": COMPOSE,
     "tsconfig.json": TSCONFIG,
     ".gitignore": "node_modules/\n.paihao/\n",
-    "README.md": readme(options),
+    "README.md": readme(name, inReadme),
   };
 }
 
 /** npm passes its end on to the shell only, so the server takes the place of that; on Windows there is no `exec`. */
-const ours = (command: string) => (process.platform === "win32" ? `paihao ${command}` : `exec paihao ${command}`);
+const inPlace = (command: string) => (process.platform === "win32" ? command : `exec ${command}`);
 
-function manifest({ name, paihao, zod, stripsTypes }: ProjectOptions): string {
+function manifest({ name, paihao, zod, stripsTypes, python }: ProjectOptions): string {
+  const test = stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts";
   const project = {
     name,
     private: true,
     type: "module",
-    engines: { node: stripsTypes ? ">=22.18" : ">=20.19" },
+    engines: { node: stripsTypes && !python ? ">=22.18" : ">=20.19" },
     scripts: {
-      start: ours("start"),
-      dev: ours("dev"),
-      test: stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts",
+      start: inPlace("paihao start"),
+      dev: inPlace("paihao dev"),
+      ...(python ? { worker: inPlace("python3 worker.py"), test: "python3 -m unittest" } : { test }),
     },
-    dependencies: { paihao, ...(stripsTypes ? {} : { tsx: "^4.19.0" }), zod },
+    dependencies: { paihao, ...(python ? {} : { ...(stripsTypes ? {} : { tsx: "^4.19.0" }), zod }) },
   };
   return `${JSON.stringify(project, null, 2)}\n`;
 }
@@ -105,15 +126,37 @@ HANDLERS=handlers
 /** package.json and the packages that it names must be copied before npm installs. */
 const COPIED = "COPY package*.json ./";
 
-const DOCKERFILE = `FROM node:24.11.0-bookworm-slim
-# What handlers run beside Node, such as chromium or ffmpeg:
+/** Where system packages go. */
+const HANDLERS_RUN = `# What handlers run beside Node, such as chromium or ffmpeg:
 # RUN apt-get update && apt-get install -y --no-install-recommends chromium && rm -rf /var/lib/apt/lists/*
-WORKDIR /app
+`;
+
+const DOCKERFILE = `FROM node:24.11.0-bookworm-slim
+${HANDLERS_RUN}WORKDIR /app
 ${COPIED}
 RUN npm install --omit=dev --no-audit --no-fund
 COPY . .
 USER node
 CMD ["node_modules/.bin/paihao", "start"]
+`;
+
+/** Those that use the package. */
+const SERVICES = `  api:
+    <<: *tasks
+    environment:
+      <<: *environment
+      ROLE: api
+      # The names that callers use, besides 127.0.0.1: others are refused, so that no web page gets in under its own (DNS rebinding).
+      # Add \`api\` for further containers, and the name of a proxy in front.
+      ALLOWED_HOSTS: localhost
+    ports:
+      - "127.0.0.1:\${PORT:-3000}:3000"
+
+  worker:
+    <<: *tasks
+    environment:
+      <<: *environment
+      ROLE: worker
 `;
 
 const COMPOSE = `# Redis, the API and workers: docker compose up --build
@@ -169,23 +212,7 @@ services:
       timeout: 3s
       retries: 10
 
-  api:
-    <<: *tasks
-    environment:
-      <<: *environment
-      ROLE: api
-      # The names that callers use, besides 127.0.0.1: others are refused, so that no web page gets in under its own (DNS rebinding).
-      # Add \`api\` for further containers, and the name of a proxy in front.
-      ALLOWED_HOSTS: localhost
-    ports:
-      - "127.0.0.1:\${PORT:-3000}:3000"
-
-  worker:
-    <<: *tasks
-    environment:
-      <<: *environment
-      ROLE: worker
-
+${SERVICES}
 volumes:
   redis-data:
 `;
@@ -205,10 +232,7 @@ const TSCONFIG = `{
 }
 `;
 
-function readme({ name, paihao }: ProjectOptions): string {
-  const vendored = paihao.startsWith(`file:${VENDOR}`)
-    ? `\n| ${VENDOR}/ | the package \`paihao\`, as this project installs it: commit it |`
-    : "";
+function readme(name: string, vendored: string): string {
   return `# ${name}
 
 Tasks behind HTTP, with a place in line for everyone who waits, by [paihao](node_modules/paihao/README.md).
