@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { forwardedHeaders } from "../../../src/extras/gateway/forwarded-headers.ts";
-import { defineGateway } from "../../../src/extras/gateway/gateway.ts";
 import { field, useGateways } from "./gateway.ts";
 
 /** What proxies tell the servers behind them. */
@@ -94,41 +93,5 @@ describe("the headers of a request through a gateway", () => {
     const started = performance.now();
     for (let n = 0; n < 5; n += 1) forwardedHeaders(marked(names));
     expect(performance.now() - started).to.be.below(5000);
-  });
-});
-
-describe("the option `forward` of a gateway", () => {
-  const define = (forward: unknown) => () =>
-    defineGateway({ queue: "rw", target: "http://h", forward: forward as string[] });
-
-  for (const name of [
-    ...[
-      "Connection",
-      "TE",
-      "Transfer-Encoding",
-      "Upgrade",
-      "Proxy-Authorization",
-      "Keep_Alive",
-      "Host",
-      "Content-Length",
-    ],
-    ...["Expect", "Prefer", "Priority", "Cancel-After", "X-Request-Id", "traceparent", "X-Forwarded-For", "Via"],
-    ...["Authorization", "Cookie", "", "X Y", "X-A:", 7, "*\r\n"],
-  ]) {
-    it(`cannot contain ${JSON.stringify(name)}`, () => {
-      const message = `gateway of queue "rw": forward contains ${JSON.stringify(name)}, `;
-      expect(define([name]))
-        .to.throw(TypeError)
-        .with.property("message")
-        .that.contains(message);
-    });
-  }
-
-  it("is a list", () => {
-    expect(define("X-Tenant")).to.throw(TypeError, /^gateway of queue "rw": forward is "X-Tenant", expected a list/);
-  });
-
-  it("may be empty", () => {
-    expect(define([])).to.not.throw();
   });
 });

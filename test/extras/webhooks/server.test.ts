@@ -133,7 +133,9 @@ describe("webhooks of a server", () => {
   });
 });
 
-describe("webhooks when processes stop", () => {
+describe("webhooks when processes stop", function () {
+  // It starts processes one after the other.
+  this.timeout(120_000);
   let receiver: Receiver;
   let killed: ServerProcess | undefined;
   beforeEach(async () => {

@@ -31,12 +31,6 @@ describe("API keys", () => {
   const problem = (answer: Answer) => [answer.status, answer.json.type];
 
   describe("authentication (RFC 6750)", () => {
-    it("asks for a missing key, without naming an error", async () => {
-      const answer = await get("/v1/queues");
-      expect(problem(answer)).to.deep.equal([401, "/problems/unauthenticated"]);
-      expect(answer.headers["www-authenticate"]).to.equal('Bearer realm="paihao"');
-    });
-
     it("accepts the scheme in any case, with any number of spaces (RFC 9110 §11.1)", async () => {
       const { Authorization } = keys.as("ann");
       for (const scheme of ["bearer", "BEARER", "Bearer  "]) {
@@ -49,15 +43,10 @@ describe("API keys", () => {
       const { Authorization = "" } = keys.as("ann");
       const key = Authorization.slice("Bearer ".length);
       const hash = keys.lines[0]?.split(":")[2];
-      const wrong = [
-        `Bearer ${key.slice(1)}`,
-        `Bearer ${key}A`,
-        `Bearer ${hash}`,
-        `Basic ${key}`,
-        key,
-        "Bearer",
-        "Bearer a b",
-      ];
+      const missing = await get("/v1/queues");
+      expect(missing.headers["www-authenticate"], "names no error").to.equal('Bearer realm="paihao"');
+      const wrong = [key.slice(1), `${key}A`, hash, "a b"].map((value) => `Bearer ${value}`);
+      wrong.push(`Basic ${key}`, key, "Bearer");
       for (const value of wrong) {
         const answer = await get("/v1/queues", { Authorization: value });
         expect(problem(answer), value).to.deep.equal([401, "/problems/unauthenticated"]);
@@ -71,22 +60,15 @@ describe("API keys", () => {
       expect((await get(`/v1/queues?access_token=${key}&key=${key}`)).status).to.equal(401);
     });
 
-    it("never writes a key or its hash to the log", async () => {
+    it("logs the name of the key, passes it to the handler, and never logs a key or its hash", async () => {
+      expect((await server.post("caller", {}, keys.as("ann"))).json).to.equal("ann");
+      const callers = server.log.filter(({ msg }) => msg === "request").map(({ caller }) => caller);
+      expect(callers).to.include.members([undefined, "ann"]);
       const log = JSON.stringify(server.log);
       for (const name of ["ann", "root"] as const) {
         expect(log).not.to.contain(keys.as(name).Authorization?.slice("Bearer ".length));
       }
       for (const line of keys.lines) expect(log).not.to.contain(line.split(":")[2]);
-    });
-
-    it("logs the name of the key", () => {
-      const callers = new Set(server.log.filter(({ msg }) => msg === "request").map(({ caller }) => caller));
-      expect([...callers]).to.include.members([undefined, "ann"]);
-    });
-
-    it("passes the name of the key to the handler", async () => {
-      const answer = await server.post("caller", {}, keys.as("ann"));
-      expect(answer.json).to.equal("ann");
     });
   });
 
@@ -135,7 +117,8 @@ describe("API keys", () => {
       await eventually(async () => (await get(`/v1/requests/${id}`, keys.as("ann"))).status === 200);
     });
 
-    const ways: readonly [method: string, at: (id: string) => string][] = [
+    const ways: readonly [method: string, at: (id: string) => string, accept?: string][] = [
+      ["GET", (task) => `/v1/requests/${task}/status`, "text/html"],
       ["GET", (task) => `/v1/requests/${task}`],
       ["GET", (task) => `/v1/requests/${task}/status`],
       ["GET", (task) => `/v1/queue/requests/${task}`],
@@ -145,25 +128,16 @@ describe("API keys", () => {
       ["GET", (task) => `/v1/requests/${task}/events`],
       ["DELETE", (task) => `/v1/requests/${task}`],
     ];
-    for (const [method, at] of ways) {
-      it(`get the same response as unknown ones: ${method} ${at("{id}")}`, async () => {
-        const foreign = await server.send(at(id), { method, headers: keys.as("bob") });
-        const unheard = await server.send(at("no-such-task"), { method, headers: keys.as("bob") });
-        expect(problem(foreign)).to.deep.equal([404, "/problems/unknown"]);
+    it("get the same response, or page, as unknown ones, and are still there afterwards", async () => {
+      const names = (answer: Answer) => Object.keys(answer.headers);
+      for (const [method, at, Accept = "application/json"] of ways) {
+        const ask = (task: string) => server.send(at(task), { method, headers: keys.as("bob", { Accept }) });
+        const [foreign, unheard] = [await ask(id), await ask("no-such-task")];
+        expect(foreign.status, at(id)).to.equal(404);
+        if (Accept !== "text/html") expect(foreign.json.type, at(id)).to.equal("/problems/unknown");
         expect(foreign.text.replaceAll(id, "no-such-task")).to.equal(unheard.text);
-        const names = (answer: Answer) => Object.keys(answer.headers);
         expect(names(foreign)).to.deep.equal(names(unheard));
-      });
-    }
-
-    it("get the same page as unknown ones", async () => {
-      const page = (task: string) => get(`/v1/requests/${task}/status`, keys.as("bob", { Accept: "text/html" }));
-      const [foreign, unheard] = [await page(id), await page("no-such-task")];
-      expect(foreign.status).to.equal(404);
-      expect(foreign.text.replaceAll(id, "no-such-task")).to.equal(unheard.text);
-    });
-
-    it("are still there afterwards: no other caller has canceled or deleted them", async () => {
+      }
       expect((await get(`/v1/requests/${id}`, keys.as("ann"))).json.input).to.deep.equal({ secret: 1 });
     });
 

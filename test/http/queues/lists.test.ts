@@ -19,6 +19,13 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     const headers = { ...ASYNC, ...keys.as(name), "X-Request-Id": id };
     await server.send(`/v1/queues/${queue}/requests${search}`, { method: "POST", headers, body: input });
   };
+  /** So many scheduled tasks of a caller, with ids that begin so. */
+  const schedule = async (name: Name, begin: string, count: number) => {
+    // Those of one millisecond are listed by their ids.
+    const ids = Array.from({ length: count }, (_, n) => `${begin}-${String(n).padStart(4, "0")}`);
+    const lines = ids.map((id) => JSON.stringify({ id, input: { width: 1 } })).join("\n");
+    await server.batch("checked", lines, "?envelope=true&delay=600", keys.as(name));
+  };
   const list = async (path: string) => (await server.send(`/v1/queues/${path}`, { headers: keys.as("watch") })).json;
   const ids = async (path: string) => (await list(path)).items.map(({ id }: { id: string }) => id);
   const bulk = (queue: string, body: unknown, name: Name = "root") =>
@@ -61,8 +68,8 @@ describe("the lists of a queue over HTTP, for an operator", () => {
   });
 
   it("are canceled, retried and deleted by a filter, in steps, each with a line in the log", async () => {
-    for (let n = 0; n < 120; n += 1)
-      await submit(n % 2 ? "ann" : "bob", "checked", { width: 1 }, `b-${n}`, "?delay=600");
+    await schedule("ann", "b-a", 60);
+    await schedule("bob", "b-b", 60);
     const asked = { action: "cancel", list: "scheduled", idPrefix: "b-", caller: "ann" };
     const counted = (await bulk("checked", { ...asked, dryRun: true })).json;
     expect(counted).to.include({ matched: 60, done: 0, next: null });
@@ -85,7 +92,7 @@ describe("the lists of a queue over HTTP, for an operator", () => {
   });
 
   it("continue where a step ended", async () => {
-    for (let n = 0; n < 130; n += 1) await submit("bob", "checked", { width: 2 }, `s-${n}`, "?delay=600");
+    await schedule("bob", "s", 130);
     const asked = { action: "cancel", list: "scheduled", idPrefix: "s-" };
     const first = (await bulk("checked", asked)).json;
     expect(first).to.include({ matched: 100, done: 100 });
@@ -96,10 +103,7 @@ describe("the lists of a queue over HTTP, for an operator", () => {
   });
 
   it("are searched for a filter much further than one page", async () => {
-    // Those of one millisecond are listed by their ids.
-    const ids = Array.from({ length: 1100 }, (_, n) => `p-${String(n).padStart(4, "0")}`);
-    const body = ids.map((id) => JSON.stringify({ id, input: { width: 1 } }));
-    await server.batch("checked", body.join("\n"), "?envelope=true&delay=600", keys.as("ann"));
+    await schedule("ann", "p", 1100);
     const { items, next, scanned } = await list("checked/scheduled?idPrefix=p-1099&limit=1");
     expect(items.map(({ id }: { id: string }) => id)).to.deep.equal(["p-1099"]);
     expect(next).to.equal(null);

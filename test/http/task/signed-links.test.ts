@@ -188,13 +188,13 @@ describe("signed links (the valet key pattern)", () => {
       ["a queue of that name", "GET", () => `/v1/queues/${mine.id}${mine.query}`],
       ["the metrics", "GET", () => `/metrics${mine.query}`],
     ];
-    for (const [what, method, at] of attempts) {
-      it(`${what}`, async () => {
-        const answer = await server.send(at(), { method });
-        expect([answer.status, answer.json.type]).to.deep.equal([401, "/problems/unauthenticated"]);
-        expect((await server.send(`/v1/requests/${mine.id}${mine.query}`)).status).to.equal(200);
-      });
-    }
+    it("anything else", async () => {
+      for (const [what, method, at] of attempts) {
+        const { json } = await server.send(at(), { method });
+        expect(json, what).to.include({ status: 401, type: "/problems/unauthenticated" });
+        expect((await server.send(`/v1/requests/${mine.id}${mine.query}`)).status, what).to.equal(200);
+      }
+    });
 
     it("anything if a part is changed, missing or repeated", async () => {
       const [, expires = "", signature = ""] = /expires=(\d+)&signature=(.*)/.exec(mine.query) ?? [];
