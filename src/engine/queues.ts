@@ -71,6 +71,22 @@ export class Queues {
     await this.#scripts.pause(this.#keys.tagOfQueue(queue), { queue, paused });
   }
 
+  /** Sets what holds a queue in place of what its handler declares; null takes it back, undefined leaves it as it is. */
+  async adjust(
+    queue: string,
+    {
+      rate,
+      concurrency,
+    }: { readonly rate?: QueueSettings["rate"] | null; readonly concurrency?: number | null | undefined },
+  ): Promise<void> {
+    const asked = {
+      queue,
+      rate: rate ? `${rate.max} ${rate.perMs}` : rate === null ? "-" : "",
+      concurrency: concurrency === null ? "-" : String(concurrency ?? ""),
+    };
+    await this.#scripts.adjust(this.#keys.tagOfQueue(queue), asked);
+  }
+
   /** The tasks of an index after a given place, in order. */
   page(index: Index, request: PageRequest): Promise<Page> {
     return pageOf(this.#scripts, this.#keys, index, request);

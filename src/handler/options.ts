@@ -175,8 +175,11 @@ type Refuse = (value: unknown, expected: string, member?: string) => TypeError;
 
 type Options = Omit<HandlerOptions<unknown>, "batch"> & Partial<Pick<BatchHandlerOptions<unknown>, "batch">>;
 
+/** The maximum of slots that a worker process gives a queue. */
+export const MAX_CONCURRENCY = 1_000_000;
+
 /** The store remembers at most this many starts of a queue. */
-const MAX_RATE = 10_000;
+export const MAX_RATE = 10_000;
 
 /** The maximum of tasks with one line key that run at once. */
 const MAX_OF_A_KEY = 10_000;
@@ -226,7 +229,7 @@ export const OPTIONS = {
     if (given === undefined || typeof given === "boolean") return given ?? true;
     throw refuse(given, "true or false");
   }),
-  concurrency: option("concurrency", "`CONCURRENCY`", count(0)),
+  concurrency: option("concurrency", "`CONCURRENCY`", count(0, MAX_CONCURRENCY)),
   maxLost: option("maxLost", String(HANDLER_DEFAULTS.maxLost), count(0)),
   rate: option("rate", "none", readRate, ["max", "per"]),
   fair: option("fair", "false", readFair, ["by", "weight"]),

@@ -11,6 +11,7 @@ import { accessRoutes } from "./operations/access.ts";
 import { openApiRoutes } from "./operations/openapi.ts";
 import { probeRoutes } from "./operations/probes.ts";
 import { problemRoutes } from "./operations/problems.ts";
+import { adjustRoutes } from "./queues/adjust.ts";
 import { bulkRoutes } from "./queues/bulk.ts";
 import { deadRoutes } from "./queues/dead.ts";
 import { historyRoutes } from "./queues/history.ts";
@@ -47,6 +48,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...timelineRoutes(api, extensions),
     ...retryRoutes(api),
     ...queueRoutes(api),
+    ...adjustRoutes(api),
     ...historyRoutes(api),
     ...lineRoutes(api),
     ...deadRoutes(api),

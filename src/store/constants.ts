@@ -33,6 +33,8 @@ export const SHARED = {
   moveWork: 5,
   /** The message on the channel of a queue's work if a waiting request gets the work as well, see standby.ts. */
   passedOn: "p",
+  /** The message there if what an operator sets of the queue has changed, for all its workers or for one. */
+  adjusted: "adjusted",
   /** Why a running task is canceled: its caller asked for it, its deadline has passed, or nobody has looked at it. */
   cancelByCaller: "1",
   cancelByDeadline: "d",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, type Document, text, time } from "./values.ts";
+import { count, type Document, flag, text, time } from "./values.ts";
 
 export const worker = z.object({
   id: text.describe("Only its last 20 characters if `kind` is `silent`."),
@@ -18,6 +18,7 @@ export const worker = z.object({
     .describe("When it was found lost; it is listed for an hour. Null for a worker that is there."),
   seenAt: time.nullable().describe("Its last heartbeat."),
   slots: z.record(z.string(), count).describe("By queue."),
+  quiet: flag.describe("It takes no more work."),
   running: z.array(z.object({ id: text, queue: text, startedAt: time.nullable(), attempt: count })),
 });
 /** A worker, and what it runs. */

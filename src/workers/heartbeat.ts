@@ -4,6 +4,7 @@ import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { SlotBatch } from "../store/verbs/snapshot.ts";
+import type { HeartbeatAnswer } from "../store/verbs/worker.ts";
 
 /** How often a worker sends a heartbeat, and how long one is valid, ms: while it has work, and while it has none. */
 const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;
@@ -13,10 +14,10 @@ const IDLE_HEARTBEAT = { intervalMs: 12_000, ttlMs: 40_000 } as const;
 export class Heartbeat implements Role {
   readonly #engine: Engine;
   readonly #worker: string;
-  readonly #slots: ReadonlyMap<string, number>;
+  readonly #slots: () => ReadonlyMap<string, number>;
   readonly #loop: Loop;
 
-  /** @param onBeat called with the time since a task of these queues last lost its worker, ms; infinity if none has */
+  /** @param onBeat called with each answer; returns whether the slots have changed by it, which is reported at once */
   constructor(
     engine: Engine,
     {
@@ -29,10 +30,10 @@ export class Heartbeat implements Role {
     }: {
       worker: string;
       about: AboutWorker;
-      slots: ReadonlyMap<string, number>;
+      slots(): ReadonlyMap<string, number>;
       batches: ReadonlyMap<string, SlotBatch>;
       isIdle(): boolean;
-      onBeat(sinceLossMs: number): void;
+      onBeat(answer: HeartbeatAnswer): boolean;
     },
     log: Logger,
   ) {
@@ -46,8 +47,8 @@ export class Heartbeat implements Role {
         const idle = isIdle();
         const { ttlMs, intervalMs } = idle ? IDLE_HEARTBEAT : HEARTBEAT;
         try {
-          onBeat(await engine.workers.heartbeat(worker, ttlMs, slots, { about, again, batches }));
-          again = true;
+          again = !onBeat(await engine.workers.heartbeat(worker, ttlMs, slots(), { about, again, batches }));
+          if (!again) return 0;
         } catch (error) {
           again = false;
           log.warn({ reason: reasonOf(error) }, "heartbeat: could not reach the store; retrying");
@@ -63,9 +64,14 @@ export class Heartbeat implements Role {
     this.#loop.start();
   }
 
+  /** Sends the next one now: its answer says what has changed. */
+  hurry(): void {
+    this.#loop.wake();
+  }
+
   async stop(): Promise<void> {
     await this.#loop.stop();
     // Otherwise the slots would be counted until the last heartbeat expires.
-    await this.#engine.workers.heartbeat(this.#worker, 0, this.#slots).catch(() => undefined);
+    await this.#engine.workers.heartbeat(this.#worker, 0, this.#slots()).catch(() => undefined);
   }
 }

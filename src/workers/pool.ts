@@ -20,11 +20,12 @@ const LANES = 2;
 /** One queue in one worker process: reserves as many tasks as it has free slots, and runs them. */
 export class Pool implements Role {
   readonly queue: string;
-  /** How many calls of the handler run at once. */
-  readonly slots: number;
   readonly #parts: WorkerParts;
   readonly #runner: Runner;
+  readonly #onAdjusted: () => void;
   readonly #slots: Slots;
+  /** The slots that its handler declares. */
+  readonly #declared: number;
   /** Undefined if each task has a slot. */
   readonly #calls: BatchCalls | undefined;
   readonly #returns: Returns;
@@ -38,11 +39,20 @@ export class Pool implements Role {
   #unlisten: (() => void)[] = [];
   #standby: Standby | undefined;
 
-  constructor(worker: string, handler: Handler, settings: QueueSettings, runner: Runner, parts: WorkerParts) {
+  /** @param onAdjusted called when an operator has changed what holds this queue */
+  constructor(
+    worker: string,
+    handler: Handler,
+    settings: QueueSettings,
+    runner: Runner,
+    parts: WorkerParts,
+    onAdjusted: () => void,
+  ) {
     const { engine, executors } = parts;
     const log = parts.log.child({ queue: handler.queue });
     this.queue = handler.queue;
-    this.slots = settings.concurrency;
+    this.#onAdjusted = onAdjusted;
+    this.#declared = settings.concurrency;
     this.#parts = parts;
     this.#runner = runner;
     this.#returns = new Returns(engine, settings, log);
@@ -50,15 +60,17 @@ export class Pool implements Role {
     const perSlot = settings.batch?.max ?? 1;
     const onRoom = () => this.#wake();
     const more = settings.batch && (() => this.#calls?.room ?? 0);
-    this.#slots = new Slots({ count: this.slots, perSlot, log, more, onFreed: onRoom, onRoom });
+    this.#slots = new Slots({ count: this.#declared, perSlot, log, more, onFreed: onRoom, onRoom });
     const execute = (attempts: readonly Attempt[]) => {
       engine.metrics.batches.observe(attempts.length, this.queue);
       return executors.executeBatch(attempts, handler);
     };
     this.#calls = settings.batch && new BatchCalls(settings.batch, () => this.#slots.takeIfFree(), execute);
-    const lanes = this.slots < MANY_SLOTS || settings.batch ? 1 : LANES;
-    const all = settings.batch ? Math.min(this.#slots.capacity, MOST_OF_A_BATCH) : this.slots;
-    const max = lanes === 1 ? all : Math.floor(this.slots / (lanes + 1));
+    const lanes = this.#declared < MANY_SLOTS || settings.batch ? 1 : LANES;
+    const max = () =>
+      lanes === 1
+        ? Math.min(this.#slots.count * perSlot, settings.batch ? MOST_OF_A_BATCH : Number.POSITIVE_INFINITY)
+        : Math.max(1, Math.floor(this.#slots.count / (lanes + 1)));
     const common = { worker, engine, settings, slots: this.#slots, line: this.#line, log };
     const acts = {
       run: (task: ReservedTask, takenAt: number) => this.#run(task, takenAt),
@@ -66,9 +78,23 @@ export class Pool implements Role {
     };
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       // The first lane requests any number of tasks, the others only enough for a full request.
-      const min = lane === 0 ? 1 : max;
+      const min = lane === 0 ? () => 1 : max;
       return new Taker({ ...common, ...acts, suspectLeaseMs: this.#suspectLeaseMs, lane, min, max });
     });
+  }
+
+  /** How many calls of the handler run at once. */
+  get slots(): number {
+    return this.#slots.count;
+  }
+
+  /** Changes that, with running tasks going on; undefined: as its handler declares it. Returns whether it was another number. */
+  resize(slots = this.#declared): boolean {
+    if (slots === this.slots) return false;
+    this.#slots.count = slots;
+    // A request that waits in the store was for the slots of before.
+    for (const taker of this.#takers) taker.notice(false);
+    return true;
   }
 
   async start(): Promise<void> {
@@ -107,7 +133,10 @@ export class Pool implements Role {
     const [word, id] = bytes?.toString().split(" ") ?? [];
     if (word === "cancel") this.#parts.renewer.abort("canceled", id);
     else if (word === "deadline" || word === "abandoned") this.#parts.renewer.abort(word, id);
-    else for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
+    else {
+      if (word === SHARED.adjusted) this.#onAdjusted();
+      for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
+    }
   }
 
   /** Tasks wait: if the line seemed empty, a message was lost. */

@@ -28,9 +28,8 @@ export interface SlotsOptions {
 
 /** The slots of one queue in one worker process: how many are taken, and how many tasks can be requested for the others. */
 export class Slots {
-  /** How many tasks can run at once. */
-  readonly capacity: number;
   readonly #options: SlotsOptions;
+  #count: number;
   /** Running handlers. */
   #busy = 0;
   /** Abandoned handlers, which continue after their signal. */
@@ -42,7 +41,18 @@ export class Slots {
 
   constructor(options: SlotsOptions) {
     this.#options = options;
-    this.capacity = options.count * options.perSlot;
+    this.#count = options.count;
+  }
+
+  /** How many handlers run at once. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Where there are fewer than handlers run, no slot is free until as many have ended. */
+  set count(count: number) {
+    this.#count = count;
+    this.#options.onRoom();
   }
 
   /**
@@ -63,7 +73,7 @@ export class Slots {
   }
 
   get #empty(): number {
-    const { count } = this.#options;
+    const count = this.#count;
     const kept = Math.max(0, this.#overdue - count);
     return Math.max(0, Math.min(count - this.#busy - kept, 2 * count - this.#inHand));
   }
@@ -105,10 +115,10 @@ export class Slots {
 
   /** A handler ignores its signal. As many of these as there are slots may continue without one; further ones keep theirs. */
   #leave(goingOn: Promise<unknown>): void {
-    const { count, log, onFreed } = this.#options;
+    const { log, onFreed } = this.#options;
     this.#overdue += 1;
-    if (this.#overdue > count) {
-      const counts = { overdue: this.#overdue, slots: count };
+    if (this.#overdue > this.#count) {
+      const counts = { overdue: this.#overdue, slots: this.#count };
       log.error(
         counts,
         "pool: too many handlers continue after their signal; a slot stays taken until one of them ends",

@@ -38,9 +38,9 @@ export interface TakerParts {
   /** The lane of its requests: each lane has one underway at a time. */
   readonly lane: number;
   /** Minimum number of tasks in a request; the lanes after the first also need as many in line. */
-  readonly min: number;
+  min(): number;
   /** Maximum number of tasks in a request. */
-  readonly max: number;
+  max(): number;
   run(task: ReservedTask, takenAt: number): void;
   /** Returns a task for which there is no slot any more. */
   handBack(task: ReservedTask): void;
@@ -129,7 +129,7 @@ export class Taker implements Role {
     const { slots, line, min, lane } = this.#parts;
     if (this.#stopped) return false;
     if (this.#open !== undefined) return true;
-    return slots.free >= min && (lane === 0 || line.waiting >= min);
+    return slots.free >= min() && (lane === 0 || line.waiting >= min());
   }
 
   /** Whether the next request can wait in the store. Not for a call that others may join: it would begin before the request is answered. */
@@ -202,7 +202,7 @@ export class Taker implements Role {
     const waited = standby !== undefined;
     this.#open = { reservation, standby };
     const takenAt = performance.now();
-    const count = Math.min(slots.free, max);
+    const count = Math.min(slots.free, max());
     // Slots are not claimed for a request that waits: others may use them until it is answered.
     const claimed = waited ? 0 : count;
     slots.claim(claimed);

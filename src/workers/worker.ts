@@ -6,6 +6,7 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { SlotBatch } from "../store/verbs/snapshot.ts";
+import type { HeartbeatAnswer } from "../store/verbs/worker.ts";
 import type { Tracing } from "../trace/tracing.ts";
 import { packageVersion } from "../version.ts";
 import type { Attempt } from "./attempt/attempt.ts";
@@ -82,15 +83,19 @@ export class Worker implements Role {
     const own = [...handlers.values()].filter(({ queue }) => engine.queues.settings(queue).concurrency > 0);
     this.#pools = own.map((handler) => {
       const settings = engine.queues.settings(handler.queue);
-      return new Pool(this.id, handler, settings, new Runner(handler, settings, parts), parts);
+      return new Pool(this.id, handler, settings, new Runner(handler, settings, parts), parts, () =>
+        this.#heartbeat.hurry(),
+      );
     });
-    const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
+    const slots = () => new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
     const batches = new Map<string, SlotBatch>();
     for (const { queue, batch } of own) if (batch) batches.set(queue, batch);
     let sinceLossMs = 0;
     const isIdle = () => this.#renewer.size === 0 && sinceLossMs >= LATELY_MS;
-    const onBeat = (ms: number) => {
-      sinceLossMs = ms;
+    const onBeat = (answer: HeartbeatAnswer) => {
+      sinceLossMs = answer.sinceLossMs;
+      const { quiet, concurrency } = answer;
+      return this.#pools.filter((pool) => pool.resize(quiet ? 0 : concurrency.get(pool.queue))).length > 0;
     };
     const about = {
       ...({ kind: "process", host: hostname(), pid: process.pid, role: options.role ?? "all" } as const),

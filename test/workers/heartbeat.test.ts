@@ -21,13 +21,13 @@ describe("the heartbeat of a worker", () => {
       expect([worker, slots]).to.deep.equal(["worker-1", SLOTS]);
       sent.push({ ttlMs, again: options?.again });
       if (parts.fails?.(sent.length)) throw new Error("refused");
-      return 7000;
+      return { sinceLossMs: 7000, quiet: false, concurrency: new Map<string, number>() };
     };
     const beating = new Heartbeat(
       { workers: { heartbeat } } as unknown as Engine,
       {
-        ...{ worker: "worker-1", about: {} as never, slots: SLOTS, batches: new Map() },
-        ...{ isIdle: () => parts.idle, onBeat: (sinceLossMs) => beats.push(sinceLossMs) },
+        ...{ worker: "worker-1", about: {} as never, slots: () => SLOTS, batches: new Map() },
+        ...{ isIdle: () => parts.idle, onBeat: ({ sinceLossMs }) => beats.push(sinceLossMs) === 0 },
       },
       createLog("silent"),
     );

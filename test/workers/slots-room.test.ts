@@ -22,7 +22,7 @@ describe("the room in a worker's slots", () => {
 
   it("is that of the slots without a handler, less what is requested already", () => {
     const { slots, taken } = open();
-    expect([slots.capacity, slots.free, slots.idle]).to.deep.equal([6, 6, 2]);
+    expect([slots.count, slots.free, slots.idle]).to.deep.equal([2, 6, 2]);
     const [one] = taken(1);
     expect([slots.free, slots.idle]).to.deep.equal([3, 1]);
     slots.claim(1);

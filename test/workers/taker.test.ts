@@ -27,7 +27,9 @@ describe("the requests of a worker for work", () => {
     /** How long it may wait in the store, ms. */
     readonly waitMs?: number;
   }
-  interface Given extends Partial<Pick<TakerParts, "lane" | "min" | "max" | "suspectLeaseMs">> {
+  interface Given extends Partial<Pick<TakerParts, "lane" | "suspectLeaseMs">> {
+    readonly min?: number;
+    readonly max?: number;
     /** The tasks that wait. */
     readonly line: string[];
     readonly slots?: number;
@@ -73,7 +75,7 @@ describe("the requests of a worker for work", () => {
     const slots = new Slots({ count, perSlot: 1, log, onFreed: wake, onRoom: wake });
     const known = { waiting: 0 };
     taker = new Taker({
-      ...{ worker: "w", slots, line: known, log, lane, min: given.min ?? 1, max: given.max ?? count },
+      ...{ worker: "w", slots, line: known, log, lane, min: () => given.min ?? 1, max: () => given.max ?? count },
       engine: { leases: { reserve } } as unknown as Engine,
       settings: attemptOf({ settings: { leaseMs: LEASE_MS, ...settings } }).settings,
       suspectLeaseMs: given.suspectLeaseMs,

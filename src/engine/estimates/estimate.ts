@@ -45,7 +45,7 @@ export function estimate(
 }
 
 /** A rate as handlers declare it and callers see it. */
-export const rateLimitOf = ({ max, perMs }: LineRate): NonNullable<Eta["rate"]> => ({
+export const rateLimitOf = ({ max, perMs }: Pick<LineRate, "max" | "perMs">): NonNullable<Eta["rate"]> => ({
   max,
   per: formatDuration(perMs),
 });

@@ -4,6 +4,7 @@ import { runOf, workerEnd } from "../../store/run.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { SlotBatch } from "../../store/verbs/snapshot.ts";
+import type { HeartbeatAnswer } from "../../store/verbs/worker.ts";
 import { queueBatches } from "../partitions/queue-batches.ts";
 import { pageOf } from "../reading/page.ts";
 
@@ -38,6 +39,8 @@ export interface WorkerRow {
   readonly about: AboutWorker | null;
   readonly seenMs: number | null;
   readonly slots: ReadonlyMap<string, number>;
+  /** Whether it is to take no more work. */
+  readonly quiet: boolean;
   readonly running: readonly RunningTask[];
   /** When it was found lost, ms; null for one that is there. */
   readonly lostMs: number | null;
@@ -52,8 +55,7 @@ export class Workers {
   }
 
   /**
-   * Reports that a worker is alive, with its slots for each queue and what it says about itself. Returns the ms since a task of these
-   * queues last lost its worker, or infinity.
+   * Reports that a worker is alive, with its slots for each queue and what it says about itself.
    * @param ttlMs how long this is valid; 0 removes the worker
    * @param options.batches of queues whose slots have one call with several tasks
    * @param options.again the same was reported before
@@ -71,34 +73,55 @@ export class Workers {
       readonly again?: boolean;
       readonly batches?: ReadonlyMap<string, SlotBatch> | undefined;
     } = {},
-  ): Promise<number> {
+  ): Promise<HeartbeatAnswer> {
     const { scripts, keys } = this.#parts;
     const text = about === undefined ? "" : JSON.stringify(about);
     const presence = { worker, ttlMs, about: text, event: presenceEvent(worker, ttlMs, slots, about) };
     // Only the list of what happened depends on it.
     const noted = scripts.present(keys.tag(0), presence).catch(() => undefined);
-    const sinceLossMs = await Promise.all(
+    const heard = await Promise.all(
       queueBatches(keys, slots.keys(), BATCH_LIMIT).map(({ tag, queues }) => {
         const some = new Map(queues.map((queue) => [queue, slots.get(queue) ?? 0]));
         return scripts.heartbeat(tag, worker, ttlMs, some, text, again, batches);
       }),
     );
     await noted;
-    return Math.min(...sinceLossMs);
+    return {
+      sinceLossMs: Math.min(...heard.map(({ sinceLossMs }) => sinceLossMs)),
+      quiet: heard.some(({ quiet }) => quiet),
+      concurrency: new Map(heard.flatMap(({ concurrency }) => [...concurrency])),
+    };
+  }
+
+  /** Tells a live worker to take no more work, or to take it again; false if there is no such worker. @throws ProblemError store-unavailable */
+  async quiet(id: string, quiet: boolean, queues: readonly string[]): Promise<boolean> {
+    const { scripts, keys } = this.#parts;
+    const found = (await this.list(queues)).workers.find((worker) => worker.id === id && worker.slots.size > 0);
+    if (!found) return false;
+    const batches = queueBatches(keys, found.slots.keys(), BATCH_LIMIT);
+    await Promise.all(batches.map(({ tag, queues: some }) => scripts.quiet(tag, id, quiet, some)));
+    return true;
   }
 
   /** The workers of queues, with their tasks, up to a limit for each queue. @throws ProblemError store-unavailable */
   async list(queues: readonly string[]): Promise<{ workers: readonly WorkerRow[]; truncated: boolean }> {
     const { scripts, keys } = this.#parts;
-    const rows = new Map<string, { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number> }>();
+    const rows = new Map<
+      string,
+      { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number>; quiet: boolean }
+    >();
     let truncated = false;
     for (const { tag, queues: some } of queueBatches(keys, queues, QUEUES)) {
       const { nowMs, slots, abouts } = await scripts.workers(tag, some, MAX);
       truncated ||= abouts.length >= MAX;
       for (const { worker, about, leftMs } of abouts) {
-        if (!rows.has(worker)) rows.set(worker, { ...aboutOf(about, nowMs, leftMs), slots: new Map() });
+        if (!rows.has(worker)) rows.set(worker, { ...aboutOf(about, nowMs, leftMs), slots: new Map(), quiet: false });
       }
-      for (const { queue, worker, slots: count } of slots) rows.get(worker)?.slots.set(queue, count);
+      for (const { queue, worker, slots: count, quiet } of slots) {
+        const row = rows.get(worker);
+        row?.slots.set(queue, count);
+        if (row && quiet) row.quiet = true;
+      }
     }
     const read = await this.#runningTasks(queues);
     const { running } = read;
@@ -110,9 +133,17 @@ export class Workers {
       running.delete(end);
     }
     for (const [id, tasks] of running)
-      workers.push({ id, about: null, seenMs: null, slots: new Map(), running: tasks, lostMs: null });
+      workers.push({ id, about: null, seenMs: null, slots: new Map(), quiet: false, running: tasks, lostMs: null });
     for (const { id, about, lostMs } of await scripts.lostWorkers(keys.tag(0)))
-      workers.push({ id, about: saidOf(about) ?? null, seenMs: null, slots: new Map(), running: [], lostMs });
+      workers.push({
+        id,
+        about: saidOf(about) ?? null,
+        seenMs: null,
+        slots: new Map(),
+        quiet: false,
+        running: [],
+        lostMs,
+      });
     return { workers, truncated };
   }
 

@@ -1,9 +1,14 @@
+import type { Context } from "koa";
 import type { WorkerRow } from "../../engine/monitoring/workers.ts";
+import { ProblemError } from "../../errors.ts";
+import { quietBody } from "../../wire/adjustment.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import type { Worker } from "../../wire/worker.ts";
 import type { Api } from "../api.ts";
-import { json } from "../openapi/responses.ts";
-import { READ, type Route } from "../route.ts";
+import { readJson } from "../input/body.ts";
+import { empty, json, jsonBody } from "../openapi/responses.ts";
+import { ADMIN, READ, type Route } from "../route.ts";
+import { accessOf } from "../task/access.ts";
 
 /** The workers, and what each of them runs. */
 export function workerRoutes(api: Api): readonly Route[] {
@@ -22,10 +27,36 @@ export function workerRoutes(api: Api): readonly Route[] {
         ctx.body = { items: workers.map(workerDocument), truncated };
       },
     },
+    {
+      name: "quiet",
+      method: "POST",
+      path: "/v1/workers/:id/quiet",
+      scopes: ADMIN,
+      tag: "Workers",
+      summary: "Quiet a worker: it ends what it has and takes no more",
+      description: 'With `{ "quiet": false }` it takes work again. Holds for as long as the worker lives.',
+      body: jsonBody("quiet", { required: false }),
+      answers: { "204": empty("The worker hears of it.") },
+      run: (ctx) => quiet(ctx, api),
+    },
   ];
 }
 
-function workerDocument({ id, about, seenMs, slots, running, lostMs }: WorkerRow): Worker {
+/** @throws ProblemError not-found if no such worker is alive */
+async function quiet(ctx: Context, api: Api): Promise<void> {
+  const id: string = ctx.params.id ?? "";
+  const body = await readJson(ctx.req, quietBody, api.maxBodyBytes);
+  const { workers, queues, events } = api.engine;
+  if (!(await workers.quiet(id, body.quiet, queues.names)))
+    throw new ProblemError("not-found", "No worker of this id is alive.");
+  const { caller } = accessOf(ctx);
+  const detail = body.quiet ? "takes no more work" : "takes work again";
+  await events.note({ kind: "settings-changed", worker: id, ...(caller !== null && { by: caller }), detail });
+  api.log.info({ audit: "quiet", by: caller, worker: id, quiet: body.quiet }, `audit: worker ${id} ${detail}`);
+  ctx.status = 204;
+}
+
+function workerDocument({ id, about, seenMs, slots, quiet, running, lostMs }: WorkerRow): Worker {
   return {
     id,
     kind: about?.kind ?? "silent",
@@ -37,6 +68,7 @@ function workerDocument({ id, about, seenMs, slots, running, lostMs }: WorkerRow
     lostAt: timestamp(lostMs),
     seenAt: timestamp(seenMs),
     slots: Object.fromEntries(slots),
+    quiet,
     running: running.map(({ startedMs, ...task }) => ({ ...task, startedAt: timestamp(startedMs) })),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { adjustBody, quietBody } from "../../wire/adjustment.ts";
 import { envelope, verdict } from "../../wire/batch.ts";
 import { bulkStep, deadErrors, deletedDead, retriedDead } from "../../wire/bulk.ts";
 import { deploymentEvent, deploymentEvents } from "../../wire/event.ts";
@@ -66,6 +67,8 @@ const REQUESTS = {
   Envelope: envelope,
   bulk: bulkBody,
   move: moveBody,
+  adjust: adjustBody,
+  quiet: quietBody,
   "lease.take": takeBody,
   "lease.renew": renewBody,
   "lease.progress": progressBody,

@@ -75,12 +75,12 @@ function actionsOf(access: Access, handler: Handler | undefined, paused: boolean
   return QUEUE_ACTIONS.filter((action) => can[action]);
 }
 
-/** Nothing can be changed while it runs: what holds is what is declared. */
-function settingsOf(concurrency: number | null, { rate }: QueueRow["snapshot"]): Queue["settings"] {
-  const limit = rate ? rateLimitOf(rate) : null;
+/** @param declared the concurrency of its handler; null if that is not here */
+function settingsOf(declared: number | null, { declaredRate, setRate, setConcurrency }: QueueRow): Queue["settings"] {
+  const limits = [declaredRate, setRate ?? declaredRate].map((rate) => rate && rateLimitOf(rate));
   return {
-    concurrency: { declared: concurrency, now: concurrency },
-    rate: { declared: limit, now: limit },
+    concurrency: { declared, now: setConcurrency ?? declared },
+    rate: { declared: limits[0] ?? null, now: limits[1] ?? null },
   };
 }
 
@@ -123,7 +123,7 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
       nextProbe: timestamp(row.rest.untilMs),
     },
     slotsWanted: slotsWanted(row, handler?.targetWaitMs),
-    settings: settingsOf(api.engine.queues.own.get(queue)?.concurrency ?? null, snapshot),
+    settings: settingsOf(api.engine.queues.own.get(queue)?.concurrency ?? null, row),
     consumes: handler?.consumes ?? [],
     input: handler ? inputJsonSchema(handler) : null,
     actions: actionsOf(accessOf(ctx), api.handlers.get(queue), snapshot.paused),

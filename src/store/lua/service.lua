@@ -6,14 +6,14 @@ local Service = {}
 -- Notes the ends of tasks of a queue.
 --   ended  how many tasks
 --   times  the service times of those that succeeded
---   lane   nil, or the field of a reservation, which is then read with the other fields that reserve.lua needs
+--   lane   nil, or the field of a reservation or of a quiet worker, which is then read with the other fields that reserve.lua needs
 -- Returns what was read, and the fields and values to write.
 function Service.note_ends(call, queue, ended, times, lane)
   local key, rate = K.queue(call, queue), Rate.field(call, R.finished)
   local q, count, service
   if lane then
-    q = redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, lane, rate, Q.service)
-    count, service = q[6], q[7]
+    q = redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, lane, rate, Q.service)
+    count, service = q[7], q[8]
   else
     q = redis.call('HMGET', key, rate, Q.service)
     count, service = q[1], q[2]

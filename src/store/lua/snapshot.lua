@@ -19,8 +19,8 @@ local MAX_STARTS = 16
 -- Reads its fields of the queue's hash, followed by further ones; the last of its own is the limit of a keyed queue.
 function Snapshot.read(call, queue, ...)
   return redis.call(
-    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.batch, Q.rate, Q.keyed,
-    ...
+    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.batch, Q.setRate,
+    Q.rate, Q.keyed, ...
   )
 end
 
@@ -69,7 +69,8 @@ end
 
 -- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
-  local paused, workers, slots, live_until, service, forecast, rest, batch, rate, keyed = unpack(q, 1, 10)
+  local paused, workers, slots, live_until, service, forecast, rest, batch, set_rate, declared, keyed = unpack(q, 1, 11)
+  local rate = set_rate or declared
   local mean, deviation, samples = '', '', 0
   if service then
     local variance
@@ -107,7 +108,7 @@ end
 function Snapshot.of(call, queue)
   local q = Snapshot.read(call, queue)
   local waiting, scheduled = redis.call('ZCARD', K.waiting(call, queue)), redis.call('ZCARD', K.scheduled(call, queue))
-  local keyed = q[10]
+  local keyed = q[11]
   return Snapshot.with(call, queue, q, waiting, scheduled, keyed and redis.call('ZCARD', K.startable(call, queue)) or nil)
 end
 

@@ -19,6 +19,8 @@ local function figures(call, args, at)
   local key = K.queue(call, queue)
   local first = redis.call('ZRANGE', K.waiting(call, queue), 0, 0, 'WITHSCORES')
   local due = tonumber(redis.call('ZRANGE', K.scheduled(call, queue), 0, 0, 'WITHSCORES')[2])
+  local rest, declared_rate, set_rate, set_concurrency =
+    unpack(redis.call('HMGET', key, Q.rest, Q.rate, Q.setRate, Q.setConcurrency))
   local created = tonumber(first[1] and redis.call('HGET', K.task(call, first[1]), F.created) or nil)
   return {
     [FIGURES.snapshot] = Snapshot.of(call, queue),
@@ -29,7 +31,10 @@ local function figures(call, args, at)
     [FIGURES.accepted] = last_minute(call, key, R.accepted),
     [FIGURES.finished] = last_minute(call, key, R.finished),
     [FIGURES.failed] = last_minute(call, key, R.failed),
-    [FIGURES.rest] = redis.call('HGET', key, Q.rest) or '',
+    [FIGURES.rest] = rest or '',
+    [FIGURES.declaredRate] = declared_rate or '',
+    [FIGURES.setRate] = set_rate or '',
+    [FIGURES.setConcurrency] = set_concurrency or '',
     -- How many tasks of a fair line would be before a newcomer whose line key has nothing waiting.
     [FIGURES.newcomer] = first[2] and Fair.is_fair(first[2]) and Fair.before_newcomer(call, queue, C.defaultPriority) or '',
   }
@@ -50,5 +55,33 @@ register('pause', { 'allow-oom' }, function(keys, args)
     redis.call('HDEL', K.queue(call, queue), Q.paused)
     Warmup.note_need(call, queue)
     Notices.work(call, queue)
+  end
+end)
+
+-- Sets what holds a queue in place of what its handler declares: '' changes nothing, '-' takes back what was set. Returns nothing.
+register('adjust', { 'allow-oom' }, function(keys, args)
+  local call, ARGS = Call.new(keys), Layout.adjust.args
+  local queue = args[ARGS.queue]
+  for field, value in pairs({ [Q.setRate] = args[ARGS.rate], [Q.setConcurrency] = args[ARGS.concurrency] }) do
+    if value == '-' then
+      redis.call('HDEL', K.queue(call, queue), field)
+    elseif value ~= '' then
+      redis.call('HSET', K.queue(call, queue), field, value)
+    end
+  end
+  Notices.work(call, queue, C.adjusted)
+end)
+
+-- Tells a worker to take no more work of some queues, or to take it again. Returns nothing.
+register('quiet', { 'allow-oom' }, function(keys, args)
+  local call, ARGS = Call.new(keys), Layout.quiet.args
+  for n = ARGS.count + 1, #args do
+    local field = Q.quiet .. args[ARGS.worker]
+    if args[ARGS.quiet] == '1' then
+      redis.call('HSET', K.queue(call, args[n]), field, '1')
+    else
+      redis.call('HDEL', K.queue(call, args[n]), field)
+    end
+    Notices.work(call, args[n], C.adjusted)
   end
 end)

@@ -1,4 +1,4 @@
-import { named, verb, verbOnOne } from "./codec.ts";
+import { named, names, verb, verbOnOne, written } from "./codec.ts";
 import { list, number, optional, type Reply, text } from "./reply.ts";
 import { type QueueSnapshot, SNAPSHOT, snapshotOf } from "./snapshot.ts";
 
@@ -15,6 +15,11 @@ export interface QueueRow {
   readonly failedLastMinute: number;
   /** Null unless its gate lets nothing through. */
   readonly rest: Rest | null;
+  /** How many tasks may start in what time: as the handler declares it, and as an operator has set it; null for any number, or not set. */
+  readonly declaredRate: RateLimit | null;
+  readonly setRate: RateLimit | null;
+  /** The slots of each worker process, if an operator has set them. */
+  readonly setConcurrency: number | null;
   /** How many tasks are before a newcomer; in a fair line, before one of default priority whose line key has nothing waiting. */
   readonly newcomerIndex: number;
 }
@@ -27,7 +32,14 @@ interface Rest {
 }
 
 const MINUTE = ["accepted", "finished", "failed"] as const;
-const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "rest", "newcomer"] as const;
+/** How many tasks may start in a time span. */
+interface RateLimit {
+  readonly max: number;
+  readonly perMs: number;
+}
+
+const SETTINGS = ["declaredRate", "setRate", "setConcurrency"] as const;
+const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "rest", ...SETTINGS, "newcomer"] as const;
 
 /** The figures of queues. */
 export const queue = verb({
@@ -38,6 +50,28 @@ export const queue = verb({
 
 /** Pauses or resumes a queue. */
 export const pause = verbOnOne<{ readonly queue: string; readonly paused: boolean }, string>(["queue", "paused"]);
+
+/**
+ * Sets the rate ("max per", in ms) or the concurrency of a queue in place of the declared one, and tells its workers: "" changes nothing,
+ * "-" takes back what was set.
+ */
+export const adjust = verbOnOne<
+  { readonly queue: string; readonly rate: string; readonly concurrency: string },
+  string
+>([...(["queue", "rate", "concurrency"] as const)]);
+
+const QUIET = names<{ readonly worker: string; readonly quiet: boolean }>("worker", "quiet");
+
+/** Tells a worker to take no more work of some queues, or to take it again. */
+export const quiet = verb({
+  layout: { args: QUIET, item: ["queue"] },
+  write: (worker: string, isQuiet: boolean, queues: readonly string[]) => [
+    ...written(QUIET, { worker, quiet: isQuiet }),
+    queues.length,
+    ...queues,
+  ],
+  read: () => undefined,
+});
 
 function queueRow(reply: Reply): QueueRow {
   const row = named(FIGURES, reply);
@@ -51,8 +85,17 @@ function queueRow(reply: Reply): QueueRow {
     finishedLastMinute: number(row.finished),
     failedLastMinute: number(row.failed),
     rest: restOf(text(row.rest)),
+    declaredRate: limitOf(text(row.declaredRate)),
+    setRate: limitOf(text(row.setRate)),
+    setConcurrency: optional(row.setConcurrency),
     newcomerIndex: optional(row.newcomer) ?? figures.startable ?? figures.waiting,
   };
+}
+
+/** Reads "max per". */
+function limitOf(stored: string): RateLimit | null {
+  const [max = 0, perMs = 0] = stored.split(" ").map(Number);
+  return stored === "" ? null : { max, perMs };
 }
 
 /** Reads the field `rest`. */

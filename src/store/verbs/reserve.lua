@@ -232,26 +232,31 @@ local function start(call, request, entries, last_fence, keyed)
   return count
 end
 
--- Returns, besides the tasks, how many still wait (in a keyed queue, how many that may start), -1 while the queue is paused; for how many
+-- Returns, besides the tasks, how many still wait (in a keyed queue, how many that may start), -1 while the queue is paused or a worker
+-- over HTTP is quiet (others ask for nothing then); for how many
 -- ms the rate allows no more; and the verdicts on the completions that travelled with it, see complete.lua.
 register('reserve', { 'allow-oom' }, function(keys, args)
   local call, request = Call.new(keys), read_request(args)
   local queue, counters = request.queue, K.queue(call, request.queue)
 
   -- First the completions of the worker, which read and write the same hash.
-  local verdicts, q, writes = Completion.complete(call, args, REQUEST.width, queue, request.lane or Q.paused)
-  if not q then
-    q, writes = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey, request.lane or Q.paused), {}
-  end
+  local field = request.lane or Q.quiet .. request.worker
+  local verdicts, q, writes = Completion.complete(call, args, REQUEST.width, queue, field)
+  if not q then q, writes = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, field), {} end
   request.writes = writes
-  local paused, fence, limit, rekey_from, last = q[1], q[2], q[3], q[4], q[5]
+  local paused, fence, limit, rekey_from, set_rate, last = q[1], q[2], q[3], q[4], q[5], q[6]
+  local quiet = not request.lane and last == '1'
+  if set_rate then
+    local max, span = string.match(set_rate, '^(%d+) (%d+)$')
+    request.rate, request.span = tonumber(max), tonumber(span)
+  end
 
   local first_again, ids_again = recall(call, request, last)
   if ids_again then
     hand_again(call, request, first_again, ids_again)
     return answer(call, request, redis.call('ZCARD', K.waiting(call, queue)), 0, verdicts)
   end
-  if paused == '1' then return answer(call, request, -1, 0, verdicts) end
+  if paused == '1' or quiet then return answer(call, request, -1, 0, verdicts) end
 
   local keyed = limit and Keyed.limit(call, queue, limit)
   local startable = keyed and K.startable(call, queue) or K.waiting(call, queue)

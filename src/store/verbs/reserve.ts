@@ -50,7 +50,7 @@ export interface ReservedTask {
 /** The reply of reserve.lua, with the results of the completions sent with it. */
 export interface ReserveAnswer extends CompletionAnswer {
   readonly tasks: readonly ReservedTask[];
-  /** Null while the queue is paused. */
+  /** Null while the queue is paused, or a worker over HTTP is to take no more. */
   readonly waiting: number | null;
   /** How long the rate allows no more starts. */
   readonly pauseMs: number;

@@ -17,7 +17,7 @@ export { output, progress, write } from "./output.ts";
 export { finished, page } from "./page.ts";
 export { home, point, repoint } from "./pointer.ts";
 export { probe } from "./probe.ts";
-export { pause, queue } from "./queue.ts";
+export { adjust, pause, queue, quiet } from "./queue.ts";
 export { register } from "./register.ts";
 export { reserve, unreserve } from "./reserve.ts";
 export { step } from "./step.ts";

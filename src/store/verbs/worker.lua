@@ -12,7 +12,8 @@ local function delete_worker(call, queue, worker)
   if redis.call('ZREM', K.workers(call, queue), worker) == 0 then return 0, 0 end
   local slots = tonumber(redis.call('HGET', K.slots(call, queue), worker) or 0)
   redis.call('HDEL', K.slots(call, queue), worker)
-  redis.call('HDEL', K.queue(call, queue), Reservation.lane_field(worker, '0'), Reservation.lane_field(worker, '1'))
+  local lanes = { Reservation.lane_field(worker, '0'), Reservation.lane_field(worker, '1') }
+  redis.call('HDEL', K.queue(call, queue), lanes[1], lanes[2], Q.quiet .. worker)
   return 1, slots
 end
 
@@ -40,14 +41,18 @@ local function only_goes_on(call, queue, worker, ttl, workers, until_when)
   return true
 end
 
--- Returns when a task of the queue last lost its worker, ms; nil if none has.
-local function beat(call, args, at, worker)
+--   found  what the answer says of all queues
+local function beat(call, args, at, found)
   local queue, slots, batch = args[at + HEARTBEAT.item.queue], args[at + HEARTBEAT.item.slots], args[at + HEARTBEAT.item.batch]
   local ttl, again = tonumber(args[HEARTBEAT.args.ttlMs]), args[HEARTBEAT.args.again] == '1'
   local live, slots_of, counters = K.workers(call, queue), K.slots(call, queue), K.queue(call, queue)
-  local all_slots, lost_at, known_workers, known_until =
-    unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt, Q.workers, Q.liveUntil))
-  if again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return tonumber(lost_at) end
+  local worker = args[HEARTBEAT.args.worker]
+  local all_slots, lost_at, known_workers, known_until, concurrency, quiet =
+    unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt, Q.workers, Q.liveUntil, Q.setConcurrency, Q.quiet .. worker))
+  if lost_at then found.last_loss = math.max(found.last_loss or 0, tonumber(lost_at)) end
+  found.quiet = found.quiet or quiet
+  if concurrency then found.set[#found.set + 1] = { queue, concurrency } end
+  if again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return end
   -- A worker whose heartbeat was late is still known: it is not a start.
   if ttl > 0 and tonumber(known_until or 0) <= call.now and not redis.call('ZSCORE', live, worker) then
     Warmup.note_start(call, queue, slots, known_until)
@@ -72,21 +77,23 @@ local function beat(call, args, at, worker)
   end
   local until_text = whole(workers > 0 and live_until(call, live) or math.min(tonumber(known_until or 0), call.now))
   redis.call('HSET', counters, Q.workers, workers, Q.slots, whole(math.max(0, total)), Q.liveUntil, until_text)
-  return tonumber(lost_at)
 end
 
--- Returns ms since a task of one of these queues last lost its worker, "" where none has.
+-- Returns ms since a task of one of these queues last lost its worker, "" where none has; 1 if the worker is to take no more work, else 0;
+-- and the slots that each worker process gives a queue, where an operator has set them.
 register('heartbeat', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.new(keys), HEARTBEAT.args
   local worker, ttl, about = args[ARGS.worker], tonumber(args[ARGS.ttlMs]), args[ARGS.about]
-  local last_loss
-  for _, lost_at in pairs(Call.each(call, args, HEARTBEAT, beat, worker)) do last_loss = math.max(lost_at, last_loss or 0) end
+  local found = { last_loss = nil, quiet = false, set = {} }
+  Call.each(call, args, HEARTBEAT, beat, found)
   if ttl == 0 then
     redis.call('UNLINK', K.about(call, worker))
   elseif about ~= '' then
     redis.call('SET', K.about(call, worker), whole(ttl) .. ' ' .. about, 'PX', ttl)
   end
-  return last_loss and whole(math.max(0, call.now - last_loss)) or ''
+  local since_loss = found.last_loss and whole(math.max(0, call.now - found.last_loss)) or ''
+  local heard = HEARTBEAT.answer
+  return { [heard.sinceLossMs] = since_loss, [heard.quiet] = found.quiet and 1 or 0, [heard.set] = found.set }
 end)
 
 -- Returns the live workers of queues, as lists: their slots, and what each has reported about itself, "" if nothing, and for how many ms
@@ -99,7 +106,8 @@ register('workers', { 'no-writes' }, function(keys, args)
     local live = redis.call('ZRANGEBYSCORE', K.workers(call, queue), '(' .. call.now_text, '+inf', 'LIMIT', 0, max)
     for _, worker in ipairs(live) do
       local given = redis.call('HGET', K.slots(call, queue), worker) or '0'
-      slots[#slots + 1] = { [SLOTS.queue] = queue, [SLOTS.worker] = worker, [SLOTS.slots] = given }
+      local quiet = redis.call('HGET', K.queue(call, queue), Q.quiet .. worker) and '1' or '0'
+      slots[#slots + 1] = { [SLOTS.queue] = queue, [SLOTS.worker] = worker, [SLOTS.slots] = given, [SLOTS.quiet] = quiet }
       if not seen[worker] and #abouts < max then
         seen[worker] = true
         local key = K.about(call, worker)

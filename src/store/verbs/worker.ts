@@ -19,6 +19,18 @@ interface WorkerSlots {
   readonly queue: string;
   readonly worker: string;
   readonly slots: number;
+  /** Whether it is to take no more work of it. */
+  readonly quiet: boolean;
+}
+
+/** What a worker hears in answer to its heartbeat. */
+export interface HeartbeatAnswer {
+  /** How long ago a task of these queues last lost its worker; infinity if none has. */
+  readonly sinceLossMs: number;
+  /** Whether it is to take no more work. */
+  readonly quiet: boolean;
+  /** The slots that each worker process gives a queue, where an operator has set them. */
+  readonly concurrency: ReadonlyMap<string, number>;
 }
 
 /** What a live worker has reported about itself. */
@@ -32,16 +44,17 @@ interface WorkerAbout {
 
 const HEARTBEAT = names<Heartbeat>("worker", "ttlMs", "about", "again");
 const QUEUE = names<Pick<WorkerSlots, "queue" | "slots"> & { readonly batch: string }>("queue", "slots", "batch");
+const HEARD = ["sinceLossMs", "quiet", "set"] as const;
 const ANSWER = ["nowMs", "slots", "abouts"] as const;
-const SLOTS = names<WorkerSlots>("queue", "worker", "slots");
+const SLOTS = names<WorkerSlots>("queue", "worker", "slots", "quiet");
 const ABOUT = names<WorkerAbout>("worker", "about", "leftMs");
 
 /**
  * Reports that a worker is alive, with its slots for each queue, and how many tasks a slot has if it is more than one; with `ttlMs` 0,
- * that it leaves. Returns the time since a task of these queues last lost its worker, ms; infinity if none has.
+ * that it leaves.
  */
 export const heartbeat = verb({
-  layout: { args: HEARTBEAT, item: QUEUE },
+  layout: { args: HEARTBEAT, item: QUEUE, answer: HEARD },
   patienceMs: PATIENCE_MS,
   write: (
     worker: string,
@@ -57,7 +70,14 @@ export const heartbeat = verb({
     });
     return [...written(HEARTBEAT, { worker, ttlMs, about, again }), ...counted(QUEUE, all)];
   },
-  read: (since) => optional(since) ?? Number.POSITIVE_INFINITY,
+  read: (reply): HeartbeatAnswer => {
+    const { sinceLossMs, quiet, set } = named(HEARD, reply);
+    return {
+      sinceLossMs: optional(sinceLossMs) ?? Number.POSITIVE_INFINITY,
+      quiet: number(quiet) === 1,
+      concurrency: new Map(list(set).map((of) => [text(list(of)[0]), number(list(of)[1])])),
+    };
+  },
 });
 
 /** The live workers of queues: at most `most` of each, and of all. */
@@ -70,7 +90,12 @@ export const workers = verb({
       nowMs: number(nowMs),
       slots: list(slots).map((reply) => {
         const of = named(SLOTS, reply);
-        return { queue: text(of.queue), worker: text(of.worker), slots: number(of.slots) };
+        return {
+          queue: text(of.queue),
+          worker: text(of.worker),
+          slots: number(of.slots),
+          quiet: number(of.quiet) === 1,
+        };
       }),
       abouts: list(abouts).map((reply) => {
         const of = named(ABOUT, reply);
