@@ -64,6 +64,7 @@ const BY_KIND = {
 /** Problems of the kind `refused` that mean something else to a script. */
 const BY_CODE: ReadonlyMap<string, ExitCode> = new Map<string, ExitCode>([
   ["unknown-queue", EXIT.gone],
+  ["not-found", EXIT.gone],
   ["wrong-host", EXIT.notAllowed],
   ["malformed-json", EXIT.usage],
   ["invalid-input", EXIT.usage],

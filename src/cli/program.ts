@@ -20,6 +20,7 @@ import { submitCommand } from "./commands/submit.ts";
 import { topCommand } from "./commands/top.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
+import { workersCommand } from "./commands/workers.ts";
 import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init/command.ts";
 import { devCommand, startCommand } from "./start/command.ts";
@@ -71,6 +72,7 @@ export function createProgram(): Command {
     schedulesCommand(),
     topCommand(),
     eventsCommand(),
+    workersCommand(),
   ])
     program.addCommand(made);
   return withExamples(program, ["paihao start", `paihao submit default '{"seconds":3}' --watch`, "paihao doctor"]);

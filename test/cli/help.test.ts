@@ -17,9 +17,12 @@ interface Documented {
   readonly name: string;
   readonly help: string;
   readonly examples: readonly string[];
-  /** It has commands of its own. */
+  /** It has commands of its own, and does nothing itself. */
   readonly isGroup: boolean;
 }
+
+/** Commands that have others, and do something themselves. */
+const ACTING = ["paihao queues", "paihao workers"];
 
 function documented(command: Command, before = ""): Documented[] {
   let help = "";
@@ -28,7 +31,7 @@ function documented(command: Command, before = ""): Documented[] {
   const examples = help.split("\nExamples:\n")[1]?.trimEnd().split("\n") ?? [];
   const shown = command.createHelp().visibleCommands(command);
   return [
-    { name, help, examples: examples.map((line) => line.trim()), isGroup: shown.length > 0 },
+    { name, help, examples: examples.map((line) => line.trim()), isGroup: shown.length > 0 && !ACTING.includes(name) },
     ...shown.flatMap((sub) => documented(sub, `${name} `)),
   ];
 }
@@ -61,6 +64,8 @@ describe("the help of each command", () => {
       const at = `/v1/queues/${queue}/requests${search}`;
       expect((await server.send(at, { method: "POST", headers, body: input })).status).to.equal(202);
     };
+    const worker = { worker: "gpu-box:1" };
+    await server.send("/v1/queues/greet/leases", { method: "POST", headers: { Prefer: "wait=0" }, body: worker });
     for (const id of ["report-7", "photo-7"]) await submit("default", { seconds: 0 }, id);
     for (const id of ["report-8", "report-9"]) await submit("default", { seconds: 0 }, id, "?delay=3600");
     for (const id of ["greet-1", "greet-2"]) await submit("greet", 1, id);

@@ -74,7 +74,7 @@ describe("paihao and the queues", function () {
   it("have events, the latest last, which are followed as they happen", async () => {
     await paihao("pause default");
     const told = linesOf((await paihao("events")).stdout);
-    expect(told.at(-1)).to.match(/^[\d-]{10} [\d:]{8} {2}queue-paused {5}default {2}by admin$/);
+    expect(told.at(-1)).to.match(/^[\d-]{10} [\d:]{8} {2}queue-paused {6}default {2}by admin$/);
     const [last] = linesOf((await paihao("events --limit 1 --json")).stdout).map((line) => JSON.parse(line));
     expect(last).to.include({ kind: "queue-paused", queue: "default", by: "admin" });
     const env = { PAIHAO_URL: server.url, PAIHAO_KEY: keyOf("viewer") };
@@ -183,5 +183,22 @@ describe("paihao and the queues", function () {
       code: 0,
       stdout: '{"deleted":0}\n',
     });
+  });
+
+  it("change what holds one, and quiet a worker", async () => {
+    const set = await paihao("queues set gated --concurrency 3 --rate 5/1s");
+    expect(set.stdout).to.match(/^allowed +5 a second, over all workers \(none declared\)$/m);
+    expect(set.stdout).to.match(/^concurrency +3 in each worker process \(1 declared\)$/m);
+    await paihao("queues set gated --concurrency declared --rate declared");
+    const { settings } = await queue("gated");
+    expect(settings).to.deep.equal({ concurrency: { declared: 1, now: 1 }, rate: { declared: null, now: null } });
+    for (const line of ["queues set gated", "queues set gated --rate 5", "queues set gated --concurrency 0"])
+      expect((await paihao(line)).code, line).to.equal(2);
+    const workers = linesOf((await paihao("workers")).stdout).map((line) => line.split("\t"));
+    const id = workers[0]?.[0] ?? "";
+    expect((await paihao(`workers quiet ${id}`)).code).to.equal(0);
+    expect((await paihao("workers")).stdout).to.match(/\tquiet$/m);
+    expect((await paihao(`workers resume ${id}`)).code).to.equal(0);
+    expect((await paihao("workers quiet nobody")).code).to.equal(3);
   });
 });

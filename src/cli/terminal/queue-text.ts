@@ -32,7 +32,8 @@ export function queueLines(queue: Queue): string[] {
     ["last minute", `${round(rate.accepted)} accepted and ${round(rate.finished)} done per second`],
     ["a task takes", serviceTime.mean === null ? null : `${duration(serviceTime.mean)} on average`],
     ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
-    ["allowed", queue.settings.rate.now && `${allowed(queue.settings.rate.now)}, over all workers`],
+    ["allowed", queue.settings.rate.now && `${allowed(queue.settings.rate.now)}, over all workers${setRate(queue)}`],
+    ["concurrency", setConcurrency(queue)],
     ["order", queue.order],
     ["of one caller", limitText(queue)],
     ["slots wanted", queue.slotsWanted],
@@ -40,6 +41,18 @@ export function queueLines(queue: Queue): string[] {
     ["input", queue.input === null ? "anything" : JSON.stringify(queue.input)],
   ];
   return fieldLines(rows);
+}
+
+/** What the handler declares, where an operator has set another rate. */
+function setRate({ settings: { rate } }: Queue): string {
+  if (rate.declared?.max === rate.now?.max && rate.declared?.per === rate.now?.per) return "";
+  return rate.declared ? ` (${allowed(rate.declared)} declared)` : " (none declared)";
+}
+
+/** Null where it is as the handler declares it. */
+function setConcurrency({ settings: { concurrency } }: Queue): string | null {
+  const { declared, now } = concurrency;
+  return now === declared ? null : `${now} in each worker process${declared === null ? "" : ` (${declared} declared)`}`;
 }
 
 function runningText(queue: Queue): string {
