@@ -136,7 +136,7 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
       await test.submit("failing", { message: `${id} <b>broke</b>` }, "", id);
     for (const id of ["dead-1", "dead-2", "dead-3"]) await test.until(id, "failed");
     await test.open("/dashboard/queues/failing/dead");
-    await page.getByText("dead-2 <b>broke</b>").waitFor();
+    await page.getByRole("table", { name: "failing, dead" }).getByText("dead-2 <b>broke</b>").waitFor();
     const before = await test.json("/v1/requests/dead-1/status");
     await page.getByRole("checkbox", { name: "Select dead-1" }).check();
     await page.getByRole("button", { name: "Retry 1" }).click();
@@ -147,6 +147,45 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     await page.getByRole("dialog").getByRole("button", { name: "Delete 3 tasks" }).click();
     await page.getByText("No dead tasks").waitFor();
     expect((await test.json("/v1/queues/failing")).dead).to.equal(0);
+  });
+
+  it("shows what tasks died of, the most frequent first, and retries or deletes those of one error", async () => {
+    const { page } = test;
+    for (const [id, message] of [
+      ["group-1", "no luck\nat all"],
+      ["group-2", "no luck\ntoday"],
+      ["group-3", "no room"],
+    ] as const) {
+      await test.submit("failing", { message }, "", id);
+      await test.until(id, "failed");
+    }
+    await test.open("/dashboard/queues/failing/dead");
+    const errors = page.getByRole("region", { name: "Errors" });
+    const [frequent, other] = [
+      errors.getByRole("row", { name: /^no luck/ }),
+      errors.getByRole("row", { name: /^no room/ }),
+    ];
+    await other.waitFor();
+    expect(await errors.locator("tbody .folded").allTextContents()).to.deep.equal(["no luck", "no room"]);
+    await frequent.getByRole("link", { name: "Show 2 tasks: task-failed: no luck" }).click();
+    await errors.waitFor({ state: "detached" });
+    await page.getByText("2 match: 3 tasks were searched").waitFor();
+    expect(await page.locator("tbody a.id").allTextContents()).to.deep.equal(["group-2", "group-1"]);
+    await page.goBack();
+    const before = await test.json("/v1/requests/group-1/status");
+    await frequent.getByRole("button", { name: /^Retry these 2/ }).click();
+    await page.getByRole("dialog").getByText("error: task-failed: no luck").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Retry 2 tasks" }).click();
+    await page.getByRole("status").getByText("2 tasks retried.").waitFor();
+    for (const id of ["group-1", "group-2"]) await test.until(id, "failed");
+    const again = await test.json("/v1/requests/group-1/status");
+    expect(again.finishedAt > before.finishedAt).to.equal(true);
+    await other.getByRole("button", { name: /^Delete this one/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete 1 task" }).click();
+    await other.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: /^Delete all/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete 2 tasks" }).click();
+    await page.getByText("No dead tasks").waitFor();
   });
 
   it("says what the server refuses, without leaving the view", async () => {

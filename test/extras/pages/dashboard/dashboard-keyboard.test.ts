@@ -76,6 +76,39 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
       await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
   });
 
+  it("restores page and scroll position after going back through the pages of a list", async () => {
+    const { page } = test;
+    const lines = Array.from({ length: 110 }, (_, n) =>
+      JSON.stringify({ id: `many-${n}`, input: {}, delay: 3600 + n }),
+    );
+    await test.server.batch("gated", lines.join("\n"), "?envelope=true", test.keys.as("boss"));
+    await test.open("/dashboard/queues/gated/scheduled?idPrefix=many-");
+    const link = (n: number) => page.getByRole("link", { name: `many-${n}`, exact: true });
+    const scrolled = () => page.evaluate<number>("scrollY");
+    await link(0).waitFor();
+    await page.getByRole("button", { name: "Next page" }).scrollIntoViewIfNeeded();
+    const first = await scrolled();
+    await page.getByRole("button", { name: "Next page" }).click();
+    await link(99).waitFor();
+    await link(95).scrollIntoViewIfNeeded();
+    const second = await scrolled();
+    await link(95).click();
+    await page.getByRole("heading", { name: "many-95" }).waitFor();
+    await page.goBack();
+    await link(95).waitFor();
+    await page.waitForFunction(`Math.abs(scrollY - ${second}) < 2`);
+    await page.evaluate("scrollTo(0, 0)");
+    // The answer takes longer than a page that scrolls needs to settle.
+    await page.route(/scheduled\?/, (route) => setTimeout(() => void route.continue(), 400));
+    await page.goBack();
+    await link(49).waitFor();
+    await page.waitForFunction(`Math.abs(scrollY - ${first}) < 2`);
+    await test.server.send("/v1/queues/gated/bulk", {
+      ...{ method: "POST", headers: test.keys.as("boss") },
+      body: { action: "cancel", list: "scheduled", idPrefix: "many-" },
+    });
+  });
+
   it("says what is wrong with a filter, which can be changed there", async () => {
     const { page } = test;
     await test.open("/dashboard/queues/gated");

@@ -77,8 +77,11 @@ function keepPlace() {
   history.replaceState({ scrolled: scrollY }, "");
 }
 
-/** How far the page was scrolled at this address, px. */
-export const scrolledBefore = () => Number(history.state?.scrolled ?? 0);
+/** How far the page was scrolled at this address, px; null if a person has not been here. */
+export function scrolledBefore() {
+  const { scrolled = null } = history.state ?? {};
+  return scrolled === null ? null : Number(scrolled);
+}
 
 /**
  * Changes options of the view in its address.
@@ -94,8 +97,10 @@ export function choose(changes, isStep = false) {
   const query = search.toString();
   const address = query === "" ? location.pathname : `${location.pathname}?${query}`;
   if (address === location.pathname + location.search) return;
-  if (isStep) history.pushState(null, "", address);
-  else history.replaceState(history.state, "", address);
+  if (isStep) {
+    keepPlace();
+    history.pushState(null, "", address);
+  } else history.replaceState(history.state, "", address);
   dispatchEvent(new Event("addresschange"));
 }
 
@@ -107,7 +112,11 @@ export function followLinks() {
     clearTimeout(moved);
     moved = setTimeout(keepPlace, SETTLED_MS);
   });
-  addEventListener("popstate", () => dispatchEvent(new Event("addresschange")));
+  addEventListener("popstate", () => {
+    // What was scrolled belongs to the address that a person has left.
+    clearTimeout(moved);
+    dispatchEvent(new Event("addresschange"));
+  });
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);

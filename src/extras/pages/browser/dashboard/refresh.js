@@ -10,15 +10,19 @@ import { limit, ServerError } from "./server/server.js";
 const EVERY_MS = 2000;
 const MAX_MS = 30_000;
 
+/** Where the page is. */
+export const address = () => location.pathname + location.search;
+
 /**
- * What the server answered last, and what went wrong since. It is asked at once when the address changes, and after every action.
+ * What the server answered last, at which address, and what went wrong since. It is asked at once when the address changes, and after every action.
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} load
  */
 export function usePolled(load) {
   const { turn, addTrouble } = useDesk();
-  const [{ known, error }, set] = useState({
+  const [{ known, of, error }, set] = useState({
     known: /** @type {T | null} */ (null),
+    of: "",
     error: /** @type {unknown} */ (null),
   });
   useEffect(() => (error === null ? undefined : addTrouble(error)), [error]);
@@ -31,17 +35,18 @@ export function usePolled(load) {
     async function look() {
       if (document.hidden) return;
       const { signal } = asking;
+      const of = address();
       let retryAfterMs = 0;
       try {
         const answer = await load(signal);
         if (signal.aborted) return;
         failures = 0;
-        set({ known: answer, error: null });
+        set({ known: answer, of, error: null });
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
         if (error instanceof ServerError) ({ retryAfterMs } = error);
-        set(({ known }) => ({ known, error }));
+        set(({ known, of }) => ({ known, of, error }));
       }
       const backoff = Math.min(MAX_MS, EVERY_MS * 2 ** failures);
       timer = setTimeout(() => void look(), Math.max(backoff, retryAfterMs, limit.waitMs()));
@@ -65,5 +70,5 @@ export function usePolled(load) {
       stop();
     };
   }, [turn, location.pathname, location.search]);
-  return { known, error };
+  return { known, of, error };
 }

@@ -92,22 +92,22 @@ export function useBulk(list, queue) {
     }
   }
 
-  /** @param {Action} action */
-  async function run(action) {
-    const { olderThan, ...filters } = Object.fromEntries(queryOf(list));
+  /** @param {Action} action @param {URLSearchParams} query the filters */
+  async function run(action, query) {
+    const { olderThan, ...filters } = Object.fromEntries(query);
     const body = { action, list, ...filters, ...(olderThan === undefined ? {} : { olderThan: Number(olderThan) }) };
     const words = WORDS[action];
     const { matched, isAll } = await go("Counting", null, { ...body, dryRun: true }, performance.now() + COUNT_MS);
     if (isStopped.current) return null;
     if (matched === 0 && isAll) return "Nothing matches any more.";
     // Without filters the number is known, even if counting would take long.
-    const all = isFiltered(list) || list === "finished" ? matched : Math.max(matched, queue[list]);
+    const all = query.size > 0 || list === "finished" ? matched : Math.max(matched, queue[list]);
     const number = `${isAll || all > matched ? "" : "more than "}${count(isAll ? matched : all)}`;
     const state = list === "waiting" || list === "running" ? ` ${list}` : "";
     const what = `${number}${state} ${matched === 1 ? "task" : "tasks"}`;
     const isSure = await desk.ask({
       title: `${words.verb} ${what}?`,
-      body: html`<p>All ${list} tasks of ${queue.name}${matching(list)}. ${CONSEQUENCES[action]}</p>`,
+      body: html`<p>All ${list} tasks of ${queue.name}${matching(query)}. ${CONSEQUENCES[action]}</p>`,
       submit: `${words.verb} ${what}`,
       otherwise: "Do nothing",
       isGrave: true,
@@ -120,12 +120,21 @@ export function useBulk(list, queue) {
   /** @param {Action} action */
   const button = (action) => html`
     <button type="button" key=${action} disabled=${work !== null} class=${action === "retry" ? null : "danger"}
-      onClick=${() => desk.act(() => run(action))}>
+      onClick=${() => desk.act(() => run(action, queryOf(list)))}>
       ${WORDS[action].verb} all${isFiltered(list) ? " that match" : ""} …
+    </button>`;
+  /** On the tasks that died of one error. @param {Action} action @param {string} error @param {number} number */
+  const buttonOf = (action, error, number) => html`
+    <button type="button" key=${action} disabled=${work !== null} class="quiet ${action === "retry" ? "" : "danger"}"
+      aria-label="${WORDS[action].verb} ${number === 1 ? "this one" : `these ${count(number)}`}: ${error}"
+      onClick=${() => desk.act(() => run(action, new URLSearchParams({ error })))}>
+      ${WORDS[action].verb} ${number === 1 ? "this one" : `these ${count(number)}`} …
     </button>`;
   const allowed = ACTIONS[list].filter((action) => queue.actions.includes(action));
   return {
     buttons: (list === "finished" || queue[list] > 0) && html`<div class="buttons">${allowed.map(button)}</div>`,
+    /** @param {string} error @param {number} number how many died of it */
+    buttonsOf: (error, number) => allowed.map((action) => buttonOf(action, error, number)),
     progress: work && html`<${Progress} ...${work} onStop=${stop} />`,
   };
 }
@@ -145,11 +154,12 @@ const LABELS = /** @type {Record<string, string>} */ ({
   caller: "caller",
   idPrefix: "id begins with",
   key: "key",
+  error: "error",
   olderThan: "seconds since submission, at least",
 });
 
-/** The filters in words. @param {List} list */
-function matching(list) {
-  const told = [...queryOf(list)].map(([name, value]) => `${LABELS[name] ?? name}: ${value}`);
+/** The filters in words. @param {URLSearchParams} query */
+function matching(query) {
+  const told = [...query].map(([name, value]) => `${LABELS[name] ?? name}: ${value}`);
   return told.length === 0 ? "" : ` that match the filters (${told.join(", ")})`;
 }

@@ -19,7 +19,7 @@ const AGES = [
   ["86400", "Older than 1 d"],
 ];
 
-const NAMES = ["state", "caller", "idPrefix", "key", "olderThan"];
+const NAMES = ["state", "caller", "idPrefix", "key", "error", "olderThan"];
 
 /**
  * The filters as the server takes them.
@@ -53,6 +53,7 @@ export function filters(list, queue) {
       <${Text} name="idPrefix" label="Id begins with" value=${optionOf("idPrefix")} />
       <${Text} name="caller" label="Caller" value=${optionOf("caller")} />
       ${(queue.order === "fair" || queue.held !== null) && html`<${Text} name="key" label="Key" value=${optionOf("key")} />`}
+      ${optionOf("error") !== "" && html`<${Text} name="error" label="Error" value=${optionOf("error")} />`}
       ${choice("olderThan", "Age", AGES)}
       ${isFiltered(list) && html`<button type="button" onClick=${clear}>Clear</button>`}
     </form>`;

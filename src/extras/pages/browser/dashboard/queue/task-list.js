@@ -4,8 +4,10 @@ import { html } from "../../preact.js";
 import { count, counted } from "../../words.ts";
 import { choose, options, paths } from "../address.js";
 import { row, table } from "../parts/table.js";
+import { seldom } from "../server/history.js";
 import { ask, ServerError } from "../server/server.js";
 import { useBulk } from "./bulk.js";
+import { deadErrors } from "./dead-errors.js";
 import { filters, isFiltered, queryOf } from "./filters.js";
 import { useSelection } from "./selection.js";
 import { columns } from "./task-columns.js";
@@ -48,8 +50,27 @@ export async function loadList(queue, tab, signal) {
   }
 }
 
-/** @param {{ tab: List, queue: Queue, page: Loaded | null }} props */
-export function TaskList({ tab, queue, page }) {
+/** How long counted errors count as current while as many tasks are dead, ms: counting reads the whole list. */
+const COUNTED_MS = 10_000;
+
+/**
+ * What the dead tasks of a queue died of, counted again only if their number has changed, or after a while.
+ * @param {string} name
+ * @returns {(queue: Queue, tab: List, signal: AbortSignal) => Promise<import("../server/wire.js").DeadErrors | null>} null where they are not shown
+ */
+export function errorsSeldom(name) {
+  let count = seldom("", 0);
+  let dead = -1;
+  return async (queue, tab, signal) => {
+    if (tab !== "dead" || queue.dead === 0 || isFiltered(tab) || options().has("cursor")) return null;
+    if (queue.dead !== dead) count = seldom(`/v1/queues/${encodeURIComponent(name)}/dead/errors`, COUNTED_MS);
+    dead = queue.dead;
+    return count(signal);
+  };
+}
+
+/** @param {{ tab: List, queue: Queue, page: Loaded | null, errors: import("../server/wire.js").DeadErrors | null }} props */
+export function TaskList({ tab, queue, page, errors }) {
   const bulk = useBulk(tab, queue);
   const shown = page?.asked === where(tab) ? page : null;
   const selection = useSelection(shown?.items ?? [], where(tab));
@@ -57,6 +78,7 @@ export function TaskList({ tab, queue, page }) {
     <div class="list" key=${tab}>
       <div class="toolbar">${filters(tab, queue)}${bulk.buttons}</div>
       ${bulk.progress}
+      ${errors && tab === "dead" && !isFiltered(tab) && deadErrors(queue.name, errors, bulk.buttonsOf)}
       ${selection.results}
       ${selection.bar}
       ${shown === null ? html`<p class="loading">Loading …</p>` : content(tab, queue, shown, selection.box)}

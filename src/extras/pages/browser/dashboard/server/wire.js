@@ -16,6 +16,8 @@
  * @typedef {import("../../../../../wire/worker.ts").Worker} Worker
  * @typedef {import("../../../../../wire/event.ts").DeploymentEvent} DeploymentEvent
  * @typedef {import("../../../../../wire/bulk.ts").BulkStep} BulkStep
+ * @typedef {import("../../../../../wire/bulk.ts").DeadErrors} DeadErrors
+ * @typedef {import("../../../../../wire/bulk.ts").DeadError} DeadError
  */
 
 export {};

@@ -43,7 +43,7 @@ function Queues({ queues, at, past }) {
   const [part, setPart] = useState(options().get("name") ?? "");
   /** Whether a person has chosen to see the server's own queues, which are also shown if something is wrong there. */
   const [isOwnChosen, chooseOwn] = useState(/** @type {boolean | null} */ (null));
-  const [drawn, setDrawn] = useState(ROWS.first + Math.ceil(scrolledBefore() / MIN_ROW));
+  const [drawn, setDrawn] = useState(ROWS.first + Math.ceil((scrolledBefore() ?? 0) / MIN_ROW));
   const series = useMemo(() => new Map(past?.queues.map((each) => [each.name, each])), [past]);
   // The remaining rows are drawn in the next frames, from the top: all at once would block the page for seconds.
   useEffect(() => {

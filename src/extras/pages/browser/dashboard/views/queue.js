@@ -10,14 +10,14 @@ import { asOf, etaRange, etaStart, moment } from "../parts/format.js";
 import { queryOf } from "../queue/filters.js";
 import { badges, pauseButton } from "../queue/queue-actions.js";
 import { Submission } from "../queue/submission.js";
-import { LISTS, loadList, TaskList } from "../queue/task-list.js";
+import { errorsSeldom, LISTS, loadList, TaskList } from "../queue/task-list.js";
 import { seldom } from "../server/history.js";
 import { ask, ServerError } from "../server/server.js";
 import { nothingThere } from "./missing.js";
 import { View } from "./view.js";
 
 /** @typedef {import("../server/wire.js").Queue} Queue */
-/** @typedef {{ queue: Queue, at: Date, past: import("../server/wire.js").QueueHistory, page: import("../queue/task-list.js").Loaded | null }} Known */
+/** @typedef {{ queue: Queue, at: Date, past: import("../server/wire.js").QueueHistory, page: import("../queue/task-list.js").Loaded | null, errors: import("../server/wire.js").DeadErrors | null }} Known */
 
 function shownTab() {
   const address = addressOf(location.pathname);
@@ -30,6 +30,8 @@ export function QueueView({ name }) {
   const path = `/v1/queues/${encodeURIComponent(name)}`;
   const hour = useMemo(() => seldom(`${path}/history?step=30`, 10_000), [path]);
 
+  const errorsOf = useMemo(() => errorsSeldom(name), [name]);
+
   /** @param {AbortSignal} signal @returns {Promise<Known | string>} */
   async function load(signal) {
     const tab = shownTab();
@@ -38,9 +40,11 @@ export function QueueView({ name }) {
       const queue = await ask(path, { signal });
       const at = new Date();
       // A key that may not read tasks still sees the figures.
-      const list = queue.actions.includes("list") ? loadList(name, tab, signal) : null;
-      const [past, page] = await Promise.all([hour(signal), list]);
-      return { queue, at, past, page };
+      const lists = queue.actions.includes("list")
+        ? Promise.all([loadList(name, tab, signal), errorsOf(queue, tab, signal)])
+        : [null, null];
+      const [past, [page, errors]] = await Promise.all([hour(signal), lists]);
+      return { queue, at, past, page, errors };
     } catch (error) {
       if (error instanceof ServerError && error.status === 404) return name;
       throw error;
@@ -57,7 +61,7 @@ export function QueueView({ name }) {
 }
 
 /** @param {{ known: Known }} props */
-function Shown({ known: { queue, at, past, page } }) {
+function Shown({ known: { queue, at, past, page, errors } }) {
   const desk = useDesk();
   /** Once opened, the form stays in the page with what was entered. */
   const [form, setForm] = useState(/** @type {"open" | "closed" | null} */ (null));
@@ -91,7 +95,7 @@ function Shown({ known: { queue, at, past, page } }) {
     <nav class="tabs" aria-label="Tasks by list">${tabs(queue, tab)}</nav>
     ${
       actions.includes("list")
-        ? html`<${TaskList} tab=${tab} queue=${queue} page=${page} />`
+        ? html`<${TaskList} tab=${tab} queue=${queue} page=${page} errors=${errors} />`
         : html`<p class="empty">Its tasks are shown only to API keys with the scope read or admin.</p>`
     }`;
 }

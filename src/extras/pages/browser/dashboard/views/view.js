@@ -1,9 +1,9 @@
 /** A view of the page, which polls for what it shows. */
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../../preact.js";
+import { html, useEffect, useLayoutEffect, useRef } from "../../preact.js";
 import { scrolledBefore } from "../address.js";
 import { useFocusKept } from "../parts/focus.js";
-import { usePolled } from "../refresh.js";
+import { address, usePolled } from "../refresh.js";
 
 let isFirst = true;
 
@@ -12,10 +12,13 @@ let isFirst = true;
  * @param {{ title: string, load: (signal: AbortSignal) => Promise<T>, children: (known: T) => import("../../preact.js").Content }} props
  */
 export function View({ title, load, children }) {
-  const { known, error } = usePolled(load);
+  const { known, of, error } = usePolled(load);
   const main = useRef(/** @type {HTMLElement | null} */ (null));
-  /** How far to scroll once its content is there, px. */
-  const [scrollTarget] = useState(scrolledBefore);
+  /** How far to scroll once the content of an address is there, px: known before less content scrolls the page. */
+  const target = useRef({ of: "", scrolled: /** @type {number | null} */ (0) });
+  const here = address();
+  if (target.current.of !== here)
+    target.current = { of: here, scrolled: scrolledBefore() ?? (target.current.of === "" ? 0 : null) };
   useFocusKept(main.current);
   useEffect(() => {
     document.title = `${title} · Paihao`;
@@ -23,8 +26,9 @@ export function View({ title, load, children }) {
     isFirst = false;
   }, []);
   useLayoutEffect(() => {
-    if (known !== null) scrollTo(0, scrollTarget);
-  }, [known === null]);
+    const { scrolled } = target.current;
+    if (known !== null && of === here && scrolled !== null) scrollTo(0, scrolled);
+  }, [of]);
   const isLoading = known === null && error === null;
   return html`
     <main id="view" ref=${main} tabindex="-1" aria-busy=${isLoading || null}>

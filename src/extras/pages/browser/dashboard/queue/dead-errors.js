@@ -1,0 +1,45 @@
+/** What the dead tasks of a queue died of, and the actions on those of one error. */
+
+import { html } from "../../preact.js";
+import { count, counted } from "../../words.ts";
+import { paths } from "../address.js";
+import { Folded } from "../parts/folded.js";
+import { moment } from "../parts/format.js";
+import { row, table } from "../parts/table.js";
+
+/** @typedef {import("../server/wire.js").DeadErrors} DeadErrors */
+/** @typedef {import("../server/wire.js").DeadError} DeadError */
+
+const COLUMNS = [
+  { name: "Error", wide: true },
+  { name: "Tasks", number: true },
+  { name: "First died", number: true },
+  { name: "Last died", number: true },
+  { name: "Actions", hidden: true },
+];
+
+/** @param {string} iso */
+const time = (iso) => html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
+
+/**
+ * @param {string} queue
+ * @param {DeadErrors} errors
+ * @param {(error: string, number: number) => import("../../preact.js").Content} buttons what can be done with those of one error
+ */
+export function deadErrors(queue, { items, others }, buttons) {
+  if (items.length === 0) return null;
+  /** @param {DeadError} group */
+  const cells = ({ error, code, message, count: number, firstAt, lastAt }) => [
+    html`<span class="error"><${Folded} text=${message || code} />${message !== "" && html` <span class="hint">${code}</span>`}</span>`,
+    html`<a class="inline" href=${paths.queue(queue, "dead", new URLSearchParams({ error }))} aria-label="Show ${counted(number, "task")}: ${error}">${count(number)}</a>`,
+    time(firstAt),
+    time(lastAt),
+    html`<span class="actions">${buttons(error, number)}</span>`,
+  ];
+  const rows = items.map((group) => row(group.error, COLUMNS, cells(group)));
+  return html`
+    <section aria-label="Errors">
+      ${table(`${queue}, what its dead tasks died of`, COLUMNS, rows)}
+      ${others > 0 && html`<p class="hint">${counted(others, "task")} died of further errors.</p>`}
+    </section>`;
+}
