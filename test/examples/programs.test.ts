@@ -45,6 +45,7 @@ describe("an example", function () {
     "07-gateway",
     "10-page-digest",
     "11-embeddings",
+    "12-by-the-clock",
   ]) {
     it(`${example} prints what its README shows`, async () => {
       const shown = shownBy(example);

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{ view: "overview" } | { view: "queue", name: string, tab: string } | { view: "task", id: string }
- *   | { view: "workers" } | { view: "events" } | { view: "missing" }} Address
+ *   | { view: "workers" } | { view: "schedules" } | { view: "events" } | { view: "missing" }} Address
  */
 
 const ROOT = "/dashboard";
@@ -21,6 +21,7 @@ export function addressOf(path) {
     .map(decoded);
   if (kind === undefined) return { view: "overview" };
   if (kind === "workers" && name === undefined) return { view: "workers" };
+  if (kind === "schedules" && name === undefined) return { view: "schedules" };
   if (kind === "events" && name === undefined) return { view: "events" };
   if (kind === "tasks" && name && tab === undefined) return { view: "task", id: name };
   if (kind === "queues" && name && more.length === 0) return { view: "queue", name, tab: tab ?? "waiting" };
@@ -39,6 +40,7 @@ function decoded(segment) {
 export const paths = {
   overview: ROOT,
   workers: `${ROOT}/workers`,
+  schedules: `${ROOT}/schedules`,
   events: `${ROOT}/events`,
   /** @param {string} id */
   task: (id) => `${ROOT}/tasks/${encodeURIComponent(id)}`,

@@ -11,6 +11,7 @@ import { Events } from "./views/events.js";
 import { Missing } from "./views/missing.js";
 import { Overview } from "./views/overview.js";
 import { QueueView } from "./views/queue.js";
+import { Schedules } from "./views/schedules.js";
 import { SignIn } from "./views/sign-in.js";
 import { TaskView } from "./views/task.js";
 import { Workers } from "./views/workers.js";
@@ -97,6 +98,7 @@ function view(address) {
   if (address.view === "queue") return html`<${QueueView} key="queue ${address.name}" name=${address.name} />`;
   if (address.view === "task") return html`<${TaskView} key="task ${address.id}" id=${address.id} />`;
   if (address.view === "workers") return html`<${Workers} key="workers" />`;
+  if (address.view === "schedules") return html`<${Schedules} key="schedules" />`;
   if (address.view === "events") return html`<${Events} key="events" />`;
   return html`<${Missing} key=${location.pathname} />`;
 }
@@ -136,6 +138,7 @@ function Bar({ view, access, onKeys, onSignOut }) {
       <nav aria-label="Views">
         ${link("overview", paths.overview, "Queues")}
         ${link("workers", paths.workers, "Workers")}
+        ${link("schedules", paths.schedules, "Schedules")}
         ${link("events", paths.events, "Events")}
         <a href="/docs">API</a>
       </nav>

@@ -14,6 +14,7 @@
  * @typedef {import("../../../../../wire/history.ts").History} QueueHistory
  * @typedef {import("../../../../../wire/history.ts").Series} Series
  * @typedef {import("../../../../../wire/worker.ts").Worker} Worker
+ * @typedef {import("../../../../schedules/wire.ts").Schedule} Schedule
  * @typedef {import("../../../../../wire/event.ts").DeploymentEvent} DeploymentEvent
  * @typedef {import("../../../../../wire/bulk.ts").BulkStep} BulkStep
  * @typedef {import("../../../../../wire/bulk.ts").DeadErrors} DeadErrors

@@ -1,0 +1,95 @@
+/** What is submitted by the clock: when each schedule is due next, and what became of the last time. */
+
+import { html } from "../../preact.js";
+import { counted } from "../../words.ts";
+import { paths } from "../address.js";
+import { useDesk } from "../desk.js";
+import { moment } from "../parts/format.js";
+import { row, table } from "../parts/table.js";
+import { ask } from "../server/server.js";
+import { View } from "./view.js";
+
+/** @typedef {import("../server/wire.js").Schedule} Schedule */
+
+const COLUMNS = [
+  { name: "Schedule" },
+  { name: "Queue" },
+  { name: "Due" },
+  { name: "Next", wide: true },
+  { name: "Last" },
+  { name: "Actions", hidden: true },
+];
+
+/** @param {AbortSignal} signal */
+async function load(signal) {
+  const [page, access] = await Promise.all([ask("/v1/schedules?limit=200", { signal }), ask("/v1/access", { signal })]);
+  return { ...page, isAdmin: access.scopes.includes("admin") };
+}
+
+export const Schedules = () => html`<${View} title="Schedules" load=${load}>${shown}<//>`;
+
+/** @param {{ items: Schedule[], next: string | null, isAdmin: boolean }} page */
+function shown({ items, next, isAdmin }) {
+  return html`
+    <div class="head"><h1>Schedules</h1><p class="summary">${counted(items.length, "schedule")}</p></div>
+    ${
+      items.length === 0
+        ? html`<div class="empty"><p>Nothing is submitted by the clock. To change that:</p>
+            <pre>npx paihao schedules set --help</pre></div>`
+        : table(
+            "Schedules",
+            COLUMNS,
+            items.map((schedule) => row(schedule.id, COLUMNS, cells(schedule, isAdmin))),
+          )
+    }
+    ${next !== null && html`<p class="hint">More of them: <code>GET /v1/schedules</code></p>`}`;
+}
+
+/** @param {Schedule} schedule @param {boolean} isAdmin */
+function cells(schedule, isAdmin) {
+  const { id, queue, cron, every, timeZone, next, last, paused, declared, orphan } = schedule;
+  return [
+    html`
+      <span class="id whole">${id}</span>
+      ${paused && html`<span class="badge warn">paused</span>`}
+      ${orphan && html`<span class="badge warn" title="No live process declares it: it submits nothing">orphan</span>`}
+      ${declared && !orphan && html`<span class="badge" title="Its handler declares it">declared</span>`}`,
+    html`<a href=${paths.queue(queue)}>${queue}</a>`,
+    cron === undefined ? `every ${every}` : html`<span><code>${cron}</code> ${timeZone}</span>`,
+    next.length === 0
+      ? "–"
+      : html`<span class="chips">${next.map((at) => html`<time key=${at} datetime=${at}>${moment(at)}</time>`)}</span>`,
+    last === null ? "–" : html`<span>${outcome(last)} <time datetime=${last.at}>${moment(last.at)}</time></span>`,
+    isAdmin && html`<${Buttons} schedule=${schedule} />`,
+  ];
+}
+
+/** What became of a due time. @param {NonNullable<Schedule["last"]>} last */
+function outcome({ id, state }) {
+  if (state === "skipped") return state;
+  if (state === "refused") return html`<span class="bad">refused</span>`;
+  return html`<a href=${paths.task(id)} class=${state === "failed" ? "bad" : null}>${state ?? "gone"}</a>`;
+}
+
+/** @param {{ schedule: Schedule }} props */
+function Buttons({ schedule }) {
+  const desk = useDesk();
+  const { id, declared: _, orphan, next: __, last: ___, ...sent } = schedule;
+  const path = `/v1/schedules/${encodeURIComponent(id)}`;
+  const verb = sent.paused ? "Resume" : "Pause";
+  const pause = () =>
+    desk.act(async () => {
+      await ask(path, { method: "PUT", json: { ...sent, paused: !sent.paused } });
+      return sent.paused ? `${id} is on again.` : `${id} is paused: it submits nothing.`;
+    });
+  const run = () =>
+    desk.act(async () => {
+      const task = await ask(`${path}/run`, { method: "POST" });
+      return `${task.id} is submitted to ${sent.queue}.`;
+    });
+  return html`
+    <span class="buttons">
+      <button type="button" onClick=${run} aria-label="Run now: ${id}">Run now</button>
+      ${!orphan && html`<button type="button" onClick=${pause} aria-label="${verb} ${id}">${verb}</button>`}
+    </span>`;
+}
