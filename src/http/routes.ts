@@ -17,6 +17,7 @@ import { deadRoutes } from "./queues/dead.ts";
 import { historyRoutes } from "./queues/history.ts";
 import { lineRoutes } from "./queues/line.ts";
 import { queueRoutes } from "./queues/queues.ts";
+import { searchRoutes } from "./queues/search.ts";
 import type { Route } from "./route.ts";
 import { againRoutes } from "./submit/again.ts";
 import { submitRoutes } from "./submit/submit.ts";
@@ -51,6 +52,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...adjustRoutes(api),
     ...historyRoutes(api),
     ...lineRoutes(api),
+    ...searchRoutes(api),
     ...deadRoutes(api),
     ...bulkRoutes(api),
     ...deploymentEventRoutes(api),

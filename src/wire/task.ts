@@ -132,6 +132,14 @@ export type TaskAction = Task["actions"][number];
 
 export const listedTask = task.extend(shapeOf(LISTED));
 
+/** Tasks found in all queues. */
+export const search = z.object({
+  items: z.array(listedTask),
+  scanned: count.describe("How many entries of lists were looked at."),
+  complete: z.boolean().describe("Whether all lists were searched to their ends."),
+});
+export type Search = Document<typeof search>;
+
 export const deadTask = listedTask.extend({
   errors: z.array(text).describe("The latest errors of its attempts, newest first."),
 });

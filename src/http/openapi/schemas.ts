@@ -11,7 +11,19 @@ import { listOf, pageOf } from "../../wire/page.ts";
 import { explanation, fieldError, invalidInput, invalidTask, problem } from "../../wire/problem.ts";
 import { queue, queues } from "../../wire/queue.ts";
 import { access, alive, notReady, ready } from "../../wire/service.ts";
-import { deadTask, eta, link, listedTask, output, pending, quote, state, task, taskError } from "../../wire/task.ts";
+import {
+  deadTask,
+  eta,
+  link,
+  listedTask,
+  output,
+  pending,
+  quote,
+  search,
+  state,
+  task,
+  taskError,
+} from "../../wire/task.ts";
 import { attempt, shown, timeline } from "../../wire/timeline.ts";
 import { flag } from "../../wire/values.ts";
 import { worker } from "../../wire/worker.ts";
@@ -28,6 +40,7 @@ const ANSWERS = {
   OutputValue: output,
   ListedTask: listedTask,
   TaskPage: pageOf(listedTask),
+  Search: search,
   DeadTask: deadTask,
   DeadTaskPage: pageOf(deadTask),
   DryRun: quote,

@@ -16,6 +16,7 @@ export const bulkBody = z
     caller: z.string().regex(FILTER_FORMS.caller).optional(),
     idPrefix: z.string().regex(FILTER_FORMS.idPrefix).optional(),
     key: z.string().regex(FILTER_FORMS.key).optional(),
+    text: z.string().regex(FILTER_FORMS.text).optional(),
     /** Of dead and finished tasks: why they failed, as `/dead/errors` names it. */
     error: z.string().regex(FILTER_FORMS.error).optional(),
     state: z.enum(["scheduled", "retrying", "succeeded", "failed", "canceled"]).optional(),

@@ -67,6 +67,7 @@ const PAGE_PARAMETERS = [
   "limit",
   "cursor",
   "idPrefix",
+  "ofText",
   "ofCaller",
   "ofKey",
   "inState",
@@ -110,7 +111,7 @@ async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
 }
 
 /** A task of a list; null if it has left the list since the list was read. */
-async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
+export async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
   const { engine } = api;
   let task = await engine.inspector.inspect(entry.id, name === "dead" ? WITH_PROBLEM : { result: false });
   if (name === "finished" && task?.state === "failed") task = await engine.inspector.inspect(entry.id, WITH_PROBLEM);

@@ -24,6 +24,7 @@ export const FILTER_FORMS = {
   caller: /^[\x21-\x7e]{1,128}$/,
   key: /^[^\0]{0,256}$/u,
   error: /^[^\0\r\n]{1,300}$/u,
+  text: /^[^\0]{1,128}$/u,
 } as const;
 
 /** What a caller may filter by; a member left out matches everything. */
@@ -31,6 +32,8 @@ export interface AskedFilter {
   readonly idPrefix?: string | undefined;
   readonly caller?: string | undefined;
   readonly key?: string | undefined;
+  /** A part of the id, the label or the line key. */
+  readonly text?: string | undefined;
   readonly state?: string | undefined;
   readonly error?: string | undefined;
   /** The minimum time since submission, s. */
@@ -41,9 +44,10 @@ export interface AskedFilter {
 const DIGEST = /^#[0-9a-f]{32}$/;
 
 /** The same filter for the engine; undefined if it matches everything. */
-export function filterOf({ idPrefix, caller, key, state, error, olderThan }: AskedFilter): Filter | undefined {
+export function filterOf({ idPrefix, caller, key, text, state, error, olderThan }: AskedFilter): Filter | undefined {
   const filter: Filter = {
     prefix: idPrefix,
+    text,
     caller,
     key: key === undefined || DIGEST.test(key) ? key : nameOf(key),
     states: state === undefined ? undefined : STATES.filter((known) => known === state),
@@ -70,6 +74,10 @@ export const FILTER_PARAMETERS = {
     form: FILTER_FORMS.key,
     expected: "at most 256 characters without NUL",
   }),
+  ofText: text("text", "Only tasks whose id, label or line key contains this; ASCII letters in either case.", {
+    form: FILTER_FORMS.text,
+    expected: "1–128 characters without NUL",
+  }),
   withError: text("error", "Only tasks that failed with this error, as `/dead/errors` names it.", {
     form: FILTER_FORMS.error,
     expected: "a code, then perhaps a colon, a space and the first line of an error: 1–300 characters",
@@ -92,11 +100,12 @@ export const FILTER_PARAMETERS = {
 export function readFilter(ctx: Context, list: ListName): Filter | undefined {
   const search = searchOf(ctx);
   const read = <T>(parameter: Parameter<T>): T | undefined => readParameter(search, parameter) ?? undefined;
-  const { idPrefix, ofCaller, ofKey, withError, olderThan } = FILTER_PARAMETERS;
+  const { idPrefix, ofCaller, ofKey, ofText, withError, olderThan } = FILTER_PARAMETERS;
   return filterOf({
     idPrefix: read(idPrefix),
     caller: read(ofCaller),
     key: read(ofKey),
+    text: read(ofText),
     state: read(inState(LISTS[list])),
     error: read(withError),
     olderThan: read(olderThan),

@@ -6,6 +6,7 @@ local ENTRY = Layout.page.entry
 
 -- Reads a filter from arguments with these names; "" means any:
 --   prefix    what their ids begin with
+--   text      a part of their ids, labels or line keys, letters of ASCII in either case
 --   caller
 --   key       whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
 --   states    their letters
@@ -17,6 +18,7 @@ function Filter.read(call, args, names)
   local before, age = tonumber(args[names.beforeMs]), tonumber(args[names.ageMs])
   return {
     prefix = args[names.prefix],
+    text = string.lower(args[names.text]),
     caller = args[names.caller],
     key = args[names.key],
     states = args[names.states],
@@ -45,15 +47,23 @@ local function error_of(call, id)
   return (code or '') .. (line == '' and '' or ': ' .. line)
 end
 
+local function contains(whole, part)
+  return string.find(string.lower(whole), part, 1, true) ~= nil
+end
+
 -- Takes the id and score of an entry, and in a list of finished tasks when its task ended: a task that has since run again or lost its
 -- result is not wanted. Returns the entry if the task is wanted, else nil; run (see run.lua) is "" if it has none.
 function Filter.entry(call, filter, id, score, ended)
   if string.sub(id, 1, #filter.prefix) ~= filter.prefix then return nil end
-  local state, caller, created, key, share, run, ended_at, deleted = unpack(redis.call(
-    'HMGET', K.task(call, id), F.state, F.caller, F.created, F.key, F.share, F.run, F.ended, F.deleted
+  local state, caller, created, key, share, run, ended_at, deleted, label = unpack(redis.call(
+    'HMGET', K.task(call, id), F.state, F.caller, F.created, F.key, F.share, F.run, F.ended, F.deleted, F.label
   ))
   if ended and (ended_at ~= ended or deleted) then return nil end
-  local wanted = (filter.caller == '' or caller == filter.caller)
+  -- The first letter of a stored line key says how it is stored.
+  local is_found = filter.text == '' or contains(id, filter.text) or contains(label or '', filter.text)
+    or contains(string.sub(Filter.name(key, share), 2), filter.text)
+  local wanted = is_found
+    and (filter.caller == '' or caller == filter.caller)
     and (filter.key == '' or Filter.name(key, share) == filter.key)
     and (filter.states == '' or (state and string.find(filter.states, state, 1, true)))
     and (filter.latest == math.huge or (tonumber(created) or 0) <= filter.latest)

@@ -22,6 +22,8 @@ export interface Entry extends Place {
 export interface Filter {
   readonly prefix?: string | undefined;
   readonly caller?: string | undefined;
+  /** A part of the id, the label or the line key. */
+  readonly text?: string | undefined;
   /** As it is stored. */
   readonly key?: string | undefined;
   readonly states?: readonly State[] | undefined;
@@ -98,7 +100,7 @@ interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limi
 }
 
 const FILTER = names<SentFilter>(
-  ...(["prefix", "caller", "key", "states", "error", "withErrors", "beforeMs", "ageMs"] as const),
+  ...(["prefix", "text", "caller", "key", "states", "error", "withErrors", "beforeMs", "ageMs"] as const),
 );
 const PAGE = names<SentPage>(
   ...(["index", "queue", "score", "id", "limit", "max", "lastScore", "isNewestFirst"] as const),

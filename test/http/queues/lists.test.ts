@@ -102,12 +102,43 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     expect((await bulk("checked", { ...asked, cursor: "x" })).json.parameter).to.equal("cursor");
   });
 
+  it("are searched, in one queue or all, for a part of an id, a label or a line key, as far as the answer says", async () => {
+    await server.send("/v1/queues/fair-callers/pause", { method: "POST", headers: keys.as("root") });
+    await submit("bob", "fair-callers", closedGate().input, "needle-1", "?label=Hay%20%C3%A9t%C3%A9");
+    await submit("root", "fair-callers", closedGate().input, "f-2");
+    await submit("ann", "checked", { width: 1 }, "c-1", "?delay=600&label=The%20Needle");
+    await submit("ann", "checked", { width: 1 }, "needle", "?delay=600");
+    const found = async (text: string) => {
+      const { json } = await server.send(`/v1/search?text=${text}`, { headers: keys.as("watch") });
+      return [json.items.map(({ id }: { id: string }) => id), json.complete, json.scanned > 0];
+    };
+    expect(await found("needle")).to.deep.equal([["needle", "needle-1", "c-1"], true, true]);
+    expect(await found("hay%20%C3%A9t")).to.deep.equal([["needle-1"], true, true]);
+    expect(await found("Key%20Ro")).to.deep.equal([["f-2"], true, true]);
+    expect(await found("%25d")).to.deep.equal([[], true, true]);
+    expect(await ids("fair-callers/waiting?text=NEEDLE")).to.deep.equal(["needle-1"]);
+    const { json } = await bulk("checked", { action: "cancel", list: "scheduled", text: "needle" });
+    expect(json.done).to.equal(2);
+    for (const [wrong, name, status] of [
+      ["", "watch", 400],
+      ["?text=", "watch", 400],
+      ["?text=x", "ann", 403],
+    ] as const) {
+      const answer = await server.send(`/v1/search${wrong}`, { headers: keys.as(name) });
+      expect(answer.status, wrong).to.equal(status);
+    }
+  });
+
   it("are searched for a filter much further than one page", async () => {
     await schedule("ann", "p", 1100);
     const { items, next, scanned } = await list("checked/scheduled?idPrefix=p-1099&limit=1");
     expect(items.map(({ id }: { id: string }) => id)).to.deep.equal(["p-1099"]);
     expect(next).to.equal(null);
     expect(scanned).to.be.at.least(1100);
+    const { json } = await server.send("/v1/search?text=p-", { headers: keys.as("watch") });
+    expect([json.items.length, json.complete]).to.deep.equal([50, false]);
+    const last = (await server.send("/v1/search?text=p-1099", { headers: keys.as("watch") })).json;
+    expect(last.items.map(({ id }: { id: string }) => id)).to.deep.equal(["p-1099"]);
   });
 
   it("refuse actions that do not apply to a list, and keys without admin", async () => {

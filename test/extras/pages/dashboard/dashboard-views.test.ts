@@ -186,7 +186,34 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     await page.keyboard.press("/");
     await page.keyboard.type("no-such-task");
     await page.keyboard.press("Enter");
+    await page.getByText("No id, label or line key of a task contains this.").waitFor();
+    await test.open("/dashboard/tasks/no-such-task");
     await page.getByRole("heading", { name: "No such task" }).waitFor();
+  });
+
+  it("finds tasks of all queues by a part of their labels, and one by its id", async () => {
+    const { page } = test;
+    const ids = ["one", "two"].map((name) => `found-${name}`);
+    for (const [n, id] of ids.entries()) {
+      await test.submit(["forms", "picture"][n] ?? "", {}, `?label=Scan%20${n}&delay=3600`, id);
+    }
+    await test.open("/dashboard");
+    await page.keyboard.press("/");
+    await page.keyboard.type("scan ");
+    await page.keyboard.press("Enter");
+    await page.getByText(/^2 tasks found; all \d+ entries/).waitFor();
+    const shown = await page.getByRole("table").locator("tbody tr").allInnerTexts();
+    for (const [n, id] of ids.entries()) expect(shown[n]).to.match(new RegExp(`${id}\\s+Scan ${n}`));
+    expect(await axeFindings(page)).to.deep.equal([]);
+    await page.keyboard.press("/");
+    await page.keyboard.type("found-two");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "found-two" }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal("/dashboard/tasks/found-two");
+    await test.open("/dashboard/queues/forms/scheduled?text=SCAN");
+    await page.getByRole("link", { name: "found-one" }).waitFor();
+    for (const id of ids)
+      await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
   });
 
   it("has no faults that axe finds, light or dark, and fits a phone", async () => {

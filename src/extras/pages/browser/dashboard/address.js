@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{ view: "overview" } | { view: "queue", name: string, tab: string } | { view: "task", id: string }
- *   | { view: "workers" } | { view: "schedules" } | { view: "events" } | { view: "missing" }} Address
+ *   | { view: "workers" } | { view: "schedules" } | { view: "events" } | { view: "search" } | { view: "missing" }} Address
  */
 
 const ROOT = "/dashboard";
@@ -23,6 +23,7 @@ export function addressOf(path) {
   if (kind === "workers" && name === undefined) return { view: "workers" };
   if (kind === "schedules" && name === undefined) return { view: "schedules" };
   if (kind === "events" && name === undefined) return { view: "events" };
+  if (kind === "search" && name === undefined) return { view: "search" };
   if (kind === "tasks" && name && tab === undefined) return { view: "task", id: name };
   if (kind === "queues" && name && more.length === 0) return { view: "queue", name, tab: tab ?? "waiting" };
   return { view: "missing" };
@@ -42,6 +43,8 @@ export const paths = {
   workers: `${ROOT}/workers`,
   schedules: `${ROOT}/schedules`,
   events: `${ROOT}/events`,
+  /** @param {string} text */
+  search: (text) => `${ROOT}/search?${new URLSearchParams({ text })}`,
   /** @param {string} id */
   task: (id) => `${ROOT}/tasks/${encodeURIComponent(id)}`,
   /**

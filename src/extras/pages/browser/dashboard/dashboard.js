@@ -12,6 +12,7 @@ import { Missing } from "./views/missing.js";
 import { Overview } from "./views/overview.js";
 import { QueueView } from "./views/queue.js";
 import { Schedules } from "./views/schedules.js";
+import { Search } from "./views/search.js";
 import { SignIn } from "./views/sign-in.js";
 import { TaskView } from "./views/task.js";
 import { Workers } from "./views/workers.js";
@@ -100,6 +101,7 @@ function view(address) {
   if (address.view === "workers") return html`<${Workers} key="workers" />`;
   if (address.view === "schedules") return html`<${Schedules} key="schedules" />`;
   if (address.view === "events") return html`<${Events} key="events" />`;
+  if (address.view === "search") return html`<${Search} key=${location.search} />`;
   return html`<${Missing} key=${location.pathname} />`;
 }
 
@@ -125,10 +127,11 @@ function Bar({ view, access, onKeys, onSignOut }) {
   /** @param {Event} event */
   function open(event) {
     event.preventDefault();
-    const id = find.current?.value.trim() ?? "";
-    if (id === "" || !find.current) return;
+    const text = find.current?.value.trim() ?? "";
+    if (text === "" || !find.current) return;
     find.current.value = "";
-    go(paths.task(id));
+    // A key that may not read the tasks of others finds its own by their ids.
+    go(access?.scopes.includes("read") === false ? paths.task(text) : paths.search(text));
   }
   /** @param {string} name @param {string} path @param {string} title */
   const link = (name, path, title) => html`<a href=${path} aria-current=${name === view ? "page" : null}>${title}</a>`;
@@ -147,7 +150,7 @@ function Bar({ view, access, onKeys, onSignOut }) {
         html`
           <search>
             <form id="find" onSubmit=${open}>
-              <input id="find-text" ref=${find} name="id" type="search" placeholder="Find a task by id" aria-label="Find a task by id"
+              <input id="find-text" ref=${find} name="text" type="search" placeholder="Id, label or line key" aria-label="Find tasks by id, label or line key"
                 aria-keyshortcuts="/" autocomplete="off" spellcheck=${false} maxlength="128" />
               <kbd aria-hidden="true">/</kbd>
             </form>

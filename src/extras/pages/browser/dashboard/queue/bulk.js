@@ -151,6 +151,7 @@ function Progress({ text, done, all, onStop }) {
 
 const LABELS = /** @type {Record<string, string>} */ ({
   state: "state",
+  text: "id, label or key contains",
   caller: "caller",
   idPrefix: "id begins with",
   key: "key",

@@ -19,7 +19,7 @@ const AGES = [
   ["86400", "Older than 1 d"],
 ];
 
-const NAMES = ["state", "caller", "idPrefix", "key", "error", "olderThan"];
+const NAMES = ["state", "text", "caller", "idPrefix", "key", "error", "olderThan"];
 
 /**
  * The filters as the server takes them.
@@ -50,6 +50,7 @@ export function filters(list, queue) {
   return html`
     <form class="filters" aria-label="Filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
       ${states && choice("state", "State", [["", "Any state"], ...states.map((state) => [state, state])])}
+      <${Text} name="text" label="Id, label or key" value=${optionOf("text")} />
       <${Text} name="idPrefix" label="Id begins with" value=${optionOf("idPrefix")} />
       <${Text} name="caller" label="Caller" value=${optionOf("caller")} />
       ${(queue.order === "fair" || queue.held !== null) && html`<${Text} name="key" label="Key" value=${optionOf("key")} />`}

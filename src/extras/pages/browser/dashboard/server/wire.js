@@ -7,6 +7,7 @@
  * @typedef {import("../../../../../wire/task.ts").Task} Task
  * @typedef {import("../../../../../wire/task.ts").ListedTask} ListedTask
  * @typedef {import("../../../../../wire/page.ts").Page<ListedTask>} Page
+ * @typedef {import("../../../../../wire/task.ts").Search} Search
  * @typedef {import("../../../../../wire/timeline.ts").Timeline} Timeline
  * @typedef {import("../../../../../wire/timeline.ts").Attempt} Attempt
  * @typedef {import("../../../../../wire/timeline.ts").Shown} Shown

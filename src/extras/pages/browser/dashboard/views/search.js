@@ -1,0 +1,68 @@
+/** Tasks of all queues by a part of their ids, labels or line keys. */
+
+import { html, useMemo } from "../../preact.js";
+import { count, counted } from "../../words.ts";
+import { options, paths } from "../address.js";
+import { moment } from "../parts/format.js";
+import { row, table } from "../parts/table.js";
+import { seldom } from "../server/history.js";
+import { state } from "../task/task-state.js";
+import { View } from "./view.js";
+
+/** @typedef {import("../server/wire.js").ListedTask} ListedTask */
+/** @typedef {import("../server/wire.js").Search} Found */
+
+/** A search reads many tasks, so it is not repeated as often as the page refreshes, ms. */
+const EVERY_MS = 60_000;
+
+const COLUMNS = [
+  { name: "Task" },
+  { name: "Queue" },
+  { name: "State" },
+  { name: "Key" },
+  { name: "Submitted", number: true },
+];
+
+export function Search() {
+  const text = options().get("text") ?? "";
+  const ask = useMemo(() => seldom(`/v1/search?text=${encodeURIComponent(text)}`, EVERY_MS), [text]);
+  /** @param {AbortSignal} signal */
+  async function load(signal) {
+    /** @type {Found} */
+    const found = await ask(signal);
+    if (found.items[0]?.id === text) {
+      history.replaceState(null, "", paths.task(text));
+      dispatchEvent(new Event("addresschange"));
+    }
+    return found;
+  }
+  return html`
+    <${View} title="Search" load=${load}>${(/** @type {Found} */ found) => shown(text, found)}<//>`;
+}
+
+/** @param {string} text @param {Found} found */
+function shown(text, { items, scanned, complete }) {
+  const searched = `${counted(items.length, "task")} found; ${complete ? "all" : "the first"} ${count(scanned)} entries of the lists of queues were searched`;
+  return html`
+    <div class="head"><h1>${text}</h1><p class="summary">${searched}</p></div>
+    ${
+      items.length === 0
+        ? html`<div class="empty"><p>No id, label or line key of a task contains this.</p></div>`
+        : table(
+            "Tasks found",
+            COLUMNS,
+            items.map((task) => row(task.id, COLUMNS, cells(task))),
+          )
+    }
+    ${!complete && html`<p class="hint">There may be more: each list of a queue can be searched further by its filters.</p>`}`;
+}
+
+/** @param {ListedTask} task */
+const cells = (task) => [
+  html`
+    <span class="task-name"><a class="id" href=${paths.task(task.id)}>${task.id}</a>${task.label !== null && html`<span>${task.label}</span>`}</span>`,
+  html`<a href=${paths.queue(task.queue, "waiting")}>${task.queue}</a>`,
+  state(task),
+  task.key ?? "–",
+  html`<time datetime=${task.createdAt}>${moment(task.createdAt)}</time>`,
+];

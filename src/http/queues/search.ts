@@ -1,0 +1,83 @@
+import type { Context } from "koa";
+import type { PageRequest } from "../../engine/reading/page.ts";
+import { ID_FORM } from "../../task.ts";
+import { LISTED } from "../../task-record.ts";
+import { readParameter, wrongParameter } from "../../wire/parameter.ts";
+import type { ListedTask, Search } from "../../wire/task.ts";
+import type { Api } from "../api.ts";
+import { searchOf } from "../input/parameters.ts";
+import { parameterRefs } from "../openapi/parameters.ts";
+import { json } from "../openapi/responses.ts";
+import { READ, type Route } from "../route.ts";
+import { documentOf, membersOf } from "../task/documents/monitor-document.ts";
+import { itemOf, pageOfList } from "./line.ts";
+import { FILTER_PARAMETERS, filterOf, type ListName } from "./list-filter.ts";
+
+/** The most tasks found, and the number of entries of lists after which no more is searched. */
+const MAX = { found: 50, lookedAt: 10_000 } as const;
+/** How many lists are searched at a time. */
+const AT_ONCE = 20;
+
+/** A list, and how far it has been searched. */
+interface Searched {
+  readonly name: ListName;
+  readonly queue: string;
+  readonly after: PageRequest["after"];
+}
+
+/** Finds tasks of all queues. */
+export const searchRoutes = (api: Api): readonly Route[] => [
+  {
+    ...{ name: "search", method: "GET", path: "/v1/search", scopes: READ, tag: "Queues" },
+    summary: "Tasks of all queues by a part of their ids, labels or line keys",
+    description: `A task with exactly this id comes first. Each list of each queue is searched from its beginning; after about ${MAX.lookedAt} entries, or ${MAX.found} tasks, no more is searched.`,
+    parameters: parameterRefs("ofText"),
+    answers: { "200": json("What was found.", "Search") },
+    run: (ctx) => search(ctx, api),
+  },
+];
+
+async function search(ctx: Context, api: Api): Promise<void> {
+  const text = readParameter(searchOf(ctx), FILTER_PARAMETERS.ofText);
+  if (text === null) throw wrongParameter("text", FILTER_PARAMETERS.ofText.expected);
+  const filter = filterOf({ text });
+  const known = await exactly(ctx, api, text);
+  const found = new Map<string, ListedTask>(known ? [[known.id, known]] : []);
+  let scanned = 0;
+  let open = await listsOf(api);
+  while (open.length > 0 && found.size < MAX.found && scanned < MAX.lookedAt) {
+    const some = open.slice(0, AT_ONCE);
+    const pages = await Promise.all(
+      some.map(async (list) => ({
+        list,
+        page: await pageOfList(api, list.name, { ...list, limit: MAX.found, filter }),
+      })),
+    );
+    scanned += pages.reduce((sum, { page }) => sum + page.looked, 0);
+    const later = pages.flatMap(({ list, page }) => (page.next ? [{ ...list, after: page.next }] : []));
+    open = [...open.slice(AT_ONCE), ...later];
+    const entries = pages.flatMap(({ list, page }) => page.entries.map((entry) => ({ name: list.name, entry })));
+    const items = await Promise.all(entries.map(({ name, entry }) => itemOf(ctx, api, name, entry)));
+    for (const item of items.flat()) found.set(item.id, item);
+  }
+  const items = [...found.values()];
+  const complete = open.length === 0 && items.length <= MAX.found;
+  ctx.body = { items: items.slice(0, MAX.found), scanned, complete } satisfies Search;
+}
+
+/** The task of this id, in whatever state, unless it is deleted. */
+async function exactly(ctx: Context, api: Api, id: string): Promise<ListedTask | undefined> {
+  const task = ID_FORM.test(id) ? await api.engine.inspector.inspect(id, { result: false }) : null;
+  return task && !task.deleted ? { ...documentOf(ctx, api, task), ...membersOf(LISTED, task) } : undefined;
+}
+
+/** The lists that have tasks: what runs and waits before what has ended. */
+async function listsOf(api: Api): Promise<Searched[]> {
+  const figures = await api.engine.queues.allFigures();
+  const names: readonly ListName[] = ["running", "waiting", "scheduled", "dead", "finished"];
+  return names.flatMap((name) =>
+    figures
+      .filter(({ snapshot, dead }) => name === "finished" || (name === "dead" ? dead : snapshot[name]) > 0)
+      .map(({ snapshot: { queue } }) => ({ name, queue, after: null })),
+  );
+}
