@@ -71,7 +71,7 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
     expect(await page.evaluate("scrollY")).to.equal(0);
     await page.goBack();
     await row.waitFor();
-    await page.waitForFunction(`Math.abs(scrollY - ${before}) < 2`);
+    await eventually(async () => Math.abs((await page.evaluate<number>("scrollY")) - before) < 2);
     for (const id of ids)
       await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
   });
@@ -96,13 +96,13 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
     await page.getByRole("heading", { name: "many-95" }).waitFor();
     await page.goBack();
     await link(95).waitFor();
-    await page.waitForFunction(`Math.abs(scrollY - ${second}) < 2`);
+    await eventually(async () => Math.abs((await page.evaluate<number>("scrollY")) - second) < 2);
     await page.evaluate("scrollTo(0, 0)");
     // The answer takes longer than a page that scrolls needs to settle.
     await page.route(/scheduled\?/, (route) => setTimeout(() => void route.continue(), 400));
     await page.goBack();
     await link(49).waitFor();
-    await page.waitForFunction(`Math.abs(scrollY - ${first}) < 2`);
+    await eventually(async () => Math.abs((await page.evaluate<number>("scrollY")) - first) < 2);
     await test.server.send("/v1/queues/gated/bulk", {
       ...{ method: "POST", headers: test.keys.as("boss") },
       body: { action: "cancel", list: "scheduled", idPrefix: "many-" },
