@@ -39,7 +39,7 @@ describe("the Python package", function () {
     it(`passes ${file}`, async () => {
       const env = { PATH: process.env.PATH, PYTHONPATH: "src", PYTHONDONTWRITEBYTECODE: "1", ...control.env };
       const args = ["-W", "error::ResourceWarning", "-m", "unittest", "-v", `tests.${path.basename(file, ".py")}`];
-      await run(PYTHON, args, { cwd: FOLDER, env });
+      await run(PYTHON, args, { cwd: FOLDER, env, timeout: 240_000, killSignal: "SIGKILL" });
     });
   }
 

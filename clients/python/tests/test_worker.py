@@ -205,6 +205,18 @@ class Faults(unittest.TestCase):
                 with working(worker):
                     self.assertEqual(client.result(task, timeout=60), 7)
                 self.assertEqual(ran, [7])
+                if part == "/leases":
+                    ids = [one["headers"]["x-request-id"] for one in seen(url=part)[:3]]
+                    self.assertEqual(len(set(ids)), 1, "repeated under its id, it is given the same task at once")
+
+    def test_a_server_that_answers_at_once_is_not_asked_all_the_time(self) -> None:
+        treat({"url": "/leases", "how": {"status": 204}, "times": 1})
+        worker = Worker(PROXY)
+        worker.handler("remote")(lambda input, task: input)
+        with working(worker):
+            self.assertEqual(client.run("remote", 1), 1)
+        first, second = [one["atMs"] for one in seen(url="/leases")][:2]
+        self.assertGreater(second - first, 1000)
 
     def test_connections_that_freeze_or_are_cut_are_opened_again(self) -> None:
         worker = Worker(TCP_PROXY)

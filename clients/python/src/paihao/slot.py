@@ -7,6 +7,7 @@ import base64
 import inspect
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,8 +23,9 @@ from .task import AsyncTask, BaseTask, Task
 
 log = logging.getLogger("paihao")
 
-#: The pause after requests for tasks that got no answer.
+#: The pause after requests for tasks that got no answer, or no task sooner than they would have waited.
 PAUSE = 2.0
+QUICK = 0.5
 #: The longest error that the server takes.
 MAX_ERROR = 2000
 
@@ -72,8 +74,12 @@ class Slot(threading.Thread):
     def run(self) -> None:
         """Until it is drained, or refused."""
         while True:
+            began = time.monotonic()
             try:
                 leased = self._take()
+                # A server whose SYNC_LIMIT is 0, or a proxy, must not be asked all the time.
+                if not leased and time.monotonic() - began < QUICK:
+                    self._taking.sleep(PAUSE)
             except Draining:
                 return
             except PaihaoError as error:
