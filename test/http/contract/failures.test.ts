@@ -1,7 +1,7 @@
+import path from "node:path";
 import { expect } from "chai";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 import { endLeases } from "../../helpers/store/end-leases.ts";
-import { eventually } from "../../shared/eventually.ts";
 import { startRedis } from "../../shared/redis-server.ts";
 
 const code = ({ status, json }: Answer) => [status, json.type];
@@ -42,22 +42,20 @@ describe("the contract: durability that was not reached", () => {
 
 describe("the contract: a task that loses its worker too often", () => {
   it("is 500 worker-lost and dead, and can be retried", async () => {
-    const server = await startServer({ ROLE: "api" });
+    const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/alerts/worker");
+    const server = await startServer({ ROLE: "api", HANDLERS });
     try {
-      const id = await server.enqueue("default", {});
-      const body = { worker: "forgetful" };
-      await eventually(async () => {
-        // Takes the task whenever it may be had, and is never heard of again.
-        const taken = await server.send("/v1/queues/default/leases", { method: "POST", body });
-        if (taken.status === 200) await endLeases(server.prefix, "default");
-        return (await server.send(`/v1/requests/${id}/status`)).json.state === "failed";
-      });
+      const id = await server.enqueue("blocking", 1);
+      // It may lose no worker. This one is never heard of again.
+      await server.send("/v1/queues/blocking/leases", { method: "POST", body: { worker: "forgetful" } });
+      await endLeases(server.prefix, "blocking");
+      await server.until(id, "failed");
       const answer = await server.send(`/v1/requests/${id}`);
       expect(code(answer)).to.deep.equal([500, "/problems/worker-lost"]);
-      expect(answer.json).to.include({ id, queue: "default", state: "failed" });
+      expect(answer.json).to.include({ id, queue: "blocking", state: "failed" });
       const { json } = await server.send(`/v1/requests/${id}/status`);
       expect(json.error.code).to.equal("worker-lost");
-      expect((await server.send("/v1/queues/default")).json.dead).to.equal(1);
+      expect((await server.send("/v1/queues/blocking")).json.dead).to.equal(1);
       const retried = await server.send(`/v1/requests/${id}/retry`, { method: "POST" });
       expect(retried.status).to.equal(202);
       expect(retried.json).to.include({ state: "waiting", attempt: 0, index: 0 });
