@@ -9,16 +9,17 @@ import type { Schedule } from "./wire.ts";
 const SHOWN = 5;
 
 /** A schedule as it is shown. */
-export async function scheduleDocument(engine: Engine, row: ScheduleRow, nowMs: number): Promise<Schedule> {
+export function scheduleDocument(row: ScheduleRow, last: Schedule["last"], nowMs: number): Schedule {
   const { id, declared, orphan, paused, createdMs, afterMs } = row;
   const definition = JSON.parse(row.definition) as Definition;
   const times = new DueTimes(definition, createdMs);
   const next = paused || orphan ? [] : times.between(Math.max(nowMs, afterMs), Number.POSITIVE_INFINITY, SHOWN);
-  const shown = { declared, orphan, next: next.map((ms) => timestamp(ms)), last: await lastOf(engine, row) };
+  const shown = { declared, orphan, next: next.map((ms) => timestamp(ms)), last };
   return { id, ...definition, paused, ...shown };
 }
 
-async function lastOf(engine: Engine, { id, last }: ScheduleRow): Promise<Schedule["last"]> {
+/** The latest due time of a schedule, and what became of it. */
+export async function lastOf(engine: Engine, { id, last }: ScheduleRow): Promise<Schedule["last"]> {
   if (!last) return null;
   const task = taskIdOf(id, last.atMs);
   const { state } = last;

@@ -11,14 +11,16 @@ import { parameterRefs } from "../../http/openapi/parameters.ts";
 import { empty, json, jsonBody, responseRef } from "../../http/openapi/responses.ts";
 import { ADMIN, pathTo, READ, type Route } from "../../http/route.ts";
 import { checkAccepted, send } from "../../http/submit/submission.ts";
+import { accessOf } from "../../http/task/access.ts";
 import { findTask } from "../../http/task/find.ts";
 import { pendingTask, replyPending, storedTask } from "../../http/task/reply.ts";
+import { Portions } from "../../portions.ts";
 import { oneParameter, readParameter, wrongParameter } from "../../wire/parameter.ts";
 import { type Definition, isScheduleId, readDefinition, SCHEDULE_ID } from "./definition.ts";
-import { scheduleDocument } from "./document.ts";
+import { lastOf, scheduleDocument } from "./document.ts";
 import type { Schedules } from "./schedules.ts";
 import type { ScheduleRow } from "./verbs.ts";
-import type { Schedules as SchedulePage } from "./wire.ts";
+import type { Schedule, Schedules as SchedulePage } from "./wire.ts";
 
 const PATH = "/v1/schedules/:id";
 const schedulePath = pathTo(PATH);
@@ -116,13 +118,19 @@ async function list(ctx: Context, { engine }: Api, schedules: Schedules): Promis
   const { nowMs, rows } = await schedules.page(after, limit + 1);
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null;
-  const items = await Promise.all(page.map((row) => scheduleDocument(engine, row, nowMs)));
+  const lasts = await Promise.all(page.map((row) => lastOf(engine, row)));
+  const items: Schedule[] = [];
+  const portions = new Portions();
+  for (const [n, row] of page.entries()) {
+    items.push(scheduleDocument(row, lasts[n] ?? null, nowMs));
+    await portions.pause();
+  }
   ctx.body = { items, next } satisfies SchedulePage;
 }
 
 async function reply(ctx: Context, { engine }: Api, schedules: Schedules, id: string): Promise<void> {
   const { nowMs, row } = await find(schedules, id);
-  ctx.body = await scheduleDocument(engine, row, nowMs);
+  ctx.body = scheduleDocument(row, await lastOf(engine, row), nowMs);
 }
 
 async function put(ctx: Context, api: Api, schedules: Schedules, wake: () => void): Promise<void> {
@@ -133,8 +141,10 @@ async function put(ctx: Context, api: Api, schedules: Schedules, wake: () => voi
   await check(schedules, definition);
   const verdict = await schedules.put(id, definition, { paused });
   if (verdict === "declared") throw declaredSchedule(id);
-  logAction(ctx, api, "set schedule", { queue: definition.queue, schedule: id, paused });
-  wake();
+  if (verdict !== "same") {
+    await tell(ctx, api, "set schedule", definition.queue, id);
+    wake();
+  }
   await reply(ctx, api, schedules, id);
   if (verdict !== "new") return;
   ctx.status = 201;
@@ -158,8 +168,16 @@ async function remove(ctx: Context, api: Api, schedules: Schedules): Promise<voi
   if (verdict === "declared") throw declaredSchedule(id);
   if (verdict === "unknown") throw unknownSchedule(id);
   const { queue } = JSON.parse(row.definition) as Definition;
-  logAction(ctx, api, "delete schedule", { queue, schedule: id });
+  await tell(ctx, api, "delete schedule", queue, id);
   ctx.status = 204;
+}
+
+/** Notes what an operator has done to a schedule. */
+async function tell(ctx: Context, api: Api, action: string, queue: string, schedule: string): Promise<void> {
+  logAction(ctx, api, action, { queue, schedule });
+  const { caller } = accessOf(ctx);
+  const detail = `${action} ${schedule}`;
+  await api.engine.events.note({ kind: "settings-changed", queue, ...(caller !== null && { by: caller }), detail });
 }
 
 async function runNow(ctx: Context, api: Api, schedules: Schedules): Promise<void> {

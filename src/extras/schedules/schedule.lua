@@ -39,8 +39,8 @@ local function declare(call, id)
   if not was_live and redis.call('HGET', K.schedule(call, id), D.paused) ~= '1' then look_soon(call, id) end
 end
 
--- Stores a schedule. Its due times count from now on if they have changed, or if it was paused. Returns "new", "changed" (also if nothing
--- has), or "declared": a handler declares it, and more than whether it is paused would change.
+-- Stores a schedule. Its due times count from now on if they have changed, or if it was paused. Returns "new", "changed", "same",
+-- or "declared": a handler declares it, and more than whether it is paused would change.
 register('putSchedule', {}, function(keys, args)
   local call, ARGS = Call.new(keys), Layout.putSchedule.args
   local id, definition, times, declares = args[ARGS.id], args[ARGS.definition], args[ARGS.times], args[ARGS.declared] == '1'
@@ -53,7 +53,7 @@ register('putSchedule', {}, function(keys, args)
     paused = was_paused or '0'
     declare(call, id)
   end
-  if known == definition and was_paused == paused and (declared == '1') == (declares or declared == '1') then return 'changed' end
+  if known == definition and was_paused == paused and (declared == '1') == (declares or declared == '1') then return 'same' end
   redis.call(
     'HSET', key, D.definition, definition, D.times, times, D.declared, (declares or declared == '1') and '1' or '0', D.paused, paused
   )

@@ -64,7 +64,7 @@ const TICK = ["nowMs", "goneMs", "nextMs", "lateMs", "unknown", "rows"] as const
 const RANGE = names<{ readonly min: string; readonly max: string; readonly limit: number }>("min", "max", "limit");
 
 /** Stores a schedule. */
-export const putSchedule = verbOnOne<StoredSchedule, "new" | "changed" | "declared">([
+export const putSchedule = verbOnOne<StoredSchedule, "new" | "changed" | "same" | "declared">([
   ...(["id", "definition", "times", "paused", "declared"] as const),
 ]);
 

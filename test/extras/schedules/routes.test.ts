@@ -37,6 +37,12 @@ describe("/v1/schedules", () => {
     expect(resumed.json.next).to.deep.equal(next);
 
     expect((await ask("nightly", "DELETE")).status).to.equal(204);
+    const { json: events } = await server.send("/v1/events");
+    const told = events.items.filter(({ kind }: { kind: string }) => kind === "settings-changed");
+    expect(told.map(({ detail }: { detail: string }) => detail)).to.deep.equal([
+      "delete schedule nightly",
+      ...Array(3).fill("set schedule nightly"),
+    ]);
     const gone = await ask("nightly");
     expect([gone.status, gone.json.type]).to.deep.equal([404, "/problems/unknown"]);
     expect((await ask("nightly", "DELETE")).status).to.equal(404);

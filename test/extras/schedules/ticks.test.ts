@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { readDefinition, taskIdOf } from "../../../src/extras/schedules/definition.ts";
-import { scheduleDocument } from "../../../src/extras/schedules/document.ts";
+import { lastOf, scheduleDocument } from "../../../src/extras/schedules/document.ts";
 import { Schedules } from "../../../src/extras/schedules/schedules.ts";
 import { ScheduleTicker } from "../../../src/extras/schedules/ticker.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
@@ -65,7 +65,7 @@ describe("ticks of schedules", () => {
   const look = async ({ schedules }: Process, id: string) => {
     const { row, nowMs } = await schedules.find(id);
     if (!row) throw new Error(`no schedule ${id}`);
-    return await scheduleDocument(t.engine, row, nowMs);
+    return scheduleDocument(row, await lastOf(t.engine, row), nowMs);
   };
   const waiting = async () => (await t.engine.queues.figures(["jobs"]))[0]?.snapshot.waiting;
 
