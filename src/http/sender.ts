@@ -12,7 +12,7 @@ export function senderOf(ctx: Context | null): string {
 }
 
 /** An address as a sender. For IPv6 it is the /64 network, since a customer gets a whole one. */
-export function networkOf(address: string): string {
+function networkOf(address: string): string {
   if (isIP(address) === 0) return "unknown";
   const parsed = ipaddr.process(address);
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
