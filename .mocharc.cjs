@@ -3,10 +3,10 @@ const { existsSync } = require("node:fs");
 
 /** Tests that take long and that few changes break, by the beginnings of their paths: `npm test` leaves them out. */
 const LONG = [
-  "test/chaos/batch-store",
-  "test/chaos/durability",
-  "test/chaos/faults",
-  "test/simulation/",
+  "test/world/chaos/",
+  "test/world/simulation/",
+  "test/engine/submission/durability",
+  "test/http/submit/batch-store",
   "test/cluster/",
   "test/deploy/",
   "test/examples/",

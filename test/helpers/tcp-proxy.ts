@@ -14,10 +14,6 @@ export interface TcpProxy {
   cut(): void;
   /** Drops the next bytes from the server and cuts their connection, so that a reply is lost. */
   loseReply(): Promise<void>;
-  /** Delays what the server sends from now on, in order, each time by about the ms that the function returns. */
-  delayReplies(nextMs: () => number): void;
-  /** Calls back with what clients send, once it is on its way to the server. */
-  onRequest(listener: (data: string) => void): void;
   stop(): Promise<void>;
 }
 
@@ -26,8 +22,6 @@ interface Link {
   readonly server: net.Socket;
   frozen: boolean;
   readonly held: Buffer[];
-  /** Replies that are delayed, the oldest first. */
-  readonly late: Buffer[];
 }
 
 /** Starts a proxy to a port of this machine, or to a socket by its path. */
@@ -35,8 +29,6 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
   const links = new Set<Link>();
   let to = first;
   let onReply: (() => void) | undefined;
-  let lateMs = () => 0;
-  let onRequest: (data: string) => void = () => undefined;
 
   const end = (link: Link) => {
     links.delete(link);
@@ -45,14 +37,11 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
   };
   const listener = net.createServer({ noDelay: true }, (client) => {
     const server = net.connect(typeof to === "string" ? { path: to } : { port: to, host: "127.0.0.1", noDelay: true });
-    const link: Link = { client, server, frozen: false, held: [], late: [] };
+    const link: Link = { client, server, frozen: false, held: [] };
     links.add(link);
     client.on("data", (data) => {
       if (link.frozen) link.held.push(data);
-      else {
-        server.write(data);
-        onRequest(data.toString("latin1"));
-      }
+      else server.write(data);
     });
     server.on("data", (data) => {
       if (link.frozen) return;
@@ -60,13 +49,7 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
         onReply();
         onReply = undefined;
         end(link);
-      } else {
-        const ms = lateMs();
-        if (ms <= 0 && link.late.length === 0) return void client.write(data);
-        link.late.push(data);
-        // Whichever timer fires first, the oldest comes first.
-        setTimeout(() => client.write(link.late.shift() ?? ""), ms);
-      }
+      } else client.write(data);
     });
     for (const socket of [client, server]) {
       // Errors such as a reset are expected; the close that follows ends the link.
@@ -100,12 +83,6 @@ export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
       return new Promise((resolve) => {
         onReply = resolve;
       });
-    },
-    delayReplies(nextMs) {
-      lateMs = nextMs;
-    },
-    onRequest(listener) {
-      onRequest = listener;
     },
     async stop() {
       for (const link of [...links]) end(link);
