@@ -4,7 +4,7 @@ import { html, useState } from "../../preact.js";
 
 /** What is shown at first. */
 const LINES = 6;
-const CHARACTERS = 400;
+const CHARACTERS = 240;
 
 /** @param {string} text */
 function beginning(text) {
@@ -18,12 +18,14 @@ export function Folded({ text, kind = "" }) {
   const short = beginning(text);
   const isLong = short.length < text.length;
   return html`
-    <span class="folded ${kind}">${isOpen ? text : short}${isLong && !isOpen && " …"}</span>
-    ${
-      isLong &&
-      html`
-        <button type="button" class="quiet" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-          ${isOpen ? "Show less" : "Show all"}
-        </button>`
-    }`;
+    <span class="folded ${kind}">
+      ${isOpen ? text : short}${isLong && !isOpen && " …"}
+      ${
+        isLong &&
+        html`
+          <button type="button" class="quiet" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+            ${isOpen ? "Show less" : "Show all"}
+          </button>`
+      }
+    </span>`;
 }

@@ -61,8 +61,15 @@ function left({ number, startedAt, stack, log }, isOpen) {
     <details key="${number} ${startedAt}" class="panel left" open=${isOpen}>
       <summary>Attempt ${number}: ${what}</summary>
       ${log.length > 0 && html`<ol class="log" aria-label="Log of attempt ${number}">${log.map(line)}</ol>`}
-      ${stack !== null && html`<pre aria-label="Stack of attempt ${number}"><${Folded} text=${stack} /></pre>`}
+      ${stack !== null && shownStack(number, stack)}
     </details>`;
+}
+
+/** All of its frames: a long message is folded. @param {number} number @param {string} stack */
+function shownStack(number, stack) {
+  const end = stack.indexOf("\n    at ");
+  const message = end < 0 ? stack : stack.slice(0, end);
+  return html`<pre aria-label="Stack of attempt ${number}"><${Folded} text=${message} />${stack.slice(message.length)}</pre>`;
 }
 
 /** Colour is for what went wrong. */
