@@ -12,6 +12,7 @@ const LONG = [
   "test/examples/",
   "test/docs/",
   "test/cli/help",
+  "test/cli/demo",
   "test/cli/fleet",
   "test/cli/init",
   "test/cli/hostile",

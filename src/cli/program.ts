@@ -21,6 +21,7 @@ import { topCommand } from "./commands/top.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
 import { workersCommand } from "./commands/workers.ts";
+import { demoCommand } from "./demo/command.ts";
 import { doctorCommand } from "./doctor/command.ts";
 import { initCommand } from "./init/command.ts";
 import { devCommand, startCommand } from "./start/command.ts";
@@ -46,7 +47,15 @@ export function createProgram(): Command {
   for (const option of globalOptions()) program.addOption(option);
 
   program.commandsGroup("The server:");
-  for (const made of [startCommand(), devCommand(), initCommand(), doctorCommand(), verifyCommand(), keysCommand()])
+  for (const made of [
+    startCommand(),
+    devCommand(),
+    demoCommand(),
+    initCommand(),
+    doctorCommand(),
+    verifyCommand(),
+    keysCommand(),
+  ])
     program.addCommand(made);
   program.commandsGroup("Tasks:");
   for (const made of [

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readConfig } from "../../config/config.ts";
+import { createLog } from "../../log.ts";
+import { start } from "../../server.ts";
+import { provisionStore } from "../../store/servers/provision.ts";
+import { note } from "../terminal/print.ts";
+import { sendTraffic } from "./traffic.ts";
+
+const HANDLERS = path.join(import.meta.dirname, "handlers");
+/** How long a worker that was killed is away, ms. */
+const AWAY_MS = 10_000;
+
+/**
+ * Runs an API on an embedded store, two workers of which one is killed again and again, and traffic, until SIGINT or SIGTERM. Settings of the
+ * environment do not count.
+ * @throws StartError if it cannot listen on the port
+ */
+export async function demo({ port, kill }: { readonly port: string; readonly kill: number }): Promise<void> {
+  const ending = new AbortController();
+  const log = createLog("error");
+  const store = await provisionStore(readConfig({}, { STORE: "embedded" }), log);
+  const settings = { REDIS_URL: store.url, STORE: "external", HANDLERS, LOG_LEVEL: "error" };
+  const stop: (() => Promise<unknown>)[] = [() => store.stop()];
+  try {
+    const server = await start(readConfig({}, { ...settings, ROLE: "api", PORT: port }), log);
+    stop.push(() => server.stop(0));
+    const url = server.url ?? "";
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => ending.abort());
+    note(`queues: ${server.queues.join(", ")}; the store is embedded: its data ends with this command`);
+    note(`paihao demo is ready on ${url}`);
+    note(`dashboard: ${url}/dashboard · Ctrl-C ends it`);
+    await Promise.all([
+      runWorker(settings, ending.signal),
+      runWorker(settings, ending.signal, kill),
+      sendTraffic(url, ending.signal),
+    ]);
+  } finally {
+    for (const each of stop.reverse()) await each();
+  }
+}
+
+/** Runs a worker process until the end, and kills it every so many ms. */
+async function runWorker(
+  settings: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+  killMs = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  while (!signal.aborted) {
+    const worker = spawnWorker(settings);
+    const exited = once(worker, "exit");
+    await Promise.race([exited, wait(killMs, signal)]);
+    worker.kill("SIGKILL");
+    await exited;
+    await wait(Math.min(AWAY_MS, killMs), signal);
+  }
+}
+
+function spawnWorker(settings: Readonly<Record<string, string>>): ChildProcess {
+  const [program = ""] = process.argv.slice(1);
+  // biome-ignore lint/style/noProcessEnv: only what finds programs; the settings are those above
+  const { PATH, HOME, TMPDIR } = process.env;
+  return spawn(process.execPath, [...process.execArgv, program, "start", "--role", "worker"], {
+    // Where no .env is read.
+    cwd: HANDLERS,
+    env: { PATH, HOME, TMPDIR, ...settings },
+    stdio: "ignore",
+  });
+}
+
+/** Resolves after a time, or at the end. */
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  if (Number.isFinite(ms)) await sleep(ms, undefined, { signal }).catch(() => undefined);
+  else if (!signal.aborted) await once(signal, "abort");
+}
