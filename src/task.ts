@@ -15,7 +15,7 @@ export const TASK_ACTIONS = ["cancel", "replace", "move", "place", "delete", "re
 export type TaskAction = (typeof TASK_ACTIONS)[number];
 
 /** What a caller can do with a queue; the last three with its tasks, many at once. */
-export const QUEUE_ACTIONS = ["submit", "list", "pause", "resume", "cancel", "retry", "delete"] as const;
+export const QUEUE_ACTIONS = ["submit", "list", "pause", "resume", "adjust", "cancel", "retry", "delete"] as const;
 
 /** What a client may choose as a task's id: 1–128 characters, the first a letter or digit. */
 export const ID_FORM = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;

@@ -68,7 +68,7 @@ export const queue = z.object({
   actions: z
     .array(z.enum(QUEUE_ACTIONS))
     .describe(
-      "What you can do with the queue now, with your key: `submit` to it, `list` its tasks, `pause` or `resume` it; `cancel`, `retry` and `delete` apply to many of its tasks at once.",
+      "What you can do with the queue now, with your key: `submit` to it, `list` its tasks, `pause` or `resume` it, `adjust` its settings; `cancel`, `retry` and `delete` apply to many of its tasks at once.",
     ),
 });
 /** A queue and its figures. */

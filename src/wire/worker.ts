@@ -19,6 +19,7 @@ export const worker = z.object({
   seenAt: time.nullable().describe("Its last heartbeat."),
   slots: z.record(z.string(), count).describe("By queue."),
   quiet: flag.describe("It takes no more work."),
+  actions: z.array(z.enum(["quiet", "resume"])).describe("What you can do with it now, with your key."),
   running: z.array(z.object({ id: text, queue: text, startedAt: time.nullable(), attempt: count })),
 });
 /** A worker, and what it runs. */

@@ -8,7 +8,7 @@ import type { Api } from "../api.ts";
 import { readJson } from "../input/body.ts";
 import { empty, json, jsonBody } from "../openapi/responses.ts";
 import { ADMIN, READ, type Route } from "../route.ts";
-import { accessOf } from "../task/access.ts";
+import { accessOf, hasScope } from "../task/access.ts";
 
 /** The workers, and what each of them runs. */
 export function workerRoutes(api: Api): readonly Route[] {
@@ -24,7 +24,7 @@ export function workerRoutes(api: Api): readonly Route[] {
       answers: { "200": json("The workers.", "Workers") },
       run: async (ctx) => {
         const { workers, truncated } = await api.engine.workers.list(api.engine.queues.names);
-        ctx.body = { items: workers.map(workerDocument), truncated };
+        ctx.body = { items: workers.map((row) => workerDocument(row, hasScope(accessOf(ctx), ADMIN))), truncated };
       },
     },
     {
@@ -56,7 +56,7 @@ async function quiet(ctx: Context, api: Api): Promise<void> {
   ctx.status = 204;
 }
 
-function workerDocument({ id, about, seenMs, slots, quiet, running, lostMs }: WorkerRow): Worker {
+function workerDocument({ id, about, seenMs, slots, quiet, running, lostMs }: WorkerRow, isOperator: boolean): Worker {
   return {
     id,
     kind: about?.kind ?? "silent",
@@ -69,6 +69,8 @@ function workerDocument({ id, about, seenMs, slots, quiet, running, lostMs }: Wo
     seenAt: timestamp(seenMs),
     slots: Object.fromEntries(slots),
     quiet,
+    // One that is lost, or sends no heartbeats, does not hear of it.
+    actions: isOperator && lostMs === null && slots.size > 0 ? [quiet ? "resume" : "quiet"] : [],
     running: running.map(({ startedMs, ...task }) => ({ ...task, startedAt: timestamp(startedMs) })),
   };
 }

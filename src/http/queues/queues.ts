@@ -68,6 +68,7 @@ function actionsOf(access: Access, handler: Handler | undefined, paused: boolean
     list: hasScope(access, READ),
     pause: hasScope(access, ADMIN) && !paused,
     resume: hasScope(access, ADMIN) && paused,
+    adjust: hasScope(access, ADMIN),
     cancel: hasScope(access, ADMIN),
     retry: hasScope(access, ADMIN),
     delete: hasScope(access, ADMIN),

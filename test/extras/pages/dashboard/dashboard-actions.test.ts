@@ -58,6 +58,29 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     expect((await test.json("/v1/queues/picture")).paused).to.equal(false);
   });
 
+  it("changes the settings of a queue, takes that back, and quiets a worker", async () => {
+    const { page } = test;
+    await test.open("/dashboard/queues/picture");
+    const { declared } = (await test.json("/v1/queues/picture")).settings.concurrency;
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page.getByLabel("Tasks at a time").fill("3");
+    await page.getByLabel("Tasks that may start").fill("5");
+    await page.getByLabel("in this time").fill("1m");
+    await page.getByRole("button", { name: "Change" }).click();
+    await page.getByText("adjusted", { exact: true }).waitFor();
+    const { settings } = await test.json("/v1/queues/picture");
+    expect([settings.concurrency.now, settings.rate.now]).to.deep.equal([3, { max: 5, per: "1m" }]);
+    await page.getByRole("button", { name: "As declared" }).click();
+    await page.getByText("adjusted", { exact: true }).waitFor({ state: "detached" });
+    expect((await test.json("/v1/queues/picture")).settings.concurrency.now).to.equal(declared);
+
+    await test.open("/dashboard/workers");
+    await page.getByRole("button", { name: /^Quiet / }).click();
+    await page.getByText("quiet", { exact: true }).waitFor();
+    await page.getByRole("button", { name: /^Resume / }).click();
+    await page.getByText("quiet", { exact: true }).waitFor({ state: "detached" });
+  });
+
   it("cancels a task only after asking", async () => {
     const { page } = test;
     const gate = await line("cancel-me", "not-me");

@@ -8,7 +8,7 @@ import { useDesk } from "../desk.js";
 import { chart } from "../parts/chart.js";
 import { asOf, etaRange, etaStart, moment } from "../parts/format.js";
 import { queryOf } from "../queue/filters.js";
-import { badges, pauseButton } from "../queue/queue-actions.js";
+import { adjustButtons, badges, pauseButton } from "../queue/queue-actions.js";
 import { Submission } from "../queue/submission.js";
 import { errorsSeldom, LISTS, loadList, TaskList } from "../queue/task-list.js";
 import { seldom } from "../server/history.js";
@@ -80,7 +80,7 @@ function Shown({ known: { queue, at, past, page, errors } }) {
     <div class="head">
       <h1>${name}${badges(queue)}</h1>
       <p class="summary">${asOf(at)}</p>
-      <div class="buttons">${actions.includes("submit") && submit}${pauseButton(queue, desk)}</div>
+      <div class="buttons">${actions.includes("submit") && submit}${adjustButtons(queue, desk)}${pauseButton(queue, desk)}</div>
     </div>
     ${
       resting &&

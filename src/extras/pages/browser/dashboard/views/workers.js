@@ -4,6 +4,7 @@ import { slotsBeside } from "../../health.ts";
 import { html } from "../../preact.js";
 import { count, counted, duration } from "../../words.ts";
 import { paths } from "../address.js";
+import { useDesk } from "../desk.js";
 import { asOf, moment, secondsSince } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
@@ -27,6 +28,7 @@ const COLUMNS = [
   { name: "Busy", number: true },
   { name: "Queues", wide: true },
   { name: "Running", wide: true },
+  { name: "Actions" },
 ];
 
 export const Workers = () => html`
@@ -74,13 +76,14 @@ const slotsOf = ({ slots }) => Object.values(slots).reduce((sum, number) => sum 
 
 /** @param {Worker} worker */
 function cells(worker) {
-  const { id, kind, host, pid, role, version, startedAt, seenAt, lostAt, slots, running } = worker;
+  const { id, kind, host, pid, role, version, startedAt, seenAt, lostAt, slots, quiet, running } = worker;
   const silence = seenAt === null ? null : secondsSince(seenAt);
   const more = running.length - MAX_TASKS;
   return [
     html`
       <span class="id whole">${id}</span>
       ${kind === "remote" && html`<span class="badge" title="Takes work over HTTP">remote</span>`}
+      ${quiet && html`<span class="badge warn" title="It takes no more work">quiet</span>`}
       ${lostAt !== null && html`<span class="badge bad" title="Found lost at ${moment(lostAt)}; listed for an hour">lost</span>`}
       ${
         kind === "silent" &&
@@ -117,7 +120,20 @@ function cells(worker) {
             .map(({ id, queue }) => html`<a key=${id} class="id" href=${paths.task(id)} title=${queue}>${id}</a>`)}
           ${more > 0 && html`<span class="hint">and ${more} more</span>`}
         </span>`,
+    worker.actions.length > 0 ? html`<${QuietButton} worker=${worker} />` : "–",
   ];
+}
+
+/** @param {{ worker: Worker }} props */
+function QuietButton({ worker: { id, quiet } }) {
+  const desk = useDesk();
+  const act = () =>
+    desk.act(async () => {
+      await ask(`/v1/workers/${encodeURIComponent(id)}/quiet`, { method: "POST", json: { quiet: !quiet } });
+      return quiet ? `${id} takes work again.` : `${id} ends what it has, and takes no more.`;
+    });
+  const verb = quiet ? "Resume" : "Quiet";
+  return html`<button type="button" onClick=${act} aria-label="${verb} ${id}">${verb}</button>`;
 }
 
 const nobody = () => html`
