@@ -73,6 +73,23 @@ describe("the calls of a handler with batch", () => {
     expect(sizes()).to.deep.equal([250, 250]);
   });
 
+  /** The first task of the line loses its worker. */
+  const loseWorker = async () => {
+    const request = { queue: "many", worker: "gone", reservation: "1", count: 1, leaseMs: 1000, rate: undefined };
+    const { tasks } = await shop.engine.leases.reserve(request);
+    const { id = "", fence = "" } = tasks[0] ?? {};
+    await shop.engine.call("lose", { ...lossOf(shop.engine.queues.settings("many")), queue: "many", id, fence });
+  };
+
+  it("leave no slot for a task that has lost its worker, which is put off", async () => {
+    shop = await openWorkshop([batchHandler({ max: 3, wait: LONG }).handler]);
+    const suspect = await shop.submit(1, { priority: 7 });
+    await loseWorker();
+    await shop.submit(2);
+    await shop.worker();
+    await shop.ended(suspect, "retrying");
+  });
+
   it("are never more at once than slots, although a task that lost its worker has one alone", async () => {
     let [running, most] = [0, 0];
     const { calls, handler } = batchHandler({ max: 3 }, async ({ inputs }) => {
@@ -84,16 +101,7 @@ describe("the calls of a handler with batch", () => {
     });
     shop = await openWorkshop([handler]);
     const ids = await submitAll([1, 2, 3, 4]);
-    const settings = shop.engine.queues.settings("many");
-    const { tasks } = await shop.engine.leases.reserve({
-      ...{ queue: "many", worker: "gone", reservation: "1", count: 1, leaseMs: 1000, rate: undefined },
-    });
-    await shop.engine.call("lose", {
-      ...lossOf(settings),
-      queue: "many",
-      id: ids[0] ?? "",
-      fence: tasks[0]?.fence ?? "",
-    });
+    await loseWorker();
     await shop.worker();
     const ended = await allEnded(ids);
     expect(most).to.equal(1);

@@ -17,7 +17,8 @@ describe("one task of a call with many", () => {
     const { calls, handler } = batchHandler(
       { max: 3, wait: LONG },
       ({ inputs }) => gate.promise.then(() => inputs),
-      options,
+      // A renewal would come too late to tell it.
+      { lease: "10m", ...options },
     );
     shop = await openWorkshop([handler]);
     await shop.worker();

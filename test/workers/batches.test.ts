@@ -34,25 +34,6 @@ describe("a handler with batch", () => {
     expect(new Set(calls.flatMap(({ tasks }) => tasks.map(({ fence }) => fence))).size).to.equal(10);
   });
 
-  it("waits for more tasks, and begins at once when it is full", async () => {
-    const { sizes, handler } = batchHandler({ max: 3, wait: LONG });
-    shop = await openWorkshop([handler]);
-    await shop.worker();
-    const [first = ""] = await submitAll([1]);
-    await shop.ended(first, "running");
-    const rest = await submitAll([2, 3]);
-    await Promise.all([first, ...rest].map((id) => shop.ended(id)));
-    expect(sizes()).to.deep.equal([3]);
-  });
-
-  it("begins with fewer tasks when the first one has waited long enough", async () => {
-    const { sizes, handler } = batchHandler({ max: 100, wait: "30ms" });
-    shop = await openWorkshop([handler]);
-    await shop.worker();
-    for (const input of [1, 2]) await shop.answer(await shop.submit(input));
-    expect(sizes()).to.deep.equal([1, 1]);
-  });
-
   it("begins at once when any of its tasks has been in line that long before it was taken", async () => {
     const { calls, handler } = batchHandler({ max: 3, wait: LONG });
     shop = await openWorkshop([handler]);

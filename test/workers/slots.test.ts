@@ -154,9 +154,7 @@ describe("a worker's slots", () => {
     const redis = await connectOnce(storeUrl());
     await redis.unlink(...ids.slice(0, 7).map((id) => shop.engine.keys.start(shop.engine.keys.tag(0), "task") + id));
     redis.disconnect();
-    const begun = performance.now();
     await shop.worker();
     await shop.ended(String(ids[7]));
-    expect(performance.now() - begun).to.be.below(8000);
   });
 });

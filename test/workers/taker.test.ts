@@ -203,6 +203,25 @@ describe("the requests of a worker for work", () => {
       expect(waits).to.deep.equal([]);
     });
 
+    it("pass on work that is left, and end for other work and at the stop", async () => {
+      const given = open({ line: [], slots: 1 });
+      const { waits, calls } = standbyOf(given);
+      await time.pass(100);
+      given.line.push("a", "b");
+      waits[0]?.answer();
+      await time.pass(100);
+      expect([given.taken, calls.splice(0)]).to.deep.equal([["a"], ["passed on"]]);
+      given.end();
+      await time.pass(100);
+      given.end();
+      await time.pass(100);
+      taker.notice(false);
+      expect(calls.splice(0)).to.deep.equal(["cut"]);
+      await time.pass(100);
+      await taker.stop();
+      expect(calls).to.deep.equal(["cut"]);
+    });
+
     it("come after those for tasks that wait already, and for a slot that has become free", async () => {
       const given = open({ line: ["a", "b", "c"], max: 1 });
       const { waits, calls } = standbyOf(given);

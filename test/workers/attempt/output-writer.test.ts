@@ -30,6 +30,19 @@ describe("the calls that store what a handler writes", () => {
     expect(calls).to.deep.equal([2, 1, 1, 2]);
   });
 
+  it("are followed by one with the values after one for which there was no room", async () => {
+    const kept: string[] = [];
+    const { calls, ends } = await write(["1", "22", "3", "44", "5"], (sent) => {
+      const tooLong = sent.findIndex((value) => value.length > 1);
+      const stored = tooLong < 0 ? sent.length : tooLong;
+      kept.push(...sent.slice(0, stored));
+      return stored;
+    });
+    expect(calls).to.deep.equal([5, 3, 1]);
+    expect(ends).to.deep.equal(["ok", "full", "ok", "full", "ok"]);
+    expect(kept).to.deep.equal(["1", "3", "5"]);
+  });
+
   it("fail all their values alone: later ones are sent", async () => {
     let failures = 0;
     const { writer, ends } = await write(["1", "2"], (sent) => {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
-import type { StoredStep } from "../../../src/store/verbs/step.ts";
+import type { StepVerdict, StoredStep } from "../../../src/store/verbs/step.ts";
 import type { InSpan } from "../../../src/trace/spans.ts";
 import { type StepStore, Steps } from "../../../src/workers/attempt/steps.ts";
 import { Context } from "../../../src/workers/attempt/task-context.ts";
@@ -28,6 +28,13 @@ describe("the steps of an attempt", () => {
     return { steps, abort, kept };
   };
 
+  it("are kept with whether they can be undone", async () => {
+    const { steps, kept } = open();
+    expect(await steps.step("undoable", () => ({ n: 1 }))).to.deep.equal({ n: 1 });
+    await steps.step("plain", () => undefined);
+    expect(kept).to.deep.equal(['undoable {"n":1} true', "plain null false"]);
+  });
+
   it("do not begin once the signal has fired, nor if it fires while the store is asked", async () => {
     let [asked, worked] = [0, 0];
     const { steps, abort } = open({
@@ -43,6 +50,17 @@ describe("the steps of an attempt", () => {
     expect(await messageOf(steps.step("a", work))).to.equal("stop");
     expect(await messageOf(steps.step("b", work))).to.equal("stop");
     expect([asked, worked]).to.deep.equal([1, 0]);
+  });
+
+  it("do not begin if the store says so", async () => {
+    const worked: string[] = [];
+    for (const verdict of ["stale", "canceled", "deadline", "abandoned", "many"] satisfies StepVerdict[]) {
+      const { steps } = open({ begin: async () => verdict });
+      await steps.step("a", () => worked.push(verdict)).catch(() => undefined);
+    }
+    const { steps } = open({ load: async () => null });
+    expect(await messageOf(steps.step("a", () => worked.push("lost")))).to.contain("no longer belongs to this worker");
+    expect(worked).to.deep.equal([]);
   });
 
   it("are awaited at the end, also those that begin meanwhile", async () => {
