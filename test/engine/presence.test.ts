@@ -63,13 +63,6 @@ describe("presence", () => {
     expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);
   });
 
-  it("of a group leaves nothing for a later tick when it has canceled a member with a deadline", async () => {
-    await openGroup("g");
-    await t.submit({ id: "a", deadlineMs: SPAN_MS, member: { group: "g", line: 0 } });
-    await absent("g:group");
-    expect(await t.engine.maintenance.tick(0)).to.include({ nextMs: null });
-  });
-
   it("ends a group that was left open although none of its members is left to cancel, or it has none", async () => {
     await openGroup("over");
     await t.submit({ id: "ended", member: { group: "over", line: 0 } });

@@ -6,7 +6,6 @@ import { encodeResult } from "../../src/store/result.ts";
 import { scriptsOf } from "../../src/store/verbs/scripts.ts";
 import type { Answer } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { TASK } from "../helpers/store/stored.ts";
 
 const PARTS = [TASK_FIELDS.result, TASK_FIELDS.result2, TASK_FIELDS.result3, TASK_FIELDS.result4].map(
   ([field]) => field,
@@ -46,24 +45,6 @@ describe("the result of a task in the store", () => {
     }
   });
 
-  it("is left out if its own Redis key is gone although the task names it", async () => {
-    jobs = await openEngine();
-    const id = await succeed(answerOf("x".repeat(1000)));
-    await jobs.redis.unlink(jobs.key("result", id));
-    expect(await jobs.look(id)).to.deep.include({ state: "succeeded", result: null });
-  });
-
-  it("keeps its type and headers, and arbitrary bytes", async () => {
-    jobs = await openEngine();
-    const body = Buffer.from(Array.from({ length: 150 }, (_, n) => (n * 7) % 256));
-    const id = await succeed({ status: 201, contentType: "image/x-odd", headers: { etag: '"1"' }, body });
-    const { result } = await jobs.look(id);
-    expect({ ...result, body: Buffer.from(result?.body ?? "").toString("hex") }).to.deep.equal({
-      ...{ status: 201, contentType: "image/x-odd", headers: { etag: '"1"' } },
-      body: body.toString("hex"),
-    });
-  });
-
   it("is not returned after RESULT_TTL, and expires in the hash if the store supports that", async () => {
     jobs = await openEngine({ settings: { resultTtlMs: 30 } });
     const id = await succeed(answerOf("x".repeat(100)));
@@ -76,25 +57,6 @@ describe("the result of a task in the store", () => {
     expect(seen).to.include({ state: "succeeded", expired: true, result: null });
     const canExpireFields = (await jobs.redis.call("COMMAND", "INFO", "hpexpire")) as unknown[];
     expect(await inHash(id)).to.have.length(canExpireFields[0] === null ? 2 : 0);
-  });
-
-  it("is removed from the hash if it is deleted or the dead task is retried", async () => {
-    jobs = await openEngine({ settings: { attempts: 1 } });
-    const deleted = await succeed(answerOf("x".repeat(200)));
-    expect(await jobs.engine.call("cancel", { id: deleted, queue: "jobs" })).to.equal("deleted");
-    expect(await inHash(deleted)).to.deep.equal([]);
-
-    const { id } = await jobs.submit().then(async () => (await jobs.reserve())[0] ?? { id: "" });
-    const [fence = ""] = (await jobs.redis.hget(jobs.key("task", id), TASK.run))?.split(" ") ?? [];
-    const failure = { kind: "retry", delayMs: 0, error: "again", code: "task-failed" } as const;
-    await jobs.engine.leases.fail(
-      { queue: "jobs", id, fence },
-      { ...failure, result: answerOf("y".repeat(100)) },
-      jobs.settings,
-    );
-    expect((await jobs.look(id)).result?.body.toString()).to.equal("y".repeat(100));
-    expect(await jobs.engine.call("retry", { id, queue: "jobs" })).to.equal("waiting");
-    expect(await inHash(id)).to.deep.equal([]);
   });
 
   it("always has its own Redis key with STRICT_RESULT_TTL, but is read from both places", async () => {

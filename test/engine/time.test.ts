@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { mastersOf } from "../../src/store/connection.ts";
-import { isId } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { QUEUE } from "../helpers/store/stored.ts";
 
@@ -126,55 +125,5 @@ describe("the engine's time", () => {
     flushing = false;
     expect(await flush).to.be.above(10);
     expect(done).to.have.members(all);
-  });
-
-  it("keeps inputs and results of a megabyte, and any bytes, unchanged", async () => {
-    const million = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, n) => (n * 131 + (n >> 8)) % 256));
-    const bytes = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
-    const inputs = new Map([
-      ["million", million],
-      ["bytes", bytes],
-      ["edge", bytes.subarray(0, 64)],
-      ["over", bytes.subarray(0, 65)],
-      ["nothing", Buffer.alloc(0)],
-      ["nul", Buffer.from([0])],
-      ["newlines", Buffer.from("\r\n$3\r\n*1\r\n")],
-    ]);
-    // All at once: they travel in one call, in which lengths and order have to come out right.
-    const submit = ([id, input]: [string, Buffer]) => t.submit({ id, input, mediaType: "application/octet-stream" });
-    await Promise.all([...inputs].map(submit));
-    expect((await Promise.all([...inputs].map(submit))).map((s) => s.verdict)).to.deep.equal(
-      Array.from(inputs, () => "replay"),
-    );
-    const taken = await t.reserve(10);
-    expect(taken.map((task) => [task.id, task.input.equals(inputs.get(task.id) ?? Buffer.from("?"))])).to.deep.equal(
-      [...inputs.keys()].map((id) => [id, true]),
-    );
-    await Promise.all(
-      taken.map(({ id, fence, input: body }) =>
-        t.engine.leases.complete({ queue: "jobs", id, fence }, { ...ok, body }, t.settings),
-      ),
-    );
-    for (const [id, input] of inputs) {
-      expect(Buffer.from((await look(id))?.result?.body ?? "?").equals(input), id).to.equal(true);
-    }
-  });
-
-  it("treats odd ids like any other", async () => {
-    const odd = ["__proto__", "constructor", "toString", "NaN", "null", "undefined", "true", "0", "00", "-0", "1e3"];
-    const long = ["a".repeat(128), "a.b_c~d-e", "A", "a", "Ä", "w:jobs", "{x}", "x}y{z", "a*", "[a]", "%s", "🐲"];
-    const all = [...odd, ...long];
-    expect(all.filter(isId), "what a client may choose").to.include.members(["constructor", "NaN", "0", "a.b_c~d-e"]);
-    const verdicts = await Promise.all(all.map((id) => t.submit({ id })));
-    expect(new Set(verdicts.map(({ verdict }) => verdict))).to.deep.equal(new Set(["new"]));
-    expect(await Promise.all(all.map(async (id) => (await look(id))?.index))).to.deep.equal([...all.keys()]);
-    const taken = await t.reserve(100, { reservation: "r" });
-    expect(ids(taken)).to.deep.equal(all);
-    expect(ids(await t.reserve(100, { reservation: "r" }))).to.deep.equal(all);
-    const lost = taken.map(({ id, fence }) => t.engine.call("lose", { queue: "jobs", id, fence }));
-    expect(new Set(await Promise.all(lost))).to.deep.equal(new Set(["waiting"]));
-    expect(new Set(await Promise.all(all.map((id) => t.engine.call("cancel", { id, queue: "jobs" }))))).to.deep.equal(
-      new Set(["canceled"]),
-    );
   });
 });

@@ -3,7 +3,6 @@ import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
 import { Wait } from "../../../src/engine/watching/wait.ts";
 import { ProblemError } from "../../../src/errors.ts";
-import type { Connection } from "../../../src/store/connection.ts";
 import type { Lease } from "../../../src/store/verbs/lease.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
@@ -319,16 +318,5 @@ describe("a large value", () => {
     const lines = Array.from({ length: 12 }, (_, n) => JSON.stringify("x".repeat(n % 3 === 1 ? LONG : 10)));
     expect(await batch(jobs, lines)).to.deep.equal(lines.map((_, n) => n));
     expect(large.writes, "calls").to.deep.equal(["submit", "submit"]);
-  });
-
-  it("keeps its place among the lines of its key, in a queue over several partitions", async () => {
-    const makeLarge = (redis: Connection) => large.of(scriptsOf(redis));
-    const spread = await openEngine({ partitions: 3, settings: { keyedConcurrency: 1 }, makeLarge });
-    try {
-      const lines = Array.from({ length: 12 }, (_, n) => JSON.stringify("x".repeat(n % 3 === 1 ? LONG : 10)));
-      expect(await batch(spread, lines, (id) => ({ id, key: "k" }))).to.deep.equal(lines.map((_, n) => n));
-    } finally {
-      await spread.close();
-    }
   });
 });

@@ -24,7 +24,7 @@ const submit = (id: number, given: Partial<SubmitOp> = {}): Op => ({
   op: "submit",
   items: [{ ...PLAIN, ...given, id }],
 });
-const reserve = (queue: number, given: { again?: boolean; reports?: boolean; lane?: number } = {}): Op => ({
+const reserve = (queue: number, given: Partial<Extract<Op, { op: "reserve" }>> = {}): Op => ({
   ...{ op: "reserve", queue, worker: 0, lane: 0, count: 1, again: false, reports: false, completes: [], ...given },
 });
 /** What a worker says of the last lease that was handed out. */
@@ -57,7 +57,7 @@ const cancel = (id: number): Op => ({ op: "cancel", ids: [id] });
 /** Of three tasks with one lease each. */
 const three: readonly Op[] = [
   { op: "submit", items: [A, C, D].map((id) => ({ ...PLAIN, id })) },
-  { ...reserve(JOBS), count: 3 } as Op,
+  reserve(JOBS, { count: 3 }),
 ];
 const ALL = [0, 1, 2];
 /** It dies with a step and a long input. */
@@ -72,11 +72,14 @@ const STOPS = {
   "by its deadline": past("late", A),
   "by absence": past("absent", A),
 } as const satisfies Record<string, Op>;
-const ENDS = {
-  completed: report("complete"),
-  failed: fail("retry"),
-  released: report("release"),
-  lost: report("lose"),
+const ENDS: Readonly<Record<string, readonly Op[]>> = {
+  completed: [report("complete")],
+  "completed with the next reservation": [reserve(JOBS, { completes: [0] })],
+  failed: [fail("retry")],
+  "given up": [fail("give-up")],
+  released: [report("release")],
+  lost: [report("lose")],
+  "not heard of any more": [past("elapse", A)],
 };
 const attend: Op = { op: "attend", ids: [A] };
 const mayStop = { dated: true, present: true };
@@ -87,7 +90,7 @@ const stops = Object.entries(STOPS).flatMap(([why, stop]): Example[] => [
     what: `a task that is to stop ${why} is canceled when it is ${how}, whatever else comes`,
     calls: [
       ...[submit(A, mayStop), reserve(JOBS), stop, tick, attend, ...anyOther, tick],
-      ...[report("renew"), report("begin"), end, tick],
+      ...[report("renew"), report("begin"), ...end, tick],
     ],
   })),
   ...Object.entries({

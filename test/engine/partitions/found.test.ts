@@ -112,7 +112,7 @@ describe("a task of a queue over several partitions", () => {
       await other.engine.submitter.submit(submissionLike(id), t.settings, true);
       await start();
       await complete(id);
-      const { end } = await wait.outcome(Date.now() + 1500, true);
+      const { end } = await wait.outcome(Date.now() + 60_000, true);
       expect(end?.state, id).to.equal("succeeded");
       wait.stop();
     }

@@ -117,33 +117,3 @@ describe("a call for a task of which only the id is known", () => {
     expect(await callAt(homes, first, elsewhere(first))).to.have.lengthOf(3);
   });
 });
-
-describe("the pointer of a submission", () => {
-  it("is deleted if the task was refused, which no failure disturbs", async () => {
-    const { known, scripts } = storeKnowing();
-    const homes = new Homes(scripts, keys);
-    await homes.refused(ID, "77");
-    expect(known.asked).to.deep.equal([["repoint", 1, 0, `${ID} 77 null`]]);
-    known.isAway = true;
-    await homes.refused(ID, "77");
-  });
-
-  it("is deleted when it is due and its task has gone, else checked when the rest of the task is deleted, or in an hour", async () => {
-    const ids = [0, 1, 2, 3].map((n) => idIn(1, n)) as [string, string, string, string];
-    const [running, ended, gone, lost] = ids;
-    const due = ids.map((id, n) => ({ id, score: `${n}`, home: id === lost ? null : 2 }));
-    const { known, scripts } = storeKnowing({
-      left: { [running]: Number.POSITIVE_INFINITY, [ended]: 5000, [lost]: 9 },
-      due: { 1: due },
-    });
-    const homes = new Homes(scripts, keys);
-    expect(await homes.check(1)).to.equal(true);
-    expect(known.asked).to.deep.equal([
-      ["lifetimes", 2, running, ended, gone],
-      ["repoint", 1, 0, `${running} 0 3600000`, `${ended} 1 5000`, `${gone} 2 null`, `${lost} 3 null`],
-    ]);
-    known.asked.length = 0;
-    expect(await homes.check(0)).to.equal(false);
-    expect(known.asked).to.deep.equal([]);
-  });
-});

@@ -59,15 +59,6 @@ describe("a request for work that is sent again", () => {
     return row?.snapshot.running;
   };
 
-  it("is answered with the very same tasks, even if more have arrived since", async () => {
-    await fill(2);
-    const first = await take("r", { count: 5 });
-    expect(first).to.have.length(2);
-    await fill(5);
-    expect(await take("r", { count: 5 })).to.deep.equal(first);
-    expect(await running()).to.equal(2);
-  });
-
   it("gets the same while the first is underway, which reserves once for both", async () => {
     const both = Promise.all([take("long", { waitMs: 20_000 }), take("long", { waitMs: 20_000 })]);
     await fill(6);

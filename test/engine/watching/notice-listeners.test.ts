@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { Notices } from "../../../src/engine/watching/notices.ts";
-import { SHARED } from "../../../src/store/constants.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import type { MessageListener, PubSub } from "../../../src/store/pubsub.ts";
 import { deferred } from "../../helpers/deferred.ts";
@@ -38,20 +37,6 @@ describe("the listeners of a process", () => {
   /** What arrives on the channel of a process, or of all, in a partition. */
   const arrives = (notices: Notices, partition: number, message: Buffer | null, name = notices.process) =>
     (channels.get(keys.noticeChannel(partition, name)) ?? expect.fail("no such channel"))(message);
-
-  it("share two channels in the partition of their queue, which are opened once", async () => {
-    const notices = open();
-    const first = notices.listen(TASK, ear("first"));
-    const second = notices.listen(NEXT, ear("second"));
-    expect(first.ready).to.not.equal(null);
-    expect(second.ready).to.equal(first.ready);
-    const names = [notices.process, SHARED.everyone].map((name) => keys.noticeChannel(1, name));
-    expect([...channels.keys()]).to.have.members(names);
-    subscribed.resolve();
-    await first.ready;
-    expect(notices.listen(TASK, ear("third")).ready).to.equal(null);
-    expect(channels.size).to.equal(2);
-  });
 
   it("hear what is said of their task, until they leave", () => {
     const notices = open();

@@ -85,19 +85,6 @@ describe("notices", () => {
     expect(looks).to.deep.equal(["a"]);
   });
 
-  it("report to whoever watches a task that it has started, and that its attempt has failed", async () => {
-    let heard = 0;
-    await api.engine.notices.listen({ id: "a", queue: "jobs" }, () => {
-      heard += 1;
-    }).ready;
-    await api.submit({ id: "a" });
-    await api.engine.inspector.inspect("a", { result: false, listen: true });
-    const lease = await leased();
-    await eventually(async () => heard === 1);
-    await worker.engine.leases.fail(lease, failureOf("retry"), worker.settings);
-    await eventually(async () => heard === 2);
-  });
-
   it("are not sent to the process that runs the task, which notifies its own listeners directly", async () => {
     await warm();
     const waited = submitAndWait("a");
@@ -109,17 +96,6 @@ describe("notices", () => {
     expect(end).to.deep.include({ state: "succeeded", attempts: 1, finishedMs: seen.finishedMs });
     expect(end).to.deep.include({ expiresMs: seen.expiresMs });
     expect(end?.result?.body.toString()).to.equal("own");
-  });
-
-  it("are not sent for a task to which nobody listens", async () => {
-    await api.submit({ id: "a" });
-    const work = async () => {
-      const lease = await leased();
-      await worker.engine.call("progress", { ...lease, progress: `${10} ${"on its way"}` });
-      await worker.engine.leases.complete(lease, resultOf("done"), worker.settings);
-      await api.engine.call("cancel", { id: "a", queue: "jobs" });
-    };
-    expect(await published(work)).to.equal(0);
   });
 
   it("need one subscription for each process, however many callers wait", async () => {

@@ -11,14 +11,13 @@ const LATER = () => Date.now() + 60_000;
 
 describe("a wait for the end of a task", () => {
   let tell: NoticeListener;
-  let stopped: number;
   let reads: number;
   /** What a read finds. */
   let stored: Partial<Inspection> | null;
   /** Called in each read. */
   let onRead: (attends: boolean) => void;
   beforeEach(() => {
-    [stopped, reads, stored] = [0, 0, { state: "waiting" }];
+    [reads, stored] = [0, { state: "waiting" }];
     onRead = () => undefined;
   });
 
@@ -34,10 +33,7 @@ describe("a wait for the end of a task", () => {
     const notices = {
       listen: (_id: string, listener: NoticeListener) => {
         tell = listener;
-        const stop = () => {
-          stopped += 1;
-        };
-        return { ready, stop };
+        return { ready, stop: () => undefined };
       },
     };
     return new Wait(TASK, { inspector, notices } as unknown as Parts[1]);
@@ -45,18 +41,6 @@ describe("a wait for the end of a task", () => {
   const ended = (end: Partial<Notice["end"] & object> | null): Notice =>
     ({ id: "a", ended: true, output: false, end }) as Notice;
   const succeeded = { state: "succeeded", attempts: 2, finishedMs: 5, expiresMs: 9, result: null } as const;
-
-  it("returns the end that a notice has, without a read", async () => {
-    const wait = waitFor();
-    const outcome = wait.outcome(LATER(), true);
-    tell({ id: "a", ended: false, output: false, end: null });
-    tell(ended(succeeded));
-    const never = { expired: false, deleted: false, canceledBy: null };
-    expect(await outcome).to.deep.equal({ end: { ...TASK, ...succeeded, ...never, nowMs: 5 } });
-    expect(reads).to.equal(0);
-    wait.stop();
-    expect(stopped).to.equal(1);
-  });
 
   it("returns the end that a notice had before it was asked for", async () => {
     const wait = waitFor();
@@ -107,11 +91,6 @@ describe("a wait for the end of a task", () => {
     expect(await waitFor().outcome(Date.now() - 1, false)).to.deep.equal({ end: null, seen: stored });
     expect(await waitFor().outcome(Date.now() + 20, true)).to.deep.equal({ end: null, seen: stored });
     expect(await waitFor().outcome(Date.now() + 20, false)).to.deep.equal({ end: null, seen: stored });
-  });
-
-  it("ends at once if the task is unknown", async () => {
-    stored = null;
-    expect(await waitFor().outcome(LATER(), false)).to.deep.equal({ end: null, seen: null });
   });
 
   it("ends when the caller leaves, whose last read no longer keeps the task", async () => {

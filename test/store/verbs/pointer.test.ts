@@ -23,30 +23,6 @@ describe("pointers to tasks in other partitions", () => {
   /** The score of the pointer that has become due. */
   const claimed = async () => (await t.scripts.repoint(tag, []))[0]?.score;
 
-  it("are written once, for one queue and one partition", async () => {
-    expect(await home()).to.equal(null);
-    expect(await point()).to.include({ verdict: "new" });
-    expect(await home()).to.equal(1);
-    expect(await point()).to.include({ verdict: "noted" });
-    expect(await point({ ...POINTER, home: 2 })).to.include({ verdict: "taken" });
-    expect(await point({ ...POINTER, queue: "other" })).to.include({ verdict: "taken" });
-    expect(await home()).to.equal(1);
-  });
-
-  it("are refused for the id of a task that is in this partition", async () => {
-    await t.submit({ id: "a" });
-    expect(await point()).to.include({ verdict: "taken" });
-    expect(await home()).to.equal(null);
-    expect(await t.look("a")).to.include({ state: "waiting" });
-  });
-
-  it("are not due before their time, also if they are written again", async () => {
-    await point();
-    expect(await due()).to.deep.equal([]);
-    await point();
-    expect(await due()).to.deep.equal([]);
-  });
-
   it("are deleted by the caller that wrote them, unless another has written them since", async () => {
     const { score } = await point();
     await point();
@@ -56,12 +32,6 @@ describe("pointers to tasks in other partitions", () => {
     await checked(other.score, null, "b");
     expect(await home("b")).to.equal(null);
     expect(await point({ ...POINTER, id: "b", home: 2 })).to.include({ verdict: "new" });
-  });
-
-  it("are given to one caller when they are due, and to another only after a while", async () => {
-    await point(POINTER, 0);
-    expect(await t.scripts.repoint(tag, [])).to.have.nested.property("[0].home", 1);
-    expect(await due()).to.deep.equal([]);
   });
 
   it("are due again when the caller that has checked them says so", async () => {

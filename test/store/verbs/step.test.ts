@@ -37,23 +37,4 @@ describe("the steps of a task", () => {
     expect(await keep("three", "1", 100, 2)).to.equal("many");
     expect(await keep("two", "2", 100, 2)).to.equal("ok");
   });
-
-  it("are read in the order in which they began, with what is to be undone", async () => {
-    await t.submit({ id: "a" });
-    const [task] = await t.reserve();
-    const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
-    const { steps } = t.engine;
-    await steps.keep(lease, { name: "plain", value: "1", undo: false }, 1000);
-    await steps.begin(lease, "begun", 1000);
-    await steps.keep(lease, { name: "kept", value: '"two words"', undo: true }, 1000);
-    await steps.keep(lease, { name: "undone", value: "4", undo: true }, 1000);
-    await steps.undone(lease, "undone");
-    expect([...((await steps.all(lease)) ?? [])]).to.deep.equal([
-      ["plain", { number: 0, json: "1", undo: "none" }],
-      ["begun", { number: 1, json: undefined, undo: "due" }],
-      ["kept", { number: 2, json: '"two words"', undo: "due" }],
-      ["undone", { number: 3, json: "4", undo: "done" }],
-    ]);
-    expect(await steps.all({ ...lease, fence: "1" })).to.equal(null);
-  });
 });

@@ -103,15 +103,6 @@ describe("submissions in one call", () => {
     });
   }
 
-  it("get consecutive places in line", async () => {
-    await submit(together, [submitItemOf({ id: "before" })]);
-    const { verdicts } = await together.scripts.submit(
-      together.keys.tag(0),
-      [..."abc"].map((id) => submitItemOf({ id })),
-    );
-    expect(verdicts.map(({ index }) => index)).to.deep.equal([1, 2, 3]);
-  });
-
   it("get the turns of their line keys", async () => {
     const keyed = [..."abc"].map((id) => submitItemOf({ id, key: "1 =k" }));
     const all = await submit(together, [...keyed, submitItemOf({ id: "d", key: "1 =l" })]);
