@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { PARTS } from "../../src/extras/extras.ts";
+import { taskIdOf } from "../../src/extras/schedules/definition.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { libraryWith, listed } from "../../src/store/library/library.ts";
 import { openEngine } from "../helpers/engine.ts";
@@ -29,8 +30,7 @@ describe("a Redis Cluster under load", function () {
 
   /** The tag of the queue under load. */
   const home = () => keys.tagOfQueue("default");
-  const serve = async (env: Record<string, string> = {}) => {
-    const prefix = uniquePrefix();
+  const serve = async (env: Record<string, string> = {}, prefix = uniquePrefix()) => {
     keys = new Keys(prefix, PARTITIONS);
     const variables = {
       REDIS_URL: cluster.url,
@@ -89,5 +89,31 @@ describe("a Redis Cluster under load", function () {
       const { admin } = await cluster.ownerOf(home());
       return /slave0:.*state=online/.test(await admin.info("replication"));
     }, 20_000);
+  });
+
+  it("submits each due time of a schedule once when the master of the schedules is killed", async function () {
+    this.timeout(120_000);
+    // Its last writes may be lost with it: the tasks are elsewhere.
+    let killed: ClusterNode;
+    do {
+      keys = new Keys(uniquePrefix(), PARTITIONS);
+      killed = await cluster.ownerOf(keys.tag(0));
+    } while ((await cluster.ownerOf(keys.tagOfQueue("gated"))).id === killed.id);
+    const running = await serve({}, keys.prefix);
+    await running.send("/v1/queues/gated/pause", { method: "POST" });
+    const body = { queue: "gated", input: 1, every: "1s", missed: "all" };
+    expect((await running.send("/v1/schedules/often", { method: "PUT", body })).status).to.equal(201);
+    const waiting = async (count: number): Promise<string[]> => {
+      const { json } = await running.send("/v1/queues/gated/waiting?limit=200");
+      expect(json.items).to.have.length.of.at.least(count);
+      return json.items.map(({ id }: { id: string }) => id);
+    };
+    await eventually(() => waiting(2));
+    await killed.server.stop("SIGKILL");
+    await eventually(async () => (await cluster.ownerOf(keys.tag(0))).id !== killed.id, 20_000);
+    const before = await waiting(2);
+    const ids = await eventually(() => waiting(before.length + 4));
+    const firstMs = Date.parse(ids[0]?.replace(/^often~(....)(..)(..)T(..)(..)(..)Z$/, "$1-$2-$3T$4:$5:$6Z") ?? "");
+    expect(ids).to.deep.equal(ids.map((_, n) => taskIdOf("often", firstMs + n * 1000)));
   });
 });
