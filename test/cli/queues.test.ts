@@ -71,6 +71,15 @@ describe("paihao and the queues", function () {
     await eventually(async () => (await queue("default")).waiting === 0);
   });
 
+  it("name their tasks by label too, in lists and while one is watched", async () => {
+    const headers = keys.as("admin", { "X-Request-Id": "named", Prefer: "respond-async" });
+    const path = "/v1/queues/checked/requests?label=page%20of%20ada&delay=3600";
+    expect((await server.send(path, { method: "POST", headers, body: { width: 1 } })).status).to.equal(202);
+    expect((await paihao("ls checked --state scheduled")).stdout).to.match(/^named\t.*\tpage of ada/);
+    const watched = await paihao("watch named --timeout 1s");
+    expect(watched.stderr).to.match(/^named \(page of ada\): scheduled/);
+  });
+
   it("have events, the latest last, which are followed as they happen", async () => {
     await paihao("pause default");
     const told = linesOf((await paihao("events")).stdout);

@@ -84,7 +84,7 @@ class LiveView implements ProgressView {
     const { progress } = status;
     const bar = status.state === "running" && progress ? `${paint("cyan", barText(progress), this.#stream)}  ` : "";
     const message = status.state === "running" && progress?.message ? plain(progress.message) : text;
-    this.#line.show(`${bar}${message}`);
+    this.#line.show(`${status.label ? `${plain(status.label)}: ` : ""}${bar}${message}`);
   }
 }
 
@@ -98,7 +98,8 @@ class LineView implements ProgressView {
     const far = status.state === "running" && progress ? [percentText(progress), progress.message ?? ""] : [];
     const words = [statusText(status), ...far];
     const line = plain(words.filter((word) => word !== "").join(", "));
-    if (line !== this.#last) note(`${plain(status.id)}: ${line}`);
+    const name = status.label ? `${status.id} (${status.label})` : status.id;
+    if (line !== this.#last) note(`${plain(name)}: ${line}`);
     this.#last = line;
   }
 
