@@ -1,6 +1,6 @@
 /**
- * `npm run pictures`: takes the README's pictures of the dashboard and of a task's page, light and dark, from `paihao demo`.
- * `-- --minutes N` is how long it runs first (5), `-- --all FOLDER` takes every view, wide and narrow.
+ * `npm run pictures`: takes the README's pictures of the dashboard, light and dark, from `paihao demo`, and prints what the dashboard weighs
+ * and when a processor that is four times slower has painted it. `-- --minutes N` is how long it runs first (5), `-- --all FOLDER` takes every view, wide and narrow.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,6 +12,7 @@ import type { Browser } from "playwright-core";
 import { PaihaoClient } from "../src/client/index.ts";
 import { launchBrowser } from "../test/shared/browser.ts";
 import { eventually } from "../test/shared/eventually.ts";
+import { weigh } from "../test/shared/page-weight.ts";
 import { reservePort } from "../test/shared/ports.ts";
 import { ROOT } from "../test/shared/root.ts";
 
@@ -48,9 +49,9 @@ try {
   await eventually(async () => (await fetch(`${url}/readyz`)).ok, 60_000);
   if (values.all) await take(browser, values.all, { home: "/", empty: "/dashboard" }, { 1440: 1440, 390: 390 });
   await sleep(Number(values.minutes) * 60_000);
-  const client = new PaihaoClient({ url });
-  const { id } = await client.submit("vision", { seconds: 4 }, { label: "scan of the contract" });
   if (values.all) {
+    const client = new PaihaoClient({ url });
+    const { id } = await client.submit("vision", { seconds: 4 }, { label: "scan of the contract" });
     const queue = "/dashboard/queues/vision";
     const views = {
       dashboard: "/dashboard",
@@ -64,10 +65,12 @@ try {
       task: `/dashboard/tasks/${id}`,
     };
     await take(browser, values.all, { ...views, ...others }, { 1440: 1440, 768: 768, 390: 390 });
-  } else {
-    await take(browser, join(ROOT, "docs/images"), { dashboard: "/dashboard" }, { "": 1280 });
-    await take(browser, join(ROOT, "docs/images"), { "task-page": `/v1/requests/${id}/status` }, { "": 720 });
-  }
+  } else await take(browser, join(ROOT, "docs/images"), { dashboard: "/dashboard" }, { "": 1280 });
+  const page = await browser.newPage({ baseURL: url });
+  const { requests, bytes, paintMs } = await weigh(page, "/dashboard", ".plot canvas", 4);
+  console.log(
+    `/dashboard: ${requests} requests, ${Math.round(bytes / 1000)} kB, largest paint after ${Math.round(paintMs)} ms at 4× slowdown`,
+  );
 } finally {
   await browser?.close();
   const ended = once(demo, "exit");

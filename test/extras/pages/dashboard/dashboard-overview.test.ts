@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { closedGate } from "../../../helpers/gates.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
+import { weigh } from "../../../shared/page-weight.ts";
 
 describe("the queues in the dashboard (in Chromium, else left out)", function () {
   this.timeout(60_000);
@@ -67,4 +68,12 @@ describe("the queues in the dashboard (in Chromium, else left out)", function ()
       expect(await page.locator(".plot canvas").count()).to.equal(4);
       expect(await page.evaluate("document.documentElement.scrollWidth")).to.equal(width);
     });
+
+  it("are there, with their last hour, after at most 25 requests and 120 kB", async () => {
+    const { page } = test;
+    await page.addInitScript(`sessionStorage.setItem("paihao.key", "${test.keyOf("boss")}")`);
+    const { requests, bytes } = await weigh(page, "/dashboard", ".plot canvas");
+    expect(requests).to.be.within(5, 25);
+    expect(bytes).to.be.within(20_000, 120_000);
+  });
 });
