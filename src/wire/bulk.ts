@@ -23,6 +23,7 @@ const deadError = z.object({
   code: text,
   message: text.describe("That first line, at most 200 bytes; empty if the handler did not throw."),
   count,
+  retryable: count.describe("How many of them can be run again; not those whose work is undone."),
   firstAt: time.describe("When the first of them died."),
   lastAt: time,
 });

@@ -14,6 +14,8 @@ export interface ErrorGroup {
   /** Why they failed, as it is in an entry of a page. */
   readonly error: string;
   readonly count: number;
+  /** How many of them can be run again. */
+  readonly retryable: number;
   /** When the first and the last of them died, ms. */
   readonly firstMs: number;
   readonly lastMs: number;
@@ -84,13 +86,16 @@ export class DeadLetters {
     for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
       const asked = { index: "dead", queue, after, limit: READ_AT_ONCE, max: READ_AT_ONCE } as const;
       const page: PageAnswer = await this.#scripts.page(tag, { ...asked, filter: { withErrors: true } });
-      for (const { error, score } of page.entries) {
+      for (const { error, score, retryable: isRetryable } of page.entries) {
         // A task whose record has expired.
         if (error === "") continue;
         const diedMs = Number(score);
-        const { count = 0, firstMs = diedMs } = groups.get(error) ?? {};
+        const { count = 0, retryable = 0, firstMs = diedMs } = groups.get(error) ?? {};
         // They come in the order in which they died.
-        groups.set(error, { error, count: count + 1, firstMs, lastMs: diedMs });
+        groups.set(error, {
+          ...{ error, count: count + 1, retryable: retryable + Number(isRetryable) },
+          ...{ firstMs, lastMs: diedMs },
+        });
       }
       left -= page.looked;
       after = page.more ? page.last : null;

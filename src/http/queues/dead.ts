@@ -63,8 +63,8 @@ export function deadRoutes(api: Api): readonly Route[] {
   ];
 }
 
-function errorDocument({ error, count, firstMs, lastMs }: ErrorGroup): DeadError {
+function errorDocument({ error, count, retryable, firstMs, lastMs }: ErrorGroup): DeadError {
   const [code = ""] = error.split(":", 1);
   const message = error.slice(code.length + 2);
-  return { error, code, message, count, firstAt: timestamp(firstMs), lastAt: timestamp(lastMs) };
+  return { error, code, message, count, retryable, firstAt: timestamp(firstMs), lastAt: timestamp(lastMs) };
 }

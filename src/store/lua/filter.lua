@@ -11,7 +11,7 @@ local ENTRY = Layout.page.entry
 --   key       whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
 --   states    their letters
 --   error     why they failed, see error_of
---   withErrors  "1": entries also say that
+--   withErrors  "1": entries also say that, and whether the task can be run again
 --   beforeMs  created then or earlier
 --   ageMs     created at least this long ago
 function Filter.read(call, args, names)
@@ -23,7 +23,7 @@ function Filter.read(call, args, names)
     key = args[names.key],
     states = args[names.states],
     error = args[names.error],
-    reads_errors = args[names.error] ~= '' or args[names.withErrors] == '1',
+    with_errors = args[names.withErrors] == '1',
     latest = math.min(before or math.huge, age and call.now - age or math.huge),
   }
 end
@@ -47,6 +47,12 @@ local function error_of(call, id)
   return (code or '') .. (line == '' and '' or ': ' .. line)
 end
 
+-- "1" if a dead task can be run again, else "".
+local function retryable(call, id, state, run)
+  local key = K.task(call, id)
+  return Allowed.refusal_of_retry(call, id, key, redis.call('HGET', key, F.queue), state, run) and '' or '1'
+end
+
 local function contains(whole, part)
   return string.find(string.lower(whole), part, 1, true) ~= nil
 end
@@ -67,9 +73,12 @@ function Filter.entry(call, filter, id, score, ended)
     and (filter.key == '' or Filter.name(key, share) == filter.key)
     and (filter.states == '' or (state and string.find(filter.states, state, 1, true)))
     and (filter.latest == math.huge or (tonumber(created) or 0) <= filter.latest)
-  local error = wanted and filter.reads_errors and error_of(call, id) or ''
+  local error = wanted and (filter.error ~= '' or filter.with_errors) and error_of(call, id) or ''
   if not wanted or (filter.error ~= '' and error ~= filter.error) then return nil end
-  return { [ENTRY.id] = id, [ENTRY.score] = score, [ENTRY.run] = run or '', [ENTRY.error] = error }
+  return {
+    [ENTRY.id] = id, [ENTRY.score] = score, [ENTRY.run] = run or '', [ENTRY.error] = error,
+    [ENTRY.retryable] = filter.with_errors and state and retryable(call, id, state, run) or '',
+  }
 end
 
 return Filter

@@ -16,6 +16,8 @@ export interface Entry extends Place {
   readonly run: string;
   /** Why it failed, see error_of in lua/filter.lua; "" unless that was asked for. */
   readonly error: string;
+  /** Whether it is dead and can be run again; false unless errors were asked for. */
+  readonly retryable: boolean;
 }
 
 /** Which tasks of a list are wanted; a member that is left out matches anything. */
@@ -29,7 +31,7 @@ export interface Filter {
   readonly states?: readonly State[] | undefined;
   /** Why they failed, as it is in {@link Entry}. */
   readonly error?: string | undefined;
-  /** Whether entries say why they failed. Default: no. */
+  /** Whether entries say why they failed, and whether they can be run again. Default: no. */
   readonly withErrors?: boolean | undefined;
   /** Created then or earlier, ms. */
   readonly beforeMs?: number | undefined;
@@ -109,7 +111,7 @@ const PAGE = names<SentPage>(
 const PART = ["nowMs", "looked", "more", "last", "entries"] as const;
 const FINISHED = names<SentFinished>("queue", "ended", "id", "limit", ...(FILTER as Names<SentFinished>));
 const FINISHED_PART = ["looked", "entries", "nowMs"] as const;
-const ENTRY = names<Entry>("id", "score", "run", "error");
+const ENTRY = names<Entry>("id", "score", "run", "error", "retryable");
 const PLACE = names<Place>("id", "score");
 
 /** The tasks of an index after a place, in order. */
@@ -162,6 +164,6 @@ const sentFilter = ({ states, ...filter }: Filter): SentFilter => ({
 
 /** Parses an entry. */
 function entryOf(reply: Reply): Entry {
-  const { id, score, run, error } = named(ENTRY, reply);
-  return { id: text(id), score: text(score), run: text(run), error: text(error) };
+  const { id, score, run, error, retryable } = named(ENTRY, reply);
+  return { id: text(id), score: text(score), run: text(run), error: text(error), retryable: text(retryable) === "1" };
 }

@@ -130,7 +130,7 @@ describe("dead letters over HTTP", () => {
     ]);
     expect(others).to.equal(0);
     const endOf = async (id = "") => (await server.send(`/v1/requests/${id}/status`)).json.finishedAt;
-    expect(items[0]).to.include({ error: `task-failed: ${cut}`, code: "task-failed" });
+    expect(items[0]).to.include({ error: `task-failed: ${cut}`, code: "task-failed", retryable: 3 });
     expect([items[0].firstAt, items[0].lastAt]).to.deep.equal([await endOf(many[0]), await endOf(many[2])]);
     const idsOf = async (error: string) =>
       (await server.send(`/v1/queues/gated/dead?error=${encodeURIComponent(error)}`)).json.items.map(

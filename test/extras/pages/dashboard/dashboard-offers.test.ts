@@ -74,7 +74,12 @@ describe("what the pages offer (in Chromium, else left out)", function () {
       "Pause",
       "Retry all …",
       "Delete all …",
+      "Delete this one …",
       "Delete 1",
+    ]);
+    await shows("/dashboard/queues/failing/dead", "boss", "failing", [
+      ...["Submit a task", "Pause", "Retry all …", "Delete all …"],
+      ...["Retry this one …", "Delete this one …", "Retry 1", "Delete 1"],
     ]);
     await shows("/dashboard/queues/failing/finished", "boss", "failing", [
       "Submit a task",

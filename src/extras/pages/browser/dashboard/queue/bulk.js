@@ -133,8 +133,12 @@ export function useBulk(list, queue) {
   const allowed = ACTIONS[list].filter((action) => queue.actions.includes(action));
   return {
     buttons: (list === "finished" || queue[list] > 0) && html`<div class="buttons">${allowed.map(button)}</div>`,
-    /** @param {string} error @param {number} number how many died of it */
-    buttonsOf: (error, number) => allowed.map((action) => buttonOf(action, error, number)),
+    /** @param {import("../server/wire.js").DeadError} group */
+    buttonsOf: ({ error, count, retryable }) =>
+      allowed.map((action) => {
+        const number = action === "retry" ? retryable : count;
+        return number > 0 && buttonOf(action, error, number);
+      }),
     progress: work && html`<${Progress} ...${work} onStop=${stop} />`,
   };
 }

@@ -24,18 +24,21 @@ const time = (iso) => html`<time datetime=${iso} title=${new Date(iso).toString(
 /**
  * @param {string} queue
  * @param {DeadErrors} errors
- * @param {(error: string, number: number) => import("../../preact.js").Content} buttons what can be done with those of one error
+ * @param {(group: DeadError) => import("../../preact.js").Content} buttons what can be done with those of one error
  */
 export function deadErrors(queue, { items, others }, buttons) {
   if (items.length === 0) return null;
   /** @param {DeadError} group */
-  const cells = ({ error, code, message, count: number, firstAt, lastAt }) => [
-    html`<span class="error"><${Folded} text=${message || code} />${message !== "" && html` <span class="hint">${code}</span>`}</span>`,
-    html`<a class="inline" href=${paths.queue(queue, "dead", new URLSearchParams({ error }))} aria-label="Show ${counted(number, "task")}: ${error}">${count(number)}</a>`,
-    time(firstAt),
-    time(lastAt),
-    html`<span class="actions">${buttons(error, number)}</span>`,
-  ];
+  const cells = (group) => {
+    const { error, code, message, count: number, firstAt, lastAt } = group;
+    return [
+      html`<span class="error"><${Folded} text=${message || code} />${message !== "" && html` <span class="hint">${code}</span>`}</span>`,
+      html`<a class="inline" href=${paths.queue(queue, "dead", new URLSearchParams({ error }))} aria-label="Show ${counted(number, "task")}: ${error}">${count(number)}</a>`,
+      time(firstAt),
+      time(lastAt),
+      html`<span class="actions">${buttons(group)}</span>`,
+    ];
+  };
   const rows = items.map((group) => row(group.error, COLUMNS, cells(group)));
   return html`
     <section aria-label="Errors">
