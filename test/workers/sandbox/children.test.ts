@@ -32,6 +32,7 @@ describe("a task that has lost its worker", function () {
       await eventually(async () => (await Promise.all(early.map(begun))).every((pids) => pids.length === 1));
       const pill = await shop.submit({ journal, how }, { queue: "pill" });
       expect(await first.ended).to.equal(how === "kill" ? "SIGKILL" : 0);
+      await group.leave(first);
 
       const second = await start();
       const late = await Promise.all(Array.from({ length: 6 }, () => shop.submit({ journal, ms: 20 })));
@@ -106,7 +107,12 @@ describe("a task that has lost its worker", function () {
 
     const pill = await shop.submit({ journal, how: "kill" }, { queue: "pill" });
     expect(await first.ended).to.equal("SIGKILL");
-    for (let n = 0; n < 2; n += 1) expect(await (await start({ TEST_CHILDREN_BROKEN: "1" })).ended).to.equal("SIGKILL");
+    await group.leave(first);
+    for (let n = 0; n < 2; n += 1) {
+      const next = await start({ TEST_CHILDREN_BROKEN: "1" });
+      expect(await next.ended).to.equal("SIGKILL");
+      await group.leave(next);
+    }
     await start();
     expect(await shop.ended(pill)).to.include({ state: "failed", errorCode: "worker-lost", lost: 3 });
   });
@@ -145,6 +151,7 @@ describe("a task that has lost its worker", function () {
     const first = await start();
     const pill = await shop.submit({ journal, how: "throw outside" }, { queue: "pill" });
     expect(await first.ended).to.equal(1);
+    await group.leave(first);
     await start();
     const seen = await shop.ended(pill);
     expect(seen).to.include({ state: "failed", errorCode: "task-failed", lost: 1, attempts: 2 });
