@@ -18,6 +18,8 @@ const MAX_TAKEN = 20;
 /** The pause before a refused submission is tried again, at least, ms; and where this process has no handler of the queue. */
 const RETRY_MS = 1000;
 
+const REFUSED = "schedules: the task of a due time was refused for the moment; trying again until the next one";
+
 /** What a ticker needs. */
 interface TickerParts {
   readonly schedules: Schedules;
@@ -28,7 +30,9 @@ interface TickerParts {
 }
 
 /** What became of a due time; `later` if it was refused for the moment. */
-type Verdict = { readonly state: DueState; readonly task: string } | { readonly laterMs: number };
+type Verdict =
+  | { readonly state: DueState; readonly task: string }
+  | { readonly laterMs: number; readonly reason: string };
 
 /** Submits the tasks of schedules when they are due. Every process has one: whoever comes first takes a schedule for a while. */
 export class ScheduleTicker implements Role {
@@ -76,7 +80,7 @@ export class ScheduleTicker implements Role {
 
   /** Submits what is due of a schedule. */
   async #look(row: ScheduleRow, nowMs: number, goneMs: number): Promise<void> {
-    const { schedules } = this.#parts;
+    const { schedules, log } = this.#parts;
     const { id, last, retryUntilMs, afterMs } = row;
     const definition = JSON.parse(row.definition) as Definition;
     const times = new DueTimes(definition, row.createdMs);
@@ -99,6 +103,8 @@ export class ScheduleTicker implements Role {
           verdict.laterMs,
           Math.max(1, (nextMs ?? Infinity) - nowMs),
         );
+        // Every second, perhaps for hours: told once.
+        if (retry === null) log.warn({ schedule: id, reason: verdict.reason }, REFUSED);
         const again = { state: "refused", nextMs: atMs, retryUntilMs: nextMs ?? 0, holdMs } as const;
         await schedules.step({ ...step, heldMs, afterMs, atMs, ...again });
         return;
@@ -145,9 +151,8 @@ export class ScheduleTicker implements Role {
         log.error({ ...line, reason }, "schedules: the task of a due time was refused; the schedule goes on");
         return { state: "refused", task: "" };
       }
-      log.warn({ ...line, reason }, "schedules: the task of a due time was refused for the moment; trying again");
       const retryAfterS = error instanceof ProblemError ? (error.retryAfterS ?? 0) : 0;
-      return { laterMs: Math.max(RETRY_MS, retryAfterS * 1000) };
+      return { laterMs: Math.max(RETRY_MS, retryAfterS * 1000), reason };
     }
   }
 }
