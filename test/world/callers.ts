@@ -38,6 +38,8 @@ export interface Pace {
   readonly everyMs: number;
   /** The unit of what callers wait for and handlers take. */
   readonly secondMs: number;
+  /** How many wait at once; nobody else comes meanwhile. */
+  readonly most: number;
 }
 
 /** How many come at once, now and then. */
@@ -169,6 +171,7 @@ export class Callers {
     for (;;) {
       await delay(-Math.log(1 - chance()) * this.#pace.everyMs);
       if (this.#isOver) return;
+      if (this.#lives.size >= this.#pace.most) continue;
       for (let count = chance() < BURST.share ? BURST.count : 1; count > 0; count -= 1) {
         const kind = KINDS[Math.floor(chance() * KINDS.length)] ?? "plain";
         const id = `${this.#name}-${this.submitted}`;

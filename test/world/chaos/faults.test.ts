@@ -5,7 +5,7 @@ import { endure } from "./endure.ts";
 import { NAMES } from "./faults.ts";
 
 /** A modest load, since the fault is what is tested. */
-const LOAD = { pace: { everyMs: 120, secondMs: 50 }, chance: Math.random };
+const LOAD = { pace: { everyMs: 120, secondMs: 50, most: 64 }, chance: Math.random };
 /** Maximum time of a fault, ms; most take a tenth of it. */
 const LIMIT_MS = 120_000;
 /** How many lines of each log are shown if a test fails. */

@@ -52,7 +52,7 @@ async function strike(): Promise<void> {
     while (performance.now() < until) {
       round += 1;
       const some = chance() < TWO_IN ? [oneOf(names), oneOf(names)] : [oneOf(names)];
-      const pace = { everyMs: oneOf(EVERY_MS), secondMs: 50 };
+      const pace = { everyMs: oneOf(EVERY_MS), secondMs: 50, most: 64 };
       const row = await endure(world, some, { pace, chance });
       const { runs, recoveryS } = row;
       console.log(

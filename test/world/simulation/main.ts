@@ -26,7 +26,7 @@ const SHOWN = 10;
 const SETTLE_MS = 900_000;
 /** How often the store is verified, virtual ms. */
 const CHECK_MS = 60_000;
-const PACE = { everyMs: 2700, secondMs: 1000 } as const;
+const PACE = { everyMs: 2700, secondMs: 1000, most: 1000 } as const;
 
 const options = optionsOf(USAGE, {
   seed: { type: "string" },

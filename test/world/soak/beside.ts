@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** A caller gives up after this, ms. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 
 /** How often a task of each kind is submitted, ms. */
 const EVERY_MS = 400;

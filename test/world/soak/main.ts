@@ -20,7 +20,7 @@ const MIB = 1024 ** 2;
 const WARM_UP_MS = 150_000;
 /** Results and records leave the store soon, so that it reaches its usual size within that time. */
 const ENV = { RESULT_TTL: "2m", TOMBSTONE_TTL: "2m", DEAD_TTL: "2m", WEBHOOK_ALLOW: "127.0.0.1" };
-const PACE = { everyMs: 200, secondMs: 50 };
+const PACE = { everyMs: 200, secondMs: 50, most: 64 };
 /** By how much a figure of the last quarter may exceed that of the first one: as a share, and as a number. */
 const ALLOWED = { share: 1.25, more: 10 };
 /** Latencies depend on whatever else the machine does: they must not grow without bound, ms. */
