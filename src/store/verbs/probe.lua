@@ -44,6 +44,7 @@ register('probe', { 'allow-oom' }, function(keys, args)
     { 'ZMSCORE', key, 'member' },
     { 'ZRANDMEMBER', key },
     { 'ZRANGE', key, 0, 0 },
+    { 'ZRANGEBYLEX', key, '-', '+' },
     { 'ZRANGEBYSCORE', key, 0, 0 },
     { 'ZRANK', key, 'member' },
     { 'ZREVRANGE', key, 0, 0 },
