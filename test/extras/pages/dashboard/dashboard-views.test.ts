@@ -220,7 +220,16 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     const { page } = test;
     const id = await test.submit("failing", { message: "a long reason ".repeat(100) });
     await test.server.send(`/v1/requests/${id}`, { headers: test.keys.as("boss") });
-    const views = ["", "/queues/invoices", "/queues/failing/dead", "/workers", "/events", `/tasks/${id}`];
+    const views = [
+      "",
+      "/queues/invoices",
+      "/queues/failing/dead",
+      "/workers",
+      "/events",
+      "/schedules",
+      "/search?text=a",
+      `/tasks/${id}`,
+    ];
     for (const view of views) {
       const path = `/dashboard${view}`;
       await test.open(path);
