@@ -59,7 +59,7 @@ export function adjustButtons({ name, actions, settings: { concurrency, rate } }
 }
 
 /** Whether an operator has set it. @param {{ declared: unknown, now: unknown }} setting */
-export const isSet = ({ declared, now }) => JSON.stringify(declared) !== JSON.stringify(now);
+const isSet = ({ declared, now }) => JSON.stringify(declared) !== JSON.stringify(now);
 
 /**
  * @param {Queue["settings"]["concurrency"]} concurrency
