@@ -26,6 +26,9 @@ export const SHARED = {
   bucketMs: 10_000,
   /** The samples that are kept of a queue: an hour. */
   maxSamples: 360,
+  /** The longer intervals that they are thinned to, in intervals of a sample: kept for a day, and for a week. */
+  fiveMinutes: 30,
+  anHour: 360,
   /**
    * The work of ending a task with all that follows from that (webhook, undo, group), or of putting one back into a line, as a multiple of a
    * usual item: so many fewer are in a call of 5 ms. `npm run bench -- scripts` shows the longest calls.

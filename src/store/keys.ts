@@ -36,7 +36,7 @@ export const KEYS = {
   history: [
     "hs:<queue>",
     "list",
-    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see verbs/history.lua; capped, PX",
+    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see verbs/history.lua; with a number behind it, of as many intervals; capped, PX",
   ],
   deadlines: [
     "c:<queue>",

@@ -35,7 +35,7 @@ const series = z.object({
 /** The values of a queue. */
 export type Series = Document<typeof series>;
 
-/** A queue in the last hour. */
+/** A queue in the last hour, day or week. */
 export const history = series.extend(span);
 export type History = Document<typeof history>;
 

@@ -12,6 +12,11 @@ const READ = 10;
 /** An interval in which something happened has a sample after this time, since ticks come every second, ms. */
 const SETTLED_MS = 3000;
 
+/** A day, in intervals. */
+const DAY = 86_400_000 / SHARED.bucketMs;
+/** Longer intervals are there with the first sample after their end, ms. */
+const THINNED_MS = 2 * SHARED.bucketMs;
+
 const INTERVAL_S = SHARED.bucketMs / 1000;
 const GAUGES = ["waiting", "running", "scheduled", "dead"] as const satisfies (keyof Gauges)[];
 const COUNTS = ["accepted", "started", "finished", "failed"] as const satisfies (keyof Counts)[];
@@ -21,7 +26,7 @@ const TIMES = ["serviceP50", "serviceP95", "waitP50", "waitP95"] as const satisf
 export interface Span {
   /** How far back, in intervals of 10 s. */
   readonly intervals: number;
-  /** How many intervals make one value. */
+  /** How many intervals make one value: a multiple of {@link spanOfSamples}. */
   readonly step: number;
   /** Only intervals that ended later, s since the epoch. */
   readonly afterS: number;
@@ -39,7 +44,13 @@ export interface History {
   readonly queues: readonly Series[];
 }
 
-/** The state of queues in the last hour, kept in the store: one sample of each interval in which something changed. */
+/** How many intervals a sample stands for that goes so far back. @param intervals how far, in intervals of 10 s */
+export function spanOfSamples(intervals: number): number {
+  if (intervals <= SHARED.maxSamples) return 1;
+  return intervals <= DAY ? SHARED.fiveMinutes : SHARED.anHour;
+}
+
+/** The state of queues, kept in the store: one sample of each interval in which something changed; of the last hour, day and week. */
 export class Histories {
   readonly #scripts: Pick<Scripts, "sample" | "history">;
   readonly #keys: Keys;
@@ -75,10 +86,11 @@ export class Histories {
     let at: readonly number[] = [];
     const series = new Map<string, Series>();
     for (const { tag, queues: some } of queueBatches(this.#keys, queues, READ)) {
+      const span = spanOfSamples(intervals);
       // A few more than wanted: some belong to the interval that has not settled, and an older one gives the state until the first change.
-      const { nowMs, samples } = await this.#scripts.history(tag, some, intervals + step + 2);
+      const { nowMs, samples } = await this.#scripts.history(tag, some, Math.ceil((intervals + step) / span) + 2, span);
       if (series.size === 0) {
-        const end = Math.floor((nowMs - SETTLED_MS) / SHARED.bucketMs / step) * step;
+        const end = Math.floor((nowMs - (span === 1 ? SETTLED_MS : THINNED_MS)) / SHARED.bucketMs / step) * step;
         at = ends(Math.max(end - intervals, Math.ceil(afterS / INTERVAL_S / step) * step), end, step);
       }
       for (const [n, queue] of some.entries()) series.set(queue, seriesOf(samples[n] ?? [], at, step));

@@ -53,9 +53,13 @@ export const PARAMETERS = {
     ["newest", "oldest"],
     "oldest",
   ),
-  minutes: whole("minutes", "How many minutes back.", { minimum: 1, maximum: 60 }, 60),
-  step: whole("step", "Seconds covered by each value; default 60 for all queues, 10 for one queue.", {
-    ...{ minimum: 10, maximum: 600, multipleOf: 10 },
-  }),
+  minutes: whole("minutes", "How many minutes back: up to a week.", { minimum: 1, maximum: 7 * 1440 }, 60),
+  step: whole(
+    "step",
+    "Seconds covered by each value; default 60 for all queues, 10 for one queue. Beyond an hour a multiple of 300, its default, and beyond a day of 3600.",
+    {
+      ...{ minimum: 10, maximum: 86_400, multipleOf: 10 },
+    },
+  ),
   afterTime: whole("after", "Only intervals that ended later, in seconds since the epoch."),
 } as const;

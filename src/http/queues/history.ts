@@ -1,9 +1,9 @@
 import type { Context } from "koa";
-import type { History, Span } from "../../engine/monitoring/history.ts";
+import { type History, type Span, spanOfSamples } from "../../engine/monitoring/history.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import { Portions } from "../../portions.ts";
 import type { Series } from "../../wire/history.ts";
-import { readParameter } from "../../wire/parameter.ts";
+import { readParameter, wrongParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
@@ -24,7 +24,7 @@ export function historyRoutes(api: Api): readonly Route[] {
       path: "/v1/history",
       scopes: "any",
       tag: "Queues",
-      summary: "All queues in the last hour",
+      summary: "All queues in the last hour, day or week",
       parameters: parameterRefs("minutes", "step", "afterTime"),
       answers: { "200": json("Their histories.", "Histories") },
       run: (ctx) => replyAll(ctx, api),
@@ -35,7 +35,7 @@ export function historyRoutes(api: Api): readonly Route[] {
       path: "/v1/queues/:queue/history",
       scopes: "any",
       tag: "Queues",
-      summary: "A queue in the last hour: depth, counts, service times and waits",
+      summary: "A queue in the last hour, day or week: depth, counts, service times and waits",
       parameters: parameterRefs("minutes", "step", "afterTime"),
       answers: { "200": json("Its history.", "History") },
       run: async (ctx) => {
@@ -66,7 +66,9 @@ async function replyAll(ctx: Context, api: Api): Promise<void> {
 function readSpan(ctx: Context, usualStep: number): Span {
   const search = searchOf(ctx);
   const minutes = readParameter(search, PARAMETERS.minutes);
-  const step = readParameter(search, PARAMETERS.step) ?? usualStep;
+  const least = 10 * spanOfSamples(minutes * 6);
+  const step = readParameter(search, PARAMETERS.step) ?? Math.max(usualStep, least);
+  if (step % least !== 0) throw wrongParameter("step", `expected a multiple of ${least} so far back`);
   return { intervals: minutes * 6, step: step / 10, afterS: readParameter(search, PARAMETERS.afterTime) ?? 0 };
 }
 

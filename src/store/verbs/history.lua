@@ -5,6 +5,8 @@
 local whole = Number.whole
 -- How long the history of a queue that does not change is kept, ms.
 local KEEP_MS = 2 * C.maxSamples * C.bucketMs
+-- The longer intervals that samples are thinned to, in intervals of a sample, and how many are kept. Their lists have the same form.
+local THINNED = { { span = C.fiveMinutes, max = 288 }, { span = C.anHour, max = 168 } }
 -- For at most this many of the latest outcomes, the times are looked up.
 local MAX_LOOKED_AT = 64
 -- A place in a plain line says when the task joined it. After a burst it may be ahead of the clock: less than this, in ms, is not a delay.
@@ -64,14 +66,72 @@ local function percentiles_of(call, queue, from, span)
 end
 
 -- Reads all buckets of a queue. Returns a function that says how many events of a kind (see KINDS) there were in one.
+-- Returns also when its samples were last thinned.
 local function read_counts(call, queue)
   local fields = {}
   for _, kind in ipairs(KINDS) do
     for _, field in ipairs(Rate.fields(kind)) do fields[#fields + 1] = field end
   end
+  fields[#fields + 1] = Q.thinned
   local counters = redis.call('HMGET', K.queue(call, queue), unpack(fields))
-  return function(kind, bucket)
+  local function count(kind, bucket)
     return Rate.between(counters[(kind - 1) * Rate.BUCKETS + bucket % Rate.BUCKETS + 1], bucket, bucket)
+  end
+  return count, tonumber(counters[#fields] or nil)
+end
+
+-- One sample in place of several, from the newest on: the state at the end, the sums of the counts, and the means of the percentiles,
+-- weighted by how many tasks finished.
+local function joined(samples)
+  local words, sums, weights = {}, { 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0 }
+  for nth, sample in ipairs(samples) do
+    local at = 0
+    for word in string.gmatch(sample, '%S+') do
+      at = at + 1
+      if nth == 1 then words[at] = word end
+      if at > 5 and at <= 9 then sums[at - 5] = sums[at - 5] + word end
+      if at > 9 and word ~= '-' then
+        -- How many finished is the eighth word.
+        local finished = tonumber(string.match(sample, '^' .. string.rep('%S+ ', 7) .. '(%d+)'))
+        sums[at - 5], weights[at - 9] = sums[at - 5] + word * finished, weights[at - 9] + finished
+      end
+    end
+  end
+  for n = 1, 4 do
+    words[n + 5] = whole(sums[n])
+    words[n + 9] = weights[n] > 0 and whole(sums[n + 4] / weights[n]) or '-'
+  end
+  return table.concat(words, ' ')
+end
+
+-- Adds the longer intervals that have ended, as far as there are samples of them.
+local function thin(call, queue, this)
+  local samples = redis.call('LRANGE', K.history(call, queue), 0, -1)
+  for _, level in ipairs(THINNED) do
+    local key, span = K.history(call, queue) .. ' ' .. level.span, level.span
+    local last = tonumber(string.match(redis.call('LINDEX', key, 0) or '', '^%d+') or -1)
+    if last >= this then
+      -- The clock was set back.
+      redis.call('UNLINK', key)
+      last = -1
+    end
+    local intervals = {}
+    for _, sample in ipairs(samples) do
+      local interval = math.floor(string.match(sample, '^%d+') / span)
+      if interval < math.floor(this / span) and interval > math.floor(last / span) then
+        local newest = intervals[#intervals]
+        if not newest or newest.interval ~= interval then
+          newest = { interval = interval }
+          intervals[#intervals + 1] = newest
+        end
+        newest[#newest + 1] = sample
+      end
+    end
+    for n = #intervals, 1, -1 do redis.call('LPUSH', key, joined(intervals[n])) end
+    if #intervals > 0 then
+      redis.call('LTRIM', key, 0, level.max - 1)
+      redis.call('PEXPIRE', key, 2 * level.max * span * C.bucketMs)
+    end
   end
 end
 
@@ -104,7 +164,7 @@ local function sample(call, queue, this, empty, before_empty)
     redis.call('UNLINK', history)
     last, waiting, running, scheduled, dead = 0, nil, nil, nil, nil
   end
-  local count = read_counts(call, queue)
+  local count, thinned = read_counts(call, queue)
   local gauges = { 0, 0, 0, 0 }
   if not empty then
     for n, index in ipairs(indexes_of(call, queue)) do gauges[n] = redis.call('ZCARD', index) end
@@ -126,6 +186,11 @@ local function sample(call, queue, this, empty, before_empty)
       redis.call('PEXPIRE', history, KEEP_MS)
       before, had = stood, ran
     end
+  end
+  local shortest = math.floor(this / THINNED[1].span)
+  if thinned ~= shortest and redis.call('EXISTS', history) == 1 then
+    thin(call, queue, this)
+    redis.call('HSET', K.queue(call, queue), Q.thinned, shortest)
   end
 end
 
@@ -149,12 +214,14 @@ register('sample', { 'allow-oom' }, function(keys, args)
   return { [ANSWER.endsMs] = whole((this + 1) * C.bucketMs - call.now), [ANSWER.empty] = empty and 1 or 0 }
 end)
 
--- Returns the latest samples of each queue, one per line, the newest first: a text costs a client much less than that many replies.
+-- Returns the latest samples of each queue, or those of longer intervals, one per line, the newest first: a text costs a client much less
+-- than that many replies.
 register('history', { 'no-writes' }, function(keys, args)
   local call, ARGS, ANSWER = Call.new(keys), Layout.history.args, Layout.history.answer
   local last, histories = tonumber(args[ARGS.max]) - 1, {}
+  local level = args[ARGS.span] == '1' and '' or ' ' .. args[ARGS.span]
   for n = ARGS.count + 1, #args do
-    histories[#histories + 1] = table.concat(redis.call('LRANGE', K.history(call, args[n]), 0, last), '\n')
+    histories[#histories + 1] = table.concat(redis.call('LRANGE', K.history(call, args[n]) .. level, 0, last), '\n')
   end
   return { [ANSWER.nowMs] = call.now_text, [ANSWER.histories] = histories }
 end)

@@ -36,10 +36,13 @@ export interface Times {
 const HISTORIES = ["nowMs", "histories"] as const;
 const SAMPLED = ["endsMs", "empty"] as const;
 
-/** The latest samples of queues, by queue, the newest first, and the time of the store, ms. */
+/**
+ * The latest samples of queues, by queue, the newest first, and the time of the store, ms.
+ * @param span how many intervals a sample stands for: 1, SHARED.fiveMinutes or SHARED.anHour
+ */
 export const history = verb({
-  layout: { args: ["max"], item: ["queue"], answer: HISTORIES },
-  write: (queues: readonly string[], count: number) => [count, queues.length, ...queues],
+  layout: { args: ["max", "span"], item: ["queue"], answer: HISTORIES },
+  write: (queues: readonly string[], count: number, span: number) => [count, span, queues.length, ...queues],
   read: (reply) => {
     const { nowMs, histories } = named(HISTORIES, reply);
     return { nowMs: number(nowMs), samples: list(histories).map((samples) => samplesOf(text(samples))) };

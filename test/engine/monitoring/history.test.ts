@@ -248,4 +248,38 @@ describe("the history of a queue", () => {
     const none = await t.engine.histories.read(["jobs"], { ...HOUR, afterS: 2 ** 33 });
     expect(none).to.deep.equal({ at: [], queues: none.queues });
   });
+
+  it("is thinned to five minutes and to hours, which are kept for a day and a week", async () => {
+    t = await openEngine();
+    await t.submit();
+    const now = await interval();
+    const [hour, five] = [SHARED.anHour, SHARED.fiveMinutes];
+    const at = (span: number, ago: number) => (Math.floor(now / span) - ago) * span;
+    // Newest first: within these five minutes, in earlier ones, and in the hour before.
+    const lines = [
+      ...[`${at(five, 0)} 9 0 0 0 9 0 0 0 - - - -`, `${at(five, 2) + 7} 5 1 0 2 1 1 3 1 100 200 10 20`],
+      ...[`${at(five, 2) + 2} 8 0 0 0 4 2 1 0 20 40 - -`, `${at(hour, 1) + 3} 3 0 0 0 2 0 0 0 - - - -`],
+    ];
+    await t.redis.rpush(key(), ...lines);
+    await sample();
+    const fives = await t.redis.lrange(`${key()} ${five}`, 0, -1);
+    expect(fives).to.include(`${at(five, 2) + 7} 5 1 0 2 5 3 4 1 80 160 10 20`);
+    const hours = await t.redis.lrange(`${key()} ${hour}`, 0, -1);
+    // The hour before this one has all that were accepted in it.
+    const accepted = (line = "") => Number(line.split(" ")[5]);
+    const isInIt = (line: string) => Math.floor(Number.parseInt(line, 10) / hour) === Math.floor(now / hour) - 1;
+    const sum = lines.filter(isInIt).reduce((all, line) => all + accepted(line), 0);
+    expect(accepted(hours.find(isInIt))).to.equal(sum);
+    await sample();
+    const again = await t.redis.lrange(`${key()} ${five}`, 0, -1);
+    expect(new Set(again), "each once").to.have.property("size", again.length);
+    expect(await t.redis.pttl(`${key()} ${five}`)).to.be.within(1, 2 * 86_400_000);
+
+    const day = await t.engine.histories.read(["jobs"], { intervals: 8640, step: five, afterS: 0 });
+    expect(day.at).to.have.length(288);
+    expect(day.queues[0]?.accepted).to.include(5);
+    expect(day.queues[0]?.waiting).to.include(5);
+    const week = await t.engine.histories.read(["jobs"], { intervals: 7 * 8640, step: hour, afterS: 0 });
+    expect(week.at).to.have.length(168);
+  });
 });

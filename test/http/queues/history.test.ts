@@ -41,10 +41,27 @@ describe("the histories of queues over HTTP", () => {
   });
 
   it("are refused with wrong parameters, and for unknown queues", async () => {
-    for (const wrong of ["minutes=0", "minutes=61", "step=15", "step=0", "step=700", "after=x", "step=10&step=20"]) {
+    for (const wrong of [
+      "minutes=0",
+      "minutes=10081",
+      "step=15",
+      "step=0",
+      "step=90000",
+      "after=x",
+      "step=10&step=20",
+    ]) {
       const answer = await get(`/v1/history?${wrong}`);
       expect([answer.status, answer.json.parameter], wrong).to.deep.equal([400, wrong.split("=")[0]]);
     }
+    for (const [minutes, step] of [
+      [61, 60],
+      [1441, 300],
+    ]) {
+      const answer = await get(`/v1/history?minutes=${minutes}&step=${step}`);
+      expect([answer.status, answer.json.parameter]).to.deep.equal([400, "step"]);
+    }
+    const week = (await get("/v1/queues/default/history?minutes=10080")).json;
+    expect([week.step, week.at.length]).to.deep.equal([3600, 168]);
     expect((await get("/v1/queues/nowhere/history")).status).to.equal(404);
   });
 });

@@ -50,6 +50,22 @@ describe("the queues in the dashboard (in Chromium, else left out)", function ()
     gate.open();
   });
 
+  it("have charts of the last hour, day or week", async () => {
+    const { page } = test;
+    for (const [span, path] of [
+      ["day", "/dashboard"],
+      ["week", "/dashboard/queues/gated"],
+    ] as const) {
+      await test.open(path);
+      await page.getByRole("link", { name: `Last ${span}` }).click();
+      await page
+        .getByRole("img", { name: new RegExp(`in the last ${span}`) })
+        .first()
+        .waitFor();
+      expect(new URL(page.url()).search).to.equal(`?span=${span}`);
+    }
+  });
+
   for (const width of [768, 390])
     it(`have one line each that opens to the figures, ${width} px wide`, async () => {
       const { page } = test;

@@ -63,6 +63,13 @@ export const paths = {
 /** The options of the view, as its query has them. */
 export const options = () => new URLSearchParams(location.search);
 
+/** The address of this view with another option. @param {string} name @param {string} value */
+export function withOption(name, value) {
+  const search = options();
+  search.set(name, value);
+  return `${location.pathname}?${search}`;
+}
+
 /**
  * Goes to a view, like a link to it.
  * @param {string} path

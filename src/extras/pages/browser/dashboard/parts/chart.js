@@ -1,8 +1,10 @@
-/** Charts of the last hour, drawn by uPlot. */
+/** Charts of the last hour, day or week, drawn by uPlot. */
 
 import uPlot from "uplot";
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
 import { duration, moment } from "../../words.ts";
+import { withOption } from "../address.js";
+import { SPANS, shownSpan } from "../server/history.js";
 
 /** A duration in one unit, for an axis: "40 s", "1.7 min". @param {number} seconds */
 function roughly(seconds) {
@@ -11,6 +13,15 @@ function roughly(seconds) {
   if (seconds < 100) return duration(seconds);
   return seconds < 6000 ? `${short(seconds / 60)} min` : `${short(seconds / 3600)} h`;
 }
+
+/** Chooses how far back all charts of a view go. */
+export const spans = () => html`
+  <nav class="spans" aria-label="How far back">
+    ${SPANS.map(
+      (span) =>
+        html`<a key=${span} href=${withOption("span", span)} aria-current=${span === shownSpan() ? "true" : null}>Last ${span}</a>`,
+    )}
+  </nav>`;
 
 /** @typedef {{ name: string, values: readonly (number | null)[], color?: "accent" | "good" | "bad" | "faint" }} Line */
 
@@ -28,7 +39,7 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
  */
 export function chart(title, at, format, lines) {
   // If the lines change, a new chart is made.
-  const key = [title, ...lines.map(({ name }) => name)].join();
+  const key = [title, shownSpan(), ...lines.map(({ name }) => name)].join();
   return html`<${Chart} key=${key} title=${title} at=${at} format=${format} lines=${lines} />`;
 }
 
@@ -64,7 +75,7 @@ function Chart({ title, at, format, lines }) {
   return html`
     <figure class="chart">
       <figcaption><h2>${title}</h2>${asOf}</figcaption>
-      <div class="plot" ref=${element} role="img" aria-label="${title} in the last hour: ${told || "nothing yet"}" />
+      <div class="plot" ref=${element} role="img" aria-label="${title} in the last ${shownSpan()}: ${told || "nothing yet"}" />
       <ul class="legend">
         ${lines.map(
           ({ name, values }, i) => html`
@@ -111,7 +122,7 @@ function settings(element, format, lines, onPointed) {
     cursor: { y: false, drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, size: 24, space: 64, values: "{HH}:{mm}" },
+      { ...axis, size: 24, space: 64, values: shownSpan() === "week" ? "{MM}-{DD}" : "{HH}:{mm}" },
       {
         ...axis,
         size: 52,

@@ -4,7 +4,7 @@ import { html } from "../../preact.js";
 import { count, counted } from "../../words.ts";
 import { choose, options, paths } from "../address.js";
 import { row, table } from "../parts/table.js";
-import { seldom } from "../server/history.js";
+import { seldom } from "../server/seldom.js";
 import { ask, ServerError } from "../server/server.js";
 import { useBulk } from "./bulk.js";
 import { deadErrors } from "./dead-errors.js";

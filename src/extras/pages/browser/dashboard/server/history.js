@@ -1,23 +1,27 @@
-/** The last hour of one or all queues, asked for less often than current figures. */
+/** The history of one or all queues: of the last hour, day or week, as the address says. */
 
-import { ask } from "./server.js";
+import { options } from "../address.js";
+import { seldom } from "./seldom.js";
+
+export const SPANS = /** @type {const} */ (["hour", "day", "week"]);
+
+/** How far back charts go. */
+export const shownSpan = () => SPANS.find((span) => span === options().get("span")) ?? "hour";
 
 /**
- * Asks when it is called, but at most this often: in between it returns the previous answer.
+ * What asks for it.
  * @param {string} path
- * @param {number} everyMs
+ * @param {number} step of the last hour, s
+ * @param {number} everyMs how often the last hour is asked for at most
  * @returns {(signal: AbortSignal) => Promise<any>} the answer of the server, whose form is decided by the path
  */
-export function seldom(path, everyMs) {
-  /** @type {any} */
-  let known = null;
-  let askedAt = Number.NEGATIVE_INFINITY;
-  return async (signal) => {
-    if (performance.now() - askedAt < everyMs) return known;
-    known = await ask(path, { signal });
-    askedAt = performance.now();
-    return known;
+export function pastOf(path, step, everyMs) {
+  const asks = {
+    hour: seldom(`${path}?step=${step}`, everyMs),
+    day: seldom(`${path}?minutes=1440&step=300`, 60_000),
+    week: seldom(`${path}?minutes=10080&step=3600`, 300_000),
   };
+  return (signal) => asks[shownSpan()](signal);
 }
 
 /**

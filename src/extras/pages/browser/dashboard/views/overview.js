@@ -4,11 +4,11 @@ import { BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../health.t
 import { html, useEffect, useMemo, useState } from "../../preact.js";
 import { count, counted, duration, rate } from "../../words.ts";
 import { choose, options, scrolledBefore } from "../address.js";
-import { chart } from "../parts/chart.js";
+import { chart, spans } from "../parts/chart.js";
 import { asOf } from "../parts/format.js";
 import { queueTable } from "../queue/queue-table.js";
 import { usePolled } from "../refresh.js";
-import { seldom, sumOf } from "../server/history.js";
+import { pastOf, sumOf } from "../server/history.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
@@ -23,7 +23,7 @@ const MIN_ROW = 30;
 
 export function Overview() {
   // Current figures are shown without waiting for the last hour of all queues.
-  const hour = useMemo(() => seldom("/v1/history?step=60", 30_000), []);
+  const hour = useMemo(() => pastOf("/v1/history", 60, 30_000), []);
   const { known: past } = usePolled(hour);
   return html`
     <${View} title="Queues" load=${load}>
@@ -62,7 +62,7 @@ function Queues({ queues, at, past }) {
       <p class="summary">${summary(users)} · ${asOf(at)}</p>
     </div>
     ${told.length > 0 && html`<p class=${healthClass(told)}>${healthOf(told)}</p>`}
-    ${past && html`<div class="charts">${charts(past, users, at)}</div>`}
+    ${past && html`${spans()}<div class="charts">${charts(past, users, at)}</div>`}
     ${users.length > 1 && search(part, setPart, users.length === named.length ? "" : `${count(named.length)} of ${count(users.length)} queues`)}
     ${users.length === 0 ? empty() : queueTable("Queues", named, series, drawn)}
     ${

@@ -5,13 +5,13 @@ import { html, useMemo, useRef, useState } from "../../preact.js";
 import { allowed, count, duration, rate } from "../../words.ts";
 import { addressOf, paths } from "../address.js";
 import { useDesk } from "../desk.js";
-import { chart } from "../parts/chart.js";
+import { chart, spans } from "../parts/chart.js";
 import { asOf, etaRange, etaStart, moment } from "../parts/format.js";
 import { queryOf } from "../queue/filters.js";
 import { adjustButtons, badges, pauseButton } from "../queue/queue-actions.js";
 import { Submission } from "../queue/submission.js";
 import { errorsSeldom, LISTS, loadList, TaskList } from "../queue/task-list.js";
-import { seldom } from "../server/history.js";
+import { pastOf } from "../server/history.js";
 import { ask, ServerError } from "../server/server.js";
 import { nothingThere } from "./missing.js";
 import { View } from "./view.js";
@@ -28,7 +28,7 @@ function shownTab() {
 /** @param {{ name: string }} props */
 export function QueueView({ name }) {
   const path = `/v1/queues/${encodeURIComponent(name)}`;
-  const hour = useMemo(() => seldom(`${path}/history?step=30`, 10_000), [path]);
+  const hour = useMemo(() => pastOf(`${path}/history`, 30, 10_000), [path]);
 
   const errorsOf = useMemo(() => errorsSeldom(name), [name]);
 
@@ -91,6 +91,7 @@ function Shown({ known: { queue, at, past, page, errors } }) {
     }
     ${form && html`<${Submission} queue=${queue} isOpen=${form === "open"} onClose=${closeForm} />`}
     <dl class="figures">${figures(queue)}</dl>
+    ${spans()}
     <div class="charts">${charts(past, queue, at)}</div>
     <nav class="tabs" aria-label="Tasks by list">${tabs(queue, tab)}</nav>
     ${

@@ -5,7 +5,7 @@ import { count, counted } from "../../words.ts";
 import { options, paths } from "../address.js";
 import { moment } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
-import { seldom } from "../server/history.js";
+import { seldom } from "../server/seldom.js";
 import { state } from "../task/task-state.js";
 import { View } from "./view.js";
 
