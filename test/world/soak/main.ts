@@ -17,7 +17,7 @@ something has grown, or a promise is broken.
 const HOUR_MS = 3_600_000;
 const MIB = 1024 ** 2;
 /** Until then as many records leave the store as come, and the code is compiled, ms. */
-const WARM_UP_MS = 150_000;
+const WARM_UP_MS = 300_000;
 /** Results and records leave the store soon, so that it reaches its usual size within that time. */
 const ENV = { RESULT_TTL: "2m", TOMBSTONE_TTL: "2m", DEAD_TTL: "2m", WEBHOOK_ALLOW: "127.0.0.1" };
 const PACE = { everyMs: 200, secondMs: 50, most: 64 };
