@@ -14,6 +14,7 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   "unsupported-media-type": 2,
   unknown: 3,
   "unknown-queue": 3,
+  "not-found": 3,
   canceled: 3,
   expired: 3,
   deleted: 3,

@@ -76,7 +76,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
   });
 
   it("is reported to workers by their heartbeats", async () => {
-    const beat = () => t.engine.workers.heartbeat("w1", HOUR_MS, new Map([["jobs", 1]]));
+    const beat = async () => (await t.engine.workers.heartbeat("w1", HOUR_MS, new Map([["jobs", 1]]))).sinceLossMs;
     expect(await beat()).to.equal(Number.POSITIVE_INFINITY);
     await suspect();
     expect(await beat()).to.be.within(0, HOUR_MS);

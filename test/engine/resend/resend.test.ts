@@ -3,6 +3,7 @@ import * as ALLOCATIONS from "../../../src/extras/allocations/verbs.ts";
 import { PARTS } from "../../../src/extras/extras.ts";
 import * as BREAKERS from "../../../src/extras/gateway/verbs.ts";
 import * as GROUPS from "../../../src/extras/groups/verbs.ts";
+import * as SCHEDULES from "../../../src/extras/schedules/verbs.ts";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { encodeResult } from "../../../src/store/result.ts";
@@ -36,6 +37,11 @@ const OPENING = {
   ...{ id: "g", queue: "jobs", caller: "", webhook: "https://example.com/", limit: 10, presenceMs: 30_000 },
   ...{ openMs: 60_000, ...KEEP },
 };
+const SCHEDULE = { id: "s", definition: "{}", times: "every 5m", paused: false, declared: true };
+const STEP = {
+  ...{ id: "s", heldMs: 0, afterMs: 1000, atMs: 1000, state: "submitted" as const, task: "s~1", nextMs: 2000 },
+  ...{ retryUntilMs: null, holdMs: 0 },
+} as const;
 const END = { id: "g", lines: 2, closes: true };
 const QUEUE_ENDS = { queue: "jobs", maxLost: 1, deadMs: 60_000, ...KEEP };
 const answer = encodeResult({ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") });
@@ -295,12 +301,42 @@ const CASES: readonly Case[] = [
     call: ({ scripts, tag }) => scripts.version(tag, { version: 2 }),
     replies: [2, 2],
   },
+  {
+    ...{ script: "adjust", when: "of a queue" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.adjust(tag, { queue: "jobs", rate: "5 1000", concurrency: "4" }),
+  },
+  {
+    ...{ script: "quiet", when: "of a worker" },
+    given: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, SLOTS, "{}", false),
+    call: ({ scripts, tag }) => scripts.quiet(tag, "w1", true, ["jobs"]),
+  },
+  {
+    ...{ script: "putSchedule", when: "of a new one" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.of(SCHEDULES).putSchedule(tag, SCHEDULE),
+  },
+  {
+    ...{ script: "deleteSchedule", when: "of one that is paused" },
+    given: ({ scripts, tag }) => scripts.of(SCHEDULES).putSchedule(tag, { ...SCHEDULE, paused: true }),
+    call: ({ scripts, tag }) => scripts.of(SCHEDULES).deleteSchedule(tag, { id: "s" }),
+  },
+  {
+    ...{ script: "tickSchedules", when: "of one that is due" },
+    given: ({ scripts, tag }) => scripts.of(SCHEDULES).putSchedule(tag, SCHEDULE),
+    call: ({ scripts, tag }) => scripts.of(SCHEDULES).tickSchedules(tag, 10, ["s"]),
+  },
+  {
+    ...{ script: "stepSchedule", when: "by the look that holds it" },
+    given: ({ scripts, tag }) => scripts.of(SCHEDULES).putSchedule(tag, SCHEDULE),
+    call: ({ scripts, tag }) => scripts.of(SCHEDULES).stepSchedule(tag, STEP),
+  },
 ];
 
 /** They write nothing, and Redis holds them to that. */
 const READERS = [
   ...["inspect", "queue", "page", "allocation", "output", "finished", "group", "history", "home", "lifetimes"],
-  ...["details", "members", "workers", "events", "lostWorkers"],
+  ...["details", "members", "workers", "events", "lostWorkers", "schedules"],
 ];
 
 describe("a script sent twice, as after a lost reply", () => {

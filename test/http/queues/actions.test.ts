@@ -85,8 +85,8 @@ describe("the actions that a queue's document offers", () => {
       return actions.join(" ");
     };
     await server.send("/v1/queues/plain/resume", { method: "POST", headers: keys.as("boss") });
-    expect(await of("boss")).to.equal("submit list pause cancel retry delete");
-    expect(await of("boss", "api")).to.equal("list pause cancel retry delete");
+    expect(await of("boss")).to.equal("submit list pause adjust cancel retry delete");
+    expect(await of("boss", "api")).to.equal("list pause adjust cancel retry delete");
     expect(await of("shop")).to.equal("submit");
     expect(await of("shop", "api")).to.equal("");
     expect(await of("reader")).to.equal("list");
@@ -99,7 +99,7 @@ describe("the actions that a queue's document offers", () => {
     const id = await open.enqueue("plain", {});
     const task = await open.send(`/v1/requests/${id}/status`);
     await open.stop();
-    expect(actions).to.deep.equal(["submit", "list", "pause", "cancel", "retry", "delete"]);
+    expect(actions).to.deep.equal(["submit", "list", "pause", "adjust", "cancel", "retry", "delete"]);
     expect(task.json.actions).to.deep.equal(["cancel", "replace", "move", "place", "again"]);
   });
 });

@@ -159,6 +159,8 @@ describe("the timeline of a task", () => {
         },
         ...{
           slots: { gated: 1 },
+          quiet: false,
+          actions: [],
           running: [],
           seenAt: items.find(({ id }: { id: string }) => id === "python-7").seenAt,
         },
