@@ -49,9 +49,14 @@ try {
   await eventually(async () => (await fetch(`${url}/readyz`)).ok, 60_000);
   if (values.all) await take(browser, values.all, { home: "/", empty: "/dashboard" }, { 1440: 1440, 390: 390 });
   await sleep(Number(values.minutes) * 60_000);
+  const client = new PaihaoClient({ url });
+  /** A task that waits behind others. */
+  const behind = async (count: number) => {
+    for (let n = 0; n < count; n += 1) await client.submit("vision", { seconds: 4 });
+    return (await client.submit("vision", { seconds: 4 }, { label: "scan of the contract" })).id;
+  };
   if (values.all) {
-    const client = new PaihaoClient({ url });
-    const { id } = await client.submit("vision", { seconds: 4 }, { label: "scan of the contract" });
+    const id = await behind(0);
     const queue = "/dashboard/queues/vision";
     const views = {
       dashboard: "/dashboard",
@@ -65,7 +70,15 @@ try {
       task: `/dashboard/tasks/${id}`,
     };
     await take(browser, values.all, { ...views, ...others }, { 1440: 1440, 768: 768, 390: 390 });
-  } else await take(browser, join(ROOT, "docs/images"), { dashboard: "/dashboard" }, { "": 1280 });
+  } else {
+    await take(browser, join(ROOT, "docs/images"), { dashboard: "/dashboard" }, { "": 1280 });
+    await take(
+      browser,
+      join(ROOT, "docs/images"),
+      { "task-page": `/v1/requests/${await behind(8)}/status` },
+      { "": 720 },
+    );
+  }
   const page = await browser.newPage({ baseURL: url });
   const { requests, bytes, paintMs } = await weigh(page, "/dashboard", ".plot canvas", 4);
   console.log(

@@ -17,6 +17,11 @@ export type TaskAction = (typeof TASK_ACTIONS)[number];
 /** What a caller can do with a queue; the last three with its tasks, many at once. */
 export const QUEUE_ACTIONS = ["submit", "list", "pause", "resume", "adjust", "cancel", "retry", "delete"] as const;
 
+/** What a schedule can do about due times that it has missed, the default first. */
+export const MISSED = ["once", "skip", "all"] as const;
+/** What it can do while its task of before has not ended, the default first. */
+export const OVERLAP = ["queue", "skip"] as const;
+
 /** What a client may choose as a task's id: 1–128 characters, the first a letter or digit. */
 export const ID_FORM = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
 

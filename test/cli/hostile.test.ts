@@ -32,8 +32,18 @@ const QUEUE = {
   },
   ...{ oldestWaitingSeconds: EVIL, serviceTime: { mean: EVIL, samples: 1 }, rate: { accepted: EVIL, finished: EVIL } },
   ...{ eta, order: EVIL, slotsWanted: EVIL, resting: { since: EVIL, reason: EVIL, nextProbe: EVIL } },
-  settings: { rate: { now: { max: EVIL, per: EVIL } } },
+  settings: {
+    rate: { declared: { max: EVIL, per: EVIL }, now: { max: EVIL, per: 1 } },
+    concurrency: { declared: EVIL, now: 1 },
+  },
   ...{ consumes: [EVIL], input: { [EVIL]: EVIL } },
+};
+const WORKER = {
+  ...{ id: EVIL, kind: EVIL, slots: { [EVIL]: EVIL }, running: [EVIL], lostAt: EVIL, quiet: true },
+};
+const SCHEDULE = {
+  ...{ id: EVIL, queue: EVIL, cron: EVIL, timeZone: EVIL, next: [EVIL], last: { id: EVIL, at: EVIL, state: EVIL } },
+  ...{ declared: true, orphan: true, paused: true, label: EVIL, missed: EVIL, overlap: EVIL },
 };
 const PROBLEM = {
   ...{ type: "/problems/constructor", title: EVIL, status: 400, detail: EVIL },
@@ -66,6 +76,8 @@ describe("what a hostile server says", function () {
       else if (path.endsWith("/text")) res.writeHead(200, { "Content-Type": "text/plain" }).end(EVIL);
       else if (path.endsWith("/own")) res.writeHead(200, { "Content-Type": "application/json" }).end(`{${EVIL}`);
       else if (path === "/v1/queues") send({ items: [QUEUE] });
+      else if (path === "/v1/workers") send({ items: [WORKER], truncated: false });
+      else if (path === "/v1/schedules") send({ items: [SCHEDULE], next: null });
       else if (path.endsWith("/dead/errors"))
         send({ items: [{ error: EVIL, count: EVIL, firstAt: EVIL, lastAt: EVIL }], others: EVIL });
       else if (/dead$|running$/.test(path)) send({ items: [STATUS], next: null });
@@ -84,7 +96,7 @@ describe("what a hostile server says", function () {
   const COMMANDS = `status a, status a --json, queues, queues greet, queues greet --json, pause greet,
     ls greet --state running, dead ls greet, dead ls greet --ids, dead ls greet --ids --json, dead delete greet --all, output a, output a --json,
     watch a, watch a --json, get a, get a --json, get text, get own, get own --json, cancel a, status refused,
-    get refused --json, top --once, top`.split(/,\s+/);
+    get refused --json, top --once, top, workers, schedules`.split(/,\s+/);
 
   for (const command of COMMANDS) {
     it(`cannot control the terminal: paihao ${command}`, async function () {

@@ -1,10 +1,10 @@
 import { type Duration, durationWithin, parseDuration } from "../../config/duration.ts";
 import { hint } from "../../config/nearest.ts";
-import { ID_FORM } from "../../task.ts";
+import { ID_FORM, MISSED, OVERLAP } from "../../task.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { msOf, RFC3339_EXPECTED, SUBMIT_DEFAULTS, type SubmitOptions, withMembers } from "../../wire/submit-options.ts";
 import { isCron, isTimeZone } from "./due-times.ts";
-import { MISSED, OVERLAP, type ScheduleBody } from "./wire.ts";
+import type { ScheduleBody } from "./wire.ts";
 
 /** What a schedule submits and when, as it is stored and shown: what was sent, with defaults. */
 export type Definition = Omit<ScheduleBody, "paused" | "timeZone" | "missed" | "overlap"> &

@@ -1,12 +1,7 @@
 import { z } from "zod";
-import { STATES } from "../../task.ts";
+import { MISSED, OVERLAP, STATES } from "../../task.ts";
 import { LINE_MEMBERS } from "../../wire/submit-options.ts";
 import { type Document, flag, text, time } from "../../wire/values.ts";
-
-/** What can be done about missed due times, the default first. */
-export const MISSED = ["once", "skip", "all"] as const;
-/** What can be done while the task of before has not ended, the default first. */
-export const OVERLAP = ["queue", "skip"] as const;
 
 const members = {
   queue: text,
