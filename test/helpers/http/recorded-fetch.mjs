@@ -10,6 +10,8 @@ if (file !== undefined) answers.subscribe((answer) => appendFileSync(file, `${JS
 const { fetch } = globalThis;
 globalThis.fetch = async (input, init) => {
   const response = await fetch(input, init);
+  // Other tests of this process get the answers as they are.
+  if (!answers.hasSubscribers) return response;
   const { url, status } = response;
   const parts = [];
   const record = () => {
@@ -25,5 +27,6 @@ globalThis.fetch = async (input, init) => {
     parts.push(part);
     to.enqueue(part);
   };
-  return new Response(response.body.pipeThrough(new TransformStream({ transform, flush: record })), response);
+  const recorded = new Response(response.body.pipeThrough(new TransformStream({ transform, flush: record })), response);
+  return Object.defineProperty(recorded, "url", { value: url });
 };
