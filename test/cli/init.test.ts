@@ -127,8 +127,11 @@ describe("paihao init", () => {
     const npm = spawn("npm", ["start"], { cwd: dir, env, stdio: ["ignore", "pipe", "pipe"] });
     let printed = "";
     for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding("utf8").on("data", (text) => (printed += text));
-    await eventually(() => /is ready on/.test(printed));
     const running = () => readdirSync("/proc").filter((pid) => folderOf(pid) === dir);
+    await eventually(() => /is ready on/.test(printed)).catch((error: unknown) => {
+      for (const pid of running()) process.kill(Number(pid), "SIGKILL");
+      throw error;
+    });
     const all = running();
     expect(all, "npm, the server and its store").to.have.lengthOf(3);
     npm.kill("SIGTERM");
