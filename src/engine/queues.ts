@@ -1,5 +1,5 @@
 import type { Index, Keys } from "../store/keys.ts";
-import type { QueueRow } from "../store/verbs/queue.ts";
+import { type QueueRow, storedRate } from "../store/verbs/queue.ts";
 import type { Scripts } from "../store/verbs/scripts.ts";
 import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
 import { finishedOf, type Page, type PageRequest, pageOf } from "./reading/page.ts";
@@ -81,7 +81,7 @@ export class Queues {
   ): Promise<void> {
     const asked = {
       queue,
-      rate: rate ? `${rate.max} ${rate.perMs}` : rate === null ? "-" : "",
+      rate: rate ? storedRate(rate) : rate === null ? "-" : "",
       concurrency: concurrency === null ? "-" : String(concurrency ?? ""),
     };
     await this.#scripts.adjust(this.#keys.tagOfQueue(queue), asked);

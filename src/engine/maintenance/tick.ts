@@ -1,6 +1,7 @@
 import type { Keys } from "../../store/keys.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { encodeResult } from "../../store/result.ts";
+import { storedRate } from "../../store/verbs/queue.ts";
 import type { OwnQueue, RegisteredQueue } from "../../store/verbs/register.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
@@ -56,7 +57,7 @@ export class Tick {
     const all = [...queues.values()].map((settings): OwnQueue => {
       const { leaseMs, warmupMs, concurrency, rate } = settings;
       const warmup = warmupMs === undefined ? "" : `${warmupMs} ${concurrency}`;
-      return { ...lossOf(settings), leaseMs, warmup, rate: rate ? `${rate.max} ${rate.perMs}` : "" };
+      return { ...lossOf(settings), leaseMs, warmup, rate: rate ? storedRate(rate) : "" };
     });
     this.#own = keys.tags.map((_, partition) => all.filter(({ queue }) => keys.partitionOfQueue(queue) === partition));
     this.#clocks = keys.tags.map(() => new StoreClock());

@@ -92,6 +92,9 @@ function queueRow(reply: Reply): QueueRow {
   };
 }
 
+/** A rate as it is stored: "max per". */
+export const storedRate = ({ max, perMs }: RateLimit): string => `${max} ${perMs}`;
+
 /** Reads "max per". */
 function limitOf(stored: string): RateLimit | null {
   const [max = 0, perMs = 0] = stored.split(" ").map(Number);
