@@ -16,6 +16,8 @@ export class Heartbeat implements Role {
   readonly #worker: string;
   readonly #slots: () => ReadonlyMap<string, number>;
   readonly #loop: Loop;
+  readonly #heard: Promise<void>;
+  #hear = () => {};
 
   /** @param onBeat called with each answer; returns whether the slots have changed by it, which is reported at once */
   constructor(
@@ -40,6 +42,9 @@ export class Heartbeat implements Role {
     this.#engine = engine;
     this.#worker = worker;
     this.#slots = slots;
+    this.#heard = new Promise((resolve) => {
+      this.#hear = resolve;
+    });
     let again = false;
     this.#loop = new Loop({
       intervalMs: IDLE_HEARTBEAT.intervalMs,
@@ -48,6 +53,7 @@ export class Heartbeat implements Role {
         const { ttlMs, intervalMs } = idle ? IDLE_HEARTBEAT : HEARTBEAT;
         try {
           again = !onBeat(await engine.workers.heartbeat(worker, ttlMs, slots(), { about, again, batches }));
+          this.#hear();
           if (!again) return 0;
         } catch (error) {
           again = false;
@@ -60,8 +66,10 @@ export class Heartbeat implements Role {
     });
   }
 
-  start(): void {
+  /** Resolves when the first one is answered: until then it is not known what operators have set. Also if it is stopped before. */
+  start(): Promise<void> {
     this.#loop.start();
+    return this.#heard;
   }
 
   /** Sends the next one now: its answer says what has changed. */
@@ -71,6 +79,7 @@ export class Heartbeat implements Role {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    this.#hear();
     // Otherwise the slots would be counted until the last heartbeat expires.
     await this.#engine.workers.heartbeat(this.#worker, 0, this.#slots()).catch(() => undefined);
   }

@@ -106,8 +106,9 @@ export class Worker implements Role {
 
   async start(): Promise<void> {
     if (this.#stopped !== undefined) return;
-    this.#heartbeat.start();
     this.#renewer.start();
+    await this.#heartbeat.start();
+    if (this.#stopped !== undefined) return;
     await Promise.all(this.#pools.map((pool) => pool.start()));
   }
 
