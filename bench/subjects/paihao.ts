@@ -95,7 +95,7 @@ const calls: PaihaoCalls = {
     const all = new Promise<void>((resolve) => {
       allStarted = resolve;
     });
-    const worker = await startWorker(concurrency, () => {
+    const worker = await startWorker(concurrency, async () => {
       if (started === 0) began = performance.now();
       started += 1;
       if (started === count) allStarted();

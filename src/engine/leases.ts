@@ -108,18 +108,18 @@ export class Leases {
 
   /**
    * Stores the result of an attempt. Idempotent.
-   * @param more what does not count as service time in the statistics of the queue, and whether the end is announced
+   * @param more its service time where that is not the time since it was taken, and whether its end is announced
    * @throws ProblemError store-unavailable
    */
   complete(
     { queue, id, fence }: Lease,
     result: Answer,
     { resultTtlMs, tombstoneTtlMs }: QueueSettings,
-    { untimed, announced = true }: Pick<Completion, "untimed" | "announced"> = {},
+    { serviceMs, announced = true }: Pick<Completion, "serviceMs" | "announced"> = {},
   ): Promise<CompleteVerdict> {
     // Member by member, since spreading objects is much slower, and this runs for every task.
     const [keepMs, tombstoneMs] = [resultTtlMs, tombstoneTtlMs];
-    const item = { queue, id, fence, result: encodeResult(result), keepMs, tombstoneMs, untimed, announced };
+    const item = { queue, id, fence, result: encodeResult(result), keepMs, tombstoneMs, serviceMs, announced };
     const batch = isLarge(item.result) ? this.#largeCompletions : this.#completions;
     return batch.add(this.#parts.keys.partitionOfQueue(queue), item);
   }

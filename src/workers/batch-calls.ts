@@ -45,7 +45,6 @@ export class BatchCalls {
 /** A task that waits for the call. */
 interface BatchSeat {
   readonly attempt: Attempt;
-  readonly since: number;
   resolve(end: HandlerEnd | Promise<HandlerEnd>): void;
 }
 
@@ -85,8 +84,7 @@ class BatchCall {
     this.#seats += 1;
     this.#reading += 1;
     this.#unstored += 1;
-    const since = performance.now();
-    this.#closeBy(since + this.#batch.waitMs - stoodMs);
+    this.#closeBy(performance.now() + this.#batch.waitMs - stoodMs);
     let reads = true;
     const read = () => {
       if (reads) this.#reading -= 1;
@@ -97,7 +95,7 @@ class BatchCall {
     return {
       execute: (attempt) =>
         new Promise((resolve) => {
-          const seat = { attempt, since, resolve };
+          const seat = { attempt, resolve };
           this.#joined.push(seat);
           attempt.whenAborted(() => this.#leave(seat));
           read();
@@ -141,8 +139,6 @@ class BatchCall {
   #runIfReady(): void {
     if (!this.#closed || this.#begun || this.#reading > 0) return;
     this.#begun = true;
-    const beganAt = performance.now();
-    for (const { attempt, since } of this.#joined) attempt.waitedMs = beganAt - since;
     const attempts = this.#joined.map(({ attempt }) => attempt);
     const ends = attempts.length === 0 ? [] : this.#execute(attempts);
     for (const [n, { resolve }] of this.#joined.entries()) resolve(ends[n] ?? { kind: "overdue" });

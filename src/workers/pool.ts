@@ -5,16 +5,15 @@ import type { Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
 import type { Standby } from "../store/standby.ts";
 import type { ReservedTask } from "../store/verbs/reserve.ts";
+import { Ahead } from "./ahead.ts";
 import { type Attempt, SUSPECT_LEASE_MS } from "./attempt/attempt.ts";
 import { BatchCalls } from "./batch-calls.ts";
 import { Returns } from "./returns.ts";
 import type { Runner, WorkerParts } from "./runner.ts";
-import { Slots } from "./slots.ts";
+import { type Slot, Slots } from "./slots.ts";
 import { Taker } from "./taker.ts";
 
-/** From this many slots on, splitting them over two requests is worthwhile. */
-const MANY_SLOTS = 16;
-/** Requests for tasks that are underway at once if there are many slots: the store works on one while the other travels. See lua/reservation.lua. */
+/** Requests for tasks that are underway at once: the store works on one while the tasks of the other run. See lua/reservation.lua. */
 const LANES = 2;
 
 /** One queue in one worker process: reserves as many tasks as it has free slots, and runs them. */
@@ -26,6 +25,7 @@ export class Pool implements Role {
   readonly #slots: Slots;
   /** The slots that its handler declares. */
   readonly #declared: number;
+  readonly #ahead: Ahead;
   /** Undefined if each task has a slot. */
   readonly #calls: BatchCalls | undefined;
   readonly #returns: Returns;
@@ -58,27 +58,41 @@ export class Pool implements Role {
     this.#returns = new Returns(engine, settings, log);
     if (executors.reportsBegin(handler.queue)) this.#suspectLeaseMs = Math.min(settings.leaseMs, SUSPECT_LEASE_MS);
     const perSlot = settings.batch?.max ?? 1;
-    const onRoom = () => this.#wake();
+    const onRoom = () => {
+      this.#ahead.fill();
+      this.#wake();
+    };
+    const onFreed = (tookMs: number) => {
+      this.#ahead.note(tookMs);
+      onRoom();
+    };
     const more = settings.batch && (() => this.#calls?.room ?? 0);
-    this.#slots = new Slots({ count: this.#declared, perSlot, log, more, onFreed: onRoom, onRoom });
+    const ahead = () => this.#ahead.room;
+    this.#slots = new Slots({ count: this.#declared, perSlot, log, more, ahead, onFreed, onRoom });
+    const handBack = (task: ReservedTask) => this.#returns.handBack(task);
+    this.#ahead = new Ahead({
+      ...{ slots: this.#slots, allowed: !(settings.batch || settings.rate || settings.gated), handBack },
+      run: (task, slot, takenAt) => this.#begin(task, slot, takenAt),
+      onRoom,
+    });
     const execute = (attempts: readonly Attempt[]) => {
       engine.metrics.batches.observe(attempts.length, this.queue);
       return executors.executeBatch(attempts, handler);
     };
     this.#calls = settings.batch && new BatchCalls(settings.batch, () => this.#slots.takeIfFree(), execute);
-    const lanes = this.#declared < MANY_SLOTS || settings.batch ? 1 : LANES;
+    const lanes = settings.batch ? 1 : LANES;
     const max = () =>
-      lanes === 1
-        ? Math.min(this.#slots.count * perSlot, settings.batch ? MOST_OF_A_BATCH : Number.POSITIVE_INFINITY)
-        : Math.max(1, Math.floor(this.#slots.count / (lanes + 1)));
+      settings.batch
+        ? Math.min(this.#slots.count * perSlot, MOST_OF_A_BATCH)
+        : Math.ceil((this.#slots.count + this.#ahead.room) / lanes);
     const common = { worker, engine, settings, slots: this.#slots, line: this.#line, log };
     const acts = {
       run: (task: ReservedTask, takenAt: number) => this.#run(task, takenAt),
-      handBack: (task: ReservedTask) => this.#returns.handBack(task),
+      handBack: (task: ReservedTask) => void handBack(task),
     };
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
-      // The first lane requests any number of tasks, the others only enough for a full request.
-      const min = lane === 0 ? () => 1 : max;
+      // The first lane requests any number of tasks if slots have none, the others only enough for a full request.
+      const min = lane === 0 ? () => Math.max(1, Math.floor(this.#ahead.room / lanes)) : max;
       return new Taker({ ...common, ...acts, suspectLeaseMs: this.#suspectLeaseMs, lane, min, max });
     });
   }
@@ -116,6 +130,7 @@ export class Pool implements Role {
     this.#stopped = true;
     this.#deafen();
     await Promise.all(this.#takers.map((taker) => taker.stop()));
+    await this.#ahead.giveUp();
     this.#calls?.stop();
     this.#close();
   }
@@ -149,17 +164,21 @@ export class Pool implements Role {
   }
 
   #run(task: ReservedTask, takenAt: number): void {
-    if (task.lost > 0) return this.#runSuspect(task, takenAt);
-    const slot = this.#calls ? this.#calls.join(task.stoodMs) : this.#slots.take();
-    if (slot) this.#runner.run(task, slot, takenAt);
-    else this.#returns.handBack(task);
+    const isSuspect = task.lost > 0;
+    const admitted = !isSuspect || this.#parts.executors.admitsSuspect(this.queue);
+    // A suspect has a slot, and so a call, of its own.
+    const shared = isSuspect ? undefined : this.#calls;
+    const slot = admitted ? (shared ? shared.join(task.stoodMs) : this.#slots.takeIfFree(takenAt)) : undefined;
+    if (slot) this.#begin(task, slot, takenAt);
+    else if (admitted && this.#ahead.add(task, takenAt)) return;
+    else if (!isSuspect) void this.#returns.handBack(task);
+    else {
+      this.#returns.putOff(task);
+      this.#wake();
+    }
   }
 
-  /** A suspect has a slot, and so a call, of its own. */
-  #runSuspect(task: ReservedTask, takenAt: number): void {
-    const slot = this.#parts.executors.admitsSuspect(this.queue) ? this.#slots.takeIfFree() : undefined;
-    if (slot) return this.#runner.run(task, slot, takenAt, this.#suspectLeaseMs);
-    this.#returns.putOff(task);
-    this.#wake();
+  #begin(task: ReservedTask, slot: Slot, takenAt: number): void {
+    this.#runner.run(task, slot, takenAt, task.lost > 0 ? this.#suspectLeaseMs : undefined);
   }
 }

@@ -23,14 +23,15 @@ export class Returns {
   }
 
   /** There is no slot for it any more: returns it to its place at once. */
-  handBack(task: ReservedTask): void {
-    const { queue } = this.#settings;
-    this.#engine.call("release", { queue, id: task.id, fence: task.fence }).catch((error: unknown) => {
+  async handBack({ id, fence }: ReservedTask): Promise<void> {
+    try {
+      await this.#engine.call("release", { queue: this.#settings.queue, id, fence });
+    } catch (error) {
       this.#log.warn(
-        { requestId: task.id, reason: reasonOf(error) },
+        { requestId: id, reason: reasonOf(error) },
         "pool: could not release a task without a slot; it waits until its lease ends",
       );
-    });
+    }
   }
 
   /** There are enough suspects here, or no slot for this one: it returns to its place a little later, so that the line moves on. */

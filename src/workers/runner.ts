@@ -96,6 +96,7 @@ export class Runner {
   /** The handler has ended or is abandoned: decides what that means for the task, frees the slot, and stores it. */
   #end(attempt: Attempt, end: HandlerEnd, slot: Slot): void {
     attempt.end();
+    if (slot.since !== undefined) attempt.serviceMs = performance.now() - slot.since;
     const { ranMs, trace, aborted, settings } = attempt;
     // What a handler returns after it was asked to stop counts only at a shutdown.
     const how = aborted === undefined || (aborted === "shutdown" && end.kind === "result") ? end.kind : aborted;
@@ -147,10 +148,10 @@ export class Runner {
   /** Stores the end of an attempt. Idempotent. @throws ProblemError store-unavailable */
   #store(attempt: Attempt, ending: Exclude<AttemptEnd, "nothing">): Promise<string> {
     const { engine } = this.#parts;
-    const { lease, settings, untimed, task } = attempt;
+    const { lease, settings, serviceMs, task } = attempt;
     if (ending === "release" || ending === "lose") return engine.call(ending, lease);
     if ("result" in ending) {
-      return engine.leases.complete(lease, ending.result, settings, { untimed, announced: task.announced });
+      return engine.leases.complete(lease, ending.result, settings, { serviceMs, announced: task.announced });
     }
     const isLast = ending.failure.kind === "give-up" || task.attempt >= settings.attempts;
     if (isLast && isStandIn(this.#handler)) return this.#giveUp(attempt, this.#handler, ending.failure);

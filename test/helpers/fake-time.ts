@@ -5,6 +5,8 @@ import { setImmediate as turn } from "node:timers/promises";
 export interface FakeTime {
   /** Lets so many milliseconds pass, in steps, with what they set off. */
   pass(ms: number): Promise<void>;
+  /** Lets time pass while the process stands still, so that no timer fires. */
+  jump(ms: number): void;
   /** Lets time pass until a promise has settled, at most a minute. */
   settle<T>(promise: Promise<T>): Promise<T>;
   /** Ends it: time passes by itself again. */
@@ -26,6 +28,9 @@ export function fakeTime(): FakeTime {
   return {
     async pass(ms) {
       for (let left = ms; left > 0; left -= STEP_MS) await step(Math.min(left, STEP_MS));
+    },
+    jump(ms) {
+      nowMs += ms;
     },
     async settle(promise) {
       let settled = false;

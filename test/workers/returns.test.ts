@@ -33,7 +33,7 @@ describe("tasks that a worker returns without running them", () => {
   it("go back to their places at once; suspects a little later, one after the other", async () => {
     const { returns, calls, messages } = open(async () => "ok");
     const lease = { queue: "jobs", id: "task-9", fence: "3" };
-    returns.handBack(task);
+    void returns.handBack(task);
     expect(calls.splice(0)).to.deep.equal([["release", lease]]);
     for (let n = 0; n < 3; n += 1) returns.putOff(task);
     await time.pass(2000);
@@ -53,7 +53,7 @@ describe("tasks that a worker returns without running them", () => {
 
   it("wait until their leases end if they cannot be returned, which is logged", async () => {
     const { returns, messages } = open(() => Promise.reject(new Error("refused")));
-    returns.handBack(task);
+    void returns.handBack(task);
     returns.putOff(task);
     await turn();
     expect(messages).to.have.length(2);

@@ -2,18 +2,28 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import { Slots } from "../../src/workers/slots.ts";
 import { deferred } from "../helpers/deferred.ts";
+import { fakeTime } from "../helpers/fake-time.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 
 describe("the room in a worker's slots", () => {
   /** Two slots with room for three tasks each; records what they call back. */
-  const open = ({ count = 2, perSlot = 3, more }: { count?: number; perSlot?: number; more?: () => number } = {}) => {
+  const open = ({
+    count = 2,
+    perSlot = 3,
+    ...others
+  }: {
+    count?: number;
+    perSlot?: number;
+    more?: () => number;
+    ahead?: () => number;
+  } = {}) => {
     const calls: string[] = [];
     const call = (name: string) => () => {
       calls.push(name);
     };
     const { log, messages } = recordingLog();
     const slots = new Slots({
-      ...{ count, perSlot, log, more },
+      ...{ count, perSlot, log, ...others },
       ...{ onFreed: call("freed"), onRoom: call("room") },
     });
     const taken = (n: number) => Array.from({ length: n }, () => slots.take());
@@ -58,6 +68,40 @@ describe("the room in a worker's slots", () => {
     expect(slots.free).to.equal(2);
   });
 
+  it("can be more for tasks that are taken ahead, which begin only in a free slot", () => {
+    const { slots, calls, taken } = open({ perSlot: 1, ahead: () => 4 });
+    const all = taken(2);
+    expect([slots.free, slots.idle, slots.takeIfFree()]).to.deep.equal([4, 0, undefined]);
+    slots.claim(4);
+    for (const slot of all) slot.ended();
+    expect([slots.free, slots.idle]).to.deep.equal([2, 0]);
+    // As many ends again as there is room for may wait for being stored.
+    for (let n = 2; n < 12; n += 1) taken(1)[0]?.ended();
+    expect([slots.free, slots.takeIfFree()]).to.deep.equal([0, undefined]);
+    calls.length = 0;
+    all[0]?.stored();
+    expect(calls, "a slot can be taken, although more is claimed than there is room for").to.deep.equal(["room"]);
+  });
+
+  it("says since when the time of a task taken ahead counts: since the slot is free that was free for longest, or since it was requested", () => {
+    const time = fakeTime();
+    try {
+      const { slots } = open({ perSlot: 1, ahead: () => 4 });
+      const at = performance.now();
+      const [one, two] = [slots.take(at - 3), slots.take(at - 2)];
+      expect([one.since, two.since]).to.deep.equal([at - 3, at - 2]);
+      two.ended();
+      time.jump(5);
+      one.ended();
+      time.jump(5);
+      expect([slots.take(at - 1).since, slots.take(at + 7).since, open().slots.take(at).since]).to.deep.equal([
+        ...[at, at + 7, undefined],
+      ]);
+    } finally {
+      time.end();
+    }
+  });
+
   it("is announced when a handler ends, once", () => {
     const { calls, taken } = open();
     const [slot] = taken(1);
@@ -80,6 +124,6 @@ describe("the room in a worker's slots", () => {
     calls.length = 0;
     ends[0]?.resolve();
     await turn();
-    expect([slots.free, calls]).to.deep.equal([2, ["freed"]]);
+    expect([slots.free, calls]).to.deep.equal([2, ["room"]]);
   });
 });

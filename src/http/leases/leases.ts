@@ -254,8 +254,8 @@ async function complete(ctx: Context, api: Api): Promise<void> {
   checkLength(api, result);
   const settings = api.engine.queues.settings(lease.queue);
   // Which tasks a worker has run together is not known here: on average one of each call is timed.
-  const untimed = Math.random() * (settings.batch?.max ?? 1) < 1 ? undefined : "all";
-  const verdict = await api.engine.leases.complete(lease, result, settings, { untimed });
+  const serviceMs = Math.random() * (settings.batch?.max ?? 1) < 1 ? undefined : "none";
+  const verdict = await api.engine.leases.complete(lease, result, settings, { serviceMs });
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
   ctx.body = { id: lease.id, verdict };
 }

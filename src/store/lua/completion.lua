@@ -2,7 +2,7 @@
 local Completion = {}
 
 local ARGS, GROUP, TASK = Layout.complete.args, Layout.complete.group, Layout.complete.task
-local ID, FENCE, RESULT, WIDTH = TASK.id, TASK.fence, TASK.result, TASK.width
+local ID, FENCE, SERVICE, RESULT, WIDTH = TASK.id, TASK.fence, TASK.serviceMs, TASK.result, TASK.width
 -- Each use of a name in a table is a look-up, so names used for every task are locals, here and in other files.
 local STATE, RUN, EXTRA, LISTENERS = F.state, F.run, F.extra, F.listeners
 local RUNNING, SUCCEEDED = S.running, S.succeeded
@@ -40,9 +40,9 @@ end
 -- Ends one task. Returns its verdict: see complete.lua.
 --   ends    what has ended of its queue in this call: see Completion.complete
 --   stay    see Result.stay
---   untimed how much of its time is no service time, ms; nil if all
+--   service its service time, ms; '' if that is the time since it was taken, 'none' if it has none
 --   teller  see Notices.ended
-local function complete_one(call, ends, id, fence, result, stay, untimed, teller)
+local function complete_one(call, ends, id, fence, service, result, stay, teller)
   local key = task_key(call, id)
   local state, run, extra, listeners = unpack(redis.call('HMGET', key, STATE, RUN, EXTRA, LISTENERS))
   if not state then return 'unknown' end
@@ -70,8 +70,8 @@ local function complete_one(call, ends, id, fence, result, stay, untimed, teller
     -- It has no rare field but its key.
     if extra then Keyed.free(call, ends.queue, id, extra) end
   end
-  if untimed then
-    local time = call.now - begun - untimed
+  if service ~= 'none' then
+    local time = tonumber(service) or call.now - begun
     -- The clock may have been set back in between.
     times[#times + 1] = time > 0 and time or 0
   end
@@ -94,8 +94,6 @@ function Completion.complete(call, args, at, asked, lane)
   for _ = 1, groups do
     local queue, tasks = args[at + GROUP.queue], tonumber(args[at + GROUP.tasks])
     local stay = Result.stay(call, args[at + GROUP.keepMs], args[at + GROUP.tombstoneMs])
-    local untimed = args[at + GROUP.untimed]
-    untimed = untimed == '' and 0 or tonumber(untimed)
     at = at + GROUP.width
     -- The ends of a queue: the ids; for successes the service times that count, and their entries for Settle.note_finished; and how many were
     -- canceled.
@@ -107,7 +105,7 @@ function Completion.complete(call, args, at, asked, lane)
     end
     for _ = 1, tasks do
       nth = nth + 1
-      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + RESULT], stay, untimed, teller)
+      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + SERVICE], args[at + RESULT], stay, teller)
       at = at + WIDTH
     end
   end

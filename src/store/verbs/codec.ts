@@ -137,7 +137,7 @@ export function grouped<T>(items: readonly T[], head: Names<T>, own: Names<T>): 
       length = args.push(0) - 1;
     }
     args[length] = Number(args[length]) + 1;
-    for (const name of own) args.push(one[name] as Argument);
+    for (const name of own) args.push((one[name] ?? "") as Argument);
   }
   args[0] = groups;
   return args;

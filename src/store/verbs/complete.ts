@@ -8,10 +8,10 @@ import type { Retention } from "./settle.ts";
 export interface Completion extends Lease, Retention {
   readonly result: string | Buffer;
   /**
-   * What does not count as its service time in the statistics of the queue: as many ms since it was taken, or all of it, as for all tasks
-   * of a batch but one.
+   * Its service time in the statistics of the queue, ms, where that is not the time since it was taken; "none": it has none, as all tasks of
+   * a batch but one.
    */
-  readonly untimed?: number | "all" | undefined;
+  readonly serviceMs?: number | "none" | undefined;
   /** Whether a webhook or a group may hear of the end, which makes it more work; not sent. */
   readonly announced?: boolean;
 }
@@ -34,8 +34,8 @@ export interface CompletionAnswer {
   readonly own: readonly OwnEnd[];
 }
 
-const GROUP = names<Completion>("queue", "keepMs", "tombstoneMs", "untimed");
-const TASK = names<Completion>("id", "fence", "result");
+const GROUP = names<Completion>("queue", "keepMs", "tombstoneMs");
+const TASK = names<Completion>("id", "fence", "serviceMs", "result");
 
 /**
  * Completes tasks with their results.

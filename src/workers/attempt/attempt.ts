@@ -51,10 +51,8 @@ export class Attempt implements TaskActions {
   goingOn: Promise<unknown> | undefined;
   /** Undefined if it is not traced. */
   readonly trace: AttemptTrace | undefined;
-  /** How long it waited for its call after it was taken, ms. */
-  waitedMs = 0;
-  /** What does not count as service time, see Completion. */
-  untimed: Completion["untimed"];
+  /** Its service time, see Completion. */
+  serviceMs: Completion["serviceMs"];
   readonly #parts: AttemptParts;
   #log: Logger | undefined;
   #handlerLog: AttemptLog | undefined;

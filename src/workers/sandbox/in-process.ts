@@ -82,14 +82,10 @@ function mayBeLeft({ aborted, settings }: Attempt): boolean {
   return aborted === "lease-lost" || (!settings.exclusive && (aborted === "timeout" || aborted === "shutdown"));
 }
 
-/**
- * A batch has one service time, not one for each task: that of the task that was taken last among those that succeeded, since it waited
- * least for others to join.
- */
+/** A batch has one service time, not one for each task: that of one that succeeded. */
 function noteSample(attempts: readonly Attempt[], ends: readonly HandlerEnd[]): void {
   const last = ends.findLastIndex(({ kind }) => kind === "result");
-  for (const [n, attempt] of attempts.entries())
-    attempt.untimed = n === last ? Math.round(attempt.waitedMs) || undefined : "all";
+  for (const [n, attempt] of attempts.entries()) attempt.serviceMs = n === last ? attempt.ranMs : "none";
 }
 
 /** What a handler can do with one task of a batch: its log lines have the id, which no scope gives them. */
