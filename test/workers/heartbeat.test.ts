@@ -38,7 +38,7 @@ describe("the heartbeat of a worker", () => {
     const counts: number[] = [];
     for (const idle of [false, true]) {
       const { beating, sent, beats } = open({ idle });
-      beating.start();
+      void beating.start();
       await time.pass(60_000);
       await beating.stop();
       const [first, ...others] = sent.slice(0, -1);
@@ -56,7 +56,7 @@ describe("the heartbeat of a worker", () => {
 
   it("comes again soon after one that failed, and says everything again", async () => {
     const { beating, sent, beats } = open({ idle: true, fails: (nth) => nth === 1 });
-    beating.start();
+    void beating.start();
     await time.pass(6000);
     expect(sent.map(({ again }) => again)).to.deep.equal([false, false]);
     expect(beats).to.have.length(1);
