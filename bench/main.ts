@@ -21,10 +21,11 @@ import { sustained } from "./sustained.ts";
 import { sync } from "./sync.ts";
 import { syncLoad } from "./sync-load.ts";
 import { tracing } from "./tracing.ts";
+import { where } from "./where.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, syncLoad, sync, submit, run, pickup, batch, scripts, memory, depth, estimates],
-  ...[sustained, spike, cluster, recovery, idle, queues, tracing],
+  ...[sustained, spike, cluster, recovery, idle, queues, tracing, where],
 ];
 
 const program = new Command("npm run bench --")

@@ -17,6 +17,12 @@ export interface Subject {
   stop(): Promise<void>;
 }
 
+/** What else a process under test is started with: arguments of Node, and variables of its environment. */
+export interface HowToStart {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A server under test. */
 export interface ServerSubject extends Subject {
   readonly port: number;
@@ -69,8 +75,10 @@ export async function startServerSubject(name: string, args: readonly string[] =
 }
 
 /** Starts a file of bench/subjects that answers calls, see rpc.ts. */
-export function forkSubject(name: string, args: readonly string[] = []): ChildProcess {
-  return fork(path.join(ROOT, `bench/subjects/${name}.ts`), args, { execArgv: ["--import", "tsx"] });
+export function forkSubject(name: string, args: readonly string[] = [], how: HowToStart = {}): ChildProcess {
+  const { args: nodeArgs = [], env = {} } = how;
+  const execArgv = ["--import", "tsx", ...nodeArgs];
+  return fork(path.join(ROOT, `bench/subjects/${name}.ts`), args, { execArgv, env: { ...process.env, ...env } });
 }
 
 /** What every process under test can do. */

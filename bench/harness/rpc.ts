@@ -1,4 +1,4 @@
-import { forkSubject, type Subject, track } from "./process.ts";
+import { forkSubject, type HowToStart, type Subject, track } from "./process.ts";
 
 /** The messages between the benchmark and a process under test. */
 type Message =
@@ -18,8 +18,12 @@ export interface Callable<C extends Calls> extends Subject {
 }
 
 /** Starts a file of bench/subjects that calls {@link serve}. */
-export function startCallable<C extends Calls>(name: string, args: readonly string[] = []): Callable<C> {
-  const child = forkSubject(name, args);
+export function startCallable<C extends Calls>(
+  name: string,
+  args: readonly string[] = [],
+  how: HowToStart = {},
+): Callable<C> {
+  const child = forkSubject(name, args, how);
   const open = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   const listeners: ((event: unknown) => void)[] = [];
   let calls = 0;

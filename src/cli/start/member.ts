@@ -10,6 +10,7 @@ import { endAfter, endWhenStuck } from "./ending.ts";
 import { loadEnvironment } from "./environment.ts";
 import type { MemberMessage, ParentMessage } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
+import { keepObjectsYoung } from "./young-objects.ts";
 
 // Fails only if the parent is gone; this process then ends as well.
 const tell = (message: MemberMessage): void => void process.send?.(message, undefined, undefined, () => undefined);
@@ -37,6 +38,7 @@ function receiveMetrics(text: string | undefined): void {
 }
 
 try {
+  keepObjectsYoung();
   // Reports the metrics of this process to the parent.
   new AggregatorRegistry();
   loadEnvironment();

@@ -9,6 +9,7 @@ import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
 import { writeForPeople } from "./people.ts";
+import { keepObjectsYoung } from "./young-objects.ts";
 
 /**
  * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
@@ -16,6 +17,7 @@ import { writeForPeople } from "./people.ts";
  * @param dev for who writes handlers: the log is for people, and running tasks are not waited for
  */
 export async function startServer(overrides: Readonly<Record<string, string | undefined>>, dev = false): Promise<void> {
+  keepObjectsYoung();
   const config = readConfig(undefined, { ...overrides, ...(dev && DEV) });
   const destination = dev ? { destination: { write: writeForPeople } } : {};
   const log = createLog(config.logLevel, { secrets: secretsOf(config), ...destination });
