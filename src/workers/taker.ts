@@ -13,7 +13,7 @@ const POLL_MS = 2000;
 /** The same while there seems to be no work: ticks find work that no message announced. */
 const IDLE_POLL_MS = 120_000;
 /** How long a request waits in the store at most, ms. A process that stands still can be given tasks for that long. */
-const STANDBY_MS = 2000;
+const STANDBY_MS = 3000;
 /**
  * How long the line must be empty before a request waits in the store, ms. While tasks arrive more often, each completion travels with the
  * request for the next task instead of in a call of its own.

@@ -7,9 +7,9 @@ import { Loop, type Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
 
 /** Pauses between two ticks if nothing is known to be due sooner, ms: usually, and after some time without leases. */
-const PAUSES = { usualMs: 1000, idleMs: 5000, idleAfterMs: 10_000 } as const;
+const PAUSES = { usualMs: 1000, idleMs: 10_000, idleAfterMs: 10_000 } as const;
 /** Such a pause is at most this share of the shortest lease, so that the next tick knows of a lease before it can end. */
-const IDLE_LEASE_SHARE = 0.4;
+const IDLE_LEASE_SHARE = 0.6;
 /** Shortest pause between two ticks while more is due than one tick handles, ms. */
 const MIN_MS = 5;
 /** Pause between two checks of pointers while none is due, ms. */

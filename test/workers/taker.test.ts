@@ -185,7 +185,7 @@ describe("the requests of a worker for work", () => {
 
     it("are sent when the line is empty and a slot is free, for a while that is short beside a lease", async () => {
       for (const [leaseMs, longestMs] of [
-        [LEASE_MS, 2000],
+        [LEASE_MS, 3000],
         [4000, 1000],
       ] as const) {
         const given = open({ line: ["a"], settings: { leaseMs } });
@@ -266,7 +266,7 @@ describe("the requests of a worker for work", () => {
       given.requests.length = 0;
       waits[0]?.answer(true);
       await time.pass(600);
-      expect(waits.map(({ waitMs }) => waitMs)).to.deep.equal([2000, 0]);
+      expect(waits.map(({ waitMs }) => waitMs)).to.deep.equal([3000, 0]);
       standby.usable = false;
       waits[1]?.answer(true);
       await time.pass(600);

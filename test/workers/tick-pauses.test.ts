@@ -94,8 +94,8 @@ describe("the pauses between the ticks of a process", () => {
 
   it("become longer when there have been no leases for a while, but shorter than a lease", async () => {
     for (const [shortestLeaseMs, longestMs] of [
-      [30_000, 5000],
-      [4000, 1600],
+      [30_000, 10_000],
+      [4000, 2400],
     ] as const) {
       const { seen } = start({ tick: () => ({ shortestLeaseMs }) });
       await time.pass(9000);
