@@ -40,6 +40,11 @@ export class Maintenance {
     for (const listener of this.#dueListeners) listener(partition, delayMs);
   };
 
+  /** Notifies the listeners that tasks of a queue wait. */
+  noteWork(queue: string): void {
+    for (const listener of this.#workListeners.get(queue) ?? []) listener();
+  }
+
   /** Calls the listener for each tick that finds waiting tasks of a queue; returns a function that removes the listener. */
   onWork(queue: string, listener: WorkListener): () => void {
     const listeners = this.#workListeners.get(queue) ?? new Set();
@@ -55,7 +60,7 @@ export class Maintenance {
    */
   async tick(partition: number, pausedMs?: number): Promise<TickReport> {
     const ticked = await this.#tick.run(partition, pausedMs);
-    for (const queue of ticked.waiting) for (const listener of this.#workListeners.get(queue) ?? []) listener();
+    for (const queue of ticked.waiting) this.noteWork(queue);
     for (const { queue, fate } of ticked.lost) this.#metrics.lost.count(queue, fate);
     if (ticked.lost.length > 0) void this.#events.lost(ticked.lost);
     return ticked;

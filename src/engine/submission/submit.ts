@@ -32,6 +32,8 @@ export interface SubmitterParts {
   readonly metrics: Metrics;
   /** Called when a queue has refused a submission, since as many tasks wait as may; `waiting` has those that are scheduled too. */
   full(queue: string, limit: number, waiting: number): void;
+  /** Called when submissions to a queue are on their way. */
+  sent(queue: string): void;
   /** Called for each accepted task. */
   accepted(task: Pick<SubmitItem, "id" | "queue" | "options">, verdict: SubmissionVerdict): void;
 }
@@ -53,12 +55,14 @@ export class Submitter {
   }
 
   #batchOn(scripts: Scripts): Batch<SubmitItem, SubmissionVerdict> {
-    const { keys } = this.#parts;
+    const { keys, sent } = this.#parts;
     return new Batch({
       ...submit.weights,
       send: async (partition, items) => {
         try {
-          const { snapshots, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
+          const answer = scripts.submit(keys.tag(partition), items);
+          for (const queue of new Set(items.map((item) => item.queue))) sent(queue);
+          const { snapshots, verdicts, durable } = await answer;
           const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
           const all = verdicts.map((answer, i): SubmissionVerdict => {
             const snapshot = byQueue.get(at(items, i).queue);
