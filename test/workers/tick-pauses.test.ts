@@ -100,7 +100,7 @@ describe("the pauses between the ticks of a process", () => {
       const { seen } = start({ tick: () => ({ shortestLeaseMs }) });
       await time.pass(9000);
       for (const gap of gaps(seen.ticks[0])) expect(gap).to.be.within(799, 1230);
-      await time.pass(31_000);
+      await time.pass(91_000);
       expect(Math.max(...gaps(seen.ticks[0]))).to.be.within(1.05 * longestMs, 1.2 * longestMs + 30);
       expect(Math.max(...seen.paused)).to.be.within(longestMs, 1.2 * longestMs + 1);
       await ticker.stop();

@@ -7,7 +7,7 @@ import type { Tick, TickReport } from "./tick.ts";
 /** Called when something in a partition will be due in `delayMs`: a task, its deadline, a lease. */
 type DueListener = (partition: number, delayMs: number) => void;
 
-/** Called when a tick has found waiting tasks. */
+/** Called when a tick has found waiting tasks, or this process submits some. */
 type WorkListener = () => void;
 
 /** Work that some process has to do from time to time. */
@@ -45,7 +45,7 @@ export class Maintenance {
     for (const listener of this.#workListeners.get(queue) ?? []) listener();
   }
 
-  /** Calls the listener for each tick that finds waiting tasks of a queue; returns a function that removes the listener. */
+  /** Calls the listener when a tick finds waiting tasks of a queue, and when this process submits some; returns a function that removes the listener. */
   onWork(queue: string, listener: WorkListener): () => void {
     const listeners = this.#workListeners.get(queue) ?? new Set();
     this.#workListeners.set(queue, listeners.add(listener));

@@ -64,6 +64,7 @@ describe("a tick", () => {
     const leave = ["first", "second"].map((who) => maintenance.onWork("jobs", () => void told.push(who)));
     maintenance.onWork("others", () => void told.push("others"));
     await t.submit({ id: "a" });
+    expect(told.splice(0), "a submission of this process").to.deep.equal(["first", "second"]);
     const home = t.keys.partitionOfQueue("jobs");
     for (const partition of [home, 1 - home]) await maintenance.tick(partition);
     expect(told).to.deep.equal(["first", "second"]);
