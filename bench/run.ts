@@ -11,8 +11,8 @@ const LEVELS: readonly {
   tasks: number;
   targets: { readonly [peer in "bullmq" | "bee"]?: number };
 }[] = [
-  { concurrency: 1, tasks: 6000, targets: { bullmq: 1.2 } },
-  { concurrency: 10, tasks: 30_000, targets: {} },
+  { concurrency: 1, tasks: 6000, targets: { bullmq: 1.2, bee: 1 } },
+  { concurrency: 10, tasks: 30_000, targets: { bee: 1 } },
   { concurrency: 100, tasks: 60_000, targets: { bullmq: 2.5, bee: 1.5 } },
 ];
 
