@@ -82,7 +82,7 @@ export class Ahead {
 
   /**
    * Returns the tasks that wait to their places in line, and takes none ahead until handlers are quick again. Their slots are claimed until they
-   * are back, so that no task from behind them begins before them.
+   * are back, so that no request from now on brings a task from behind them.
    */
   async giveUp(): Promise<void> {
     const { slots, handBack, onRoom } = this.#parts;
