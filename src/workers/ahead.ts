@@ -29,8 +29,8 @@ interface WaitingTask {
 }
 
 /**
- * Tasks that a worker has taken before there is a slot for them, so that quick handlers need not wait for the store after each task: with one
- * slot and tasks that do nothing, four times as many run (`npm run bench -- run`). Only while handlers are quick, so that a task counts as
+ * Tasks that a worker has taken before there is a slot for them, so that quick handlers need not wait for the store after each task
+ * (`npm run bench -- run`, concurrency 1 and 10). Only while handlers are quick, so that a task counts as
  * running for a few milliseconds at most before its handler begins; if that turns out to be wrong, it returns to its place in line.
  */
 export class Ahead {
