@@ -258,6 +258,9 @@ export class VirtualTime {
     // Names of workers contain them.
     Object.defineProperty(process, "pid", { get: () => time.#process?.pid, configurable: true });
     os.hostname = () => "simulated";
+    // Failed attempts are stored with their stacks. What a stack tells of Node's own loop and of the checkout's path changes its length, which
+    // moves the memory of the store, in which the order of subscribers goes by their addresses.
+    Error.stackTraceLimit = 0;
     Math.random = this.#chance;
     Object.assign(crypto, { randomBytes: bytes, randomUUID: () => uuidOf(bytes(16).toString("hex")) });
     syncBuiltinESMExports();
