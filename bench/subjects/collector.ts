@@ -3,6 +3,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 const server = createServer((req, res) => {
-  req.resume().once("end", () => res.writeHead(200, { "Content-Type": "application/x-protobuf" }).end());
+  req.resume().once("end", () => res.writeHead(200, { "Content-Type": "application/json" }).end("{}"));
 });
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));

@@ -41,7 +41,6 @@ describe("traces with deploy/otel.mjs", function () {
       LOG_LEVEL: "info",
       NODE_OPTIONS: `--import=${pathToFileURL(path.join(ROOT, "deploy/otel.mjs")).href}`,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_BSP_SCHEDULE_DELAY: "50",
       ...{ OTEL_METRICS_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none" },
     };
