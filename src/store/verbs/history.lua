@@ -165,6 +165,8 @@ local function sample(call, queue, this, empty, before_empty)
     last, waiting, running, scheduled, dead = 0, nil, nil, nil, nil
   end
   local count, thinned = read_counts(call, queue)
+  -- The first sample of a queue is thinned at once, so one that never was thinned has no history yet.
+  local has_history = thinned ~= nil
   local gauges = { 0, 0, 0, 0 }
   if not empty then
     for n, index in ipairs(indexes_of(call, queue)) do gauges[n] = redis.call('ZCARD', index) end
@@ -184,11 +186,11 @@ local function sample(call, queue, this, empty, before_empty)
       local length = redis.call('LPUSH', history, whole(bucket) .. ' ' .. stood .. ' ' .. counts .. ' ' .. times)
       if length > C.maxSamples then redis.call('LTRIM', history, 0, C.maxSamples - 1) end
       redis.call('PEXPIRE', history, KEEP_MS)
-      before, had = stood, ran
+      before, had, has_history = stood, ran, true
     end
   end
   local shortest = math.floor(this / THINNED[1].span)
-  if thinned ~= shortest and redis.call('EXISTS', history) == 1 then
+  if has_history and thinned ~= shortest and redis.call('EXISTS', history) == 1 then
     thin(call, queue, this)
     redis.call('HSET', K.queue(call, queue), Q.thinned, shortest)
   end
