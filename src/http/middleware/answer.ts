@@ -19,8 +19,8 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
 
 /**
  * Answers every request: by its route, unless a check has refused it, or with a problem document. When its answer begins, each request is
- * counted, and logged at level info: method, path, status, milliseconds and the name of the API key. The query is not logged, since
- * it may contain a signature.
+ * counted (as an answer only if its caller is still there), and logged at level info: method, path, status, milliseconds and the name of the
+ * API key. The query is not logged, since it may contain a signature.
  */
 export function answerRequests(
   { log, engine, stopping }: Pick<Api, "log" | "engine" | "stopping">,
@@ -49,7 +49,7 @@ export function answerRequests(
     const { method, path, status } = ctx;
     const route = routeOf(ctx);
     metrics.requests.observe(ms, method, route?.path ?? "", String(status));
-    if (!route?.polledBy) metrics.countAnswer(status);
+    if (!route?.polledBy && !ctx.res.destroyed) metrics.countAnswer(status);
     if (!logged) return;
     const { caller } = accessOf(ctx);
     log.info({ method, path, status, ms: Math.round(ms * 10) / 10, ...(caller !== null && { caller }) }, "request");
@@ -67,7 +67,8 @@ function answerError(ctx: Context, error: unknown, log: Logger): void {
     log.error({ err: error, method: ctx.method, path: ctx.path }, "http: unexpected error; answered with 500");
     return replyProblem(ctx, "internal");
   }
-  if (error.status >= 500)
+  // A caller that has hung up is refused nothing, e.g. if it waited for a result.
+  if (error.status >= 500 && !ctx.res.destroyed)
     log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "http: request refused");
   ctx.set(error.headers);
   const retryAfterS = retryAfterOf(error);

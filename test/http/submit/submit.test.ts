@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { LONGEST_DELAY_S } from "../../../src/task.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const HOUR_MS = 3_600_000;
 const YEAR_MS = LONGEST_DELAY_S * 1000;
@@ -30,6 +31,27 @@ describe("submitting over HTTP", () => {
     expect(answer.headers["x-queue-eta"]).to.equal(String(answer.json.eta.seconds));
     for (const gate of gates) gate.open();
     await server.until(answer.json.id, "succeeded");
+  });
+
+  it("counts and logs no refusal for a caller that hangs up while it waits", async () => {
+    const errors = async () =>
+      /^paihao_http_responses_total{status="5xx"} (\d+)$/m.exec((await server.send("/metrics")).text)?.[1];
+    const before = await errors();
+    const gate = closedGate();
+    const headers = { "Content-Type": "application/json", "X-Request-Id": "hung-up" };
+    const hungUp = new AbortController();
+    const { signal } = hungUp;
+    const body = JSON.stringify(gate.input);
+    const answer = fetch(`${server.url}/v1/queues/gated/requests`, { method: "POST", headers, body, signal });
+    await gate.entered;
+    hungUp.abort();
+    await answer.catch(() => undefined);
+    const lines = () => server.log.filter(({ requestId }) => requestId === "hung-up");
+    await eventually(() => lines().some(({ msg }) => msg === "request"));
+    expect(lines().filter(({ level }) => Number(level) > 30)).to.deep.equal([]);
+    expect(await errors()).to.equal(before);
+    gate.open();
+    await server.until("hung-up", "succeeded");
   });
 
   it("joins several Prefer headers, of which the first wait wins (RFC 7240 §2)", async () => {
