@@ -46,14 +46,24 @@ export async function openApiDocument(of: Described): Promise<OpenApiDocument> {
   const { routes, handlers, extensions, version, description } = of;
   const described = routes.filter(isDescribed);
   const submitTo = described.find(({ name }) => name === "submitTo");
+  const portions = new Portions();
   const paths = pathsOf(described, handlers);
   const inputs: Record<string, Schema> = {};
-  const portions = new Portions();
   for (const handler of handlers) {
     Object.assign(inputs, inputSchemas(handler));
     if (submitTo) Object.assign(paths, pathsOf([toQueueOf(handler, submitTo)], handlers));
     await portions.pause();
   }
+  const others = Object.assign({}, ...extensions.map((extension) => extension.schemas));
+  const all = {
+    schemas: { ...schemas(others), ...inputs },
+    responses: withCommonHeaders(responses),
+    parameters,
+    headers,
+  };
+  await portions.pause();
+  const components = named(paths, all);
+  await portions.pause();
   return {
     openapi: "3.1.0",
     info: {
@@ -68,15 +78,7 @@ export async function openApiDocument(of: Described): Promise<OpenApiDocument> {
       described.some(({ tag }) => tag === name),
     ),
     paths,
-    components: {
-      ...named(paths, {
-        schemas: { ...schemas(Object.assign({}, ...extensions.map((extension) => extension.schemas))), ...inputs },
-        responses: withCommonHeaders(responses),
-        parameters,
-        headers,
-      }),
-      securitySchemes: SECURITY_SCHEMES,
-    },
+    components: { ...components, securitySchemes: SECURITY_SCHEMES },
   };
 }
 
