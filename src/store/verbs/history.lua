@@ -154,19 +154,19 @@ end
 local function sample(call, queue, this, empty, before_empty)
   local history = K.history(call, queue)
   local last, waiting, running, scheduled, dead = before_empty, nil, nil, nil, nil
+  local has_history = false
   if not last then
     last, waiting, running, scheduled, dead =
       string.match(redis.call('LINDEX', history, 0) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) ')
+    has_history = last ~= nil
   end
   last = tonumber(last or 0)
   if last > this then
     -- The clock was set back.
     redis.call('UNLINK', history)
-    last, waiting, running, scheduled, dead = 0, nil, nil, nil, nil
+    last, waiting, running, scheduled, dead, has_history = 0, nil, nil, nil, nil, false
   end
   local count, thinned = read_counts(call, queue)
-  -- The first sample of a queue is thinned at once, so one that never was thinned has no history yet.
-  local has_history = thinned ~= nil
   local gauges = { 0, 0, 0, 0 }
   if not empty then
     for n, index in ipairs(indexes_of(call, queue)) do gauges[n] = redis.call('ZCARD', index) end
@@ -190,7 +190,8 @@ local function sample(call, queue, this, empty, before_empty)
     end
   end
   local shortest = math.floor(this / THINNED[1].span)
-  if has_history and thinned ~= shortest and redis.call('EXISTS', history) == 1 then
+  -- The first sample of a queue is thinned at once, so one that never was thinned has no history that was not read here.
+  if thinned ~= shortest and (has_history or thinned and redis.call('EXISTS', history) == 1) then
     thin(call, queue, this)
     redis.call('HSET', K.queue(call, queue), Q.thinned, shortest)
   end
