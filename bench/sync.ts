@@ -17,8 +17,7 @@ export const sync: Bench = {
 async function measure(store: BenchStore, options: BenchOptions) {
   options.say(`store: ${store.mode}`);
   const direct = await startServerSubject("echo", ["direct"]);
-  // No warnings: at the end of a turn the caller is cut off on purpose.
-  const paihao = await startPaihao({ REDIS_URL: store.url, ROLE: "all", LOG_LEVEL: "error" });
+  const paihao = await startPaihao({ REDIS_URL: store.url, ROLE: "all" });
   const turn = (port: number) => async () => {
     const headers = { "Content-Type": "application/json" };
     const load = await makeLoad({ port, connections: 1, seconds: options.quick ? 1 : 4, headers, body: bodyOf(56) });
