@@ -98,7 +98,7 @@ export class Metrics {
     this.gauges.add("paihao_build_info", "1, with the version of this process", "version").set({ version }, 1);
     const answers = new Counter({
       name: "paihao_http_responses_total",
-      help: "Answers to requests, by the class of their status; not of /healthz, /readyz and /metrics",
+      help: "Answers to requests, by the class of their status; not of /healthz, /readyz and /metrics, nor to callers that have hung up",
       labelNames: ["status"],
       registers: [this.registry],
     });

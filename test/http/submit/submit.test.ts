@@ -37,6 +37,7 @@ describe("submitting over HTTP", () => {
     const errors = async () =>
       /^paihao_http_responses_total{status="5xx"} (\d+)$/m.exec((await server.send("/metrics")).text)?.[1];
     const before = await errors();
+    expect(before).to.be.a("string");
     const gate = closedGate();
     const headers = { "Content-Type": "application/json", "X-Request-Id": "hung-up" };
     const hungUp = new AbortController();
