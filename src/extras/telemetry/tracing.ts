@@ -267,7 +267,10 @@ function traceIds(): { trace_id: string; span_id: string } | undefined {
   return span && { trace_id: span.traceId, span_id: span.spanId };
 }
 
-/** The current span if it is not sampled: one below it would not be either, and cost an accept 10 µs. One that has ended may be sampled. */
+/**
+ * The current span if it is not sampled: with the SDK's own samplers, a span below it would not be either, and an accept would cost more
+ * (`npm run bench -- tracing`). A span that has ended no longer records, but may be sampled.
+ */
 function unsampled(): Span | undefined {
   const span = trace.getActiveSpan();
   const isSampled = span?.isRecording() || ((span?.spanContext().traceFlags ?? 0) & TraceFlags.SAMPLED) !== 0;

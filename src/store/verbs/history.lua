@@ -190,7 +190,7 @@ local function sample(call, queue, this, empty, before_empty)
     end
   end
   local shortest = math.floor(this / THINNED[1].span)
-  -- The first sample of a queue is thinned at once, so one that never was thinned has no history that was not read here.
+  -- The first sample of a queue is thinned at once: a queue that was never thinned has a history only if it was read or begun above.
   if thinned ~= shortest and (has_history or thinned and redis.call('EXISTS', history) == 1) then
     thin(call, queue, this)
     redis.call('HSET', K.queue(call, queue), Q.thinned, shortest)
