@@ -40,7 +40,7 @@ export const TASK_FIELDS = {
   ],
   uncountedLosses: [
     "N",
-    "how often its worker died since its last loss without that counting as one: its handler had not begun, or ran in a child process; default 0",
+    "how often its worker died since its last loss without that counting as one: its handler had not begun, or nobody knows, or it ran in a child process; default 0",
   ],
   apart: ["C", "fence of the run whose handler began in a child process"],
   progress: ["p", "progress: percent, how long the whole run takes at this pace (ms, 0 if unknown), message"],

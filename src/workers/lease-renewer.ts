@@ -75,9 +75,16 @@ export class LeaseRenewer implements Role {
     return this.#held.size === this.#stuck.size;
   }
 
-  /** Asks a running task to stop, or all of them. */
-  abort(cause: AbortCause, id?: string): void {
-    for (const attempt of id === undefined ? this.#held.values() : [this.#held.get(id)]) attempt?.abort(cause);
+  /** Asks a running task to stop; false if it is not here. */
+  abort(cause: AbortCause, id: string): boolean {
+    const attempt = this.#held.get(id);
+    attempt?.abort(cause);
+    return attempt !== undefined;
+  }
+
+  /** Asks all of them to stop. */
+  abortAll(cause: AbortCause): void {
+    for (const attempt of this.#held.values()) attempt.abort(cause);
   }
 
   /** Resolves with true when no attempt that will end is still running, or with false when the time is up. */

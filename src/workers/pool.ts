@@ -1,3 +1,4 @@
+import type { AbortCause } from "../engine/attempt/attempt-end.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import type { Handler } from "../handler/define.ts";
 import { MOST_OF_A_BATCH } from "../handler/options.ts";
@@ -6,7 +7,7 @@ import { SHARED } from "../store/constants.ts";
 import type { Standby } from "../store/standby.ts";
 import type { ReservedTask } from "../store/verbs/reserve.ts";
 import { Ahead } from "./ahead.ts";
-import { type Attempt, SUSPECT_LEASE_MS } from "./attempt/attempt.ts";
+import type { Attempt } from "./attempt/attempt.ts";
 import { BatchCalls } from "./batch-calls.ts";
 import { Returns } from "./returns.ts";
 import type { Runner, WorkerParts } from "./runner.ts";
@@ -15,6 +16,9 @@ import { Taker } from "./taker.ts";
 
 /** Requests for tasks that are underway at once: the store works on one while the tasks of the other run. See lua/reservation.lua. */
 const LANES = 2;
+
+/** How many tasks that are to stop are remembered, and for how long, ms: longer than an answer is on its way. */
+const STOPPING = { max: 1000, ms: 5000 } as const;
 
 /** One queue in one worker process: reserves as many tasks as it has free slots, and runs them. */
 export class Pool implements Role {
@@ -29,11 +33,11 @@ export class Pool implements Role {
   /** Undefined if each task has a slot. */
   readonly #calls: BatchCalls | undefined;
   readonly #returns: Returns;
-  /** The lease of a suspect until its handler begins, ms; undefined if the begin is not reported. */
-  readonly #suspectLeaseMs: number | undefined;
   readonly #takers: readonly Taker[];
   /** How many tasks were left after the last reply. */
   readonly #line = { waiting: 0 };
+  /** Tasks that are to stop and are not here: the answer that brings one may be on its way. */
+  readonly #stopping = new Set<string>();
   #started = false;
   #stopped = false;
   #unlisten: (() => void)[] = [];
@@ -56,7 +60,6 @@ export class Pool implements Role {
     this.#parts = parts;
     this.#runner = runner;
     this.#returns = new Returns(engine, settings, log);
-    if (executors.reportsBegin(handler.queue)) this.#suspectLeaseMs = Math.min(settings.leaseMs, SUSPECT_LEASE_MS);
     const perSlot = settings.batch?.max ?? 1;
     const onRoom = () => {
       this.#ahead.fill();
@@ -71,7 +74,7 @@ export class Pool implements Role {
     this.#slots = new Slots({ count: this.#declared, perSlot, log, more, ahead, onFreed, onRoom });
     const handBack = (task: ReservedTask) => this.#returns.handBack(task);
     this.#ahead = new Ahead({
-      ...{ slots: this.#slots, allowed: !(settings.batch || settings.rate || settings.gated), handBack },
+      ...{ slots: this.#slots, allowed: mayTakeAhead(settings), handBack },
       run: (task, slot, takenAt) => this.#begin(task, slot, takenAt),
       onRoom,
     });
@@ -93,7 +96,7 @@ export class Pool implements Role {
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       // The first lane requests any number of tasks if slots have none, the others only enough for a full request.
       const min = lane === 0 ? () => Math.max(1, Math.floor(this.#ahead.room / lanes)) : max;
-      return new Taker({ ...common, ...acts, suspectLeaseMs: this.#suspectLeaseMs, lane, min, max });
+      return new Taker({ ...common, ...acts, lane, min, max, ahead: () => this.#ahead.room > 0 });
     });
   }
 
@@ -146,12 +149,19 @@ export class Pool implements Role {
 
   #notice(bytes: Buffer | null): void {
     const [word, id] = bytes?.toString().split(" ") ?? [];
-    if (word === "cancel") this.#parts.renewer.abort("canceled", id);
-    else if (word === "deadline" || word === "abandoned") this.#parts.renewer.abort(word, id);
+    if (id !== undefined && word === "cancel") this.#stop("canceled", id);
+    else if (id !== undefined && (word === "deadline" || word === "abandoned")) this.#stop(word, id);
     else {
       if (word === SHARED.adjusted) this.#onAdjusted();
       for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
     }
+  }
+
+  /** A task is to stop, which may be another worker's. */
+  #stop(cause: AbortCause, id: string): void {
+    if (this.#parts.renewer.abort(cause, id) || this.#ahead.drop(id)) return;
+    if (this.#stopping.size === 0) setTimeout(() => this.#stopping.clear(), STOPPING.ms).unref();
+    if (this.#stopping.size < STOPPING.max) this.#stopping.add(id);
   }
 
   /** Tasks wait: if the line seemed empty, a message was lost. */
@@ -164,10 +174,11 @@ export class Pool implements Role {
   }
 
   #run(task: ReservedTask, takenAt: number): void {
+    if (this.#stopping.has(task.id)) return void this.#returns.handBack(task);
     const isSuspect = task.lost > 0;
     const admitted = !isSuspect || this.#parts.executors.admitsSuspect(this.queue);
-    // A suspect has a slot, and so a call, of its own.
-    const shared = isSuspect ? undefined : this.#calls;
+    // A task whose begin is reported has a slot, and so a call, of its own.
+    const shared = isSuspect || task.unbegun ? undefined : this.#calls;
     const slot = admitted ? (shared ? shared.join(task.stoodMs) : this.#slots.takeIfFree(takenAt)) : undefined;
     if (slot) this.#begin(task, slot, takenAt);
     else if (admitted && this.#ahead.add(task, takenAt)) return;
@@ -179,6 +190,13 @@ export class Pool implements Role {
   }
 
   #begin(task: ReservedTask, slot: Slot, takenAt: number): void {
-    this.#runner.run(task, slot, takenAt, task.lost > 0 ? this.#suspectLeaseMs : undefined);
+    this.#runner.run(task, slot, takenAt);
   }
 }
+
+/**
+ * Whether tasks are taken ahead: not where more than slots decides which tasks run, nor where no task may run again after its worker was lost,
+ * since nobody knows whether one that was taken ahead had begun.
+ */
+const mayTakeAhead = ({ batch, rate, gated, maxLost }: QueueSettings): boolean =>
+  !(batch || rate || gated) && maxLost > 0;

@@ -22,10 +22,10 @@ export class Returns {
     this.#log = log;
   }
 
-  /** There is no slot for it any more: returns it to its place at once. */
+  /** There is no slot for it any more, or it is to stop before it has begun: returns it to its place at once. */
   async handBack({ id, fence }: ReservedTask): Promise<void> {
     try {
-      await this.#engine.call("release", { queue: this.#settings.queue, id, fence });
+      await this.#engine.call("release", { queue: this.#settings.queue, id, fence, unbegun: true });
     } catch (error) {
       this.#log.warn(
         { requestId: id, reason: reasonOf(error) },

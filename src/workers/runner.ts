@@ -47,19 +47,18 @@ export class Runner {
    * Runs a reserved task until it is over for this worker. Never throws. A handler that returns synchronously has ended when this
    * returns: a promise for each step of an attempt would cost more than the rest of a short task.
    * @param takenAt start of its lease, monotonic ms
-   * @param leaseMs the length of its lease until it is reported that the handler begins; default: that of the queue
    */
-  run(task: ReservedTask, slot: Slot, takenAt: number, leaseMs?: number): void {
+  run(task: ReservedTask, slot: Slot, takenAt: number): void {
     const { queue, attempts: maxAttempts } = this.#settings;
     const trace = this.#parts.tracing?.attempt({ ...task, queue, maxAttempts });
-    const begin = () => this.#begin(task, slot, { takenAt, leaseMs, trace });
+    const begin = () => this.#begin(task, slot, { takenAt, trace });
     runInScope({ requestId: task.id }, trace ? () => trace.run(begin) : begin);
   }
 
   #begin(
     task: ReservedTask,
     slot: Slot,
-    own: { readonly takenAt: number; readonly leaseMs: number | undefined; readonly trace: AttemptTrace | undefined },
+    own: { readonly takenAt: number; readonly trace: AttemptTrace | undefined },
   ): void {
     const { renewer } = this.#parts;
     const handler = this.#handler;
@@ -100,14 +99,18 @@ export class Runner {
     const { ranMs, trace, aborted, settings } = attempt;
     // What a handler returns after it was asked to stop counts only at a shutdown.
     const how = aborted === undefined || (aborted === "shutdown" && end.kind === "result") ? end.kind : aborted;
-    if (ranMs !== undefined) this.#parts.engine.metrics.attempts.observe(ranMs, settings.queue, how);
+    if (ranMs !== undefined && how !== "unbegun")
+      this.#parts.engine.metrics.attempts.observe(ranMs, settings.queue, how);
     trace?.ended(how, errorOf(end));
     slot.ended(attempt.goingOn);
     if (this.#parts.log.isLevelEnabled("info"))
       attempt.log.info({ ms: Math.round(ranMs ?? 0), outcome: end.kind }, "attempt ended");
     if (how !== "result") logEnd(attempt, end);
     // Losses never end the task of a stand-in: one that kills its own process counts as failed, so that it does not repeat forever.
-    const facts = { settings, attempt: attempt.task.attempt, aborted, lossFails: isStandIn(this.#handler) };
+    const facts = {
+      ...{ settings, attempt: attempt.task.attempt, aborted, begun: ranMs !== undefined },
+      lossFails: isStandIn(this.#handler),
+    };
     const ending = attemptEnd(end, facts, Math.random());
     if (ending === "nothing") return this.#over(attempt, slot);
     const { engine } = this.#parts;
@@ -148,8 +151,9 @@ export class Runner {
   /** Stores the end of an attempt. Idempotent. @throws ProblemError store-unavailable */
   #store(attempt: Attempt, ending: Exclude<AttemptEnd, "nothing">): Promise<string> {
     const { engine } = this.#parts;
-    const { lease, settings, serviceMs, task } = attempt;
-    if (ending === "release" || ending === "lose") return engine.call(ending, lease);
+    const { lease, settings, serviceMs, task, ranMs } = attempt;
+    if (ending === "release") return engine.call("release", { ...lease, unbegun: ranMs === undefined });
+    if (ending === "lose") return engine.call("lose", lease);
     if ("result" in ending) {
       return engine.leases.complete(lease, ending.result, settings, { serviceMs, announced: task.announced });
     }

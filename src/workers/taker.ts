@@ -6,6 +6,7 @@ import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { Standby } from "../store/standby.ts";
 import type { Reservation, ReserveAnswer, ReservedTask } from "../store/verbs/reserve.ts";
+import { SUSPECT_LEASE_MS } from "./attempt/attempt.ts";
 import type { Slots } from "./slots.ts";
 
 /** How often a taker polls while there is work that it could not take, or while its requests cannot wait in the store, ms. */
@@ -33,14 +34,14 @@ export interface TakerParts {
   /** How many tasks were left after the last reply to any lane; 0 while the queue is paused. */
   readonly line: { waiting: number };
   readonly log: Logger;
-  /** The lease of a suspect until its handler begins, ms; undefined if the beginning is not reported. */
-  readonly suspectLeaseMs: number | undefined;
   /** The lane of its requests: each lane has one underway at a time. */
   readonly lane: number;
   /** Minimum number of tasks in a request; the lanes after the first also need as many in line. */
   min(): number;
   /** Maximum number of tasks in a request. */
   max(): number;
+  /** Whether more tasks are requested than there are slots for. */
+  ahead(): boolean;
   run(task: ReservedTask, takenAt: number): void;
   /** Returns a task for which there is no slot any more. */
   handBack(task: ReservedTask): void;
@@ -66,7 +67,7 @@ export class Taker implements Role {
   readonly #parts: TakerParts;
   readonly #loop: Loop;
   /** The constant part of each request. */
-  readonly #request: Omit<Reservation, "reservation" | "count">;
+  readonly #request: Omit<Reservation, "reservation" | "count" | "ahead">;
   /** The unanswered request: sent again, it gets the same tasks. */
   #open: Open | undefined;
   /** The last request was not answered, which is logged once. */
@@ -81,10 +82,9 @@ export class Taker implements Role {
 
   constructor(parts: TakerParts) {
     this.#parts = parts;
-    const { worker, lane, settings, suspectLeaseMs, log } = parts;
+    const { worker, lane, settings, log } = parts;
     const { queue, leaseMs, rate } = settings;
-    const request = { queue, worker, lane, leaseMs, rate };
-    this.#request = suspectLeaseMs === undefined ? request : { ...request, suspectLeaseMs };
+    this.#request = { queue, worker, lane, leaseMs, rate, suspectLeaseMs: Math.min(leaseMs, SUSPECT_LEASE_MS) };
     this.#loop = new Loop({
       intervalMs: IDLE_POLL_MS,
       tick: () => this.#tick(),
@@ -189,7 +189,7 @@ export class Taker implements Role {
   }
 
   async #ask(waits: boolean): Promise<TakenReply> {
-    const { engine, slots, max } = this.#parts;
+    const { engine, slots, max, ahead } = this.#parts;
     this.#requests += 1;
     // It only needs to be unique within a lane, since workers have unique ids.
     const repeated = this.#open;
@@ -207,7 +207,7 @@ export class Taker implements Role {
     const claimed = waited ? 0 : count;
     slots.claim(claimed);
     try {
-      const request = { ...this.#request, reservation, count };
+      const request = { ...this.#request, reservation, count, ahead: ahead() };
       const waitMs = repeated ? 0 : Math.min(STANDBY_MS, request.leaseMs * STANDBY_SHARE);
       const reserved = await (standby ? standby.reserve(request, waitMs) : engine.leases.reserve(request));
       this.#open = undefined;

@@ -133,7 +133,7 @@ export class Worker implements Role {
         { running: this.#renewer.size },
         "worker: the drain timeout is over; running tasks go back to their places in line",
       );
-      this.#renewer.abort("shutdown");
+      this.#renewer.abortAll("shutdown");
       await this.#renewer.settled(SETTLE_MS);
     }
     if (this.#renewer.size > 0)

@@ -25,6 +25,7 @@ export function attemptOf({ task, settings, own, engine, log = createLog("silent
     ...{ id: "task-1", fence: "1", attempt: 1, lost: 0, createdMs: 0 },
     stoodMs: 0,
     announced: false,
+    unbegun: false,
     ...{ input: Buffer.from("1"), inputBytes: 1, mediaType: "application/json", query: "", caller: "", trace: "" },
     ...task,
   };

@@ -103,6 +103,21 @@ describe("tasks that are taken before there is a slot for them", () => {
     await time.pass(1);
     expect([state.claimed, begun]).to.deep.equal([0, ["room"]]);
   });
+
+  it("go back at once if they are to stop, and all of them if a handler has blocked the process", async () => {
+    const { ahead, state, begun, handedBack, back, notes } = open();
+    back.resolve();
+    notes(16, 0.1);
+    for (const id of [1, 2, 3]) ahead.add(task(id), 0);
+    expect([ahead.drop("2"), ahead.drop("9"), handedBack]).to.deep.equal([true, false, ["2"]]);
+    await time.pass(1);
+    expect(state.claimed).to.equal(2);
+    // Time passes, but no timer fires.
+    time.jump(10);
+    state.free = 1;
+    ahead.fill();
+    expect([handedBack, begun]).to.deep.equal([["2", "1", "3"], ["room"]]);
+  });
 });
 
 describe("a worker with one slot and quick handlers", () => {

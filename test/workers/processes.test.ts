@@ -115,6 +115,34 @@ describe("worker processes", function () {
   it("do so if these run in child processes", () =>
     runInOrder(fixtures.orderedApart, { keys: 3, each: 4, kills: 2 })).timeout(180_000);
 
+  it("take no other task with them when one of many quick ones ends its process", async () => {
+    const quick = await openProcesses("workers", [fixtures.once, fixtures.again], { timeless: true });
+    try {
+      for (const queue of ["once", "again"]) {
+        const submit = (n: number) => quick.shop.submit({ journal: quick.journal, dies: n === 200 }, { queue });
+        const ids = await Promise.all(Array.from({ length: 400 }, (_, n) => submit(n)));
+        const [pill = ""] = ids.splice(200, 1);
+        // Another process that dies would be replaced, too.
+        for (let over = false; !over; ) {
+          const worker = await quick.start({ ROLE: "worker" });
+          const ended = worker.ended.then(() => false);
+          const done = Promise.all([pill, ...ids].map((id) => quick.shop.ended(id))).then(() => true);
+          over = await Promise.race([ended, done]);
+          if (!over) await quick.leave(worker);
+        }
+        expect(await quick.shop.look(pill), queue).to.include({ state: "failed", errorCode: "worker-lost" });
+        for (const id of ids) {
+          expect(await quick.shop.look(id), queue).to.include({ state: "succeeded", attempts: 1, lost: 0 });
+        }
+        const deaths = (await quick.lines()).filter((line) => line === `${pill} dies`);
+        if (queue === "once") expect(deaths).to.have.length(1);
+        else expect(deaths).to.have.length.within(2, 3);
+      }
+    } finally {
+      await quick.close();
+    }
+  });
+
   it("print one ready line, drain on SIGTERM, and exit with code 0", async () => {
     const worker = await start("worker", { DRAIN_TIMEOUT: "10s", LOG_LEVEL: "info" });
     expect(worker.said.filter((line) => /ready/.test(line))).to.have.length(1);

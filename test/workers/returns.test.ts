@@ -34,7 +34,7 @@ describe("tasks that a worker returns without running them", () => {
     const { returns, calls, messages } = open(async () => "ok");
     const lease = { queue: "jobs", id: "task-9", fence: "3" };
     void returns.handBack(task);
-    expect(calls.splice(0)).to.deep.equal([["release", lease]]);
+    expect(calls.splice(0)).to.deep.equal([["release", { ...lease, unbegun: true }]]);
     for (let n = 0; n < 3; n += 1) returns.putOff(task);
     await time.pass(2000);
     returns.putOff(task);

@@ -27,7 +27,7 @@ describe("the requests of a worker for work", () => {
     /** How long it may wait in the store, ms. */
     readonly waitMs?: number;
   }
-  interface Given extends Partial<Pick<TakerParts, "lane" | "suspectLeaseMs">> {
+  interface Given extends Partial<Pick<TakerParts, "lane">> {
     readonly min?: number;
     readonly max?: number;
     /** The tasks that wait. */
@@ -78,7 +78,7 @@ describe("the requests of a worker for work", () => {
       ...{ worker: "w", slots, line: known, log, lane, min: () => given.min ?? 1, max: () => given.max ?? count },
       engine: { leases: { reserve } } as unknown as Engine,
       settings: attemptOf({ settings: { leaseMs: LEASE_MS, ...settings } }).settings,
-      suspectLeaseMs: given.suspectLeaseMs,
+      ahead: () => false,
       run: ({ id }) => {
         taken.push(id);
         held.push(slots.take());

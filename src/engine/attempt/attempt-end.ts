@@ -42,8 +42,10 @@ export type HandlerEnd = {
   | { readonly kind: "permanent"; readonly message: string }
   /** The handler threw; `afterMs` overrides the backoff. */
   | { readonly kind: "error"; readonly error: ErrorMessage; readonly afterMs?: number }
-  /** It did not settle within the grace period after its signal fired. */
+  /** It did not settle within the grace period after its signal fired, or had not begun by then. */
   | { readonly kind: "overdue" }
+  /** The lease had ended before the handler could begin. */
+  | { readonly kind: "unbegun" }
   /** Its process died. */
   | { readonly kind: "lost"; readonly how: string }
 );
@@ -81,6 +83,8 @@ export interface AttemptFacts {
   readonly attempt: number;
   /** Why its handler was asked to stop, if it was. */
   readonly aborted?: AbortCause | undefined;
+  /** Whether the handler has begun. Default: it has. */
+  readonly begun?: boolean;
   /** Whether the death of its process is a failure like any other, instead of a loss. Default: it is a loss. */
   readonly lossFails?: boolean;
 }
@@ -90,8 +94,10 @@ export interface AttemptFacts {
  * @param chance in [0, 1), for the backoff
  */
 export function attemptEnd(end: HandlerEnd, facts: AttemptFacts, chance: number): AttemptEnd {
-  const { aborted } = facts;
+  const { aborted, begun = true } = facts;
   if (aborted === "lease-lost") return "nothing";
+  // Nothing has happened: it is as if the task had not been taken, and where its cancel was requested, it has nothing to undo.
+  if (end.kind === "unbegun" || (aborted !== undefined && !begun)) return "release";
   if (aborted === "timeout") return { failure: timedOut(facts, chance) };
   if (end.kind === "result") return end;
   if (aborted === "shutdown") return "release";
@@ -99,7 +105,7 @@ export function attemptEnd(end: HandlerEnd, facts: AttemptFacts, chance: number)
   return { failure: failureOf(end, facts, chance) };
 }
 
-type UnsuccessfulEnd = Exclude<HandlerEnd, { kind: "result" }>;
+type UnsuccessfulEnd = Exclude<HandlerEnd, { kind: "result" } | { kind: "unbegun" }>;
 
 /**
  * The failure to store for a handler that did not succeed.

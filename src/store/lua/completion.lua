@@ -48,7 +48,7 @@ local function complete_one(call, ends, id, fence, service, result, stay, teller
   if not state then return 'unknown' end
   -- Nearly always the handler began when the fence was issued, so the rest need not be read.
   local begun
-  if run and string.find(run, fence .. ' 0 ', 1, true) == 1 then
+  if run and (string.find(run, fence .. ' 0 ', 1, true) == 1 or string.find(run, fence .. ' +0 ', 1, true) == 1) then
     begun = time_of_fence(fence)
   else
     local held_under, late = Run.parts(run)

@@ -1,6 +1,7 @@
 -- The last run of a task, in one field: "fence late attempts place worker". It is kept after the task has ended.
 --   fence     of its reservation; the time when it was given out is in it, see Run.next_fence
---   late      how many ms after that time its handler began; "-" if it was handed back
+--   late      how many ms after that time its handler began; with "+" before it if the task was taken ahead of a slot, so that the handler
+--             began later, if at all; "-" if it was handed back
 --   attempts  attempts begun
 --   place     in line: its score there, to which a release or a loss returns it; "-" once it has returned
 --   worker    the end of the name of its worker, for the report of a loss
@@ -33,9 +34,16 @@ function Run.end_of_worker(worker)
 end
 
 -- The run that begins with a reservation.
-function Run.new(call, fence, fence_text, attempts, place, worker_end)
+--   ahead  whether its worker may have no slot for it yet
+function Run.new(call, fence, fence_text, attempts, place, worker_end, ahead)
   local late = call.now - EPOCH_MS - (fence - fence % FENCES_A_MS) / FENCES_A_MS
-  return fence_text .. ' ' .. (late == 0 and '0' or whole(late)) .. ' ' .. attempts .. ' ' .. place .. ' ' .. worker_end
+  local late_text = (ahead and '+' or '') .. (late == 0 and '0' or whole(late))
+  return fence_text .. ' ' .. late_text .. ' ' .. attempts .. ' ' .. place .. ' ' .. worker_end
+end
+
+-- Whether a running task was taken ahead of a slot, and nothing is known of the begin of its handler.
+function Run.is_ahead(late)
+  return string.sub(late or '', 1, 1) == '+'
 end
 
 -- The same of a run that is handed back: the task waits at its old place, and the attempt does not count.

@@ -28,7 +28,7 @@ local function fail(call, args, at, cap)
     local pause = args[at + FAILURE.delayMs]
     redis.call('HSET', key, F.state, S.retrying, F.pause, pause, F.restarts, (restarts or 0) + 1, F.extra, '1')
     if kind == 'later' then
-      if unbegun == fence then Lease.delete_start(call, queue, key) end
+      if unbegun == fence then Lease.delete_start(call, queue, run) end
       redis.call('HSET', key, F.run, Run.text(fence, late, whole(attempts - 1), place, worker))
     else
       Past.note_error(key, text)

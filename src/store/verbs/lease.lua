@@ -8,12 +8,12 @@ local function begin(call, args, at)
   local id, fence = args[at + BEGUN.id], args[at + BEGUN.fence]
   local key = K.task(call, id)
   local state, run, cancel, unbegun, group = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.unbegun, F.group))
-  local held_under, _, attempts, place, of_worker = Run.parts(run)
+  local held_under, reserved, attempts, place, of_worker = Run.parts(run)
   if state ~= S.running or held_under ~= fence then return 'stale' end
   if cancel then return Due.reason(cancel, 'cancel') end
   local apart = args[at + BEGUN.apart] == '1'
   if apart then redis.call('HSET', key, F.apart, fence, F.extra, '1') end
-  if unbegun then
+  if unbegun or Run.is_ahead(reserved) then
     local late = whole(call.now - Run.time_of_fence(fence))
     redis.call('HDEL', key, F.unbegun)
     -- In a child process it may still lose its worker without a loss being counted, but not forever.
@@ -39,6 +39,9 @@ local function renew(call, args, at)
   if state ~= RUNNING or not run or string.find(run, args[at + RENEWAL.fence] .. ' ', 1, true) ~= 1 then return 'stale' end
   if args[at + RENEWAL.asTaken] == '1' then lease = taken_for or lease end
   redis.call('ZADD', K.leases(call, args[at + RENEWAL.queue]), whole(call.now + tonumber(lease)), id)
+  -- Workers renew the leases of handlers that have begun.
+  local known, ahead = string.gsub(run, '^(%d+) %+', '%1 ')
+  if ahead == 1 then redis.call('HSET', task_key(call, id), RUN, known) end
   return (cancel and Due.reason(cancel, 'cancel') or 'ok') .. ' ' .. lease
 end
 
@@ -56,14 +59,15 @@ local function release(call, args, at)
   if known then return known end
   if not Run.is_held(state, run, fence) then return 'stale' end
   local stay = Result.stay(call, args[at + RELEASED.keepMs], args[at + RELEASED.tombstoneMs])
-  local verdict = Lease.release(call, args[at + RELEASED.queue], id, stay)
-  if verdict == 'released' then redis.call('HINCRBY', key, F.restarts, 1) end
+  local unbegun = args[at + RELEASED.unbegun] == '1'
+  local verdict = (unbegun and Lease.undo_reservation or Lease.release)(call, args[at + RELEASED.queue], id, stay)
   Answers.note(key, answers, A.release .. fence, verdict)
   return verdict
 end
 
 -- Hands tasks back: each waits again at its old place, and the attempt does not count. Returns a verdict of each: "released", "canceled"
--- (cancel was requested), "stale". A repetition for the same attempt gets the same answer.
+-- (cancel was requested), "stale". A repetition for the same attempt gets the same answer. If the handler has not
+-- begun, all is as if the task had not been taken.
 register('release', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.release, release)

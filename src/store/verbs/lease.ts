@@ -60,9 +60,15 @@ export const renew = verbOnEach<Renewal, RenewalAnswer>({
   },
 });
 
+/** A task to hand back. */
+interface Release extends Lease, Retention {
+  /** Whether its handler never began. Default: it did. */
+  readonly unbegun?: boolean | undefined;
+}
+
 /** Hands tasks back to their old places; their attempts do not count. */
-export const release = verbOnEach<Lease & Retention, ReleaseVerdict>({
-  item: ["queue", "id", "fence", "keepMs", "tombstoneMs"],
+export const release = verbOnEach<Release, ReleaseVerdict>({
+  item: ["queue", "id", "fence", "keepMs", "tombstoneMs", "unbegun"],
   ends: true,
   workOf: () => SHARED.moveWork,
 });

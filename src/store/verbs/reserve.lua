@@ -25,6 +25,7 @@ local function read_request(args)
     rate = rate ~= '0' and tonumber(rate) or nil,
     span = tonumber(args[REQUEST.perMs]),
     suspect_lease = suspect_lease ~= '0' and suspect_lease,
+    ahead = args[REQUEST.ahead] == '1',
     lane = Reservation.lane_field(worker, lane),
     sender = lane,
     -- Preallocated for one task, since a table that grows costs more.
@@ -40,13 +41,14 @@ local function write(request, field, value)
   writes[length + 1], writes[length + 2] = field, value
 end
 
--- Hands out a task: "id fence attempt lost created stood announced" and its input join the list in the answer; stood: for how
--- many ms it has been in line, 0 unless it is taken for the first time; announced: 1 if a webhook or a group may hear of its end, else 0. If
--- it has rare members, the first string ends in " +" and they follow, "" for each that it does not have.
-local function hand(call, request, id, fence, attempts, lost, created, stood, announced, input, media, query, caller, trace)
+-- Hands out a task: "id fence attempt lost created stood announced unbegun" and its input join the list in the answer; stood: for how
+-- many ms it has been in line, 0 unless it is taken for the first time; announced: 1 if a webhook or a group may hear of its end, else 0;
+-- unbegun: 1 if its worker is to report that it begins, else 0. If it has rare members, the first string ends in " +" and they follow, ""
+-- for each that it does not have.
+local function hand(call, request, id, fence, attempts, lost, created, stood, announced, unbegun, input, media, query, caller, trace)
   local tasks, told, more = request.tasks, request.told, media or query or caller or trace
   tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. ' ' .. stood
-    .. ' ' .. announced .. (more and ' +' or '')
+    .. ' ' .. announced .. (unbegun and ' 1' or ' 0') .. (more and ' +' or '')
   tasks[told + 2] = input or Input.inline(K.task(call, id)) or Result.value_or_length(K.input(call, id), INSIDE)
   if more then
     local at = told + 2
@@ -88,7 +90,7 @@ local function hand_again(call, request, first, ids)
     local fence, _, attempts = Run.parts(run)
     -- A task that was lost and taken again in the meantime, even by this worker in another lane, has another fence.
     if state == S.running and fence == whole(nth) then
-      hand(call, request, id, fence, attempts, lost, created, '0', '1', input, media, query, caller, trace)
+      hand(call, request, id, fence, attempts, lost, created, '0', '1', unbegun == fence, input, media, query, caller, trace)
       -- The worker counts the lease from this answer, but much of the first lease has passed while the reply was lost.
       local lease = unbegun == fence and request.suspect_lease or request.lease
       redis.call('ZADD', K.leases(call, request.queue), whole(call.now + lease), id)
@@ -192,11 +194,11 @@ local function start(call, request, entries, last_fence, keyed)
       first_fence = first_fence or fence
       count = count + 1
       local fence_text, attempts, until_when = whole(fence), '1', expiry
-      local lost, media, query, caller, trace, group, run, joined, webhook
+      local lost, media, query, caller, trace, group, run, joined, webhook, uncounted
       if extra == '1' then
         local of_key
-        lost, media, query, caller, trace, run, of_key, group, joined, webhook = unpack(redis.call(
-          'HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key, F.group, F.joined, F.webhook
+        lost, media, query, caller, trace, run, of_key, group, joined, webhook, uncounted = unpack(redis.call(
+          'HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key, F.group, F.joined, F.webhook, F.uncountedLosses
         ))
         local _, _, before = Run.parts(run)
         if before then attempts = whole(before + 1) end
@@ -205,10 +207,12 @@ local function start(call, request, entries, last_fence, keyed)
         -- It has no rare field but its key.
         Keyed.start(call, queue, id, extra)
       end
-      redis.call('HSET', key, STATE, RUNNING, RUN, new_run(call, fence, fence_text, attempts, score, worker_end))
+      redis.call('HSET', key, STATE, RUNNING, RUN, new_run(call, fence, fence_text, attempts, score, worker_end, request.ahead))
       -- A worker over HTTP can renew without repeating the length.
       if not lane then redis.call('HSET', key, F.lease, request.lease) end
-      if lost and suspect_lease then
+      -- It has been with a worker that died: whether the handler has begun must be known if this one dies too.
+      local unbegun = (lost or uncounted) and suspect_lease
+      if unbegun then
         redis.call('HSET', key, F.unbegun, fence_text)
         until_when = whole(call.now + suspect_lease)
       end
@@ -218,7 +222,7 @@ local function start(call, request, entries, last_fence, keyed)
       local stood = run and 0 or call.now - Line.joined_at(score, created or call.now, joined)
       stood = stood > 0 and whole(stood) or '0'
       local announced = (group or webhook) and '1' or '0'
-      hand(call, request, id, fence_text, attempts, lost, created, stood, announced, input, media, query, caller, trace)
+      hand(call, request, id, fence_text, attempts, lost, created, stood, announced, unbegun, input, media, query, caller, trace)
     end
   end
   -- Only scores of fair lines have a fraction.
@@ -285,7 +289,7 @@ register('unreserve', { 'allow-oom' }, function(keys, args)
   for id in string.gmatch(ids or '', '%S+') do
     local state, run = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run))
     local fence = Run.parts(run)
-    if state == S.running and fence == whole(nth) then Lease.release(call, queue, id, stay) end
+    if state == S.running and fence == whole(nth) then Lease.undo_reservation(call, queue, id, stay) end
     nth = nth + 1
   end
   Settle.close(call)

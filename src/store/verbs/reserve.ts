@@ -19,10 +19,15 @@ export interface Reservation {
   /** Maximum number of starts in a time span, over all workers; undefined for no limit. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   /**
-   * How long the worker has for reporting that the handler of a suspect begins, ms; if left out, the reservation counts as the
-   * beginning.
+   * How long the worker has for reporting that the handler of a task begins that was with a worker that died, ms; if left out, the
+   * reservation counts as the beginning.
    */
   readonly suspectLeaseMs?: number;
+  /**
+   * Whether it asks for more tasks than it has slots for: then nobody knows which of them have begun when the worker dies, so that no loss
+   * is counted against any. Default: no.
+   */
+  readonly ahead?: boolean;
 }
 
 /** A task that a worker has taken. */
@@ -36,6 +41,8 @@ export interface ReservedTask {
   readonly stoodMs: number;
   /** Whether a webhook or a group may hear of its end. */
   readonly announced: boolean;
+  /** Whether its worker is to report that the handler begins. */
+  readonly unbegun: boolean;
   /** Null if it is long: it is read separately, see `inputOf` of the engine. */
   readonly input: Buffer | null;
   /** Its length if it is null; 0 if the store does not have it. */
@@ -68,6 +75,7 @@ interface SentRequest extends Pick<Reservation, "queue" | "worker" | "reservatio
   readonly perMs: number;
   /** 0 if the worker does not report that handlers begin. */
   readonly suspectLeaseMs: number;
+  readonly ahead: boolean;
 }
 
 /** A request over HTTP whose tasks are handed back. */
@@ -76,7 +84,7 @@ type ReturnedReservation = Pick<Reservation, "queue" | "worker" | "reservation">
 
 const REQUEST = names<SentRequest>(
   ...(["queue", "worker", "lane", "reservation", "count", "leaseMs"] as const),
-  ...(["max", "perMs", "suspectLeaseMs"] as const),
+  ...(["max", "perMs", "suspectLeaseMs", "ahead"] as const),
 );
 const ANSWER = ["tasks", "waiting", "pauseMs", "verdicts"] as const;
 /** Members that follow a task that has any of them. */
@@ -91,11 +99,11 @@ export const reserve = verb({
   bytes: true,
   patienceMs: PATIENCE_MS,
   write: (request: Reservation, completions: readonly Completion[] = [], process: string = "") => {
-    const { queue, worker, reservation, leaseMs, rate, suspectLeaseMs = 0 } = request;
+    const { queue, worker, reservation, leaseMs, rate, suspectLeaseMs = 0, ahead = false } = request;
     const lane = request.sender ?? String(request.lane ?? 0);
     const count = Math.min(request.count, BATCH_LIMIT);
     const { max, perMs } = rate ?? { max: 0, perMs: 0 };
-    const sent = { queue, worker, lane, reservation, count, leaseMs, max, perMs, suspectLeaseMs };
+    const sent = { queue, worker, lane, reservation, count, leaseMs, max, perMs, suspectLeaseMs, ahead };
     return [...written(REQUEST, sent), ...completeArguments(process, completions)];
   },
   read: (reply): ReserveAnswer => {
@@ -118,7 +126,7 @@ export const unreserve = verbOnOne<ReturnedReservation, "handed-back" | "shared"
 function reservedTasks(reply: readonly Reply[]): ReservedTask[] {
   const tasks: ReservedTask[] = [];
   for (let at = 0; at < reply.length; at += 2) {
-    const [id = "", fence = "", attempt, lost, created, stood, announced, more] = text(reply[at]).split(" ");
+    const [id = "", fence = "", attempt, lost, created, stood, announced, unbegun, more] = text(reply[at]).split(" ");
     let [mediaType, query, caller, trace] = ["", "", "", ""];
     const input = reply[at + 1];
     if (more !== undefined) {
@@ -133,6 +141,7 @@ function reservedTasks(reply: readonly Reply[]): ReservedTask[] {
       createdMs: Number(created),
       stoodMs: Number(stood),
       announced: announced === "1",
+      unbegun: unbegun === "1",
       input: Buffer.isBuffer(input) ? input : null,
       inputBytes: typeof input === "number" ? input : 0,
       mediaType: mediaType || "application/json",

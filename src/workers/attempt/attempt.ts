@@ -1,4 +1,4 @@
-import { type AbortCause, TaskAborted } from "../../engine/attempt/attempt-end.ts";
+import { type AbortCause, type HandlerEnd, TaskAborted } from "../../engine/attempt/attempt-end.ts";
 import { newCall } from "../../engine/calls/calls.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
@@ -21,11 +21,13 @@ import type { StepStore } from "./steps.ts";
 import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
 /**
- * Maximum lease of a suspect (a task that has lost a worker) until its handler begins, ms: short, so that another worker gets it soon if
- * this one dies.
+ * Maximum lease of a task that was with a worker that died until its handler begins, ms: short, so that another worker gets it soon if this
+ * one dies too.
  */
 export const SUSPECT_LEASE_MS = 1500;
 
+/** Pause before a task is retried whose begin could not be reported, ms. */
+const UNREPORTED_MS = 5000;
 /** How long a handler may go on after its signal has fired, ms: usually, and when its process stops. */
 const GRACE = { ms: 2000, shutdownMs: 500 } as const;
 
@@ -62,27 +64,27 @@ export class Attempt implements TaskActions {
   #timer: NodeJS.Timeout | undefined;
   #beganAt: number | undefined;
   #isOverdue = false;
+  #reported = false;
   #reporter: Reporter | undefined;
   #input: Buffer | null;
   #steps: StepStore | undefined;
   #output: OutputStore | undefined;
 
   /**
-   * @param own `takenAt`: latest start of the lease, monotonic ms; `leaseMs`: its length until {@link report}, default that of the queue;
-   * `trace`: undefined if it is not traced
+   * @param own `takenAt`: latest start of the lease, monotonic ms; `trace`: undefined if it is not traced
    */
   constructor(
     task: ReservedTask,
     settings: QueueSettings,
     parts: AttemptParts,
-    own: { readonly takenAt: number; readonly leaseMs?: number | undefined; readonly trace?: AttemptTrace | undefined },
+    own: { readonly takenAt: number; readonly trace?: AttemptTrace | undefined },
   ) {
     this.task = task;
     this.settings = settings;
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
     this.renewedAt = own.takenAt;
     this.trace = own.trace;
-    this.leaseMs = own.leaseMs ?? settings.leaseMs;
+    this.leaseMs = task.unbegun ? Math.min(settings.leaseMs, SUSPECT_LEASE_MS) : settings.leaseMs;
     this.#parts = parts;
     this.#input = task.input;
   }
@@ -224,12 +226,27 @@ export class Attempt implements TaskActions {
     if (this.#aborted !== undefined) listener();
   }
 
+  /** Whether the begin of its handler has to be reported, and was not. */
+  get unreported(): boolean {
+    return this.task.unbegun && !this.#reported;
+  }
+
   /**
    * Reports to the store that the handler begins, and waits while the store is unreachable: until it is reported, a loss of this
-   * worker does not count against the task. If the handler must not begin, the signal fires.
+   * worker does not count against the task. If the handler must not begin, returns an end, and the signal has fired if the task must stop.
    * @param apart whether the handler runs in a child process
    */
-  async report(apart: boolean): Promise<void> {
+  async report(apart: boolean): Promise<HandlerEnd | undefined> {
+    try {
+      if (this.aborted === undefined) await this.#report(apart);
+      return this.aborted === undefined ? undefined : { kind: "overdue" };
+    } catch (error) {
+      this.log.warn({ reason: messageOf(error) }, "attempt: the handler could not begin; the task is retried later");
+      return { kind: "later", afterMs: UNREPORTED_MS };
+    }
+  }
+
+  async #report(apart: boolean): Promise<void> {
     let askedAt = 0;
     const begin = () => {
       askedAt = performance.now();
@@ -244,6 +261,7 @@ export class Attempt implements TaskActions {
     else if (verdict === "cancel") this.abort("canceled");
     else if (verdict === "deadline" || verdict === "abandoned") this.abort(verdict);
     else if (verdict === "ok") {
+      this.#reported = true;
       this.leaseMs = this.settings.leaseMs;
       this.renewedAt = Math.max(this.renewedAt, askedAt);
     }
@@ -254,11 +272,22 @@ export class Attempt implements TaskActions {
     return this.#beganAt === undefined ? undefined : performance.now() - this.#beganAt;
   }
 
-  /** The handler starts, and with it its timeout. */
-  begin(): void {
-    this.#beganAt = performance.now();
+  /**
+   * The handler starts, and with it its timeout. False if it must not: the lease has ended, since this process stood still, so the task may be
+   * somebody else's.
+   */
+  begin(): boolean {
+    const now = performance.now();
+    if (now - this.renewedAt >= this.leaseMs) {
+      this.log.warn(
+        "attempt: the lease ended before the handler began, since the process stood still; it does not begin",
+      );
+      return false;
+    }
+    this.#beganAt = now;
     const { timeoutMs } = this.settings;
     if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort("timeout"), timeoutMs);
+    return true;
   }
 
   /** The handler runs on after its signal, until `end`. */

@@ -13,8 +13,6 @@ import { Sandbox } from "./sandbox.ts";
 const MAX_SUSPECTS = 8;
 /** How long unused children are kept, ms. */
 const IDLE_MS = 60_000;
-/** Pause before a task is retried whose begin could not be reported, ms. */
-const UNREPORTED_MS = 5000;
 
 /** The options of {@link Children}. */
 interface ChildrenOptions {
@@ -64,14 +62,11 @@ export class Children implements Executor {
     let child: Sandbox | undefined;
     try {
       child = await this.#take(attempt);
-      if (attempt.aborted === undefined) await attempt.report(child !== undefined);
-      if (attempt.aborted !== undefined) return { kind: "overdue" };
+      const stopped = await attempt.report(child !== undefined);
+      if (stopped) return stopped;
       if (child === undefined) return await this.#withoutChild(attempt, handler);
       // If it died before the handler began, that was not the cause.
       return child.alive ? await child.run(attempt) : { kind: "later", afterMs: 0 };
-    } catch (error) {
-      attempt.log.warn({ reason: messageOf(error) }, "sandbox: the handler could not begin; the task is retried later");
-      return { kind: "later", afterMs: UNREPORTED_MS };
     } finally {
       this.#attempts -= 1;
       if (child !== undefined) this.#giveBack(child);

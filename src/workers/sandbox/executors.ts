@@ -64,14 +64,12 @@ export class Executors {
     return this.#inProcess;
   }
 
-  /** Whether suspects of a queue run in child processes, so that the begin of their handlers is reported. */
-  reportsBegin(queue: string): boolean {
-    return this.#suspects !== undefined && this.#isInFiles(queue);
-  }
-
-  /** Whether another suspect of a queue may come; those of an isolated one have children as all its tasks. */
+  /**
+   * Whether another suspect of a queue may come: there are only so many children for them. Those of an isolated queue have children as all
+   * its tasks, and those whose handlers are in no file run in this process.
+   */
   admitsSuspect(queue: string): boolean {
-    return this.#isolated.has(queue) || !this.reportsBegin(queue) || this.#suspects?.admitsSuspect === true;
+    return this.#isolated.has(queue) || !this.#isInFiles(queue) || this.#suspects?.admitsSuspect !== false;
   }
 
   /** Runs tasks of one queue in one call; returns the end of each. */

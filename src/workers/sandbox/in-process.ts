@@ -16,6 +16,8 @@ export interface InProcessParts {
   readonly onStuck: (attempt: Attempt) => void;
 }
 
+const UNBEGUN: HandlerEnd = { kind: "unbegun" };
+
 /** Runs handlers in this process. A handler that ignores its signal cannot be ended here: the task waits for it, or goes on without it. */
 export class InProcess implements Executor {
   readonly #parts: InProcessParts;
@@ -25,9 +27,10 @@ export class InProcess implements Executor {
   }
 
   execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd> {
+    if (attempt.unreported) return attempt.report(false).then((stopped) => stopped ?? this.execute(attempt, handler));
     const { limits } = this.#parts;
     const context = new Context(attempt.facts, attempt, handler, limits);
-    attempt.begin();
+    if (!attempt.begin()) return UNBEGUN;
     const end = perform(handler, attempt.input, context, limits.maxResultBytes);
     return end instanceof Promise ? this.#awaitEnd(attempt, end) : end;
   }
@@ -35,24 +38,27 @@ export class InProcess implements Executor {
   /** Runs a handler with `batch` on several tasks in one call; returns the end of each. */
   executeBatch(attempts: readonly Attempt[], handler: Handler): Promise<HandlerEnd>[] {
     const { limits } = this.#parts;
-    const members = attempts.map((attempt) => {
-      attempt.begin();
+    const begun = attempts.filter((attempt) => attempt.begin());
+    const members = begun.map((attempt) => {
       const actions = new BatchMemberActions(attempt);
       return { input: attempt.input, context: new Context(attempt.facts, actions, handler, limits) };
     });
     // What the handler logs itself belongs to none of the tasks.
     const ends = runInScope({ requestId: undefined }, () => performBatch(handler, members, limits.maxResultBytes)).then(
       (all) => {
-        noteSample(attempts, all);
+        noteSample(begun, all);
         return all;
       },
     );
-    return attempts.map((attempt, n) =>
-      this.#awaitEnd(
-        attempt,
-        ends.then((all) => all[n] ?? { kind: "overdue" }),
-      ),
-    );
+    return attempts.map((attempt) => {
+      const n = begun.indexOf(attempt);
+      return n < 0
+        ? Promise.resolve(UNBEGUN)
+        : this.#awaitEnd(
+            attempt,
+            ends.then((all) => all[n] ?? UNBEGUN),
+          );
+    });
   }
 
   #awaitEnd(attempt: Attempt, end: Promise<HandlerEnd>): Promise<HandlerEnd> {

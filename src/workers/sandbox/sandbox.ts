@@ -62,6 +62,7 @@ export class Sandbox {
   /** Runs the handler of an attempt; if it still runs a grace period after its signal fired, the sandbox is terminated. */
   async run(attempt: Attempt): Promise<HandlerEnd> {
     const { facts, input, log } = attempt;
+    if (!attempt.begin()) return { kind: "unbegun" };
     this.#runs += 1;
     const run = this.#runs;
     const answered = new Promise<HandlerEnd>((done) => {
@@ -77,7 +78,6 @@ export class Sandbox {
       limits: this.#limits,
       logLevel: log.level,
     });
-    attempt.begin();
     // The sandbox ignores messages for a run that is over.
     attempt.whenAborted(() => this.#port.post({ type: "abort", run, cause: attempt.aborted ?? "shutdown" }));
     try {

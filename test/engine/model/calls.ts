@@ -36,11 +36,12 @@ export type Op =
       count: number;
       again: boolean;
       reports: boolean;
+      ahead: boolean;
       /** Leases whose results travel with it. */
       completes: readonly number[];
     }
-  /** `apart`: the handler that begins does so in a child process. */
-  | { op: LeaseOp; leases: readonly number[]; apart?: boolean }
+  /** `apart`: the handler that begins does so in a child process; `unbegun`: that of a task that is handed back has not begun. */
+  | { op: LeaseOp; leases: readonly number[]; apart?: boolean; unbegun?: boolean }
   | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
   | { op: "cancel" | "retry" | "attend"; ids: readonly number[] }
   | { op: "retryAll" | "deleteDead" | "span"; queue: number }
@@ -138,6 +139,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
           count: fc.integer({ min: 1, max: 3 }),
           again: rarely(false, fc.constant(true)),
           reports: fc.boolean(),
+          ahead: fc.boolean(),
           completes: rarely<readonly number[]>([], few(lease)),
         },
       }),
@@ -162,6 +164,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
         op: fc.constantFrom("renew", "release", "begin", "begin", "lose", "lose", "progress"),
         leases: few(lease),
         apart: fc.boolean(),
+        unbegun: fc.boolean(),
       }),
     },
     {

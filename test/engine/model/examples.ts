@@ -25,7 +25,18 @@ const submit = (id: number, given: Partial<SubmitOp> = {}): Op => ({
   items: [{ ...PLAIN, ...given, id }],
 });
 const reserve = (queue: number, given: Partial<Extract<Op, { op: "reserve" }>> = {}): Op => ({
-  ...{ op: "reserve", queue, worker: 0, lane: 0, count: 1, again: false, reports: false, completes: [], ...given },
+  ...{
+    op: "reserve",
+    queue,
+    worker: 0,
+    lane: 0,
+    count: 1,
+    again: false,
+    reports: false,
+    ahead: false,
+    completes: [],
+    ...given,
+  },
 });
 /** What a worker says of the last lease that was handed out. */
 const report = (op: "renew" | "lose" | "begin" | "release" | "complete", apart = false): Op => ({
@@ -33,6 +44,7 @@ const report = (op: "renew" | "lose" | "begin" | "release" | "complete", apart =
   leases: [0],
   apart,
 });
+const handBack: Op = { op: "release", leases: [0], unbegun: true };
 const fail = (kind: "retry" | "give-up"): Op => ({ op: "fail", items: [{ lease: 0, kind, delayed: false }] });
 const past = (op: "elapse" | "expire" | "late" | "absent", id: number): Op => ({ op, ids: [id], when: LONG_AGO });
 const tick: Op = { op: "tick", afterGap: false };
@@ -223,6 +235,30 @@ export const EXAMPLES: readonly Example[] = [
       ...[submit(OF_OTHER), reserve(OTHER), fail("give-up"), ...gone(OF_OTHER)],
       ...[submit(OF_OTHER), reserve(OTHER), fail("retry"), retry(OF_OTHER), reserve(OTHER)],
       fail("give-up"),
+    ],
+  },
+  {
+    what: "the loss of a worker does not count for tasks taken ahead, but for the one that begins after that",
+    calls: [
+      ...[submit(A), submit(B), reserve(JOBS, { count: 2, ahead: true }), past("elapse", A), past("elapse", B), tick],
+      ...[
+        reserve(JOBS, { count: 2, reports: true, ahead: true }),
+        report("begin"),
+        past("elapse", A),
+        past("elapse", B),
+        tick,
+      ],
+    ],
+  },
+  {
+    what: "the loss of a worker counts for a task taken ahead whose lease was renewed",
+    calls: [submit(A), reserve(JOBS, { ahead: true }), report("renew"), past("elapse", A), tick],
+  },
+  {
+    what: "a task that is handed back before it begins is as if it had not been taken",
+    calls: [
+      ...[submit(A), reserve(JOBS), handBack, update(A), reserve(JOBS), write(1), handBack, cancel(A)],
+      ...[submit(OF_OTHER), reserve(OTHER), handBack, reserve(OTHER), cancel(OF_OTHER), handBack],
     ],
   },
   {

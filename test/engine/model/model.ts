@@ -95,7 +95,7 @@ export class Model extends ModelTransitions {
     lane: number,
     reservation: string,
     count: number,
-    reports: boolean,
+    { reports, ahead }: { readonly reports: boolean; readonly ahead: boolean },
   ): { ids: string[]; waiting: number | null } {
     const q = this.queue(queue);
     const last = q.reservations.get(`${worker} ${lane}`);
@@ -111,9 +111,10 @@ export class Model extends ModelTransitions {
     const allowed = q.rate ? Math.min(count, q.rate.max - q.starts) : count;
     const taken = this.startable(queue).slice(0, allowed);
     for (const task of taken) {
-      Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1, begun: true });
+      Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1 });
+      Object.assign(task, { begun: true, begunBefore: task.begun, ahead, span: q.rate ? q.span : null });
       task.holds = true;
-      task.unreported = reports && task.lost > 0;
+      task.unreported = reports && (task.lost > 0 || task.uncountedLosses > 0);
       this.#takings += 1;
       task.taking = this.#takings;
     }
@@ -133,7 +134,7 @@ export class Model extends ModelTransitions {
   renew(lease: ModelLease): RenewVerdict {
     const task = this.#held(lease);
     if (!task) return "stale";
-    task.lapsed = Infinity;
+    Object.assign(task, { lapsed: Infinity, ahead: false });
     return stopOf(task) ?? "ok";
   }
 
@@ -158,6 +159,7 @@ export class Model extends ModelTransitions {
     if (task.cancelRequested) return this.settle(task, "canceled");
     const { attempts } = this.queue(task.queue);
     if (kind === "later" || (kind === "retry" && task.attempts < attempts)) {
+      if (kind === "later" && task.unreported) this.deleteStart(task);
       if (kind === "later") task.attempts -= 1;
       else this.note(task, options.error);
       task.restarts += 1;
@@ -175,13 +177,14 @@ export class Model extends ModelTransitions {
     return "dead";
   }
 
-  release(lease: ModelLease): "released" | "canceled" | "stale" {
-    return this.#once(lease, "release", () => this.#release(lease));
+  release(lease: ModelLease, unbegun: boolean): "released" | "canceled" | "stale" {
+    return this.#once(lease, "release", () => this.#release(lease, unbegun));
   }
 
-  #release(lease: ModelLease): "released" | "canceled" | "stale" {
+  #release(lease: ModelLease, unbegun: boolean): "released" | "canceled" | "stale" {
     const task = this.#held(lease);
     if (!task) return "stale";
+    if (unbegun) return this.undoReservation(task);
     if (task.cancelRequested) return this.settle(task, "canceled");
     this.backInLine(task);
     task.restarts += 1;
@@ -194,8 +197,8 @@ export class Model extends ModelTransitions {
     const stop = stopOf(task);
     if (stop) return stop;
     if (apart) task.apart = task.fence;
-    if (task.unreported && !apart) task.uncountedLosses = 0;
-    task.unreported = false;
+    if ((task.unreported || task.ahead) && !apart) task.uncountedLosses = 0;
+    Object.assign(task, { unreported: false, ahead: false });
     task.lapsed = Infinity;
     return "ok";
   }

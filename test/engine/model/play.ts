@@ -104,7 +104,7 @@ export async function play(world: World, call: Op): Promise<void> {
     case "begin":
     case "lose":
     case "progress":
-      return withLeases(world, call.op, call.leases, call.apart);
+      return withLeases(world, call);
     case "cancel":
     case "retry": {
       const ids = call.ids.map((n) => known(world, n));
@@ -335,6 +335,7 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
     leaseMs: HOUR_MS,
     rate,
     ...(call.reports && { suspectLeaseMs: HOUR_MS }),
+    ahead: call.ahead,
   };
   const ends = call.completes.map((n) => ({ lease: leaseOf(world, n), word: name(world, "complete") }));
   // In the same turn, so that they travel together.
@@ -344,7 +345,7 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   const reply = await engine.leases.reserve(request);
   expect(await Promise.all(verdicts)).to.deep.equal(ends.map(({ lease, word }) => model.complete(lease, word)));
   const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
-  const expected = model.reserve(of, worker, lane, reservation, call.count, call.reports);
+  const expected = model.reserve(of, worker, lane, reservation, call.count, call);
   expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);
   expect(reply.waiting).to.equal(expected.waiting);
   if (rate === undefined) expect(reply.pauseMs).to.equal(0);
@@ -367,7 +368,10 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   }
 }
 
-async function withLeases(world: World, op: LeaseOp, which: readonly number[], apart = false) {
+async function withLeases(
+  world: World,
+  { op, leases: which, apart = false, unbegun = false }: Extract<Op, { op: LeaseOp }>,
+) {
   const { engine, model } = world;
   const items = which.map((n) => ({ of: leaseOf(world, n), word: name(world, op) }));
   const one = {
@@ -378,8 +382,8 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[], a
       return [engine.leases.complete(of, text(body), engine.queues.settings(of.queue)), () => model.complete(of, body)];
     },
     release: (of: Lease) => [
-      engine.call("release", { ...of, ...retentionOf(engine.queues.settings(of.queue)) }),
-      () => model.release(of),
+      engine.call("release", { ...of, unbegun, ...retentionOf(engine.queues.settings(of.queue)) }),
+      () => model.release(of, unbegun),
     ],
     begin: (of: Lease) => [engine.call("begin", { ...of, leaseMs: HOUR_MS, apart }), () => model.begin(of, apart)],
     lose: (of: Lease) => [

@@ -246,7 +246,7 @@ export class TimeTravel {
 
   /** The span of a queue's rate passes. */
   async passSpan(queue: string): Promise<void> {
-    this.#model.queue(queue).starts = 0;
+    Object.assign(this.#model.queue(queue), { starts: 0, span: this.#model.queue(queue).span + 1 });
     await this.#redis.unlink(this.#key("starts", queue));
   }
 }

@@ -40,6 +40,10 @@ export interface ModelTask {
   worker: string;
   /** Its worker has yet to say that the handler begins: until then no loss counts. */
   unreported: boolean;
+  /** It was taken ahead of a slot, and nothing has shown yet that its handler began. */
+  ahead: boolean;
+  /** The span of its queue's rate in which its start counts; null for none. */
+  span: number | null;
   /** The fence under which its handler has begun in a child process, whose worker may die without a loss. */
   apart: string | null;
   /** How often it was released before its handler began, since its last loss. */
@@ -78,8 +82,10 @@ export interface ModelTask {
   readonly webhook: boolean;
   /** What it does can be undone. */
   undoable: boolean;
-  /** A worker has had it since it was submitted or retried. */
+  /** A worker has had it since it was submitted or retried, and did not hand it back unbegun. */
   begun: boolean;
+  /** The same before its last taking. */
+  begunBefore: boolean;
   /** What the last calls that changed it were answered, newest first; "" for one that is not made again. */
   answers: readonly (readonly [call: string, verdict: string])[];
 }
@@ -107,6 +113,8 @@ export interface ModelQueue {
   paused: boolean;
   /** Starts that the rate still counts. */
   starts: number;
+  /** Which span that is. */
+  span: number;
   /** The last reservation of each worker and lane that brought something, with the taking of each task. */
   readonly reservations: Map<string, { reservation: string; takings: ReadonlyMap<string, number> }>;
   /** Entries of the counters that only grow. */
@@ -205,12 +213,23 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
       fence: null,
       worker: "",
       unreported: false,
+      ahead: false,
+      span: null,
       apart: null,
       uncountedLosses: 0,
       cancelRequested: false,
       answers: [],
     },
-    ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null, begun: false },
+    ...{
+      progress: null,
+      errors: [],
+      errorCode: null,
+      result: null,
+      kept: null,
+      died: null,
+      begun: false,
+      begunBefore: false,
+    },
     ...{ inputKept: true, deleted: false, expired: false },
   };
 }

@@ -23,6 +23,7 @@ export class ModelTasks {
           shares: q.fair ? new Shares() : null,
           paused: false,
           starts: 0,
+          span: 0,
           reservations: new Map(),
           deaths: 0,
           losses: 0,

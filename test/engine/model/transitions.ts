@@ -58,10 +58,11 @@ export class ModelTransitions extends ModelTasks {
     reported: boolean,
   ): "waiting" | "released" | "dead" | "canceled" {
     const queue = this.queue(task.queue);
-    const apart = task.apart === task.fence && !reported && task.uncountedLosses < MAX_UNCOUNTED;
-    if (task.unreported || apart) {
+    const apart = task.apart === task.fence && task.uncountedLosses < MAX_UNCOUNTED;
+    if (task.unreported || (!reported && (apart || task.ahead))) {
       task.uncountedLosses += 1;
-      if (!task.unreported) task.restarts += 1;
+      if (task.unreported) this.deleteStart(task);
+      else task.restarts += 1;
       if (task.cancelRequested) return this.settle(task, "canceled");
       this.backInLine(task);
       return "released";
@@ -79,6 +80,22 @@ export class ModelTransitions extends ModelTasks {
     task.errorCode = "worker-lost";
     this.bury(task, result);
     return "dead";
+  }
+
+  /** Its start no longer counts towards the rate of its queue. */
+  protected deleteStart(task: ModelTask): void {
+    const queue = this.queue(task.queue);
+    if (task.span === queue.span) queue.starts -= 1;
+  }
+
+  /** All is as if it had not been taken. */
+  protected undoReservation(task: ModelTask): "released" | "canceled" {
+    this.deleteStart(task);
+    this.queue(task.queue).started -= 1;
+    this.backInLine(task);
+    task.begun = task.begunBefore;
+    if (!task.begun) task.fence = null;
+    return task.cancelRequested ? this.cancelAtOnce(task) : "released";
   }
 
   protected backInLine(task: ModelTask): void {

@@ -47,8 +47,9 @@ describe("an attempt at a task", () => {
         return verdict;
       };
       const { log, messages } = recordingLog();
-      const own = { leaseMs: LEASE_MS / 2, takenAt: performance.now() - 1000 };
+      const own = { takenAt: performance.now() - 1000 };
       const attempt = attemptOf({
+        task: { unbegun: true },
         settings: { leaseMs: LEASE_MS },
         engine: { call: (_: string, of: unknown) => begin(of) },
         own,
@@ -83,8 +84,16 @@ describe("an attempt at a task", () => {
     it("waits while the store is away, unless it was asked to stop meanwhile", async () => {
       const { attempt, asked, messages } = await report([away, away, "ok"]);
       expect([asked.length, messages.length, attempt.leaseMs]).to.deep.equal([3, 2, LEASE_MS]);
-      expect((await report([away, "ok"], true)).asked).to.have.length(1);
+      expect((await report([away, "ok"], true)).asked).to.have.length(0);
     });
+  });
+
+  it("does not begin once its lease has ended, which is logged", () => {
+    const { log, messages } = recordingLog();
+    const began = (agoMs: number) =>
+      attemptOf({ settings: { leaseMs: LEASE_MS }, own: { takenAt: performance.now() - agoMs }, log }).begin();
+    expect([began(LEASE_MS / 2), messages.length]).to.deep.equal([true, 0]);
+    expect([began(LEASE_MS), messages.length]).to.deep.equal([false, 1]);
   });
 
   describe("that begins a step", () => {

@@ -39,14 +39,14 @@ describe("where a task runs", () => {
     const executors = open(HANDLERS, [plain, isolated, undoing]);
     for (const queue of ["jobs", "isolated", INTERNAL_QUEUES.undo]) {
       expect(executors.of(suspect, queue), queue).to.be.instanceOf(Children);
-      expect([executors.reportsBegin(queue), executors.admitsSuspect(queue)], queue).to.deep.equal([true, true]);
+      expect(executors.admitsSuspect(queue), queue).to.equal(true);
     }
     expect(executors.of(suspect, "isolated"), "with the memory that its handler asks for").to.equal(
       executors.of(task, "isolated"),
     );
     for (const queue of Object.values(INTERNAL_QUEUES).filter((name) => name !== INTERNAL_QUEUES.undo)) {
       expect(executors.of(suspect, queue), queue).to.be.instanceOf(InProcess);
-      expect([executors.reportsBegin(queue), executors.admitsSuspect(queue)], queue).to.deep.equal([false, true]);
+      expect(executors.admitsSuspect(queue), queue).to.equal(true);
     }
     const without = open(undefined, [plain]);
     expect(messages).to.deep.equal([]);
