@@ -118,7 +118,7 @@ export const KEYS = {
   wake: [
     "wk:<queue>",
     "zset",
-    "one member when work has arrived in an empty line: taken by the request that waits for it, see standby.ts",
+    "one member when work has arrived in an empty line, or a reservation has left some: taken by a request that waits for it, see standby.ts",
   ],
   notices: [
     "e:<process>",

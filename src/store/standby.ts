@@ -79,7 +79,7 @@ async function openOwn(parts: StandbyParts, commands: Redis): Promise<OwnConnect
 
 /**
  * Requests of an idle worker that wait in the store for work. Redis runs the commands of a connection one after the other, so a reservation
- * sent after BZPOPMIN runs as soon as a submission adds to the empty line. This saves the round trip of a worker that gets a message first
+ * sent after BZPOPMIN runs as soon as a submission adds to the empty line, or another worker leaves tasks in it. This saves the round trip of a worker that gets a message first
  * and then asks.
  *
  * A process that stands still may be given tasks for as long as its last request waits.
@@ -88,7 +88,7 @@ export class Standby {
   readonly #queue: string;
   readonly #parts: StandbyParts & { readonly commands: Redis };
   readonly #tag: string;
-  /** The key that a submission to an empty line sets. */
+  /** The key that is set by a submission to an empty line, and by a reservation that leaves some. */
   readonly #wake: string;
   #own: Redis;
   #reserve: Scripts["reserve"];
@@ -217,11 +217,6 @@ export class Standby {
       if (cut === 1) return;
       await delay(AGAIN_MS);
     }
-  }
-
-  /** More work is there than was taken: another waiting request gets it. If this fails, a poll finds it. */
-  passOn(): void {
-    this.#parts.commands.zadd(this.#wake, 0, "1").catch(() => undefined);
   }
 
   close(): void {

@@ -59,7 +59,6 @@ interface TakenReply {
   readonly reserved: ReserveAnswer;
   readonly takenAt: number;
   readonly claimed: number;
-  readonly waited: boolean;
 }
 
 /** Reserves tasks of a queue, one request at a time, as long as there are free slots. While the line is empty, requests wait in the store. */
@@ -163,12 +162,11 @@ export class Taker implements Role {
   async #take(waits: boolean): Promise<number> {
     const { slots, line, run, handBack } = this.#parts;
     for (let asked = this.#ask(waits); ; ) {
-      const { reserved, takenAt, claimed, waited } = await asked;
+      const { reserved, takenAt, claimed } = await asked;
       const { tasks, waiting, pauseMs } = reserved;
       line.waiting = waiting ?? 0;
       slots.release(claimed);
       this.#lineEmpty = waiting === 0;
-      if (waited && line.waiting > 0) this.#standby?.passOn();
       // A repeated request gets the same tasks again, and a request may have waited: by now there may be too few slots for its tasks.
       const taken = tasks.slice(0, slots.free);
       for (const task of tasks.slice(taken.length)) handBack(task);
@@ -199,12 +197,11 @@ export class Taker implements Role {
       await standby.abandon();
       standby = undefined;
     }
-    const waited = standby !== undefined;
     this.#open = { reservation, standby };
     const takenAt = performance.now();
     const count = Math.min(slots.free, max());
     // Slots are not claimed for a request that waits: others may use them until it is answered.
-    const claimed = waited ? 0 : count;
+    const claimed = standby ? 0 : count;
     slots.claim(claimed);
     try {
       const request = { ...this.#request, reservation, count, ahead: ahead() };
@@ -212,7 +209,7 @@ export class Taker implements Role {
       const reserved = await (standby ? standby.reserve(request, waitMs) : engine.leases.reserve(request));
       this.#open = undefined;
       this.#failing = false;
-      return { reserved, takenAt, claimed, waited };
+      return { reserved, takenAt, claimed };
     } catch (error) {
       slots.release(claimed);
       throw error;

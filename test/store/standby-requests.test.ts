@@ -13,7 +13,7 @@ const LONG_MS = 60_000;
 
 describe("requests that wait in the store", () => {
   let t: TestEngine;
-  const opened: { readonly standby: Standby; readonly own: Redis }[] = [];
+  const opened: { readonly standby: Standby; readonly own: Redis; readonly id: number }[] = [];
   beforeEach(async function () {
     if (onCluster()) this.skip();
     t = await openEngine();
@@ -36,7 +36,7 @@ describe("requests that wait in the store", () => {
     const own = await connected();
     const standby = await openStandby("jobs", { ...parts(own), ...others });
     if (!standby) throw new Error("requests cannot wait");
-    opened.push({ standby, own });
+    opened.push({ standby, own, id: await own.client("ID") });
     return { standby, own };
   };
   let requests = 0;
@@ -46,8 +46,13 @@ describe("requests that wait in the store", () => {
     return { ...of, rate: undefined };
   };
   const ids = async (asked: ReturnType<Standby["reserve"]>) => (await asked).tasks.map(({ id }) => id);
-  const whenWaiting = () =>
-    eventually(async () => / name=paihao-standby .* flags=b/.test(String(await (t.redis as Redis).client("LIST"))));
+  const whenWaiting = (connections = 1) =>
+    eventually(async () => {
+      const clients = String(await (t.redis as Redis).client("LIST")).split("\n");
+      const waits = ({ id }: { readonly id: number }) =>
+        clients.some((client) => client.startsWith(`id=${id} `) && client.includes(" flags=b"));
+      return opened.filter(waits).length === connections;
+    });
 
   it("get the task that is submitted next", async () => {
     const { standby } = await open();
@@ -80,13 +85,15 @@ describe("requests that wait in the store", () => {
     expect(await ids(again)).to.deep.equal([]);
   });
 
-  it("pass on what is left to another one", async () => {
-    const { standby } = await open();
-    const other = await open();
-    const asked = other.standby.reserve(request(), LONG_MS);
-    await whenWaiting();
-    standby.passOn();
-    expect(await ids(asked)).to.deep.equal([]);
+  it("leave the rest to another one that waits, also where the worker of the first stands still", async () => {
+    const asked = [];
+    for (let n = 0; n < 3; n += 1) {
+      asked.push((await open()).standby.reserve(request(), LONG_MS));
+      await whenWaiting(n + 1);
+    }
+    // In one call.
+    await Promise.all([t.submit({ id: "a" }), t.submit({ id: "b" }), t.submit({ id: "c" })]);
+    expect((await Promise.all(asked.map(ids))).flat().toSorted()).to.deep.equal(["a", "b", "c"]);
   });
 
   it("do not wait any longer after the store has refused it", async () => {

@@ -275,6 +275,8 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   if started < #entries / 2 then redis.call('HINCRBY', counters, Q.healed, #entries / 2 - started) end
   -- Fewer than requested, so the line is empty.
   local left = #entries < 2 * count and 0 or redis.call('ZCARD', startable)
+  -- Here, since the worker that was woken for them may stand still: an idle one that waits gets what is left.
+  if left > 0 and started > 0 then redis.call('ZADD', K.wake(call, queue), 0, '1') end
   return answer(call, request, undecided and math.max(1, left) or left, pause, verdicts)
 end)
 
