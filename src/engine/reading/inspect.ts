@@ -13,7 +13,7 @@ import type { Call } from "../calls/calls.ts";
 import { estimate } from "../estimates/estimate.ts";
 import { LARGE_DEFAULTS, type LargeValues } from "../large-values/large-values.ts";
 import { groupAddress, type Homes } from "../partitions/homes.ts";
-import { isLookDue, keptUntil } from "./presence.ts";
+import { isKeptByLooks, keptUntil } from "./presence.ts";
 
 /** A snapshot of a task and its place in line. */
 export interface Inspection extends TaskRecord {
@@ -115,7 +115,7 @@ export class Inspector {
       if (!row || !snapshot) return null;
       const { resultBytes } = row;
       const without = view(id, row, snapshot, nowMs);
-      if (isLookDue(without, nowMs) && options.attends?.(without)) {
+      if (isKeptByLooks(without) && options.attends?.(without)) {
         // The next look stores it; the task was read anyway.
         const verdict = await this.attend(without).catch(() => null);
         if (verdict === "kept") return { ...without, presentUntilMs: keptUntil(without, nowMs) };

@@ -6,25 +6,17 @@ type PresenceFacts = Pick<
   "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs" | "group"
 >;
 
-/** A presence is divided into this many parts. Callers are asked to look once in each, and at most one look in each is stored. */
+/** A presence is divided into this many parts; callers are asked to look once in each. */
 const PARTS = 3;
 
-/**
- * Whether a look at a task has to be stored, so that it is not canceled.
- * @param nowMs by the clock of the store
- */
-export function isLookDue(task: PresenceFacts, nowMs: number): boolean {
-  const { presenceMs, presentUntilMs, group } = task;
-  const deadlineMs = group === null ? task.deadlineMs : null;
+/** Whether a look at a task keeps it for longer, and so has to be stored. */
+export function isKeptByLooks(task: PresenceFacts): boolean {
+  const { presenceMs, presentUntilMs, group, deadlineMs } = task;
   if (presenceMs === null) return false;
   // A group is there for its other members, too.
-  if (group === null && (task.cancelRequested || isOutcome(task.state))) return false;
-  // Without an entry in the store no look would ever count again.
-  if (presentUntilMs === null) return true;
-  if (presentUntilMs === deadlineMs) return false;
-  const leftMs = presentUntilMs - nowMs;
-  // If the clock was set back, more time is left than a presence lasts.
-  return leftMs <= presenceMs * (1 - 1 / PARTS) || leftMs > presenceMs;
+  if (group !== null) return true;
+  if (task.cancelRequested || isOutcome(task.state)) return false;
+  return presentUntilMs === null || presentUntilMs !== deadlineMs;
 }
 
 /** Until when a look keeps a task, ms. */

@@ -1,7 +1,7 @@
 import type { AttendVerdict } from "../../store/verbs/attend.ts";
 import type { Engine } from "../engine.ts";
 import type { Inspection } from "../reading/inspect.ts";
-import { isLookDue, keptUntil } from "../reading/presence.ts";
+import { isKeptByLooks, keptUntil } from "../reading/presence.ts";
 import { versionOf } from "./version.ts";
 
 /** The part of a document that every watch needs. */
@@ -19,7 +19,8 @@ export interface Watched<Seen extends Common> {
   inspect(id: string, listen: boolean): Promise<Seen | null>;
   /** Changes with everything that is reported. */
   versionOf(seen: Seen): string;
-  isLookDue(seen: Seen, nowMs: number): boolean;
+  /** Whether a look keeps it for longer. */
+  isKeptByLooks(seen: Seen): boolean;
   attend(seen: Seen): Promise<AttendVerdict>;
   keptUntil(seen: Seen, nowMs: number): number;
 }
@@ -33,7 +34,7 @@ export function watchedTasks({
   readonly inspector: Pick<Engine["inspector"], "inspect" | "attend">;
 }): Watched<Inspection> {
   return {
-    ...{ notices, queues, restMs: 0, versionOf, isLookDue, keptUntil },
+    ...{ notices, queues, restMs: 0, versionOf, isKeptByLooks, keptUntil },
     address: (id) => id,
     inspect: (id, listen) => inspector.inspect(id, { result: false, listen }),
     attend: (seen) => inspector.attend(seen),

@@ -157,7 +157,10 @@ export class Watchers<Seen extends Common = Inspection> {
   }
 
   #leave(entry: Entry<Seen>, listener: WatchListener<Seen>): void {
-    entry.attendants.delete(listener);
+    // It was watched until now.
+    if (entry.attendants.delete(listener) && entry.attendants.size === 0 && this.#isToKeep(entry)) {
+      this.#keep(entry).catch(this.#onError);
+    }
     if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
     this.#entries.delete(entry.id);
     entry.listening.stop();
@@ -243,11 +246,14 @@ export class Watchers<Seen extends Common = Inspection> {
 
   /** Keeps those with a presence that somebody watches. What fails is repeated in the next pass. */
   async #keepWatched(): Promise<void> {
-    const absent = [...this.#entries.values()].filter(
-      ({ attendants, latest, latestAt }) =>
-        attendants.size > 0 && latest !== null && this.#of.isLookDue(latest, nowOf(latest, latestAt)),
+    const watched = [...this.#entries.values()].filter(
+      (entry) => entry.attendants.size > 0 && this.#isToKeep(entry),
     );
-    await inSlices(absent, (entry) => this.#keep(entry).catch(this.#onError));
+    await inSlices(watched, (entry) => this.#keep(entry).catch(this.#onError));
+  }
+
+  #isToKeep({ latest }: Entry<Seen>): boolean {
+    return latest !== null && this.#of.isKeptByLooks(latest);
   }
 
   async #keep(entry: Entry<Seen>): Promise<void> {

@@ -1,4 +1,3 @@
-import { isLookDue } from "../../engine/reading/presence.ts";
 import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import type { Group } from "../../wire/group.ts";
 import type { Eta } from "../../wire/task.ts";
@@ -53,11 +52,5 @@ export function viewOf(id: string, row: GroupRow, snapshot: QueueSnapshot, nowMs
   };
 }
 
-/** Whether a look at it has to be stored, so that it is not canceled: when it ends, it has no presence any more. */
-export function isGroupLookDue(
-  { presenceMs, presentUntilMs }: Pick<GroupInspection, "presenceMs" | "presentUntilMs">,
-  nowMs: number,
-): boolean {
-  const group = { state: "waiting", cancelRequested: false, deadlineMs: null, group: "" } as const;
-  return isLookDue({ ...group, presenceMs, presentUntilMs }, nowMs);
-}
+/** Whether a look keeps it for longer: when it ends, it has no presence any more. */
+export const isGroupKeptByLooks = ({ presenceMs }: Pick<GroupInspection, "presenceMs">): boolean => presenceMs !== null;

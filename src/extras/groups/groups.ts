@@ -7,7 +7,7 @@ import { SHARED } from "../../store/constants.ts";
 import type { AttendVerdict } from "../../store/verbs/attend.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { CallsOf } from "../../store/verbs/scripts.ts";
-import { type GroupInspection, isGroupLookDue, viewOf } from "./group-inspection.ts";
+import { type GroupInspection, isGroupKeptByLooks, viewOf } from "./group-inspection.ts";
 import type { BatchEnd, GroupCancelVerdict, GroupOpeningVerdict, Member, MemberPage, ReadGroups } from "./verbs.ts";
 import * as VERBS from "./verbs.ts";
 
@@ -110,7 +110,7 @@ export class Groups {
   async inspect(id: string, { attends, listen }: InspectGroupOptions = {}): Promise<GroupInspection | null> {
     const batch = listen ? this.#watches : this.#looks;
     const seen = await this.#engine.homes.at(groupAddress(id), (partition) => batch.add(partition, id), isNull);
-    if (!seen || !isGroupLookDue(seen, seen.nowMs) || !attends?.(seen)) return seen;
+    if (!seen || !isGroupKeptByLooks(seen) || !attends?.(seen)) return seen;
     // The next look stores it; the group was read anyway.
     await this.attend(seen).catch(() => null);
     return { ...seen, presentUntilMs: seen.nowMs + (seen.presenceMs ?? 0) };

@@ -1,6 +1,6 @@
 import { groupAddress } from "../../engine/partitions/homes.ts";
 import type { Watched } from "../../engine/watching/watched.ts";
-import { type GroupInspection, isGroupLookDue } from "./group-inspection.ts";
+import { type GroupInspection, isGroupKeptByLooks } from "./group-inspection.ts";
 import type { Groups } from "./groups.ts";
 
 /** The groups of an engine, of which thousands of members may end at about the same time. */
@@ -9,7 +9,7 @@ export function watchedGroups(
   groups: Pick<Groups, "inspect" | "attend">,
 ): Watched<GroupInspection> {
   return {
-    ...{ notices, queues, restMs: 500, versionOf: groupVersionOf, isLookDue: isGroupLookDue },
+    ...{ notices, queues, restMs: 500, versionOf: groupVersionOf, isKeptByLooks: isGroupKeptByLooks },
     address: groupAddress,
     inspect: (id, listen) => groups.inspect(id, { listen }),
     attend: (seen) => groups.attend(seen),

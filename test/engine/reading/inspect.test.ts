@@ -143,10 +143,10 @@ describe("a look at a task that is canceled unless somebody looks at it", () => 
     return [seen?.state, seen?.presentUntilMs, ...calls.filter((call) => call === "attend")];
   };
 
-  it("is stored when it is due and counts, and keeps the task", async () => {
+  it("is stored if it counts, and keeps the task", async () => {
     expect(await look([due])).to.deep.equal(["waiting", NOW + 9000, "attend"]);
     expect(await look([due], { attends: () => false })).to.deep.equal(["waiting", NOW + 10]);
-    expect(await look([{ ...due, presentUntilMs: NOW + 8000 }])).to.deep.equal(["waiting", NOW + 8000]);
+    expect(await look([{ ...due, presenceMs: null }])).to.deep.equal(["waiting", NOW + 10]);
   });
 
   it("is repeated if the task has ended in the meantime, three times at most", async () => {
