@@ -6,9 +6,8 @@ import { Loop, type Role } from "../loop.ts";
 import type { SlotBatch } from "../store/verbs/snapshot.ts";
 import type { HeartbeatAnswer } from "../store/verbs/worker.ts";
 
-/** How often a worker sends a heartbeat, and how long one is valid, ms: while it has work, and while it has none. */
-const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;
-const IDLE_HEARTBEAT = { intervalMs: 12_000, ttlMs: 40_000 } as const;
+/** How often a worker sends a heartbeat, and how long one is valid, ms. */
+const HEARTBEAT = { intervalMs: 5000, ttlMs: 15_000 } as const;
 
 /** Reports the slots of this worker process for each queue to the store; estimates depend on it. */
 export class Heartbeat implements Role {
@@ -27,14 +26,12 @@ export class Heartbeat implements Role {
       about,
       slots,
       batches,
-      isIdle,
       onBeat,
     }: {
       worker: string;
       about: AboutWorker;
       slots(): ReadonlyMap<string, number>;
       batches: ReadonlyMap<string, SlotBatch>;
-      isIdle(): boolean;
       onBeat(answer: HeartbeatAnswer): boolean;
     },
     log: Logger,
@@ -46,21 +43,22 @@ export class Heartbeat implements Role {
       this.#hear = resolve;
     });
     let again = false;
+    let quiet = false;
     this.#loop = new Loop({
-      intervalMs: IDLE_HEARTBEAT.intervalMs,
+      intervalMs: HEARTBEAT.intervalMs,
       tick: async () => {
-        const idle = isIdle();
-        const { ttlMs, intervalMs } = idle ? IDLE_HEARTBEAT : HEARTBEAT;
         try {
-          again = !onBeat(await engine.workers.heartbeat(worker, ttlMs, slots(), { about, again, batches }));
+          const options = { about, again, quiet, batches };
+          const answer = await engine.workers.heartbeat(worker, HEARTBEAT.ttlMs, slots(), options);
+          quiet = answer.quiet;
+          again = !onBeat(answer);
           this.#hear();
-          if (!again) return 0;
+          return again ? undefined : 0;
         } catch (error) {
           again = false;
           log.warn({ reason: reasonOf(error) }, "heartbeat: could not reach the store; retrying");
-          return HEARTBEAT.intervalMs;
+          return undefined;
         }
-        return idle ? undefined : intervalMs;
       },
       onError: (error) => log.error({ err: error }, "heartbeat: a round failed; retrying"),
     });

@@ -40,9 +40,6 @@ export interface WorkerOptions extends HandlerLimits {
 /** After their signal fires at the end of the drain: time for handlers to end and for storing that, ms. */
 const SETTLE_MS = 10_000;
 
-/** If a task lost its worker within this time, ms, others may follow. */
-const LATELY_MS = 60_000;
-
 /** The work of a worker process: the slots of every queue, lease renewal, and a heartbeat. */
 export class Worker implements Role {
   /** Unique to this start of the process. */
@@ -90,18 +87,14 @@ export class Worker implements Role {
     const slots = () => new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
     const batches = new Map<string, SlotBatch>();
     for (const { queue, batch } of own) if (batch) batches.set(queue, batch);
-    let sinceLossMs = 0;
-    const isIdle = () => this.#renewer.size === 0 && sinceLossMs >= LATELY_MS;
-    const onBeat = (answer: HeartbeatAnswer) => {
-      sinceLossMs = answer.sinceLossMs;
-      const { quiet, concurrency } = answer;
+    const onBeat = ({ quiet, concurrency }: HeartbeatAnswer) => {
       return this.#pools.filter((pool) => pool.resize(quiet ? 0 : concurrency.get(pool.queue))).length > 0;
     };
     const about = {
       ...({ kind: "process", host: hostname(), pid: process.pid, role: options.role ?? "all" } as const),
       ...{ version: packageVersion(), startedMs: Math.round(performance.timeOrigin) },
     };
-    this.#heartbeat = new Heartbeat(engine, { worker: this.id, about, slots, batches, isIdle, onBeat }, log);
+    this.#heartbeat = new Heartbeat(engine, { worker: this.id, about, slots, batches, onBeat }, log);
   }
 
   async start(): Promise<void> {

@@ -64,7 +64,7 @@ describe("the slots of a queue", () => {
   afterEach(() => t.close());
 
   const beat = (worker: string, ttlMs: number, again = false) =>
-    t.scripts.heartbeat(t.keys.tag(0), worker, ttlMs, new Map([["jobs", 2]]), "", again);
+    t.scripts.heartbeat(t.keys.tag(0), { worker, ttlMs, about: "", again, quiet: false }, new Map([["jobs", 2]]));
   const live = async () => {
     const { snapshot } = (await t.engine.queues.figures(["jobs"]))[0] ?? {};
     return { workers: snapshot?.workers, slots: snapshot?.slots };
@@ -91,9 +91,13 @@ describe("what a worker that leaves has left behind", () => {
     try {
       const tag = t.keys.tag(0);
       const slots = new Map([["jobs", 2]]);
-      await t.scripts.heartbeat(tag, "w1", 60_000, slots, '{"host":"h"}', false);
+      await t.scripts.heartbeat(
+        tag,
+        { worker: "w1", ttlMs: 60_000, about: '{"host":"h"}', again: false, quiet: false },
+        slots,
+      );
       expect(await t.redis.exists(t.key("about", "w1"))).to.equal(1);
-      await t.scripts.heartbeat(tag, "w1", 0, slots, "", false);
+      await t.scripts.heartbeat(tag, { worker: "w1", ttlMs: 0, about: "", again: false, quiet: false }, slots);
       expect(await t.redis.exists(t.key("about", "w1"))).to.equal(0);
     } finally {
       await t.close();

@@ -59,6 +59,7 @@ export class Workers {
    * @param ttlMs how long this is valid; 0 removes the worker
    * @param options.batches of queues whose slots have one call with several tasks
    * @param options.again the same was reported before
+   * @param options.quiet it takes no more work since it was told so, which the store may have lost
    */
   async heartbeat(
     worker: string,
@@ -67,10 +68,12 @@ export class Workers {
     {
       about,
       again = false,
+      quiet = false,
       batches,
     }: {
       readonly about?: AboutWorker;
       readonly again?: boolean;
+      readonly quiet?: boolean;
       readonly batches?: ReadonlyMap<string, SlotBatch> | undefined;
     } = {},
   ): Promise<HeartbeatAnswer> {
@@ -82,12 +85,11 @@ export class Workers {
     const heard = await Promise.all(
       queueBatches(keys, slots.keys(), BATCH_LIMIT).map(({ tag, queues }) => {
         const some = new Map(queues.map((queue) => [queue, slots.get(queue) ?? 0]));
-        return scripts.heartbeat(tag, worker, ttlMs, some, text, again, batches);
+        return scripts.heartbeat(tag, { worker, ttlMs, about: text, again, quiet }, some, batches);
       }),
     );
     await noted;
     return {
-      sinceLossMs: Math.min(...heard.map(({ sinceLossMs }) => sinceLossMs)),
       quiet: heard.some(({ quiet }) => quiet),
       concurrency: new Map(heard.flatMap(({ concurrency }) => [...concurrency])),
     };

@@ -246,9 +246,7 @@ export class Watchers<Seen extends Common = Inspection> {
 
   /** Keeps those with a presence that somebody watches. What fails is repeated in the next pass. */
   async #keepWatched(): Promise<void> {
-    const watched = [...this.#entries.values()].filter(
-      (entry) => entry.attendants.size > 0 && this.#isToKeep(entry),
-    );
+    const watched = [...this.#entries.values()].filter((entry) => entry.attendants.size > 0 && this.#isToKeep(entry));
     await inSlices(watched, (entry) => this.#keep(entry).catch(this.#onError));
   }
 

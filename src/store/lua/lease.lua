@@ -92,7 +92,6 @@ function Lease.lose(call, queue, id, ends, reported)
   redis.call('ZREM', K.leases(call, queue), id)
   if begun then
     redis.call('HSET', key, F.restarts, (restarts or 0) + 1)
-    redis.call('HSET', K.queue(call, queue), Q.lostAt, call.now_text)
   else
     Lease.delete_start(call, queue, run)
   end

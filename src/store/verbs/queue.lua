@@ -76,12 +76,7 @@ end)
 register('quiet', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.new(keys), Layout.quiet.args
   for n = ARGS.count + 1, #args do
-    local field = Q.quiet .. args[ARGS.worker]
-    if args[ARGS.quiet] == '1' then
-      redis.call('HSET', K.queue(call, args[n]), field, '1')
-    else
-      redis.call('HDEL', K.queue(call, args[n]), field)
-    end
+    redis.call('HSET', K.queue(call, args[n]), Q.quiet .. args[ARGS.worker], args[ARGS.quiet] == '1' and '1' or '0')
     Notices.work(call, args[n], C.adjusted)
   end
 end)

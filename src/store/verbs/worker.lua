@@ -8,12 +8,14 @@ local HEARTBEAT, WORKERS = Layout.heartbeat, Layout.workers
 local ANSWER, SLOTS, ABOUT = WORKERS.answer, WORKERS.slots, WORKERS.about
 
 -- Deletes a worker of a queue. Returns how many workers, and how many slots, that was.
-local function delete_worker(call, queue, worker)
+--   left  whether it has said so: one that is only silent is still quiet when it comes back
+local function delete_worker(call, queue, worker, left)
   if redis.call('ZREM', K.workers(call, queue), worker) == 0 then return 0, 0 end
   local slots = tonumber(redis.call('HGET', K.slots(call, queue), worker) or 0)
   redis.call('HDEL', K.slots(call, queue), worker)
   local lanes = { Reservation.lane_field(worker, '0'), Reservation.lane_field(worker, '1') }
-  redis.call('HDEL', K.queue(call, queue), lanes[1], lanes[2], Q.quiet .. worker)
+  redis.call('HDEL', K.queue(call, queue), lanes[1], lanes[2])
+  if left then redis.call('HDEL', K.queue(call, queue), Q.quiet .. worker) end
   return 1, slots
 end
 
@@ -47,10 +49,14 @@ local function beat(call, args, at, found)
   local ttl, again = tonumber(args[HEARTBEAT.args.ttlMs]), args[HEARTBEAT.args.again] == '1'
   local live, slots_of, counters = K.workers(call, queue), K.slots(call, queue), K.queue(call, queue)
   local worker = args[HEARTBEAT.args.worker]
-  local all_slots, lost_at, known_workers, known_until, concurrency, quiet =
-    unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt, Q.workers, Q.liveUntil, Q.setConcurrency, Q.quiet .. worker))
-  if lost_at then found.last_loss = math.max(found.last_loss or 0, tonumber(lost_at)) end
-  found.quiet = found.quiet or quiet
+  local all_slots, known_workers, known_until, concurrency, quiet =
+    unpack(redis.call('HMGET', counters, Q.slots, Q.workers, Q.liveUntil, Q.setConcurrency, Q.quiet .. worker))
+  if not quiet and args[HEARTBEAT.args.quiet] == '1' then
+    -- The store has lost it.
+    redis.call('HSET', counters, Q.quiet .. worker, '1')
+    quiet = '1'
+  end
+  found.quiet = found.quiet or quiet == '1'
   if concurrency then found.set[#found.set + 1] = { queue, concurrency } end
   if again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return end
   -- A worker whose heartbeat was late is still known: it is not a start.
@@ -65,7 +71,7 @@ local function beat(call, args, at, found)
   local gone = redis.call('ZRANGEBYSCORE', live, '-inf', call.now_text, 'LIMIT', 0, MAX_DELETED)
   if ttl == 0 then gone[#gone + 1] = worker end
   for _, name in ipairs(gone) do
-    local fewer, fewer_slots = delete_worker(call, queue, name)
+    local fewer, fewer_slots = delete_worker(call, queue, name, name == worker)
     workers, total = workers - fewer, total - fewer_slots
   end
   if ttl > 0 then
@@ -79,21 +85,20 @@ local function beat(call, args, at, found)
   redis.call('HSET', counters, Q.workers, workers, Q.slots, whole(math.max(0, total)), Q.liveUntil, until_text)
 end
 
--- Returns ms since a task of one of these queues last lost its worker, "" where none has; 1 if the worker is to take no more work, else 0;
--- and the slots that each worker process gives a queue, where an operator has set them.
+-- Returns 1 if the worker is to take no more work, else 0; and the slots that each worker process gives a queue, where an operator has set
+-- them.
 register('heartbeat', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.new(keys), HEARTBEAT.args
   local worker, ttl, about = args[ARGS.worker], tonumber(args[ARGS.ttlMs]), args[ARGS.about]
-  local found = { last_loss = nil, quiet = false, set = {} }
+  local found = { quiet = false, set = {} }
   Call.each(call, args, HEARTBEAT, beat, found)
   if ttl == 0 then
     redis.call('UNLINK', K.about(call, worker))
   elseif about ~= '' then
     redis.call('SET', K.about(call, worker), whole(ttl) .. ' ' .. about, 'PX', ttl)
   end
-  local since_loss = found.last_loss and whole(math.max(0, call.now - found.last_loss)) or ''
   local heard = HEARTBEAT.answer
-  return { [heard.sinceLossMs] = since_loss, [heard.quiet] = found.quiet and 1 or 0, [heard.set] = found.set }
+  return { [heard.quiet] = found.quiet and 1 or 0, [heard.set] = found.set }
 end)
 
 -- Returns the live workers of queues, as lists: their slots, and what each has reported about itself, "" if nothing, and for how many ms
@@ -106,7 +111,7 @@ register('workers', { 'no-writes' }, function(keys, args)
     local live = redis.call('ZRANGEBYSCORE', K.workers(call, queue), '(' .. call.now_text, '+inf', 'LIMIT', 0, max)
     for _, worker in ipairs(live) do
       local given = redis.call('HGET', K.slots(call, queue), worker) or '0'
-      local quiet = redis.call('HGET', K.queue(call, queue), Q.quiet .. worker) and '1' or '0'
+      local quiet = redis.call('HGET', K.queue(call, queue), Q.quiet .. worker) or '0'
       slots[#slots + 1] = { [SLOTS.queue] = queue, [SLOTS.worker] = worker, [SLOTS.slots] = given, [SLOTS.quiet] = quiet }
       if not seen[worker] and #abouts < max then
         seen[worker] = true

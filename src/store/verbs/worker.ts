@@ -1,5 +1,5 @@
 import { counted, named, names, verb, written } from "./codec.ts";
-import { list, number, optional, text } from "./reply.ts";
+import { list, number, text } from "./reply.ts";
 import type { SlotBatch } from "./snapshot.ts";
 
 /** Short, so that the heartbeats of queues in other partitions are in time while a cluster is changing. */
@@ -12,6 +12,8 @@ interface Heartbeat {
   readonly about: string;
   /** Whether it has reported the same before, which costs less. */
   readonly again: boolean;
+  /** Whether it takes no more work since it was told so. */
+  readonly quiet: boolean;
 }
 
 /** The slots that a live worker gives a queue. */
@@ -25,8 +27,6 @@ interface WorkerSlots {
 
 /** What a worker hears in answer to its heartbeat. */
 export interface HeartbeatAnswer {
-  /** How long ago a task of these queues last lost its worker; infinity if none has. */
-  readonly sinceLossMs: number;
   /** Whether it is to take no more work. */
   readonly quiet: boolean;
   /** The slots that each worker process gives a queue, where an operator has set them. */
@@ -42,9 +42,9 @@ interface WorkerAbout {
   readonly leftMs: number;
 }
 
-const HEARTBEAT = names<Heartbeat>("worker", "ttlMs", "about", "again");
+const HEARTBEAT = names<Heartbeat>("worker", "ttlMs", "about", "again", "quiet");
 const QUEUE = names<Pick<WorkerSlots, "queue" | "slots"> & { readonly batch: string }>("queue", "slots", "batch");
-const HEARD = ["sinceLossMs", "quiet", "set"] as const;
+const HEARD = ["quiet", "set"] as const;
 const ANSWER = ["nowMs", "slots", "abouts"] as const;
 const SLOTS = names<WorkerSlots>("queue", "worker", "slots", "quiet");
 const ABOUT = names<WorkerAbout>("worker", "about", "leftMs");
@@ -56,24 +56,16 @@ const ABOUT = names<WorkerAbout>("worker", "about", "leftMs");
 export const heartbeat = verb({
   layout: { args: HEARTBEAT, item: QUEUE, answer: HEARD },
   patienceMs: PATIENCE_MS,
-  write: (
-    worker: string,
-    ttlMs: number,
-    slots: ReadonlyMap<string, number>,
-    about: string,
-    again: boolean,
-    batches: ReadonlyMap<string, SlotBatch> = new Map(),
-  ) => {
+  write: (beat: Heartbeat, slots: ReadonlyMap<string, number>, batches: ReadonlyMap<string, SlotBatch> = new Map()) => {
     const all = [...slots].map(([queue, some]) => {
       const batch = batches.get(queue);
       return { queue, slots: some, batch: batch ? `${batch.max} ${batch.waitMs}` : "" };
     });
-    return [...written(HEARTBEAT, { worker, ttlMs, about, again }), ...counted(QUEUE, all)];
+    return [...written(HEARTBEAT, beat), ...counted(QUEUE, all)];
   },
   read: (reply): HeartbeatAnswer => {
-    const { sinceLossMs, quiet, set } = named(HEARD, reply);
+    const { quiet, set } = named(HEARD, reply);
     return {
-      sinceLossMs: optional(sinceLossMs) ?? Number.POSITIVE_INFINITY,
       quiet: number(quiet) === 1,
       concurrency: new Map(list(set).map((of) => [text(list(of)[0]), number(list(of)[1])])),
     };

@@ -61,6 +61,26 @@ describe("a heartbeat", () => {
     expect(await line()).to.deep.equal({ workers: 1, slots: 2 });
   });
 
+  it("of a worker that is to take no more work is told so, also after a silence, or when the store was emptied", async () => {
+    const heard = async (quiet = false) =>
+      (await t.engine.workers.heartbeat("w1", TTL_MS, new Map([["jobs", 2]]), { quiet })).quiet;
+    const tell = (quiet: boolean) => t.engine.workers.quiet("w1", quiet, ["jobs"]);
+    expect(await heard()).to.equal(false);
+    expect(await tell(true)).to.equal(true);
+    expect(await heard()).to.equal(true);
+    await t.redis.zadd(live(), "XX", 1, "w1");
+    await beat("w2", 1);
+    expect(await heard(), "it was silent").to.equal(true);
+    await t.redis.unlink(live(), t.key("slots"), t.key("queue"));
+    expect(await heard(true), "it knows that itself").to.equal(true);
+    expect(await heard()).to.equal(true);
+    await tell(false);
+    expect(await heard(true), "it has not heard of that yet").to.equal(false);
+    await tell(true);
+    await beat("w1", 2, 0);
+    expect(await heard(), "it has left, and come back").to.equal(false);
+  });
+
   it("keeps no worker for longer than five minutes if the clock was set back", async () => {
     await beat("w1", 2);
     await t.redis.zadd(live(), Date.now() + 864e5, "w1");

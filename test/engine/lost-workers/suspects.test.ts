@@ -74,11 +74,4 @@ describe("a suspect (a task that has lost a worker before)", () => {
     expect(lost).to.deep.equal([{ queue: "jobs", id: "a", worker: "w1", losses: 0, fate: "released" }]);
     expect((await take()).task).to.include({ id: "a", lost: 0 });
   });
-
-  it("is reported to workers by their heartbeats", async () => {
-    const beat = async () => (await t.engine.workers.heartbeat("w1", HOUR_MS, new Map([["jobs", 1]]))).sinceLossMs;
-    expect(await beat()).to.equal(Number.POSITIVE_INFINITY);
-    await suspect();
-    expect(await beat()).to.be.within(0, HOUR_MS);
-  });
 });

@@ -207,7 +207,8 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "heartbeat", when: "of a worker" },
     given: (scene) => scene.waiting(),
-    call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, SLOTS, "{}", false),
+    call: ({ scripts, tag }) =>
+      scripts.heartbeat(tag, { worker: "w1", ttlMs: 60_000, about: "{}", again: false, quiet: false }, SLOTS),
   },
   ...(["", "begins", "lasted"] as const).map(
     (phase): Case => ({
@@ -308,7 +309,8 @@ const CASES: readonly Case[] = [
   },
   {
     ...{ script: "quiet", when: "of a worker" },
-    given: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, SLOTS, "{}", false),
+    given: ({ scripts, tag }) =>
+      scripts.heartbeat(tag, { worker: "w1", ttlMs: 60_000, about: "{}", again: false, quiet: false }, SLOTS),
     call: ({ scripts, tag }) => scripts.quiet(tag, "w1", true, ["jobs"]),
   },
   {
