@@ -3,6 +3,7 @@ import type { Keys } from "../../store/keys.ts";
 import { decodeResult, hasHead } from "../../store/result.ts";
 import type { TaskRecord } from "../../store/task-record.ts";
 import type { AttendVerdict } from "../../store/verbs/attend.ts";
+import type { CancelVerdict } from "../../store/verbs/cancel.ts";
 import type { InspectAnswer, InspectItem } from "../../store/verbs/inspect.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
@@ -134,6 +135,18 @@ export class Inspector {
       // The result is gone or was replaced: return the task without it, or read it again.
       if (looks === LOOKS) return without;
     }
+  }
+
+  /**
+   * Cancels a task, or deletes the result of one that has ended. Returns also the task as it was right then; null if it is unknown.
+   * @throws ProblemError store-unavailable
+   */
+  async cancel({
+    id,
+    queue,
+  }: Pick<Inspection, "id" | "queue">): Promise<{ verdict: CancelVerdict; seen: Inspection | null }> {
+    const { verdict, row, snapshot, nowMs } = await this.#call("cancelAndInspect", { id, queue });
+    return { verdict, seen: row && snapshot && view(id, row, snapshot, nowMs) };
   }
 
   /** Somebody has looked at a task with a presence; a member of a group has that of the group. @throws ProblemError store-unavailable */

@@ -25,7 +25,7 @@ import { conflict, tooMany } from "../../http/submit/refusal.ts";
 import { assembleSubmission, checkAccepted, send, withWebhook } from "../../http/submit/submission.ts";
 import { accessOf, mayEnd, signatureOf } from "../../http/task/access.ts";
 import { replyEmbedding } from "../../http/task/embedded-result.ts";
-import { findTask, observeRequested } from "../../http/task/find.ts";
+import { findTask } from "../../http/task/find.ts";
 import { paths } from "../../http/task/links.ts";
 import { unknownTask } from "../../http/task/reply.ts";
 import { isOutcome } from "../../task.ts";
@@ -240,8 +240,8 @@ async function remove(ctx: Context, api: AllocatingApi, id: string): Promise<voi
   ctx.status = 204;
   if (!task) return api.allocations.drop({ id, queue });
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
-  const verdict = await api.engine.call("cancel", { id, queue });
+  const { verdict, seen } = await api.engine.inspector.cancel({ id, queue });
   logEnd(ctx, api, task, verdict);
   // Its handler is still running; what it did is undone once it has settled.
-  if (verdict === "requested") replyAllocated(ctx, 202, await observeRequested(api, task));
+  if (seen && verdict === "requested") replyAllocated(ctx, 202, seen);
 }

@@ -14,7 +14,7 @@ import { type Route, SUBMIT, WATCH } from "../route.ts";
 import { pagesFor } from "../shown-pages.ts";
 import { accessOf, mayEnd, signatureOf } from "./access.ts";
 import { documentOf } from "./documents/monitor-document.ts";
-import { findTask, observeRequested } from "./find.ts";
+import { findTask } from "./find.ts";
 import { TASK_PATHS } from "./links.ts";
 import { outcomeProblem, pendingTask, replyOutcome, replyPending, unknownTask } from "./reply.ts";
 
@@ -88,20 +88,13 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const before = await findTask(ctx, api, id, { result: conditions !== undefined, inPieces: true });
   if (!mayEnd(accessOf(ctx), before)) throw forbidden(["admin"]);
   if (conditions) checkPreconditions(id, conditions, before);
-  const verdict = await engine.call("cancel", { id, queue: before.queue });
-  if (verdict === "unknown") throw unknownTask(id);
+  const { verdict, seen } = await engine.inspector.cancel(before);
+  if (!seen) throw unknownTask(id);
   logEnd(ctx, api, before, verdict);
   if (verdict === "already" || verdict === "deleted") {
     ctx.status = 204;
     return;
   }
-  if (verdict === "requested") {
-    ctx.status = 202;
-    ctx.body = documentOf(ctx, api, await observeRequested(api, before));
-    return;
-  }
-  const after = await engine.inspector.inspect(id, { result: false });
-  if (!after) throw new ProblemError("internal", "the task disappeared while it was being canceled");
-  ctx.status = 200;
-  ctx.body = documentOf(ctx, api, after);
+  ctx.status = verdict === "requested" ? 202 : 200;
+  ctx.body = documentOf(ctx, api, seen);
 }

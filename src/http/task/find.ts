@@ -55,24 +55,6 @@ export async function observeEnd(ctx: Pick<Context, "state">, api: Api, id: stri
   return await withProblem(api, seen);
 }
 
-/**
- * A task whose cancel has just been requested, as it was at that moment: the answer follows from the verdict, and the task may have ended
- * since.
- */
-export async function observeRequested(api: Pick<Api, "engine">, before: Inspection): Promise<Inspection> {
-  const seen = (await api.engine.inspector.inspect(before.id, { result: false })) ?? before;
-  const running = { state: "running", index: 0, ahead: 0, held: false, cancelRequested: true } as const;
-  const pending = {
-    finishedMs: null,
-    expiresMs: null,
-    canceledBy: null,
-    expired: false,
-    deleted: false,
-    allowed: ["cancel"],
-  } as const;
-  return { ...seen, ...running, ...pending };
-}
-
 /** Reads a task again, with its result or problem. */
 async function withProblem({ engine }: Api, seen: Inspection): Promise<Inspection> {
   const read = await engine.inspector.inspect(seen.id, WITH_PROBLEM);

@@ -19,7 +19,8 @@ export interface InspectItem {
 
 const ITEM = names<InspectItem>("id", "result");
 const ANSWER = ["nowMs", "snapshots", "tasks"] as const;
-const LAYOUT = { item: ITEM, answer: ANSWER, stored: STORED_MEMBERS, task: ANSWER_MEMBERS };
+/** That of a verb that reads tasks. */
+export const LAYOUT = { item: ITEM, answer: ANSWER, stored: STORED_MEMBERS, task: ANSWER_MEMBERS };
 
 /** Reads tasks. */
 export const inspect = verb({
@@ -48,7 +49,8 @@ export const lifetimes = verb({
     }),
 });
 
-function inspected(reply: Reply): InspectAnswer {
+/** Reads the answer of inspection.lua. */
+export function inspected(reply: Reply): InspectAnswer {
   const { nowMs, snapshots, tasks } = named(ANSWER, reply);
   return { nowMs: number(nowMs), snapshots: list(snapshots).map(snapshotOf), tasks: list(tasks).map(decodeTask) };
 }

@@ -2,7 +2,7 @@
 export { again } from "./again.ts";
 export { attemptLog } from "./attempt-log.ts";
 export { attend } from "./attend.ts";
-export { cancel } from "./cancel.ts";
+export { cancel, cancelAndInspect } from "./cancel.ts";
 export { complete } from "./complete.ts";
 export { deleteDead, retry } from "./dead.ts";
 export { claim, libraries, secret, version } from "./deployment.ts";

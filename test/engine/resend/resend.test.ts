@@ -108,6 +108,15 @@ const CASES: readonly Case[] = [
     replies: [["ok"], ["ok"]],
   },
   {
+    ...{ script: "cancelAndInspect", when: "of a waiting task" },
+    given: (scene) => scene.waiting(),
+    call: async ({ scripts, tag }) => {
+      const canceled = await scripts.cancelAndInspect(tag, [{ id: "a", call: "1a", ...KEEP }]);
+      return canceled.map(({ verdict, row }) => [verdict, row?.state]);
+    },
+    replies: [[["canceled", "canceled"]], [["canceled", "canceled"]]],
+  },
+  {
     ...{ script: "breaker", when: "whose probe is due" },
     given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED"),
     call: async ({ scripts, tag }) => {
