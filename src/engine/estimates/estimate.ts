@@ -211,12 +211,16 @@ function afterStart(snapshot: QueueSnapshot, task: Place, starting: WorkerStart)
   return { ...etaOf(sum), basis: "starting", samples };
 }
 
-const etaOf = ({ lowMs, middleMs, highMs }: Forecast): Pick<Eta, "seconds" | "low" | "high"> => ({
-  seconds: seconds(middleMs),
-  // A narrow range must not lose the true start to a tenth of a second.
-  low: lowMs < middleMs ? seconds(lowMs, Math.floor) : seconds(lowMs),
-  high: highMs > middleMs ? seconds(highMs, Math.ceil) : seconds(highMs),
-});
+function etaOf({ lowMs, middleMs, highMs }: Forecast): Pick<Eta, "seconds" | "low" | "high"> {
+  // 0 is only said of what starts at once.
+  const middle = middleMs > 0 ? Math.max(1, middleMs) : 0;
+  return {
+    seconds: seconds(middle),
+    // A narrow range must not lose the true start to a tenth of a second.
+    low: lowMs < middle ? seconds(lowMs, Math.floor) : seconds(middle),
+    high: highMs > middle ? seconds(highMs, Math.ceil) : seconds(middle),
+  };
+}
 
 /** The mean time between two starts of a line with all slots busy, ms; null if it is unknown, or nothing starts. */
 export function intervalMs(snapshot: QueueSnapshot): number | null {

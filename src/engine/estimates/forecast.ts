@@ -45,6 +45,8 @@ const MIN_MEAN_MS = 0.001;
 const ORDERED = 0.25;
 /** Without measurements, an error grows by this factor from one block to the next longer one. */
 const GROWTH = 2;
+/** A middle is at least this share of the mean. */
+const MIN_SHARE = 0.1;
 /** Lines are long when work is slowest: then the error of the mean is larger than on average. */
 const WORST_TIME = 1.2;
 
@@ -210,5 +212,7 @@ function gamma(meanMs: number, deviationMs: number): Forecast {
   const shape = (meanMs / Math.max(deviationMs, Number.MIN_VALUE)) ** 2;
   const quantile = (z: number) =>
     Number.isFinite(shape) ? meanMs * Math.max(0, 1 - 1 / (9 * shape) + z / (3 * Math.sqrt(shape))) ** 3 : meanMs;
-  return { lowMs: quantile(-Z80), middleMs: quantile(0), highMs: quantile(Z80) };
+  // After a change of the work the deviation may be several means: then the approximation is 0.
+  const middleMs = Math.max(quantile(0), meanMs * MIN_SHARE);
+  return { lowMs: quantile(-Z80), middleMs, highMs: Math.max(quantile(Z80), middleMs) };
 }

@@ -157,6 +157,20 @@ describe("an estimate", () => {
     }
   });
 
+  it("is never now while more tasks are in front than slots are free, however much the work has changed", () => {
+    for (const [meanMs, variance] of [
+      [120, 3000 ** 2],
+      [0.01, 1],
+    ] as const) {
+      const changed = snapshot({ meanMs, variance, slots: 1, running: 1, agesMs: [], misses: [1e7, 1e7, 1e7, 1e7] });
+      for (const index of [0, 10, 400]) {
+        const eta = estimate(changed, waiting(index), 0);
+        expect(eta?.seconds).to.be.at.least(Math.max(0.001, (0.1 * (index + 1) * meanMs) / 1000 - 0.001));
+        expect(eta?.high).to.be.at.least(eta?.seconds ?? 0);
+      }
+    }
+  });
+
   it("is rounded to a millisecond below ten seconds, else to a tenth of a second", () => {
     const even = { variance: 0, samples: 1_000_000, agesMs: [0], slots: 1, running: 1 };
     expect(estimate(snapshot({ ...even, meanMs: 1234.4 }), waiting(0), 0)).to.include({
