@@ -6,7 +6,7 @@
 
 local whole = Number.whole
 local ROW, TICK = Layout.schedules.row, Layout.tickSchedules.answer
--- How many due times are looked at in one call, of which others may hold most.
+-- How many due times are looked at in one call, of which others may hold most, or be the only ones that can submit.
 local MAX_LOOKED = 1000
 
 -- Whether a live process declares a schedule. After the clock was set back, what was declared before does not count until it is again.
@@ -55,7 +55,8 @@ register('putSchedule', {}, function(keys, args)
   end
   if known == definition and was_paused == paused and (declared == '1') == (declares or declared == '1') then return 'same' end
   redis.call(
-    'HSET', key, D.definition, definition, D.times, times, D.declared, (declares or declared == '1') and '1' or '0', D.paused, paused
+    'HSET', key, D.definition, definition, D.queue, args[ARGS.queue], D.times, times,
+    D.declared, (declares or declared == '1') and '1' or '0', D.paused, paused
   )
   redis.call('HSETNX', key, D.created, call.now_text)
   if times ~= known_times or (was_paused == '1' and paused == '0') then
@@ -104,12 +105,13 @@ local function end_of_gap(call)
   return whole(gone)
 end
 
--- A process declares schedules, and takes at most `max` that are due. Returns the time, when the latest time without any process ended, when
--- a schedule is due next or can be taken ("" for none), for how long the first due time has waited, the declared ones that the store does
--- not have, and the rows of those that are taken. Orphans are not due.
+-- A process declares schedules, and takes at most `max` that are due and whose queue is among `queues`: who cannot submit a due time would
+-- only keep it from the others. Returns the time, when the latest time without any process ended, when a schedule is due next or can be
+-- taken ("" for none), for how long the first due time has waited, how many due ones the next call is to skip, the declared ones that the
+-- store does not have, and the rows of those that are taken. Orphans are not due.
 register('tickSchedules', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.new(keys), Layout.tickSchedules.args
-  local gone, unknown, rows, earliest, late, more = end_of_gap(call), {}, {}, nil, 0, false
+  local gone, unknown, rows, earliest, more = end_of_gap(call), {}, {}, nil, false
   for n = 1, tonumber(args[ARGS.count]) do
     local id = args[ARGS.count + n]
     if redis.call('HGET', K.schedule(call, id), D.declared) == '1' then
@@ -118,16 +120,16 @@ register('tickSchedules', { 'allow-oom' }, function(keys, args)
       unknown[#unknown + 1] = id
     end
   end
-  local times, max = K.scheduleTimes(call), tonumber(args[ARGS.max])
-  local due = redis.call('ZRANGEBYSCORE', times, '-inf', call.now_text, 'WITHSCORES', 'LIMIT', 0, MAX_LOOKED)
+  local times, max, skip, can_submit = K.scheduleTimes(call), tonumber(args[ARGS.max]), tonumber(args[ARGS.skip]), {}
+  for _, queue in ipairs(cjson.decode(args[ARGS.queues])) do can_submit[queue] = true end
+  local due = redis.call('ZRANGEBYSCORE', times, '-inf', call.now_text, 'WITHSCORES', 'LIMIT', skip, MAX_LOOKED)
   for n = 1, #due, 2 do
     local id = due[n]
-    local declared, held = unpack(redis.call('HMGET', K.schedule(call, id), D.declared, D.held))
+    local declared, held, queue = unpack(redis.call('HMGET', K.schedule(call, id), D.declared, D.held, D.queue))
     held = tonumber(held or 0)
     if declared == '1' and not is_live(call, id) then
       redis.call('ZREM', times, id)
-    else
-      late = math.max(late, call.now - tonumber(due[n + 1]))
+    elseif can_submit[queue] then
       -- After the clock was set back, a hold may seem to last for hours.
       if held > call.now and held <= call.now + C.scheduleLongestHoldMs then
         earliest = math.min(earliest or held, held)
@@ -139,12 +141,17 @@ register('tickSchedules', { 'allow-oom' }, function(keys, args)
       end
     end
   end
+  local first = redis.call('ZRANGE', times, 0, 0, 'WITHSCORES')[2]
+  local late = math.max(0, call.now - tonumber(first or call.now))
   local later = redis.call('ZRANGEBYSCORE', times, '(' .. call.now_text, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
   if later then earliest = math.min(earliest or tonumber(later), tonumber(later)) end
-  if more then earliest = call.now end
-  local answer = { nil, nil, nil, nil, nil, nil }
+  local is_last_page = #due < 2 * MAX_LOOKED
+  if more or not is_last_page then earliest = call.now end
+  if not more then skip = is_last_page and 0 or skip + MAX_LOOKED end
+  local answer = { nil, nil, nil, nil, nil, nil, nil }
   answer[TICK.nowMs], answer[TICK.goneMs], answer[TICK.lateMs] = call.now_text, gone, whole(late)
-  answer[TICK.nextMs], answer[TICK.unknown], answer[TICK.rows] = earliest and whole(earliest) or '', unknown, rows
+  answer[TICK.nextMs], answer[TICK.skip] = earliest and whole(earliest) or '', skip
+  answer[TICK.unknown], answer[TICK.rows] = unknown, rows
   return answer
 end)
 

@@ -4,7 +4,7 @@ import { messageOf, ProblemError, StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
 import { checkInput } from "../../http/input/body.ts";
-import { inputHandlerOf } from "../../http/queues/named-queue.ts";
+import { inputHandlerOf, takesInputs } from "../../http/queues/named-queue.ts";
 import { assembleSubmission } from "../../http/submit/submission.ts";
 import type { Logger } from "../../log.ts";
 import type { CallsOf } from "../../store/verbs/scripts.ts";
@@ -24,12 +24,15 @@ export class Schedules {
   readonly #parts: ScheduleParts;
   readonly verbs: CallsOf<typeof VERBS>;
   readonly #declared: ReadonlyMap<string, Definition>;
+  /** Those to which this process can submit. */
+  readonly #queues: string;
 
   /** @throws StartError if a handler declares a schedule that cannot be read */
   constructor(parts: ScheduleParts) {
     this.#parts = parts;
     this.verbs = parts.engine.scripts.of(VERBS);
     this.#declared = new Map([...parts.handlers.values()].flatMap(declaredBy));
+    this.#queues = JSON.stringify([...parts.handlers.values()].filter(takesInputs).map(({ queue }) => queue));
   }
 
   /** That of partition 0. */
@@ -56,7 +59,8 @@ export class Schedules {
 
   /** Stores a schedule. */
   put(id: string, definition: Definition, { paused = false, declared = false } = {}) {
-    const stored = { id, definition: JSON.stringify(definition), times: timesOf(definition), paused, declared };
+    const { queue } = definition;
+    const stored = { id, definition: JSON.stringify(definition), queue, times: timesOf(definition), paused, declared };
     return this.verbs.putSchedule(this.#tag, stored);
   }
 
@@ -75,8 +79,8 @@ export class Schedules {
     return this.verbs.deleteSchedule(this.#tag, { id });
   }
 
-  tick(max: number) {
-    return this.verbs.tickSchedules(this.#tag, max, this.declared);
+  tick(max: number, skip: number) {
+    return this.verbs.tickSchedules(this.#tag, { max, skip, queues: this.#queues }, this.declared);
   }
 
   step(step: Parameters<typeof VERBS.stepSchedule.write>[0]) {

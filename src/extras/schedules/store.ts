@@ -19,6 +19,7 @@ const SCHEDULE_KEYS = {
 /** The fields of a schedule; the Lua file writes `D.definition`. */
 const SCHEDULE_FIELDS = {
   definition: ["definition", "what is submitted and when: JSON"],
+  queue: ["queue", "the queue of its tasks"],
   times: ["times", "the part of it from which its due times follow"],
   declared: ["declared", "1 if a handler declares it"],
   paused: ["paused", "1 while it submits nothing"],

@@ -15,7 +15,7 @@ import type { DueState, ScheduleRow } from "./verbs.ts";
 const USUAL_MS = 4000;
 /** How many schedules a tick takes: it holds them for a while only. */
 const MAX_TAKEN = 20;
-/** The pause before a refused submission is tried again, at least, ms; and where this process has no handler of the queue. */
+/** The pause before a refused submission is tried again, at least, ms. */
 const RETRY_MS = 1000;
 
 const REFUSED = "schedules: the task of a due time was refused for the moment; trying again until the next one";
@@ -38,6 +38,8 @@ type Verdict =
 export class ScheduleTicker implements Role {
   readonly #parts: TickerParts;
   readonly #loop: Loop;
+  /** How many due schedules the last tick has looked at without an end. */
+  #skip = 0;
 
   constructor(parts: TickerParts) {
     this.#parts = parts;
@@ -64,7 +66,8 @@ export class ScheduleTicker implements Role {
   /** Submits what is due now. Returns in how many milliseconds the next tick is needed, undefined for a usual pause. */
   async tick(): Promise<number | undefined> {
     const { schedules, log, late } = this.#parts;
-    const { nowMs, goneMs, nextMs, lateMs, unknown, rows } = await schedules.tick(MAX_TAKEN);
+    const { nowMs, goneMs, nextMs, lateMs, skip, unknown, rows } = await schedules.tick(MAX_TAKEN, this.#skip);
+    this.#skip = skip;
     late.set(lateMs / 1000);
     // The store has lost them.
     if (unknown.length > 0) await schedules.synchronize(unknown);
@@ -145,9 +148,7 @@ export class ScheduleTicker implements Role {
     } catch (error) {
       const reason = reasonOf(error);
       const status = error instanceof ProblemError ? error.status : 0;
-      // Another process may have its handler.
-      const isUnknown = error instanceof ProblemError && error.code === "unknown-queue";
-      if (status !== 429 && status !== 503 && !isUnknown) {
+      if (status !== 429 && status !== 503) {
         log.error({ ...line, reason }, "schedules: the task of a due time was refused; the schedule goes on");
         return { state: "refused", task: "" };
       }

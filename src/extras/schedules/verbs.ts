@@ -6,6 +6,7 @@ interface StoredSchedule {
   readonly id: string;
   /** JSON. */
   readonly definition: string;
+  readonly queue: string;
   /** The part of it from which its due times follow. */
   readonly times: string;
   readonly paused: boolean;
@@ -55,17 +56,28 @@ interface Step {
   readonly holdMs: number;
 }
 
+/** What a process asks of a tick. */
+interface TickArgs {
+  /** How many schedules it takes at most. */
+  readonly max: number;
+  /** How many due ones it has looked at before. */
+  readonly skip: number;
+  /** Those to which it can submit: JSON. */
+  readonly queues: string;
+}
+
 const ROW = [
   ...(["id", "definition", "declared", "orphan", "paused", "created", "after"] as const),
   ...(["at", "state", "task", "retryUntil", "held"] as const),
 ] as const;
 const PAGE = ["nowMs", "rows"] as const;
-const TICK = ["nowMs", "goneMs", "nextMs", "lateMs", "unknown", "rows"] as const;
+const TICK_ARGS = names<TickArgs>("max", "skip", "queues");
+const TICK = ["nowMs", "goneMs", "nextMs", "lateMs", "skip", "unknown", "rows"] as const;
 const RANGE = names<{ readonly min: string; readonly max: string; readonly limit: number }>("min", "max", "limit");
 
 /** Stores a schedule. */
 export const putSchedule = verbOnOne<StoredSchedule, "new" | "changed" | "same" | "declared">([
-  ...(["id", "definition", "times", "paused", "declared"] as const),
+  ...(["id", "definition", "queue", "times", "paused", "declared"] as const),
 ]);
 
 /** Deletes a schedule. */
@@ -83,10 +95,10 @@ export const schedules = verb({
 
 /** Says which schedules this process declares, and takes those that are due. */
 export const tickSchedules = verb({
-  layout: { args: ["max"], item: ["id"], answer: TICK },
-  write: (max: number, declared: readonly string[]) => [max, declared.length, ...declared],
+  layout: { args: TICK_ARGS, item: ["id"], answer: TICK },
+  write: (args: TickArgs, declared: readonly string[]) => [...written(TICK_ARGS, args), declared.length, ...declared],
   read: (reply) => {
-    const { nowMs, goneMs, nextMs, lateMs, unknown, rows } = named(TICK, reply);
+    const { nowMs, goneMs, nextMs, lateMs, skip, unknown, rows } = named(TICK, reply);
     return {
       nowMs: number(nowMs),
       /** When a time without any process ended, 0 for never. */
@@ -95,6 +107,8 @@ export const tickSchedules = verb({
       nextMs: optional(nextMs),
       /** For how long the first due time has waited. */
       lateMs: number(lateMs),
+      /** How many due schedules the next call leaves out. */
+      skip: number(skip),
       /** Those that the store does not have. */
       unknown: list(unknown).map(text),
       rows: list(rows).map(rowOf),

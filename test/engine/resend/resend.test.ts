@@ -37,7 +37,7 @@ const OPENING = {
   ...{ id: "g", queue: "jobs", caller: "", webhook: "https://example.com/", limit: 10, presenceMs: 30_000 },
   ...{ openMs: 60_000, ...KEEP },
 };
-const SCHEDULE = { id: "s", definition: "{}", times: "every 5m", paused: false, declared: true };
+const SCHEDULE = { id: "s", definition: "{}", queue: "jobs", times: "every 5m", paused: false, declared: true };
 const STEP = {
   ...{ id: "s", heldMs: 0, afterMs: 1000, atMs: 1000, state: "submitted" as const, task: "s~1", nextMs: 2000 },
   ...{ retryUntilMs: null, holdMs: 0 },
@@ -335,7 +335,8 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "tickSchedules", when: "of one that is due" },
     given: ({ scripts, tag }) => scripts.of(SCHEDULES).putSchedule(tag, SCHEDULE),
-    call: ({ scripts, tag }) => scripts.of(SCHEDULES).tickSchedules(tag, 10, ["s"]),
+    call: ({ scripts, tag }) =>
+      scripts.of(SCHEDULES).tickSchedules(tag, { max: 10, skip: 0, queues: '["jobs"]' }, ["s"]),
   },
   {
     ...{ script: "stepSchedule", when: "by the look that holds it" },

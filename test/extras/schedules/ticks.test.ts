@@ -197,17 +197,40 @@ describe("ticks of schedules", () => {
     expect(await submitted("hourly", times)).to.deep.equal([true, false, true]);
   });
 
-  it("refuses a due time whose input is not accepted any more, and leaves one whose handler is elsewhere to others", async () => {
-    const other = process(undefined, ["elsewhere"]);
-    const one = process();
+  it("leaves a due time to the processes that have the handler of its queue", async () => {
+    const [other, one] = [process(undefined, ["elsewhere"]), process()];
     await one.schedules.put("hourly", definition());
-    await one.tick();
+    await Promise.all([other.tick(), one.tick()]);
     const times = await dueTimes(one, "hourly", 1);
     pass(HOUR_MS);
     await other.tick();
-    expect(await submitted("hourly", times)).to.deep.equal([false]);
-    pass(2000);
     await one.tick();
+    expect(await submitted("hourly", times)).to.deep.equal([true]);
+  });
+
+  it("reaches its schedules behind a thousand of a queue whose handler no process has", async () => {
+    const one = process();
+    const elsewhere = definition({ queue: "elsewhere" });
+    await Promise.all(Array.from({ length: 1000 }, (_, n) => one.schedules.put(`a${n}`, elsewhere)));
+    pass(1000);
+    await one.schedules.put("hourly", definition());
+    for (let ticks = 0; ticks < 2; ticks += 1) await one.tick();
+    const times = await dueTimes(one, "hourly", 1);
+    pass(HOUR_MS);
+    for (let ticks = 0; ticks < 2; ticks += 1) await one.tick();
+    expect(await submitted("hourly", times)).to.deep.equal([true]);
+  });
+
+  it("follows a schedule to another queue", async () => {
+    const [other, one] = [process(undefined, ["elsewhere"]), process()];
+    await one.schedules.put("hourly", definition());
+    await one.tick();
+    await other.schedules.put("hourly", definition({ queue: "elsewhere" }));
+    const times = await dueTimes(one, "hourly", 1);
+    pass(HOUR_MS);
+    await one.tick();
+    expect(await submitted("hourly", times)).to.deep.equal([false]);
+    await other.tick();
     expect(await submitted("hourly", times)).to.deep.equal([true]);
   });
 
