@@ -9,6 +9,7 @@ import { schedule, scheduleBody, schedules } from "./wire.ts";
 export const schedulesExtension: Extension = {
   part: schedulesPart,
   start: ({ handlers, log }) => {
+    const startedMs = performance.now();
     let wake = () => {};
     return {
       role: async (engine) => {
@@ -18,7 +19,7 @@ export const schedulesExtension: Extension = {
           "paihao_schedule_late_seconds",
           "How long the first due time of a schedule has waited to be submitted, 0 if none is due",
         );
-        const ticker = new ScheduleTicker({ schedules, engine, log, late });
+        const ticker = new ScheduleTicker({ schedules, engine, log, startedMs, late });
         wake = () => ticker.wake();
         return ticker;
       },

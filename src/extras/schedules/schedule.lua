@@ -93,14 +93,16 @@ register('schedules', { 'no-writes' }, function(keys, args)
   return { call.now_text, rows }
 end)
 
--- When the latest time without any process ended, 0 for never: a gap between two ticks that is longer than the pauses of any process.
-local function end_of_gap(call)
+-- When the latest time without any process ended, 0 for never: when this one started, the latest tick was longer ago than any process pauses.
+-- A gap through which it has lived was one of the store.
+local function end_of_gap(call, lived)
   local key = K.scheduleTicks(call)
   local ticked, gone = unpack(redis.call('HMGET', key, 'ticked', 'gone'))
   ticked, gone = tonumber(ticked or 0), tonumber(gone or 0)
-  if call.now - ticked > C.scheduleGapMs then gone = call.now end
-  -- The clock was set back.
-  if gone > call.now then gone = 0 end
+  local started = call.now - lived
+  if started - ticked > C.scheduleGapMs then gone = started end
+  -- The clock was set back, or this process lived before one that found no other.
+  if gone > call.now or gone - started > C.scheduleGapMs then gone = 0 end
   redis.call('HSET', key, 'ticked', call.now_text, 'gone', whole(gone))
   return whole(gone)
 end
@@ -111,7 +113,7 @@ end
 -- store does not have, and the rows of those that are taken. Orphans are not due.
 register('tickSchedules', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.new(keys), Layout.tickSchedules.args
-  local gone, unknown, rows, earliest, more = end_of_gap(call), {}, {}, nil, false
+  local gone, unknown, rows, earliest, more = end_of_gap(call, tonumber(args[ARGS.livedMs])), {}, {}, nil, false
   for n = 1, tonumber(args[ARGS.count]) do
     local id = args[ARGS.count + n]
     if redis.call('HGET', K.schedule(call, id), D.declared) == '1' then

@@ -79,8 +79,8 @@ export class Schedules {
     return this.verbs.deleteSchedule(this.#tag, { id });
   }
 
-  tick(max: number, skip: number) {
-    return this.verbs.tickSchedules(this.#tag, { max, skip, queues: this.#queues }, this.declared);
+  tick(given: Omit<VERBS.TickArgs, "queues">) {
+    return this.verbs.tickSchedules(this.#tag, { ...given, queues: this.#queues }, this.declared);
   }
 
   step(step: Parameters<typeof VERBS.stepSchedule.write>[0]) {

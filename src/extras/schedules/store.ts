@@ -12,7 +12,7 @@ const SCHEDULE_KEYS = {
   scheduleTicks: [
     "scheduleTicks",
     "hash",
-    "when a process last looked, and when the latest gap between looks ended, ms",
+    "when a process last looked, and when the latest time without any ended, ms",
   ],
 } as const;
 
@@ -43,7 +43,7 @@ export const SCHEDULE = {
   scheduleLongestHoldMs: 60_000,
   /** For how long the declaration of a process counts, ms. */
   scheduleDeclaredMs: 15_000,
-  /** Without a look for this long, no process lived, ms. */
+  /** Where nobody had looked for this long when a process started, no other lived, ms. */
   scheduleGapMs: 10_000,
 } as const;
 

@@ -25,6 +25,8 @@ interface TickerParts {
   readonly schedules: Schedules;
   readonly engine: Engine;
   readonly log: Logger;
+  /** When the server started, by `performance.now()`. */
+  readonly startedMs: number;
   /** Is told for how long the first due time has waited. */
   readonly late: { set(seconds: number): void };
 }
@@ -65,8 +67,9 @@ export class ScheduleTicker implements Role {
 
   /** Submits what is due now. Returns in how many milliseconds the next tick is needed, undefined for a usual pause. */
   async tick(): Promise<number | undefined> {
-    const { schedules, log, late } = this.#parts;
-    const { nowMs, goneMs, nextMs, lateMs, skip, unknown, rows } = await schedules.tick(MAX_TAKEN, this.#skip);
+    const { schedules, startedMs, log, late } = this.#parts;
+    const asked = { max: MAX_TAKEN, skip: this.#skip, livedMs: Math.floor(performance.now() - startedMs) };
+    const { nowMs, goneMs, nextMs, lateMs, skip, unknown, rows } = await schedules.tick(asked);
     this.#skip = skip;
     late.set(lateMs / 1000);
     // The store has lost them.

@@ -57,11 +57,13 @@ interface Step {
 }
 
 /** What a process asks of a tick. */
-interface TickArgs {
+export interface TickArgs {
   /** How many schedules it takes at most. */
   readonly max: number;
   /** How many due ones it has looked at before. */
   readonly skip: number;
+  /** For how long it has lived. */
+  readonly livedMs: number;
   /** Those to which it can submit: JSON. */
   readonly queues: string;
 }
@@ -71,7 +73,7 @@ const ROW = [
   ...(["at", "state", "task", "retryUntil", "held"] as const),
 ] as const;
 const PAGE = ["nowMs", "rows"] as const;
-const TICK_ARGS = names<TickArgs>("max", "skip", "queues");
+const TICK_ARGS = names<TickArgs>("max", "skip", "livedMs", "queues");
 const TICK = ["nowMs", "goneMs", "nextMs", "lateMs", "skip", "unknown", "rows"] as const;
 const RANGE = names<{ readonly min: string; readonly max: string; readonly limit: number }>("min", "max", "limit");
 

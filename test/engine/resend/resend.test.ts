@@ -336,7 +336,7 @@ const CASES: readonly Case[] = [
     ...{ script: "tickSchedules", when: "of one that is due" },
     given: ({ scripts, tag }) => scripts.of(SCHEDULES).putSchedule(tag, SCHEDULE),
     call: ({ scripts, tag }) =>
-      scripts.of(SCHEDULES).tickSchedules(tag, { max: 10, skip: 0, queues: '["jobs"]' }, ["s"]),
+      scripts.of(SCHEDULES).tickSchedules(tag, { max: 10, skip: 0, livedMs: 0, queues: '["jobs"]' }, ["s"]),
   },
   {
     ...{ script: "stepSchedule", when: "by the look that holds it" },

@@ -36,14 +36,14 @@ describe("ticks of schedules", () => {
   };
 
   /** A process with this handler of the queue `jobs`. */
-  const process = (declared?: Handler["schedules"], queues = ["jobs"]): Process => {
+  const process = (declared?: Handler["schedules"], queues = ["jobs"], startedMs = performance.now()): Process => {
     const handlers = queues.map((queue) =>
       defineHandler({ queue, schedules: declared, run: () => undefined } as never),
     );
     const log = createLog("silent");
     const parts = { engine: t.engine, handlers: new Map(handlers.map((handler) => [handler.queue, handler])), log };
     const schedules = new Schedules(parts);
-    const ticker = new ScheduleTicker({ schedules, late: { set: () => undefined }, ...parts });
+    const ticker = new ScheduleTicker({ schedules, startedMs, late: { set: () => undefined }, ...parts });
     return { schedules, tick: () => ticker.tick() };
   };
   /** Lets time pass; while processes live, each ticks every few seconds. */
@@ -126,6 +126,20 @@ describe("ticks of schedules", () => {
       expect(await submitted("hourly", times.slice(3))).to.deep.equal([missed !== "skip"]);
     });
   }
+
+  it("submits what fell due while the store paused and a process lived, whatever its missed says", async () => {
+    const one = process(undefined, ["jobs"], performance.now() - HOUR_MS);
+    await one.schedules.put("often", definition({ every: "2s", missed: "skip" }));
+    await one.tick();
+    const { row } = await one.schedules.find("often");
+    const from = Math.floor((row?.createdMs ?? 0) / 1000) * 1000;
+    pass(12_000);
+    // It has started meanwhile.
+    await process(undefined, ["elsewhere"]).tick();
+    await one.tick();
+    const times = [1, 2, 3, 4, 5, 6].map((n) => from + n * 2000);
+    expect(await submitted("often", times)).to.deep.equal(Array(6).fill(true));
+  });
 
   it("submits nothing twice when the clock of Redis is set back, and goes on at the next due time", async () => {
     const one = process();
