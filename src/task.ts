@@ -22,12 +22,20 @@ export const MISSED = ["once", "skip", "all"] as const;
 /** What it can do while its task of before has not ended, the default first. */
 export const OVERLAP = ["queue", "skip"] as const;
 
-/** What a client may choose as a task's id: 1–128 characters, the first a letter or digit. */
+/** The ids of tasks: 1–128 characters, the first a letter or digit. Those of the server's own tasks have colons as well. */
 export const ID_FORM = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
 
 /** Whether a value can be the id of a task. */
 export function isId(value: string): boolean {
   return ID_FORM.test(value);
+}
+
+/** How the id of a task that a schedule submits ends: with its due time. */
+const DUE_TIME = /~\d{8}T\d{6}Z$/;
+
+/** Whether a caller may choose an id: who could take that of a due time before the schedule would keep its task from being submitted. */
+export function mayBeChosen(id: string): boolean {
+  return isId(id) && !DUE_TIME.test(id);
 }
 
 /** The names that queues may have: 1–64 characters of `a–z 0–9 . _ -`, the first a letter or digit. */

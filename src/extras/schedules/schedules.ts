@@ -89,16 +89,17 @@ export class Schedules {
 
   /**
    * A task of a schedule, checked as any submission; it has no caller.
+   * @param identity what identifies a repetition; default: the input
    * @throws ProblemError unknown-queue, invalid-parameter of a queue that does not take JSON, invalid-input
    */
-  async submissionOf(id: string, definition: Definition): Promise<Submission> {
+  async submissionOf(id: string, definition: Definition, identity?: string): Promise<Submission> {
     const { log } = this.#parts;
     const handler = inputHandlerOf(this.#parts, definition.queue);
     if (!consumesType(handler, "application/json")) {
       throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
     }
     const checked = await checkInput(Buffer.from(JSON.stringify(definition.input)), "application/json", handler);
-    return assembleSubmission(null, { log }, { id, handler, options: optionsOf(definition), checked });
+    return assembleSubmission(null, { log }, { id, identity, handler, options: optionsOf(definition), checked });
   }
 }
 

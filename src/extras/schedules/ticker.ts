@@ -139,13 +139,10 @@ export class ScheduleTicker implements Role {
         const seen = await engine.inspector.inspect(before, { result: false });
         if (seen && !isOutcome(seen.state)) return { state: "skipped", task: "" };
       }
-      const submission = await schedules.submissionOf(id, definition);
+      // The input may have changed since a process that died has submitted it.
+      const submission = await schedules.submissionOf(id, definition, id);
       const verdict = await engine.submitter.submit(submission, engine.queues.settings(submission.queue));
-      // The input was changed after a process had submitted it and before it could note that.
-      const refusal =
-        verdict.verdict === "conflict"
-          ? undefined
-          : refusalOf(submission, verdict, { byKey: false, signature: () => "" });
+      const refusal = refusalOf(submission, verdict, { byKey: false, signature: () => "" });
       if (!refusal) return { state: "submitted", task: id };
       throw refusal;
     } catch (error) {

@@ -1,4 +1,4 @@
-import { isId } from "../../task.ts";
+import { mayBeChosen } from "../../task.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { LINE_MEMBERS, type SubmitOptions, withMembers } from "../../wire/submit-options.ts";
 import { parseJson } from "../input/body.ts";
@@ -34,6 +34,9 @@ export function readEnvelope(text: string, defaults: SubmitOptions): Envelope {
 
 /** An id that a caller has chosen. @throws ProblemError invalid-parameter */
 export function checkedId(id: unknown): string {
-  if (typeof id === "string" && isId(id)) return id;
-  throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
+  if (typeof id === "string" && mayBeChosen(id)) return id;
+  throw wrongParameter(
+    "id",
+    "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit, not ending as those of schedules do (~20261126T030000Z)",
+  );
 }

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { stringify } from "uuid";
 import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import { isId } from "../../task.ts";
+import { mayBeChosen } from "../../task.ts";
 import { DEFAULT_QUEUE, type Route, routeOf } from "../route.ts";
 
 /** Visible ASCII, with the length limit of the header's drafts. */
@@ -30,14 +30,14 @@ export interface IdSource {
 export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret, keys: Keys): string {
   const { params: { queue, id } = {}, headers } = request;
   const submits = routeOf(request)?.submits;
-  if (submits === "under the path's id" && id !== undefined && isId(id)) return id;
+  if (submits === "under the path's id" && id !== undefined && mayBeChosen(id)) return id;
   const { "idempotency-key": key, "x-request-id": sent } = headers;
   const bare = key === undefined ? undefined : bareKey(String(key));
   if (bare !== undefined && submits === "under the caller's key") {
     const text = JSON.stringify([caller, queue ?? DEFAULT_QUEUE, bare]);
     return keys.idIn(keys.partitionOfQueue(queue ?? DEFAULT_QUEUE), (n) => derivedId(text, secret.value, n));
   }
-  if (sent !== undefined && isId(String(sent))) return String(sent);
+  if (sent !== undefined && mayBeChosen(String(sent))) return String(sent);
   if (submits === undefined) return randomUUID();
   // A task that is submitted again names its partition itself, by its id.
   const isAgain = queue === undefined && id !== undefined;

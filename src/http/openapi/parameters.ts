@@ -57,7 +57,7 @@ export const parameters = {
   "Prefer-wait": header("Prefer", "`wait=N`: wait for up to N seconds (RFC 7240 §4.3)."),
   "X-Request-Id": header(
     "X-Request-Id",
-    "The id of the task: 1–128 characters `A–Z a–z 0–9 . _ ~ -`, the first a letter or digit. Any other value is ignored.",
+    "The id of the task: 1–128 characters `A–Z a–z 0–9 . _ ~ -`, the first a letter or digit, not ending as those of schedules do (`~20261126T030000Z`). Any other value is ignored.",
   ),
   "Idempotency-Key": header(
     "Idempotency-Key",

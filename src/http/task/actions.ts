@@ -1,5 +1,5 @@
 import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { TaskAction } from "../../task.ts";
+import { mayBeChosen, type TaskAction } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { takesInputs } from "../queues/named-queue.ts";
 import { ADMIN, SUBMIT } from "../route.ts";
@@ -19,8 +19,8 @@ const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handl
     again: (access, { handlers }, task) =>
       hasScope(access, SUBMIT) && mayEnd(access, task) && takesInputs(handlers.get(task.queue)),
     // The store refuses a submission under the id of another caller's task, even an operator's.
-    replace: (access, { handlers }, { caller, queue }) =>
-      hasScope(access, SUBMIT) && access.caller === caller && takesInputs(handlers.get(queue)),
+    replace: (access, { handlers }, { id, caller, queue }) =>
+      hasScope(access, SUBMIT) && access.caller === caller && mayBeChosen(id) && takesInputs(handlers.get(queue)),
   };
 
 /** What a caller can do to a task now. */

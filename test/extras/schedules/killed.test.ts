@@ -38,6 +38,8 @@ describe("a process that is killed between a due time and its submission", () =>
     const [, since = ""] = String(ids[0]).split("~");
     const firstMs = Date.parse(since.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, "$1-$2-$3T$4:$5:$6Z"));
     expect(firstMs).to.be.at.most(Date.parse(last.at));
+    const { actions } = await ask(`/v1/requests/${ids[0]}/status`);
+    expect(actions).to.include("cancel").and.not.include("replace");
     expect(ids).to.deep.equal(ids.map((_: string, n: number) => taskIdOf("reports.often", firstMs + n * 1000)));
   });
 });

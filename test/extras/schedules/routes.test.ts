@@ -9,7 +9,7 @@ const DEFAULTS = { missed: "once", overlap: "queue", paused: false, declared: fa
 describe("/v1/schedules", () => {
   let server: TestServer;
   before(async () => {
-    server = await startServer({ HANDLERS, PARTITIONS: "2" });
+    server = await startServer({ HANDLERS, PARTITIONS: "2", REPLICATE: "true" });
   });
   after(() => server.stop());
 
@@ -103,6 +103,28 @@ describe("/v1/schedules", () => {
       expect((await ask("wrong")).status).to.equal(404);
     });
   }
+
+  it("keeps the ids of its tasks from callers, whichever way they choose one", async () => {
+    const id = "nightly~20261129T030000Z";
+    const input = { day: 1 };
+    for (const path of [`/v1/requests/${id}`, `/v1/queues/reports/requests/${id}`]) {
+      const { status, json } = await server.send(path, { method: "PUT", body: input });
+      expect([status, json.type, json.parameter]).to.deep.equal([400, "/problems/invalid-parameter", "id"]);
+    }
+    const headers = { "X-Request-Id": id, Prefer: "respond-async" };
+    for (const [path, body] of [
+      ["/v1/queues/reports/requests", input],
+      ["/v1/schedules/later/run", undefined],
+      ["/replicate/v1/models/me/reports/predictions", { input }],
+    ] as const) {
+      const { status, json } = await server.send(path, { method: "POST", headers, body });
+      expect(status, path).to.be.within(200, 299);
+      expect(json.id).to.not.include("~");
+    }
+    const [{ problem }] = await server.batch("reports", JSON.stringify({ id, input }), "?envelope=true");
+    expect(problem).to.include({ status: 400, parameter: "id" });
+    expect((await server.send(`/v1/requests/${id}/status`)).status).to.equal(404);
+  });
 
   it("refuses an id that is too long for those of its tasks", async () => {
     expect((await put("x".repeat(65), DEFINITION)).json).to.include({

@@ -67,6 +67,10 @@ describe("ticks of schedules", () => {
     if (!row) throw new Error(`no schedule ${id}`);
     return scheduleDocument(row, await lastOf(t.engine, row), nowMs);
   };
+  const submitAs = async ({ schedules }: Process, id: string, identity?: string) => {
+    const submission = await schedules.submissionOf(id, definition(), identity);
+    await t.engine.submitter.submit(submission, t.engine.queues.settings("jobs"));
+  };
   const waiting = async () => (await t.engine.queues.figures(["jobs"]))[0]?.snapshot.waiting;
 
   it("submits a due time once, however many processes look at the same moment", async () => {
@@ -91,18 +95,29 @@ describe("ticks of schedules", () => {
     expect(task).to.include({ caller: null, label: "by the clock" });
   });
 
-  it("knows the task of a due time whose process died after it was stored", async () => {
+  it("knows the task of a due time whose process died after it was stored, whatever the input is by then", async () => {
     const one = process();
     await one.schedules.put("hourly", definition());
     await one.tick();
     const [dueMs = 0] = await dueTimes(one, "hourly", 1);
     pass(HOUR_MS);
     const id = taskIdOf("hourly", dueMs);
-    const submission = await one.schedules.submissionOf(id, definition());
-    await t.engine.submitter.submit(submission, t.engine.queues.settings("jobs"));
+    await submitAs(one, id, id);
+    await one.schedules.put("hourly", definition({ input: "another" }));
     await process().tick();
     expect(await waiting()).to.equal(1);
     expect((await look(one, "hourly")).last).to.deep.include({ id, state: "waiting" });
+  });
+
+  it("takes no other task for that of a due time, even of the same input", async () => {
+    const one = process();
+    await one.schedules.put("hourly", definition());
+    await one.tick();
+    const [dueMs = 0] = await dueTimes(one, "hourly", 1);
+    pass(HOUR_MS);
+    await submitAs(one, taskIdOf("hourly", dueMs));
+    await one.tick();
+    expect((await look(one, "hourly")).last?.state).to.equal("refused");
   });
 
   for (const [missed, stored] of [
