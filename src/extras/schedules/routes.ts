@@ -4,6 +4,7 @@ import { z } from "zod";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";
+import { checkTag, preconditionFailed, readPreconditions } from "../../http/headers/preconditions.ts";
 import { readJson } from "../../http/input/body.ts";
 import { PARAMETERS, searchOf } from "../../http/input/parameters.ts";
 import { requestId } from "../../http/middleware/request.ts";
@@ -49,7 +50,7 @@ export function scheduleRoutes(api: Api, schedules: Schedules, wake: () => void)
       scopes: READ,
       tag,
       summary: "One schedule: its next due times, and what became of the last one",
-      answers: { "200": json("The schedule.", "Schedule") },
+      answers: { "200": json("The schedule.", "Schedule", "ETag") },
       run: (ctx) => reply(ctx, api, schedules, idOf(ctx)),
     },
     {
@@ -61,10 +62,11 @@ export function scheduleRoutes(api: Api, schedules: Schedules, wake: () => void)
       summary: "Make or change a schedule",
       description:
         "Either `cron` or `every`. The queue has to accept the input. One that a handler declares can only be paused and resumed: with the same members otherwise.",
+      parameters: parameterRefs("If-Match", "If-None-Match-write"),
       body: jsonBody("ScheduleBody"),
       answers: {
-        "200": json("It is changed.", "Schedule"),
-        "201": json("It is new.", "Schedule", "Location"),
+        "200": json("It is changed.", "Schedule", "ETag"),
+        "201": json("It is new.", "Schedule", "ETag", "Location"),
       },
       run: (ctx) => put(ctx, api, schedules, wake),
     },
@@ -75,6 +77,7 @@ export function scheduleRoutes(api: Api, schedules: Schedules, wake: () => void)
       scopes: ADMIN,
       tag,
       summary: "Delete a schedule; its tasks stay",
+      parameters: parameterRefs("If-Match"),
       answers: { "204": empty("It is deleted.") },
       run: (ctx) => remove(ctx, api, schedules),
     },
@@ -100,6 +103,10 @@ function idOf(ctx: Context): string {
   return id;
 }
 
+/** Of what was set: its next and last times change without it. */
+const tagOf = ({ revision }: ScheduleRow): string => `W/"${revision}"`;
+const CHANGED = "It was changed meanwhile.";
+
 const unknownSchedule = (id: string) => new ProblemError("unknown", "No schedule has this id.", { extensions: { id } });
 const declaredSchedule = (id: string) => new ProblemError("declared", undefined, { extensions: { id } });
 
@@ -115,13 +122,12 @@ async function list(ctx: Context, { engine }: Api, schedules: Schedules): Promis
   const limit = readParameter(search, PARAMETERS.limit);
   const after = oneParameter(search, "cursor");
   if (after !== null && !isScheduleId(after)) throw wrongParameter("cursor", "expected the `next` of another page");
-  const { nowMs, rows } = await schedules.page(after, limit + 1);
-  const page = rows.slice(0, limit);
-  const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null;
-  const lasts = await Promise.all(page.map((row) => lastOf(engine, row)));
+  const { nowMs, more, rows } = await schedules.page(after, limit);
+  const next = more ? (rows.at(-1)?.id ?? null) : null;
+  const lasts = await Promise.all(rows.map((row) => lastOf(engine, row)));
   const items: Schedule[] = [];
   const portions = new Portions();
-  for (const [n, row] of page.entries()) {
+  for (const [n, row] of rows.entries()) {
     items.push(scheduleDocument(row, lasts[n] ?? null, nowMs));
     await portions.pause();
   }
@@ -130,6 +136,7 @@ async function list(ctx: Context, { engine }: Api, schedules: Schedules): Promis
 
 async function reply(ctx: Context, { engine }: Api, schedules: Schedules, id: string): Promise<void> {
   const { nowMs, row } = await find(schedules, id);
+  ctx.set("ETag", tagOf(row));
   ctx.body = scheduleDocument(row, await lastOf(engine, row), nowMs);
 }
 
@@ -139,8 +146,13 @@ async function put(ctx: Context, api: Api, schedules: Schedules, wake: () => voi
   if (typeof paused !== "boolean") throw wrongParameter("paused", "expected true or false");
   const definition = readDefinition(given);
   await check(schedules, definition);
-  const verdict = await schedules.put(id, definition, { paused });
+  const conditions = readPreconditions(ctx);
+  const { row } = conditions ? await schedules.find(id) : {};
+  if (conditions) checkTag(id, conditions, row ? tagOf(row) : null);
+  const revision = conditions && (row?.revision ?? 0);
+  const verdict = await schedules.put(id, definition, { paused, revision });
   if (verdict === "declared") throw declaredSchedule(id);
+  if (verdict === "stale") throw preconditionFailed(id, CHANGED);
   if (verdict !== "same") {
     await tell(ctx, api, "set schedule", definition.queue, id);
     wake();
@@ -164,8 +176,11 @@ async function check(schedules: Schedules, definition: Definition): Promise<void
 async function remove(ctx: Context, api: Api, schedules: Schedules): Promise<void> {
   const id = idOf(ctx);
   const { row } = await find(schedules, id);
-  const verdict = await schedules.delete(id);
+  const conditions = readPreconditions(ctx);
+  if (conditions) checkTag(id, conditions, tagOf(row));
+  const verdict = await schedules.delete(id, conditions && row.revision);
   if (verdict === "declared") throw declaredSchedule(id);
+  if (verdict === "stale") throw preconditionFailed(id, CHANGED);
   if (verdict === "unknown") throw unknownSchedule(id);
   const { queue } = JSON.parse(row.definition) as Definition;
   await tell(ctx, api, "delete schedule", queue, id);

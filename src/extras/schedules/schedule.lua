@@ -16,14 +16,16 @@ local function is_live(call, id)
 end
 
 local function row_of(call, id)
-  local row = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
+  local row = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
   local stored = redis.call(
-    'HMGET', K.schedule(call, id), D.definition, D.declared, D.paused, D.created, D.after, D.at, D.state, D.task, D.retryUntil, D.held
+    'HMGET', K.schedule(call, id), D.definition, D.declared, D.paused, D.created, D.after, D.at, D.state, D.task, D.retryUntil, D.held,
+    D.revision
   )
   row[ROW.id], row[ROW.definition], row[ROW.declared], row[ROW.paused] = id, stored[1], stored[2], stored[3]
   row[ROW.orphan] = stored[2] == '1' and not is_live(call, id) and '1' or '0'
   row[ROW.created], row[ROW.after], row[ROW.at], row[ROW.state] = stored[4], stored[5], stored[6] or '', stored[7] or ''
   row[ROW.task], row[ROW.retryUntil], row[ROW.held] = stored[8] or '', stored[9] or '', stored[10] or '0'
+  row[ROW.revision] = stored[11]
   return row
 end
 
@@ -40,13 +42,13 @@ local function declare(call, id)
 end
 
 -- Stores a schedule. Its due times count from now on if they have changed, or if it was paused. Returns "new", "changed", "same",
--- or "declared": a handler declares it, and more than whether it is paused would change.
+-- "declared": a handler declares it, and more than whether it is paused would change; or "stale": it has another revision than is given.
 register('putSchedule', {}, function(keys, args)
   local call, ARGS = Call.new(keys), Layout.putSchedule.args
   local id, definition, times, declares = args[ARGS.id], args[ARGS.definition], args[ARGS.times], args[ARGS.declared] == '1'
   local key = K.schedule(call, id)
-  local known, known_times, declared, was_paused, after =
-    unpack(redis.call('HMGET', key, D.definition, D.times, D.declared, D.paused, D.after))
+  local known, known_times, declared, was_paused, after, revision =
+    unpack(redis.call('HMGET', key, D.definition, D.times, D.declared, D.paused, D.after, D.revision))
   if declared == '1' and not declares and definition ~= known then return 'declared' end
   local paused = args[ARGS.paused] == '1' and '1' or '0'
   if declares then
@@ -54,9 +56,11 @@ register('putSchedule', {}, function(keys, args)
     declare(call, id)
   end
   if known == definition and was_paused == paused and (declared == '1') == (declares or declared == '1') then return 'same' end
+  if args[ARGS.revision] ~= '' and args[ARGS.revision] ~= (revision or '0') then return 'stale' end
   redis.call(
     'HSET', key, D.definition, definition, D.queue, args[ARGS.queue], D.times, times,
-    D.declared, (declares or declared == '1') and '1' or '0', D.paused, paused
+    D.declared, (declares or declared == '1') and '1' or '0', D.paused, paused,
+    D.revision, whole(math.max(call.now, tonumber(revision or 0) + 1))
   )
   redis.call('HSETNX', key, D.created, call.now_text)
   if times ~= known_times or (was_paused == '1' and paused == '0') then
@@ -74,23 +78,30 @@ register('putSchedule', {}, function(keys, args)
   return known and 'changed' or 'new'
 end)
 
--- Deletes a schedule. Returns "deleted", "unknown", or "declared": a live process declares it.
+-- Deletes a schedule. Returns "deleted", "unknown", "declared": a live process declares it, or "stale": it has another revision than is given.
 register('deleteSchedule', { 'allow-oom' }, function(keys, args)
-  local call, id = Call.new(keys), args[Layout.deleteSchedule.args.id]
-  local declared = redis.call('HGET', K.schedule(call, id), D.declared)
+  local call, ARGS = Call.new(keys), Layout.deleteSchedule.args
+  local id, expected = args[ARGS.id], args[ARGS.revision]
+  local declared, revision = unpack(redis.call('HMGET', K.schedule(call, id), D.declared, D.revision))
   if not declared then return 'unknown' end
   if declared == '1' and is_live(call, id) then return 'declared' end
+  if expected ~= '' and expected ~= revision then return 'stale' end
   redis.call('UNLINK', K.schedule(call, id))
   for _, index in ipairs({ K.schedules(call), K.scheduleTimes(call), K.scheduleDeclared(call) }) do redis.call('ZREM', index, id) end
   return 'deleted'
 end)
 
--- Reads schedules in the order of their ids. Returns the time and their rows.
+-- Reads schedules in the order of their ids. Returns the time, "1" if there are more in the range, and their rows.
 register('schedules', { 'no-writes' }, function(keys, args)
-  local call, ARGS, rows = Call.new(keys), Layout.schedules.args, {}
-  local ids = redis.call('ZRANGEBYLEX', K.schedules(call), args[ARGS.min], args[ARGS.max], 'LIMIT', 0, args[ARGS.limit])
-  for n, id in ipairs(ids) do rows[n] = row_of(call, id) end
-  return { call.now_text, rows }
+  local call, ARGS, rows, bytes = Call.new(keys), Layout.schedules.args, {}, 0
+  local max = tonumber(args[ARGS.limit])
+  local ids = redis.call('ZRANGEBYLEX', K.schedules(call), args[ARGS.min], args[ARGS.max], 'LIMIT', 0, max + 1)
+  for n, id in ipairs(ids) do
+    if n > max or bytes >= C.scheduleAnswerBytes then return { call.now_text, '1', rows } end
+    rows[n] = row_of(call, id)
+    bytes = bytes + #rows[n][ROW.definition]
+  end
+  return { call.now_text, '', rows }
 end)
 
 -- When the latest time without any process ended, 0 for never: when this one started, the latest tick was longer ago than any process pauses.
@@ -113,7 +124,7 @@ end
 -- store does not have, and the rows of those that are taken. Orphans are not due.
 register('tickSchedules', { 'allow-oom' }, function(keys, args)
   local call, ARGS = Call.new(keys), Layout.tickSchedules.args
-  local gone, unknown, rows, earliest, more = end_of_gap(call, tonumber(args[ARGS.livedMs])), {}, {}, nil, false
+  local gone, unknown, rows, bytes, earliest, more = end_of_gap(call, tonumber(args[ARGS.livedMs])), {}, {}, 0, nil, false
   for n = 1, tonumber(args[ARGS.count]) do
     local id = args[ARGS.count + n]
     if redis.call('HGET', K.schedule(call, id), D.declared) == '1' then
@@ -135,11 +146,13 @@ register('tickSchedules', { 'allow-oom' }, function(keys, args)
       -- After the clock was set back, a hold may seem to last for hours.
       if held > call.now and held <= call.now + C.scheduleLongestHoldMs then
         earliest = math.min(earliest or held, held)
-      elseif #rows >= max then
+      elseif #rows >= max or bytes >= C.scheduleAnswerBytes then
         more = true
       else
         redis.call('HSET', K.schedule(call, id), D.held, whole(call.now + C.scheduleHoldMs))
-        rows[#rows + 1] = row_of(call, id)
+        local row = row_of(call, id)
+        rows[#rows + 1] = row
+        bytes = bytes + #row[ROW.definition]
       end
     end
   end

@@ -57,11 +57,19 @@ export class Schedules {
     }
   }
 
-  /** Stores a schedule. */
-  put(id: string, definition: Definition, { paused = false, declared = false } = {}) {
+  /** Stores a schedule. `revision`: only in place of that one, 0 for none. */
+  put(
+    id: string,
+    definition: Definition,
+    {
+      paused = false,
+      declared = false,
+      revision,
+    }: { paused?: boolean; declared?: boolean; revision?: number | undefined } = {},
+  ) {
     const { queue } = definition;
-    const stored = { id, definition: JSON.stringify(definition), queue, times: timesOf(definition), paused, declared };
-    return this.verbs.putSchedule(this.#tag, stored);
+    const texts = { definition: JSON.stringify(definition), times: timesOf(definition) };
+    return this.verbs.putSchedule(this.#tag, { id, queue, ...texts, paused, declared, revision });
   }
 
   /** A schedule, and the time. */
@@ -70,13 +78,14 @@ export class Schedules {
     return { nowMs, row: rows[0] };
   }
 
-  /** Schedules in the order of their ids, those behind one. */
+  /** Schedules in the order of their ids, those behind one; fewer if they are long. */
   page(after: string | null, limit: number) {
     return this.verbs.schedules(this.#tag, { min: after === null ? "-" : `(${after}`, max: "+", limit });
   }
 
-  delete(id: string) {
-    return this.verbs.deleteSchedule(this.#tag, { id });
+  /** @param revision see {@link put} */
+  delete(id: string, revision?: number) {
+    return this.verbs.deleteSchedule(this.#tag, { id, revision });
   }
 
   tick(given: Omit<VERBS.TickArgs, "queues">) {

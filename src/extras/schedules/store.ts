@@ -24,6 +24,7 @@ const SCHEDULE_FIELDS = {
   declared: ["declared", "1 if a handler declares it"],
   paused: ["paused", "1 while it submits nothing"],
   created: ["created", "when it was made, ms"],
+  revision: ["revision", "when it was last made, changed, paused or resumed, ms; always later than before"],
   after: ["after", "the latest due time that is done with, ms: it never goes back"],
   at: ["at", "the latest due time that was submitted, skipped or refused, ms"],
   state: ["state", "what became of that: submitted, skipped or refused"],
@@ -43,6 +44,8 @@ export const SCHEDULE = {
   scheduleLongestHoldMs: 60_000,
   /** For how long the declaration of a process counts, ms. */
   scheduleDeclaredMs: 15_000,
+  /** An answer has no further schedule once those before are this long. */
+  scheduleAnswerBytes: 1_048_576,
   /** Where nobody had looked for this long when a process started, no other lived, ms. */
   scheduleGapMs: 10_000,
 } as const;

@@ -12,6 +12,8 @@ interface StoredSchedule {
   readonly paused: boolean;
   /** By a handler, which leaves it paused if it is. */
   readonly declared: boolean;
+  /** Which one it replaces, 0 for none; undefined: whichever. */
+  readonly revision?: number | undefined;
 }
 
 /** A schedule as returned by schedule.lua. Times are ms; null if there are none. */
@@ -22,6 +24,8 @@ export interface ScheduleRow {
   readonly orphan: boolean;
   readonly paused: boolean;
   readonly createdMs: number;
+  /** Another one with every change. */
+  readonly revision: number;
   /** The latest due time that is done with. */
   readonly afterMs: number;
   /** The latest due time that was submitted, skipped or refused. */
@@ -69,29 +73,32 @@ export interface TickArgs {
 }
 
 const ROW = [
-  ...(["id", "definition", "declared", "orphan", "paused", "created", "after"] as const),
+  ...(["id", "definition", "declared", "orphan", "paused", "created", "revision", "after"] as const),
   ...(["at", "state", "task", "retryUntil", "held"] as const),
 ] as const;
-const PAGE = ["nowMs", "rows"] as const;
+const PAGE = ["nowMs", "more", "rows"] as const;
 const TICK_ARGS = names<TickArgs>("max", "skip", "livedMs", "queues");
 const TICK = ["nowMs", "goneMs", "nextMs", "lateMs", "skip", "unknown", "rows"] as const;
 const RANGE = names<{ readonly min: string; readonly max: string; readonly limit: number }>("min", "max", "limit");
 
 /** Stores a schedule. */
-export const putSchedule = verbOnOne<StoredSchedule, "new" | "changed" | "same" | "declared">([
-  ...(["id", "definition", "queue", "times", "paused", "declared"] as const),
+export const putSchedule = verbOnOne<StoredSchedule, "new" | "changed" | "same" | "declared" | "stale">([
+  ...(["id", "definition", "queue", "times", "paused", "declared", "revision"] as const),
 ]);
 
 /** Deletes a schedule. */
-export const deleteSchedule = verbOnOne<{ readonly id: string }, "deleted" | "unknown" | "declared">(["id"]);
+export const deleteSchedule = verbOnOne<
+  { readonly id: string; readonly revision?: number | undefined },
+  "deleted" | "unknown" | "declared" | "stale"
+>(["id", "revision"]);
 
-/** Reads schedules in the order of their ids; `min` and `max` as in ZRANGEBYLEX. */
+/** Reads schedules in the order of their ids, fewer if they are long; `min` and `max` as in ZRANGEBYLEX. */
 export const schedules = verb({
   layout: { args: RANGE, answer: PAGE, row: ROW },
   write: (range: { min: string; max: string; limit: number }) => written(RANGE, range),
   read: (reply) => {
-    const { nowMs, rows } = named(PAGE, reply);
-    return { nowMs: number(nowMs), rows: list(rows).map(rowOf) };
+    const { nowMs, more, rows } = named(PAGE, reply);
+    return { nowMs: number(nowMs), more: text(more) === "1", rows: list(rows).map(rowOf) };
   },
 });
 
@@ -133,6 +140,7 @@ function rowOf(reply: Reply): ScheduleRow {
     orphan: text(of.orphan) === "1",
     paused: text(of.paused) === "1",
     createdMs: number(of.created),
+    revision: number(of.revision),
     afterMs: number(of.after),
     last: text(of.at) === "" ? null : { atMs: number(of.at), state: word(of.state) },
     task: text(of.task),

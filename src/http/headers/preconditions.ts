@@ -43,11 +43,14 @@ export function checkPreconditions(id: string, { ifMatch, ifNoneMatch }: Precond
   }
 }
 
-/** Checks the preconditions against the one tag of something else that exists. @throws ProblemError precondition-failed */
-export function checkTag(id: string, { ifMatch, ifNoneMatch }: Preconditions, tag: string): void {
-  if (ifMatch !== "" && !isAny(ifMatch) && !tagsOf(ifMatch).includes(tag))
-    throw preconditionFailed(id, "If-Match: it has another version.");
-  if (ifNoneMatch !== "" && namesVersion(ifNoneMatch, tag))
+/**
+ * Checks the preconditions against the one tag of something else; null if that does not exist.
+ * @throws ProblemError precondition-failed
+ */
+export function checkTag(id: string, { ifMatch, ifNoneMatch }: Preconditions, tag: string | null): void {
+  if (ifMatch !== "" && (tag === null || !(isAny(ifMatch) || tagsOf(ifMatch).includes(tag))))
+    throw preconditionFailed(id, "If-Match: it does not exist, or has another version.");
+  if (ifNoneMatch !== "" && tag !== null && namesVersion(ifNoneMatch, tag))
     throw preconditionFailed(id, "If-None-Match: it still has this version.");
 }
 

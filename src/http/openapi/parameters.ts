@@ -80,10 +80,10 @@ export const parameters = {
     "If-None-Match",
     "The ETag that the caller has. With `Prefer: wait=N` the response waits until it changes.",
   ),
-  "If-Match": header("If-Match", "Proceed only if the task has one of these ETags (with `*`: if it exists); else 412."),
+  "If-Match": header("If-Match", "Proceed only if it has one of these ETags (with `*`: if it exists); else 412."),
   "If-None-Match-write": header(
     "If-None-Match",
-    "Proceed only if the task has none of these ETags (with `*`: if the id is free); else 412.",
+    "Proceed only if it has none of these ETags (with `*`: if the id is free); else 412.",
   ),
   "Last-Event-ID": header("Last-Event-ID", "The id of the last event received."),
   lastEventId: query("lastEventId", "The same, for clients that cannot set headers.", { type: "string" }),

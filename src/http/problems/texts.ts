@@ -140,9 +140,9 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "precondition-failed": {
     meaning:
-      "The condition in If-Match or If-None-Match of a PUT or DELETE is not met: with `If-None-Match: *`, the id is taken; otherwise, the task has another version. Nothing was changed.",
+      "The condition in If-Match or If-None-Match of a PUT or DELETE is not met: with `If-None-Match: *`, the id is taken; otherwise, the task, group or schedule has another version. Nothing was changed.",
     action:
-      "Get the current version of the task and decide again. If you repeated a PUT whose answer was lost, the first one may have succeeded: look at the id.",
+      "Get the current version and decide again. If you repeated a PUT whose answer was lost, the first one may have succeeded: look at the id.",
     example: { id: ID, detail: "If-None-Match: the id is taken." },
   },
   "payload-too-large": {

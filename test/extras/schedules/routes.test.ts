@@ -13,8 +13,11 @@ describe("/v1/schedules", () => {
   });
   after(() => server.stop());
 
-  const put = (id: string, body: unknown) => server.send(`/v1/schedules/${id}`, { method: "PUT", body });
-  const ask = (id: string, method = "GET") => server.send(`/v1/schedules/${id}`, { method });
+  type Headers = Readonly<Record<string, string>>;
+  const put = (id: string, body: unknown, headers: Headers = {}) =>
+    server.send(`/v1/schedules/${id}`, { method: "PUT", body, headers });
+  const ask = (id: string, method = "GET", headers: Headers = {}) =>
+    server.send(`/v1/schedules/${id}`, { method, headers });
 
   it("makes a schedule, changes it, pauses it, and deletes it", async () => {
     const made = await put("nightly", DEFINITION);
@@ -77,6 +80,43 @@ describe("/v1/schedules", () => {
       cursor = json.next;
     }
     expect(ids).to.deep.equal(["B", "a", "b", "later", "reports.often"]);
+  });
+
+  it("keeps a page of long schedules short", async () => {
+    const long = { ...DEFINITION, input: { day: 1, text: "x".repeat(700_000) } };
+    for (const id of ["long-1", "long-2", "long-3"]) await put(id, long);
+    const first = await server.send("/v1/schedules?cursor=later");
+    expect(first.json.items.map(({ id }: { id: string }) => id)).to.deep.equal(["long-1", "long-2"]);
+    const second = await server.send(`/v1/schedules?cursor=${first.json.next}`);
+    expect(second.json.items.map(({ id }: { id: string }) => id)).to.deep.equal(["long-3", "reports.often"]);
+    expect(second.json.next).to.equal(null);
+    for (const id of ["long-1", "long-2", "long-3"]) await ask(id, "DELETE");
+  });
+
+  it("changes and deletes one only on the conditions of the request", async () => {
+    const failed = async (answer: ReturnType<typeof put>) => {
+      const { status, json } = await answer;
+      expect([status, json.type]).to.deep.equal([412, "/problems/precondition-failed"]);
+    };
+    await failed(put("guarded", DEFINITION, { "If-Match": "*" }));
+    const made = await put("guarded", DEFINITION, { "If-None-Match": "*" });
+    expect(made.status).to.equal(201);
+    await failed(put("guarded", { ...DEFINITION, label: "a" }, { "If-None-Match": "*" }));
+    const { etag = "" } = (await ask("guarded")).headers as { etag?: string };
+    expect(made.headers.etag).to.equal(etag);
+    await failed(put("guarded", { ...DEFINITION, label: "a" }, { "If-Match": '"another"' }));
+
+    // Of two that have read the same one succeeds.
+    const both = await Promise.all(
+      ["a", "b"].map((label) => put("guarded", { ...DEFINITION, label }, { "If-Match": etag })),
+    );
+    expect(both.map(({ status }) => status).sort()).to.deep.equal([200, 412]);
+
+    await failed(ask("guarded", "DELETE", { "If-Match": etag }));
+    await failed(ask("guarded", "DELETE", { "If-None-Match": "*" }));
+    const { headers } = await ask("guarded");
+    expect((await ask("guarded", "DELETE", { "If-Match": String(headers.etag) })).status).to.equal(204);
+    expect((await ask("guarded", "DELETE", { "If-Match": "*" })).status).to.equal(404);
   });
 
   it("lets one that a handler declares be paused and run, but not changed or deleted", async () => {

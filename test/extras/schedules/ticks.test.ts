@@ -188,6 +188,18 @@ describe("ticks of schedules", () => {
     expect(await submitted("hourly", times)).to.deep.equal([false, false, true]);
   });
 
+  it("takes no more than a few long ones at a time", async () => {
+    const one = process();
+    const long = definition({ input: "x".repeat(700_000) });
+    for (const id of ["a", "b", "c"]) await one.schedules.put(id, long);
+    for (let looks = 0; looks < 2; looks += 1) await one.tick();
+    pass(HOUR_MS);
+    await one.tick();
+    expect(await waiting()).to.equal(2);
+    await one.tick();
+    expect(await waiting()).to.equal(3);
+  });
+
   it("tries what is refused for the moment until there is room, or until the next due time", async () => {
     await t.close();
     await open({ maxWaiting: 1 });
