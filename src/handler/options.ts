@@ -283,15 +283,20 @@ function count(min: number, max = 1_000_000) {
 }
 
 function readBackoff(given: Options["backoff"], refuse: Refuse) {
+  if (given !== undefined && (typeof given !== "object" || given === null)) {
+    throw refuse(given, '{ base: "1s", max: "1m" }');
+  }
   const baseMs = duration()(given?.base, refuse, ".base") ?? HANDLER_DEFAULTS.backoffBaseMs;
   const maxMs = duration()(given?.max, refuse, ".max") ?? HANDLER_DEFAULTS.backoffMaxMs;
   return { baseMs, maxMs: Math.max(baseMs, maxMs) };
 }
 
 function readRate(given: Options["rate"], refuse: Refuse) {
-  if (!given) return undefined;
-  const max = count(1, MAX_RATE)(given.max, refuse, ".max") ?? 1;
-  return { max, perMs: duration()(given.per, refuse, ".per") ?? 1000 };
+  if (given === undefined) return undefined;
+  const max = count(1, MAX_RATE)(given?.max, refuse, ".max");
+  const perMs = duration()(given?.per, refuse, ".per");
+  if (max === undefined || perMs === undefined) throw refuse(given, '{ max: 5, per: "1s" }');
+  return { max, perMs };
 }
 
 /** `caller`: among callers. Undefined: by arrival. */

@@ -94,6 +94,11 @@ describe("queues.json", () => {
       'queue "embed": attempts is 0, expected a whole number from 1 to 1000000',
     ],
     [
+      "with a rate that names no time",
+      { embed: { rate: { max: 5 } } },
+      'rate is {"max":5}, expected { max: 5, per: "1s" }',
+    ],
+    [
       "with an option that needs code",
       { embed: { concurrency: 4 } },
       'queue "embed": there is no option "concurrency", expected one of input, consumes, attempts',
