@@ -20,22 +20,24 @@ const HEADROOM = 1.1;
  * work. With c busy slots one becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this
  * is solved for c. Slots that take several tasks count as full. The present number of slots does not matter, so that the answer stays the
  * same while an autoscaler starts workers. While nothing waits, it is at least as many slots as arrivals keep busy now: a minute with few of
- * them at its beginning would tell of fewer. A rate cannot keep more slots busy than it starts tasks while one runs. Null if unknown: the queue is paused, its gate lets nothing through, or it has work and a worker,
- * but no target or no history.
+ * them at its beginning would tell of fewer. A rate cannot keep more slots busy than it starts tasks while one runs. Null if unknown: the queue
+ * is paused, its gate lets nothing through, or it has work and a worker, but no history. Without a target: 1 while there is work that may
+ * start or runs, else 0.
  */
 export function slotsWanted(
   { snapshot, acceptedLastMinute, finishedLastMinute }: QueueFacts,
   targetWaitMs: number | undefined,
 ): number | null {
   const { waiting, startable = waiting, running, paused, resting, workers, meanMs, samples, batch, rate } = snapshot;
-  if (paused || resting) return null;
+  const startsNone = paused || resting;
+  if (targetWaitMs === undefined) return running + (startsNone ? 0 : startable) > 0 ? 1 : 0;
+  if (startsNone) return null;
   // Tasks that wait for their keys need no slots.
   const work = startable + running;
   if (work === 0 && acceptedLastMinute + finishedLastMinute === 0) return 0;
-  if (targetWaitMs === undefined || meanMs === null || samples === 0) {
+  if (meanMs === null || samples === 0) {
     // A free slot starts the first task at once, however long it takes; only a worker can tell more.
-    const enough = work === 0 ? targetWaitMs !== undefined : workers === 0;
-    return enough ? 1 : null;
+    return work === 0 || workers === 0 ? 1 : null;
   }
   const perSlot = batch?.max ?? 1;
   const forWork = work === 0 ? 1 : ((work / perSlot + 1) * meanMs) / (meanMs + targetWaitMs);

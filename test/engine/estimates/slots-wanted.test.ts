@@ -94,7 +94,6 @@ describe("the slots that start a newcomer within the target wait", () => {
         ] as const
       ).map(([accepted, finished]): Row => [{}, S, 1, accepted, finished]),
       [unknown, S, 1, 1],
-      [{}, undefined, null, 1],
     ],
     "are at least one with work and no worker, so that an autoscaler starts the first": [
       [cold, S, 1],
@@ -102,8 +101,16 @@ describe("the slots that start a newcomer within the target wait", () => {
       [{ ...cold, waiting: 0, running: 1 }, undefined, 1],
       [{ waiting: 19, workers: 0 }, S, 10],
     ],
-    "are unknown with a worker but without a target, while nothing starts, and with work but no history": [
-      [{ waiting: 5 }, undefined, null],
+    "are one without a target while there is work that may start or runs, else none": [
+      [{ waiting: 5 }, undefined, 1],
+      [{ ...unknown, running: 1 }, undefined, 1],
+      [{}, undefined, 0, 5, 5],
+      ...[{ paused: true }, { resting: true }, { startable: 0 }].flatMap((of): Row[] => [
+        [{ waiting: 5, ...of }, undefined, 0],
+        [{ waiting: 5, running: 1, ...of }, undefined, 1],
+      ]),
+    ],
+    "are unknown while nothing starts, and with work and a worker but no history": [
       ...[{ paused: true }, { resting: true }, unknown].map((of): Row => [{ waiting: 5, ...of }, S, null]),
       ...[{ paused: true }, { resting: true }].map((of): Row => [{ ...cold, ...of }, S, null]),
       [{ running: 1, ...unknown }, S, null],
