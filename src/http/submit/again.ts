@@ -16,7 +16,7 @@ import { inputHandlerOf } from "../queues/named-queue.ts";
 import { type Route, SUBMIT } from "../route.ts";
 import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
 import { observe } from "../task/find.ts";
-import { paths } from "../task/links.ts";
+import { paths, TASK_PATHS } from "../task/links.ts";
 import { storedInput } from "../task/stored-input.ts";
 import { submitAndAnswer } from "./answer.ts";
 import { conflict } from "./refusal.ts";
@@ -29,7 +29,7 @@ export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {
     {
       name: "again",
       method: "POST",
-      path: "/v1/requests/:id/again",
+      path: TASK_PATHS.again,
       scopes: SUBMIT,
       submits: "under the caller's key",
       tag: "Submit",

@@ -9,6 +9,7 @@ export const TASK_PATHS = {
   monitor: "/v1/requests/:id/status",
   events: "/v1/requests/:id/events",
   output: "/v1/requests/:id/output",
+  again: "/v1/requests/:id/again",
 } as const;
 
 /**
@@ -20,6 +21,7 @@ export const paths = {
   monitor: pathTo(TASK_PATHS.monitor),
   events: pathTo(TASK_PATHS.events),
   output: pathTo(TASK_PATHS.output),
+  again: pathTo(TASK_PATHS.again),
 };
 
 /** The paths of one task. */

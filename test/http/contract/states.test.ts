@@ -30,9 +30,9 @@ describe("the contract: the monitor in every state", () => {
     scheduled: ["scheduled", 202, null, "self monitor events cancel"],
     running: ["running", 202, 0, "self monitor events cancel"],
     retrying: ["retrying", 202, null, "self monitor events cancel"],
-    succeeded: ["succeeded", 200, null, "self result delete"],
-    failed: ["failed", 200, null, "self result delete"],
-    canceled: ["canceled", 200, null, "self"],
+    succeeded: ["succeeded", 200, null, "self result delete again"],
+    failed: ["failed", 200, null, "self result delete again"],
+    canceled: ["canceled", 200, null, "self again"],
     expired: ["succeeded", 200, null, "self"],
   };
 

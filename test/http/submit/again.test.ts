@@ -76,8 +76,10 @@ describe("submitting the input of a task again", () => {
       const canceled = await submitted("default", input, { search: "?delay=3600" });
       await server.send(`/v1/requests/${canceled}`, { method: "DELETE", headers: shop() });
       for (const id of [done, refused, canceled]) {
-        expect((await status(id)).actions, `${length}`).to.include("again");
-        const made = await again(id, { headers: shop(ASYNC), search: "?delay=3600" });
+        const { actions, links } = await status(id);
+        expect(actions, `${length}`).to.include("again");
+        const { href, method } = links.find(({ rel }: { rel: string }) => rel === "again");
+        const made = await server.send(`${href}?delay=3600`, { method, headers: shop(ASYNC) });
         expect(made.status, made.text).to.equal(202);
         const copy = await server.send(`/v1/requests/${made.headers["x-request-id"]}/input`, { headers: shop() });
         expect(copy.json).to.deep.equal(id === refused ? ["no", ...input] : input);
@@ -96,7 +98,8 @@ describe("submitting the input of a task again", () => {
       }
     }
     for (const id of ended) {
-      expect((await status(id)).actions).not.to.include("again");
+      const { actions, links } = await status(id);
+      expect([...actions, ...links.map(({ rel }: { rel: string }) => rel)]).not.to.include("again");
       const gone = await again(id);
       expect([gone.status, gone.json.type, gone.json.id]).to.deep.equal([410, "/problems/expired", id]);
       expect(`${gone.json.title} ${gone.json.detail}`).to.include("input").and.not.to.include("result");

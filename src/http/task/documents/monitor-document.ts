@@ -53,7 +53,7 @@ export function monitorDocument(
     ...(isOutcome(state) && { presentUntil: null }),
     error: errorOf(seen),
     actions,
-    links: linksOf(seen, signature),
+    links: linksOf(seen, signature, actions),
   };
 }
 
@@ -112,13 +112,15 @@ export function problemMembers(result: Result): Record<string, unknown> {
   }
 }
 
-function linksOf(seen: Inspection, signature: string): Link[] {
-  if (!isOutcome(seen.state)) return pendingLinks(seen.id, signature);
-  const self = { rel: "self", href: paths.monitor(seen.id, signature), method: "GET" };
-  if (seen.state === "canceled" || seen.expired) return [self];
-  return [
-    self,
-    { rel: "result", href: paths.result(seen.id, signature), method: "GET" },
-    { rel: "delete", href: paths.result(seen.id), method: "DELETE" },
-  ];
+function linksOf({ id, state, expired }: Inspection, signature: string, actions: readonly TaskAction[]): Link[] {
+  if (!isOutcome(state)) return pendingLinks(id, signature);
+  const links = [{ rel: "self", href: paths.monitor(id, signature), method: "GET" }];
+  if (state !== "canceled" && !expired) {
+    links.push(
+      { rel: "result", href: paths.result(id, signature), method: "GET" },
+      { rel: "delete", href: paths.result(id), method: "DELETE" },
+    );
+  }
+  if (actions.includes("again")) links.push({ rel: "again", href: paths.again(id), method: "POST" });
+  return links;
 }
