@@ -103,6 +103,7 @@ export const KEYS = {
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
   version: ["version", "string", "version of the data, in partition 0 only"],
+  release: ["release", "string", "the release that has used it last, in partition 0 only"],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
   probe: ["probe", "string", "on which a start tries commands, see verbs/probe.lua; deleted at once"],
   ticked: [
@@ -230,6 +231,11 @@ export class Keys {
   /** The key of the version of the data. */
   get dataVersion(): string {
     return this.#of("version", 0);
+  }
+
+  /** The key of the release that has used it last. */
+  get release(): string {
+    return this.#of("release", 0);
   }
 
   /** The key that counts the requests of one sender; senders are spread over the partitions. */

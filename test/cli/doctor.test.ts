@@ -6,6 +6,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { checkNode } from "../../src/cli/doctor/node.ts";
+import { claimOf } from "../../src/engine/opening/deployment.ts";
 import { createLog } from "../../src/log.ts";
 import { DataLock } from "../../src/store/servers/native/data-lock.ts";
 import { runCli } from "../helpers/cli.ts";
@@ -92,7 +93,7 @@ describe("paihao doctor", function () {
   it("finds an index that disagrees, and repairs it with --heal; and a wrong number of partitions", async () => {
     const t: TestEngine = await openEngine();
     try {
-      await t.scripts.claim(t.keys.tag(0), { partitions: 1 });
+      await t.scripts.claim(t.keys.tag(0), claimOf(t.keys));
       for (const id of ["lost", "kept"]) await t.submit({ id });
       await t.redis.zrem(t.key("waiting"), "lost");
       const env = { KEY_PREFIX: t.keys.prefix };
@@ -116,7 +117,7 @@ describe("paihao doctor", function () {
       await t.redis.set(t.keys.dataVersion, "99");
       const { level, message, findings } = await examine({ KEY_PREFIX: t.keys.prefix }, ["--heal"]);
       expect(level("data")).to.equal("error");
-      expect(message("data")).to.match(/has data of version 99, and this release knows/);
+      expect(message("data")).to.match(/has data of version 99, and this release, .*, works with version/);
       expect(findings.at(-1)?.advice).to.match(/^start the release that wrote it/);
     } finally {
       await t.close();

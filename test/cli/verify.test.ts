@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import { claimOf } from "../../src/engine/opening/deployment.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
@@ -12,7 +13,7 @@ describe("paihao verify", () => {
   let dir: string;
   beforeEach(async () => {
     t = await openEngine();
-    await t.scripts.claim(t.keys.tag(0), { partitions: 1 });
+    await t.scripts.claim(t.keys.tag(0), claimOf(t.keys));
     dir = mkdtempSync(path.join(tmpdir(), "paihao-verify-"));
   });
   afterEach(async () => {
@@ -64,7 +65,7 @@ describe("paihao verify", () => {
   it("finds the tasks of all partitions that the store was created with", async () => {
     const wide = await openEngine({ partitions: 3 });
     try {
-      await wide.scripts.claim(wide.keys.tag(0), { partitions: 3 });
+      await wide.scripts.claim(wide.keys.tag(0), claimOf(wide.keys));
       for (let n = 0; n < 10; n += 1) await wide.submit();
       const { status, stdout } = run([], { KEY_PREFIX: wide.keys.prefix });
       expect({ status, stdout })

@@ -7,7 +7,7 @@ import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import { type Scripts, scriptsOf, type UsedLibrary } from "../../store/verbs/scripts.ts";
 import type { VerifyItems } from "../../store/verbs/verify.ts";
 import { Batch } from "../calls/batch.ts";
-import { dataVersionProblem } from "../opening/data-version.ts";
+import { dataVersionProblem } from "../opening/deployment.ts";
 
 /** The result of a verification. */
 export interface VerifyReport {

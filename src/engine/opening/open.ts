@@ -5,7 +5,6 @@ import { defineHandler, type Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import type { StoreNode } from "../../metrics/gauges.ts";
 import { Metrics } from "../../metrics/metrics.ts";
-import { withTimeout } from "../../net/with-timeout.ts";
 import { missingAccess } from "../../store/access.ts";
 import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection.ts";
 import { checkDurability, durabilityProblem } from "../../store/durability.ts";
@@ -15,12 +14,11 @@ import { PubSub } from "../../store/pubsub.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { checkServer, readNodes } from "../../store/servers/check-server.ts";
 import { openStandby } from "../../store/standby.ts";
-import { libraryOf, reserveOn, type Scripts, scriptsOf } from "../../store/verbs/scripts.ts";
+import { libraryOf, reserveOn, scriptsOf } from "../../store/verbs/scripts.ts";
 import { packageVersion } from "../../version.ts";
 import { Engine } from "../engine.ts";
 import { settingsOf } from "../settings.ts";
-import { claimDataVersion, dataVersionProblem } from "./data-version.ts";
-import { DeploymentSecret } from "./deployment-secret.ts";
+import { Deployment } from "./deployment.ts";
 
 /** How long a start waits for a store that takes no writes, since a failover may be under way. */
 const PATIENCE_MS = 5000;
@@ -29,8 +27,6 @@ const RETRY_MS = 250;
 const TELL_MS = 60_000;
 const NO_ROOM =
   "the store is full and lacks the functions of this release, which need 1 MB: raise its maxmemory for now (CONFIG SET maxmemory), or delete what other programs keep in it; results that expire make room too";
-/** How long readiness waits for the version of the data, ms. */
-const VERSION_MS = 1000;
 /**
  * Maximum number of queues whose requests for work wait in the store: each needs a connection of its own, and a store may not allow many.
  */
@@ -40,7 +36,7 @@ const MAX_STANDBYS = 16;
 export interface OpenedEngine {
   readonly engine: Engine;
   /** Shared by all processes on this store, and by no others. */
-  readonly secret: DeploymentSecret;
+  readonly secret: Deployment["secret"];
   /** Why the store cannot be used; empty if it can be. */
   readiness(): Promise<readonly string[]>;
   /** What the servers of the store report of themselves. */
@@ -67,10 +63,10 @@ export async function openEngine(
     connections.push(redis);
     return redis;
   };
-  let secret: DeploymentSecret | undefined;
+  let deployment: Deployment | undefined;
   let opened: Engine | undefined;
   const close = () => {
-    secret?.close();
+    deployment?.close();
     for (const redis of connections.splice(0)) redis.disconnect();
   };
   try {
@@ -84,9 +80,8 @@ export async function openEngine(
     const scripts = scriptsOf(redis, used);
     await whenUsable({ connection: redis, keys, config, parts }, log);
     // First of all, so that data of a version that this release cannot work with stays untouched.
-    await claimDataVersion(scripts, keys);
-    await claimPartitions(scripts, keys);
-    secret = await DeploymentSecret.open(scripts, keys, redis, log);
+    const claimed = await Deployment.open(scripts, keys, redis, log);
+    deployment = claimed;
 
     const library = libraryOf(redis, used);
     // That of the release before stays: a store that is full could not load it again.
@@ -121,20 +116,17 @@ export async function openEngine(
     const readiness = async (): Promise<readonly string[]> => {
       try {
         const { warnings } = await checkServer(redis);
-        // In a cluster its partition may be away while the others serve.
-        const look = withTimeout(VERSION_MS, dataVersionProblem(redis, keys), () => new Error("no answer in time"));
-        const problem = await look.catch(() => undefined);
         // The same in a cluster: some partitions may take writes that others refuse.
         const refusals =
           engine.maintenance.refusals.size < keys.partitions ? [] : new Set(engine.maintenance.refusals.values());
         // A process that accepts nothing needs no confirmation.
         const unconfirmed = config.role === "worker" ? undefined : await durabilityProblem(redis, durability);
-        return [...warnings, problem, ...refusals, unconfirmed].filter((reason) => reason !== undefined);
+        return [...warnings, claimed.problem, ...refusals, unconfirmed].filter((reason) => reason !== undefined);
       } catch (error) {
         return [`the store cannot be reached: ${messageOf(error)}`];
       }
     };
-    return { engine, secret, readiness, nodes: () => readNodes(redis), close };
+    return { engine, secret: claimed.secret, readiness, nodes: () => readNodes(redis), close };
   } catch (error) {
     close();
     // The store has failed since the check; a stack would not help.
@@ -165,19 +157,5 @@ async function whenUsable(parts: Parameters<typeof missingAccess>[0], log: Logge
       if (nowMs >= tellAtMs) tellAtMs = nowMs + TELL_MS;
     }
     await delay(RETRY_MS);
-  }
-}
-
-/**
- * Writes the number of partitions to the store at the first start, and checks it at every later start: with another number,
- * tasks would be looked for in the wrong places.
- * @throws StartError if the store was first used with another number
- */
-export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<void> {
-  const stored = await scripts.claim(keys.tag(0), { partitions: keys.partitions });
-  if (stored !== keys.partitions) {
-    throw new StartError(
-      `PARTITIONS is ${keys.partitions}, but the store with KEY_PREFIX ${keys.prefix} was first used with ${stored}; expected ${stored}`,
-    );
   }
 }

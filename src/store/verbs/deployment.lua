@@ -3,27 +3,22 @@
 -- How many names of libraries are remembered.
 local MAX_LIBRARIES = 10
 
--- Writes the number of partitions at the first start. Returns the stored number: this one, or that of the first start.
+-- Writes what the processes of a deployment have to agree on, unless it is there. Where the data is of another version, nothing is written.
+-- Returns what is stored: of this process, or of the first one.
 register('claim', { 'allow-oom' }, function(keys, args)
-  local key = K.partitions(Call.untimed(keys))
-  redis.call('SET', key, args[Layout.claim.args.partitions], 'NX')
-  return redis.call('GET', key)
-end)
-
--- Writes the deployment's secret if there is none. Returns the stored secret: this one, or that of the first process.
-register('secret', { 'allow-oom' }, function(keys, args)
-  local key = K.secret(Call.untimed(keys))
-  redis.call('SET', key, args[Layout.secret.args.proposal], 'NX')
-  return redis.call('GET', key)
-end)
-
--- Writes the version of the data unless a later one is stored. Returns what is stored then.
-register('version', { 'allow-oom' }, function(keys, args)
-  local key, mine = K.version(Call.untimed(keys)), args[Layout.version.args.version]
-  local stored = redis.call('GET', key)
-  if stored and tonumber(stored) >= tonumber(mine) then return stored end
-  redis.call('SET', key, mine)
-  return mine
+  local call, ARGS, CLAIM, answer = Call.untimed(keys), Layout.claim.args, Layout.claim.answer, {}
+  local stored = redis.call('GET', K.version(call))
+  if not stored or stored == args[ARGS.version] then
+    redis.call('SET', K.version(call), args[ARGS.version])
+    redis.call('SET', K.release(call), args[ARGS.release])
+    redis.call('SET', K.partitions(call), args[ARGS.partitions], 'NX')
+    redis.call('SET', K.secret(call), args[ARGS.secret], 'NX')
+  end
+  answer[CLAIM.version] = redis.call('GET', K.version(call))
+  answer[CLAIM.release] = redis.call('GET', K.release(call)) or ''
+  answer[CLAIM.partitions] = redis.call('GET', K.partitions(call)) or ''
+  answer[CLAIM.secret] = redis.call('GET', K.secret(call)) or ''
+  return answer
 end)
 
 -- Notes the library that a process uses, when it starts. Returns the names of the latest ones, the newest first.

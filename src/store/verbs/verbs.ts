@@ -5,7 +5,7 @@ export { attend } from "./attend.ts";
 export { cancel, cancelAndInspect } from "./cancel.ts";
 export { complete } from "./complete.ts";
 export { deleteDead, retry } from "./dead.ts";
-export { claim, libraries, secret, version } from "./deployment.ts";
+export { claim, libraries } from "./deployment.ts";
 export { details } from "./details.ts";
 export { events, losses, lostWorkers, note, overdue, present, workerLost } from "./event.ts";
 export { fail } from "./fail.ts";

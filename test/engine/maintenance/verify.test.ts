@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { verifyStore } from "../../../src/engine/maintenance/verify.ts";
-import { claimPartitions } from "../../../src/engine/opening/open.ts";
+import { claimOf } from "../../../src/engine/opening/deployment.ts";
 import { StartError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import { failureOf, type TestEngine } from "../../helpers/engine.ts";
@@ -57,7 +57,7 @@ describe("a verification", () => {
     const unused = await verified().catch((error: unknown) => error);
     expect(unused).to.be.instanceOf(StartError);
     expect(String(unused)).to.include(t.keys.prefix);
-    await claimPartitions(t.scripts, t.keys);
+    await t.scripts.claim(t.keys.tag(0), claimOf(t.keys));
     const ids = [1, 2, 3, 4, 5].map((nth) => t.keys.idIn(t.keys.partitionOfQueue("jobs"), (n) => `${nth}-${n}`));
     const [first = "", second = "", ...later] = ids;
     for (const id of [first, second]) await t.submit({ id });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { readConfig } from "../../../src/config/config.ts";
-import { claimPartitions, type OpenedEngine, openEngine } from "../../../src/engine/opening/open.ts";
+import { claimOf } from "../../../src/engine/opening/deployment.ts";
+import { type OpenedEngine, openEngine } from "../../../src/engine/opening/open.ts";
 import { StartError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Connection, connect, mastersOf } from "../../../src/store/connection.ts";
@@ -89,7 +90,8 @@ describe("an engine that a process opens", () => {
   });
 
   it("is not opened with another number of partitions than the store was first used with, and leaves no connection behind", async () => {
-    await claimPartitions(scriptsOf(redis), new Keys(prefix, 2));
+    const claimed = new Keys(prefix, 2);
+    await scriptsOf(redis).claim(claimed.tag(0), claimOf(claimed));
     const before = await connections();
     const refused = await open({ PARTITIONS: "3" }).catch((error: unknown) => error);
     expect(refused)

@@ -37,6 +37,7 @@ const OPENING = {
   ...{ id: "g", queue: "jobs", caller: "", webhook: "https://example.com/", limit: 10, presenceMs: 30_000 },
   ...{ openMs: 60_000, ...KEEP },
 };
+const CLAIM = { version: 2, release: "1.0.0", partitions: 3, secret: "mine" };
 const SCHEDULE = { id: "s", definition: "{}", queue: "jobs", times: "every 5m", paused: false, declared: true };
 const STEP = {
   ...{ id: "s", heldMs: 0, afterMs: 1000, atMs: 1000, state: "submitted" as const, task: "s~1", nextMs: 2000 },
@@ -282,10 +283,10 @@ const CASES: readonly Case[] = [
     call: ({ scripts, tag }) => scripts.of(ALLOCATIONS).deallocate(tag, { id: "a-1", queue: "jobs" }),
   },
   {
-    ...{ script: "claim", when: "of the number of partitions" },
+    ...{ script: "claim", when: "of an empty store" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.claim(tag, { partitions: 3 }),
-    replies: [3, 3],
+    call: ({ scripts, tag }) => scripts.claim(tag, CLAIM),
+    replies: [CLAIM, CLAIM],
   },
   {
     ...{ script: "probe", when: "of the rights of the store's user" },
@@ -298,18 +299,6 @@ const CASES: readonly Case[] = [
     given: ({ t, tag }) => t.redis.zadd(storedKey(tag, "scheduled"), 1, "a"),
     call: ({ scripts, tag }) => scripts.sample(tag, "p", ["jobs"], false).then(() => "taken"),
     replies: ["taken", "taken"],
-  },
-  {
-    ...{ script: "secret", when: "of the deployment's secret" },
-    given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.secret(tag, { proposal: "mine" }),
-    replies: ["mine", "mine"],
-  },
-  {
-    ...{ script: "version", when: "of the version of the data" },
-    given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.version(tag, { version: 2 }),
-    replies: [2, 2],
   },
   {
     ...{ script: "adjust", when: "of a queue" },
