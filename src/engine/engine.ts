@@ -104,6 +104,7 @@ export class Engine {
       homes,
       metrics,
       full: (queue, limit, waiting) => events.full(queue, limit, waiting),
+      storeFull: () => events.refusedByStore(),
       sent: (queue) => maintenance.noteWork(queue),
       accepted: ({ id, queue, options: { deadlineMs, presenceMs } }, { index, dueInMs, snapshot, turn }) => {
         const cancelMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, presenceMs ?? Number.POSITIVE_INFINITY);

@@ -88,6 +88,11 @@ export const KEYS = {
     "hash",
     "its states that last, each with a value; when somebody last looked for lost workers, and since when none is lost; in partition 0 only",
   ],
+  refusals: [
+    "refusals",
+    "hash",
+    "while the store is full: since when, when it last refused a submission, and how many it has refused to each process; in partition 0 only",
+  ],
   present: ["present", "zset", "the workers of all queues: score = when they count as lost, ms; in partition 0 only"],
   presentAbout: [
     "presentAbout",

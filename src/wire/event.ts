@@ -11,6 +11,8 @@ const EVENT_KINDS = [
     "queue-drained",
     "target-down",
     "target-up",
+    "store-full",
+    "store-drained",
     "store-away",
     "settings-changed",
   ] as const),
@@ -21,7 +23,7 @@ export const deploymentEvent = z.object({
   kind: z
     .enum(EVENT_KINDS)
     .describe(
-      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule.",
+      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-full`: it refuses submissions, since it has no memory left, `store-drained`: it has room again; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule.",
     ),
   queue: text.exactOptional(),
   worker: text.exactOptional(),

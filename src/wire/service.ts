@@ -11,5 +11,12 @@ export const access = z.object({
 export type Access = Document<typeof access>;
 
 export const alive = z.object({ status: z.literal("ok") });
-export const ready = z.object({ status: z.literal("ready"), reasons: z.array(text).max(0) });
+export const ready = z.object({
+  status: z
+    .enum(["ready", "degraded"])
+    .describe(
+      "`degraded`: the store is full, so that submissions are refused, while stored tasks run and can be collected.",
+    ),
+  reasons: z.array(text).max(1),
+});
 export const notReady = z.object({ status: z.literal("not ready"), reasons: z.array(text) });

@@ -4,7 +4,7 @@ import { paint } from "./print.ts";
 
 /** Kinds that an operator should look at. */
 const TROUBLE: ReadonlySet<DeploymentEvent["kind"]> = new Set([
-  ...(["worker-lost", "queue-full", "target-down", "store-away"] as const),
+  ...(["worker-lost", "queue-full", "target-down", "store-full", "store-away"] as const),
 ]);
 
 /** An event in a line: when, what, and to whom. */

@@ -1,3 +1,4 @@
+import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import { workerEnd } from "../../store/run.ts";
 import type { StoredEvent } from "../../store/verbs/event.ts";
@@ -37,6 +38,14 @@ export class Events {
   readonly #unsent: Parameters<Scripts["note"]>[1][] = [];
   /** When this process last noted that a queue was full; monotonic. */
   readonly #fullAtMs = new Map<string, number>();
+  /** Identifies this process. */
+  readonly #process = newCall();
+  /** Submissions that the store has refused this process since it is full, and how many of them it has told. */
+  #refused = 0;
+  #told = 0;
+  /** As of the last look; undefined if the store is not full. */
+  #fullStore: { readonly sinceMs: number; readonly refused: number } | undefined;
+  readonly #whenFull = new Set<() => void>();
 
   constructor(scripts: Scripts, keys: Keys) {
     this.#scripts = scripts;
@@ -81,6 +90,27 @@ export class Events {
     void this.note(event, { phase: "begins", state: FULL + queue, value: limit });
   }
 
+  /** The store has refused a submission, since it has no memory left. */
+  refusedByStore(): void {
+    this.#refused += 1;
+    if (this.#refused === 1) for (const listener of this.#whenFull) listener();
+  }
+
+  /** Calls the listener when the store has become full for this process; returns a function that removes the listener. */
+  onFullStore(listener: () => void): () => void {
+    this.#whenFull.add(listener);
+    return () => this.#whenFull.delete(listener);
+  }
+
+  /** That the store is full, in words for an operator; undefined if it is not. */
+  get fullStore(): string | undefined {
+    if (this.#fullStore === undefined) return undefined;
+    const { sinceMs, refused } = this.#fullStore;
+    const seconds = Math.max(1, Math.round((performance.now() - sinceMs) / 1000));
+    const span = seconds < 60 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+    return `the store is full: ${refused.toLocaleString("en")} ${refused === 1 ? "submission" : "submissions"} refused in ${span}`;
+  }
+
   /** The API behind a gateway has gone down, or is up again. */
   async target(queue: string, reason: string | undefined): Promise<void> {
     const state = `down ${queue}`;
@@ -104,11 +134,12 @@ export class Events {
   }
 
   /**
-   * Notes what no call reports: lost workers, with the tasks that they still have, and queues that have drained.
+   * Notes what no call reports: lost workers, with the tasks that they still have, and queues that have drained; and whether the store is full.
    * @throws ProblemError store-unavailable
    */
   async look(tasksOf: () => Promise<ReadonlyMap<string, readonly string[]>>): Promise<void> {
     await this.send();
+    await this.#lookAtStore();
     const tag = this.#keys.tag(0);
     const { workers, states } = await this.#scripts.overdue(tag);
     if (workers.length > 0) {
@@ -129,6 +160,33 @@ export class Events {
       if (waiting + scheduled > Number(full[n]?.[1]) * DRAINED_SHARE) continue;
       this.#fullAtMs.delete(queue);
       await this.note({ kind: "queue-drained", queue }, { phase: "ends", state: FULL + queue });
+    }
+  }
+
+  /** Tells what the store has refused this process, and learns whether it is full for any. */
+  async #lookAtStore(): Promise<void> {
+    const refused = this.#refused;
+    const hasRoom = this.#fullStore !== undefined && (await this.#hasRoom());
+    const { lastedMs, refused: all } = await this.#scripts.full(this.#keys.tag(0), {
+      process: this.#process,
+      refused: refused > this.#told ? refused : 0,
+      hasRoom,
+    });
+    this.#told = refused;
+    this.#fullStore = all > 0 ? { sinceMs: performance.now() - lastedMs, refused: all } : undefined;
+    if (this.#fullStore !== undefined) return;
+    // What it refuses from now on begins anew.
+    this.#refused -= refused;
+    this.#told = 0;
+  }
+
+  async #hasRoom(): Promise<boolean> {
+    try {
+      await Promise.all(this.#keys.tags.map((tag) => this.#scripts.room(tag)));
+      return true;
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === "store-full") return false;
+      throw error;
     }
   }
 

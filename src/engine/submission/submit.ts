@@ -32,6 +32,8 @@ export interface SubmitterParts {
   readonly metrics: Metrics;
   /** Called when a queue has refused a submission, since as many tasks wait as may; `waiting` has those that are scheduled too. */
   full(queue: string, limit: number, waiting: number): void;
+  /** Called for each submission that the store has refused, since it is full. */
+  storeFull(): void;
   /** Called when submissions to a queue are on their way. */
   sent(queue: string): void;
   /** Called for each accepted task. */
@@ -175,6 +177,7 @@ export class Submitter {
     const code = error instanceof ProblemError ? error.code : "internal";
     const counted = code === "store-unavailable" || code === "store-full" ? code : "internal";
     this.#parts.metrics.submissions.count(queue, counted);
+    if (counted === "store-full") this.#parts.storeFull();
   }
 
   #note(items: readonly SubmitItem[], all: readonly SubmissionVerdict[]): void {

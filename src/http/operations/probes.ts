@@ -4,7 +4,7 @@ import { json } from "../openapi/responses.ts";
 import { ADMIN, type Route } from "../route.ts";
 
 /** Liveness, readiness, and metrics for Prometheus: all that a worker serves. */
-export function probeRoutes(api: Pick<Api, "readiness" | "exposition">): readonly Route[] {
+export function probeRoutes(api: Pick<Api, "readiness" | "exposition" | "engine">): readonly Route[] {
   return [
     {
       name: "health",
@@ -34,7 +34,13 @@ export function probeRoutes(api: Pick<Api, "readiness" | "exposition">): readonl
       run: async (ctx) => {
         const reasons = await api.readiness();
         ctx.status = reasons.length === 0 ? 200 : 503;
-        ctx.body = { status: reasons.length === 0 ? "ready" : "not ready", reasons };
+        if (reasons.length > 0) {
+          ctx.body = { status: "not ready", reasons };
+          return;
+        }
+        // Like a full queue, a full store refuses submissions alone: without the server nobody could collect or cancel, which makes room.
+        const { fullStore } = api.engine.events;
+        ctx.body = fullStore ? { status: "degraded", reasons: [fullStore] } : { status: "ready", reasons };
       },
     },
     {

@@ -9,8 +9,10 @@ local LISTED_MS, LOSSES_MS = 3600000, 60000
 local GAP_MS, GRACE_MS = 12000, 15000
 -- Maximum number of lost workers in one answer, and of tasks that are remembered of each.
 local MAX_WORKERS, MAX_LOSSES = 100, 1000
+-- A store that has room again was full until it has refused nothing for this long, ms: one that stays at its limit is one event.
+local CALM_MS = 30000
 local NOTE, PRESENT, LOST, LOSSES = Layout.note.args, Layout.present.args, Layout.workerLost, Layout.losses
-local OVERDUE, EVENTS, LISTED = Layout.overdue, Layout.events, Layout.lostWorkers
+local OVERDUE, EVENTS, LISTED, FULL = Layout.overdue, Layout.events, Layout.lostWorkers, Layout.full
 
 local function add(call, text, id)
   redis.call('XADD', K.events(call), 'MAXLEN', MAX_EVENTS, '*', 'event', text, 'call', id or '')
@@ -89,6 +91,43 @@ register('overdue', { 'allow-oom' }, function(keys)
     workers = redis.call('ZRANGEBYSCORE', present, '-inf', call.now_text, 'LIMIT', 0, MAX_WORKERS)
   end
   return { [OVERDUE.answer.workers] = workers, [OVERDUE.answer.states] = redis.call('HGETALL', states) }
+end)
+
+-- Sums up what the store has refused since it is full.
+local function read_refusals(call, key)
+  local since, latest, count = call.now, call.now, 0
+  local fields = redis.call('HGETALL', key)
+  for n = 1, #fields, 2 do
+    local name, value = fields[n], tonumber(fields[n + 1])
+    if name == 'since' then since = value elseif name == 'latest' then latest = value else count = count + value end
+  end
+  return since, latest, count
+end
+
+-- A process tells how many submissions the store has refused it since it is full, if these are more than it has told; and whether there is
+-- room now. Returns for how long the store has been full, ms, and how many it has refused to all processes; 0 and 0 if it is not.
+register('full', { 'allow-oom' }, function(keys, args)
+  local call, refused = Call.new(keys), args[FULL.args.refused]
+  local key = K.refusals(call)
+  if refused ~= '0' then
+    if redis.call('HSETNX', key, 'since', call.now_text) == 1 then add(call, cjson.encode({ kind = 'store-full' })) end
+    redis.call('HSET', key, 'latest', call.now_text, ':' .. args[FULL.args.process], refused)
+  end
+  local since, latest, count = read_refusals(call, key)
+  if count > 0 and args[FULL.args.hasRoom] == '1' and call.now - latest >= CALM_MS then
+    redis.call('DEL', key)
+    local seconds = whole(math.ceil((latest - since) / 1000))
+    local detail = 'after ' .. seconds .. ' s, in which ' .. whole(count) .. ' submissions were refused'
+    add(call, cjson.encode({ kind = 'store-drained', detail = detail }))
+    since, count = call.now, 0
+  end
+  return { [FULL.answer.lastedMs] = whole(call.now - since), [FULL.answer.refused] = whole(count) }
+end)
+
+-- Fails with the error of Redis unless a submission has room: a call of a function without `allow-oom` is refused as a whole, and its
+-- variant without writes fails here. Returns nothing.
+register('room', {}, function(keys)
+  redis.call('DEL', K.probe(Call.untimed(keys)))
 end)
 
 -- A worker is lost, with these tasks and those that it has lost lately. A program that leases tasks over HTTP does not say that it stops:

@@ -26,6 +26,21 @@ interface Presence {
   readonly event: string;
 }
 
+/** What a process tells and asks about a full store. */
+interface Refusals {
+  readonly process: string;
+  /** How many submissions the store has refused it since it is full, if these are more than it has told; else 0. */
+  readonly refused: number;
+  /** Whether the store has room now. */
+  readonly hasRoom: boolean;
+}
+
+/** For how long the store has been full, and how many submissions it has refused to all processes; 0 if it is not full. */
+interface Fullness {
+  readonly lastedMs: number;
+  readonly refused: number;
+}
+
 /** An event as it is stored. */
 export interface StoredEvent {
   /** When it was noted, ms, a hyphen, a number. */
@@ -35,6 +50,7 @@ export interface StoredEvent {
 
 const OVERDUE = ["workers", "states"] as const;
 const ENTRY = names<StoredEvent>("id", "event");
+const FULLNESS = names<Fullness>("lastedMs", "refused");
 const WORKER = ["id", "about", "lostMs"] as const;
 
 /** Notes an event. */
@@ -60,6 +76,19 @@ export const overdue = verb({
     };
   },
 });
+
+/** Notes that the store has become full, or has drained. */
+export const full = verb({
+  layout: { args: ["process", "refused", "hasRoom"], answer: FULLNESS },
+  write: ({ process, refused, hasRoom }: Refusals) => [process, refused, hasRoom ? 1 : 0],
+  read: (reply): Fullness => {
+    const { lastedMs, refused } = named(FULLNESS, reply);
+    return { lastedMs: number(lastedMs), refused: number(refused) };
+  },
+});
+
+/** Fails with store-full unless a submission has room. */
+export const room = verb({ layout: {}, write: () => [], read: () => undefined });
 
 /** Notes that a worker is lost, unless another process has, or it is back; with the tasks that it still has. */
 export const workerLost = verb({

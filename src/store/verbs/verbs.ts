@@ -7,7 +7,7 @@ export { complete } from "./complete.ts";
 export { deleteDead, retry } from "./dead.ts";
 export { claim, libraries } from "./deployment.ts";
 export { details } from "./details.ts";
-export { events, losses, lostWorkers, note, overdue, present, workerLost } from "./event.ts";
+export { events, full, losses, lostWorkers, note, overdue, present, room, workerLost } from "./event.ts";
 export { fail } from "./fail.ts";
 export { history, sample } from "./history.ts";
 export { inspect, lifetimes, watch } from "./inspect.ts";

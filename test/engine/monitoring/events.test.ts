@@ -107,6 +107,41 @@ describe("what happened", () => {
         { kind: "queue-drained", queue: "jobs" },
       ],
     },
+    "a full store once, whichever processes it refuses, and when it has had room for a while": {
+      async does() {
+        const other = await openEngine({ prefix: t.keys.prefix });
+        const refuseBoth = (first: number, second: number) => {
+          for (let n = 0; n < first; n += 1) t.engine.events.refusedByStore();
+          for (let n = 0; n < second; n += 1) other.engine.events.refusedByStore();
+        };
+        const lookBoth = async () => {
+          for (const { engine } of [t, other]) await engine.events.look(tasks);
+        };
+        const told = () => [t, other].map(({ engine }) => engine.events.fullStore);
+        refuseBoth(1999, 1);
+        await lookBoth();
+        refuseBoth(1, 0);
+        await lookBoth();
+        await lookBoth();
+        expect(told()).to.deep.equal(Array(2).fill("the store is full: 2,001 submissions refused in 1 s"));
+        const now = Date.now();
+        await t.redis.hset(t.key("refusals"), "since", now - 340_000, "latest", now - 40_000);
+        await lookBoth();
+        await lookBoth();
+        expect(told()).to.deep.equal([undefined, undefined]);
+        refuseBoth(0, 1);
+        await lookBoth();
+        await lookBoth();
+        expect(told()).to.deep.equal(Array(2).fill("the store is full: 1 submission refused in 1 s"));
+        // Its keys are those of the other.
+        other.redis.disconnect();
+      },
+      tells: [
+        { kind: "store-full" },
+        { kind: "store-drained", detail: "after 300 s, in which 2001 submissions were refused" },
+        { kind: "store-full" },
+      ],
+    },
     "an API behind a gateway that goes down, and is up again": {
       async does() {
         for (const reason of ["ECONNREFUSED", "ECONNREFUSED", undefined, undefined])

@@ -249,6 +249,28 @@ const CASES: readonly Case[] = [
     replies: [[], []],
   },
   {
+    ...{ script: "full", when: "of a store that refuses submissions" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) =>
+      scripts.full(tag, { process: "p", refused: 3, hasRoom: false }).then(({ refused }) => refused),
+    replies: [3, 3],
+  },
+  {
+    ...{ script: "full", when: "of one that has room again" },
+    given: async ({ scripts, tag, t }) => {
+      await scripts.full(tag, { process: "p", refused: 3, hasRoom: false });
+      await t.redis.hset(storedKey(tag, "refusals"), "latest", 1);
+    },
+    call: ({ scripts, tag }) =>
+      scripts.full(tag, { process: "p", refused: 0, hasRoom: true }).then(({ refused }) => refused),
+    replies: [0, 0],
+  },
+  {
+    ...{ script: "room", when: "of a store with room" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.room(tag),
+  },
+  {
     ...{ script: "losses", when: "of a worker" },
     given: async () => undefined,
     call: ({ scripts, tag }) => scripts.losses(tag, "w1", ["a", "b"]),

@@ -4,6 +4,7 @@ import { BUSY_MS } from "../../helpers/busy.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
+import { type StoredKind, storedKey } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 
@@ -100,16 +101,29 @@ describe("without its store", () => {
 });
 
 describe("with a store that is out of memory", () => {
-  it("answers 503 store-full to new tasks, and continues with the stored ones", async function () {
+  let redis: PrivateRedis;
+  let server: TestServer;
+  let admin: Awaited<ReturnType<typeof connectOnce>>;
+  before(async function () {
     if (storeKind() === "embedded") this.skip();
-    const redis = await startRedis();
-    const server = await startServer({ REDIS_URL: redis.url });
+    redis = await startRedis();
+    admin = await connectOnce(redis.url);
+  });
+  beforeEach(async () => {
+    server = await startServer({ REDIS_URL: redis.url });
+  });
+  afterEach(() => server.stop());
+  after(async () => {
+    admin?.disconnect();
+    await redis?.stop();
+  });
+
+  it("answers 503 store-full to new tasks, and continues with the stored ones", async () => {
     const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    await gate.entered;
+    await admin.config("SET", "maxmemory", "1");
     try {
-      const id = await server.enqueue("gated", gate.input);
-      await gate.entered;
-      const admin = await connectOnce(redis.url);
-      await admin.config("SET", "maxmemory", "1");
       for (const headers of [{}, { Prefer: "respond-async" }]) {
         const answer = await server.post("default", 1, headers);
         expect(answer.status).to.equal(503);
@@ -118,12 +132,40 @@ describe("with a store that is out of memory", () => {
       gate.open("drained");
       await server.until(id, "succeeded");
       expect((await server.send(`/v1/requests/${id}`)).json).to.equal("drained");
-      await admin.config("SET", "maxmemory", "0");
-      admin.disconnect();
-      expect((await server.post("default", 1)).status).to.equal(200);
     } finally {
-      await server.stop();
-      await redis.stop();
+      await admin.config("SET", "maxmemory", "0");
     }
+    expect((await server.post("default", 1)).status).to.equal(200);
+  });
+
+  it("says so in /readyz, in one event and in one line of the log, and when there is room again", async () => {
+    const ready = async () => (await server.send("/readyz")).json;
+    const events = async () => (await server.send("/v1/events")).json.items as { kind: string; detail?: string }[];
+    const ofStore = async () => (await events()).filter(({ kind }) => kind.startsWith("store-"));
+    const logged = () => server.log.filter(({ msg }) => String(msg).startsWith("events: the store"));
+    expect(await ready()).to.deep.equal({ status: "ready", reasons: [] });
+    await admin.config("SET", "maxmemory", "1");
+    try {
+      for (let n = 0; n < 3; n += 1)
+        expect((await server.post("default", n)).json.type).to.equal("/problems/store-full");
+      await eventually(async () => /: 3 submissions refused in \d+ s$/.test(String((await ready()).reasons)));
+      expect((await ready()).status).to.equal("degraded");
+      expect((await server.send("/readyz")).status).to.equal(200);
+      expect((await ofStore()).map(({ kind }) => kind)).to.deep.equal(["store-full"]);
+      expect(logged().map(({ level }) => level)).to.deep.equal([40]);
+      // As if it had refused nothing for a while: as long as it has no room, it is full.
+      const key = (kind: StoredKind) => storedKey(`{${server.prefix}:0}`, kind);
+      const forget = "#!lua flags=allow-oom\nreturn redis.call('HSET', KEYS[1], 'latest', 1)";
+      await admin.eval(forget, 1, key("refusals"));
+      const looked = () => admin.hget(key("states"), "looked");
+      const before = await looked();
+      await eventually(async () => (await looked()) !== before);
+      expect((await ready()).status).to.equal("degraded");
+    } finally {
+      await admin.config("SET", "maxmemory", "0");
+    }
+    await eventually(async () => (await ready()).status === "ready");
+    expect((await ofStore()).map(({ kind }) => kind)).to.deep.equal(["store-drained", "store-full"]);
+    expect(logged().map(({ level }) => level)).to.deep.equal([40, 40]);
   });
 });

@@ -1,6 +1,9 @@
 import { expect } from "chai";
+import { connectOnce } from "../../../../src/store/servers/probe.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
+import { storeUrl } from "../../../helpers/store/run-store.ts";
+import { storedKey } from "../../../helpers/store/stored.ts";
 import { weigh } from "../../../shared/page-weight.ts";
 
 describe("the queues in the dashboard (in Chromium, else left out)", function () {
@@ -48,6 +51,22 @@ describe("the queues in the dashboard (in Chromium, else left out)", function ()
     await page.reload();
     await page.getByText(/^1 of \d+ queues$/).waitFor();
     gate.open();
+  });
+
+  it("have above them that the store is full, in red", async () => {
+    const key = storedKey(`{${test.server.prefix}:0}`, "refusals");
+    const redis = await connectOnce(storeUrl());
+    try {
+      const now = Date.now();
+      await redis.hset(key, { since: now - 300_000, latest: now, ":other": 2869 });
+      await test.open("/dashboard");
+      const told = test.page.locator(".health.bad", { hasText: "store" });
+      await told.waitFor();
+      expect(await told.textContent()).to.equal("The store is full: 2,869 submissions refused in 5 min.");
+    } finally {
+      await redis.del(key);
+      redis.disconnect();
+    }
   });
 
   it("have charts of the last hour, day or week", async () => {

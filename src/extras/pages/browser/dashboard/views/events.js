@@ -17,6 +17,7 @@ const CLASSES = {
   "worker-lost": "bad",
   "queue-full": "bad",
   "target-down": "bad",
+  "store-full": "bad",
   "store-away": "bad",
   "queue-paused": "warn",
   "server-stopping": "warn",

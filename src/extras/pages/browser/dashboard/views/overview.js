@@ -9,7 +9,7 @@ import { asOf } from "../parts/format.js";
 import { queueTable } from "../queue/queue-table.js";
 import { usePolled } from "../refresh.js";
 import { pastOf, sumOf } from "../server/history.js";
-import { ask } from "../server/server.js";
+import { ask, send } from "../server/server.js";
 import { View } from "./view.js";
 
 /** @typedef {import("../server/wire.js").Queue} Queue */
@@ -27,18 +27,34 @@ export function Overview() {
   const { known: past } = usePolled(hour);
   return html`
     <${View} title="Queues" load=${load}>
-      ${(/** @type {{ items: Queue[], at: Date }} */ { items, at }) => html`<${Queues} queues=${items} at=${at} past=${past} />`}
+      ${(/** @type {Awaited<ReturnType<typeof load>>} */ { items, reasons, at }) => html`
+        <${Queues} queues=${items} reasons=${reasons} at=${at} past=${past} />`}
     <//>`;
 }
 
 /** @param {AbortSignal} signal */
 async function load(signal) {
-  const { items } = await ask("/v1/queues", { signal });
-  return { items, at: new Date() };
+  const [{ items }, reasons] = await Promise.all([
+    /** @type {Promise<{ items: Queue[] }>} */ (ask("/v1/queues", { signal })),
+    loadReasons(signal),
+  ]);
+  return { items, reasons, at: new Date() };
 }
 
-/** @param {{ queues: Queue[], at: Date, past: import("../server/wire.js").History | null }} props */
-function Queues({ queues, at, past }) {
+/**
+ * What the server says that it suffers from, whatever the status of its answer.
+ * @param {AbortSignal} signal
+ * @returns {Promise<string[]>}
+ */
+async function loadReasons(signal) {
+  const answer = await send("/readyz", { signal });
+  // A proxy may keep it from the outside.
+  const { reasons = [] } = await answer.json().catch(() => ({}));
+  return reasons;
+}
+
+/** @param {{ queues: Queue[], reasons: readonly string[], at: Date, past: import("../server/wire.js").History | null }} props */
+function Queues({ queues, reasons, at, past }) {
   /** What the names of the queues that are shown contain. */
   const [part, setPart] = useState(options().get("name") ?? "");
   /** Whether a person has chosen to see the server's own queues, which are also shown if something is wrong there. */
@@ -61,6 +77,7 @@ function Queues({ queues, at, past }) {
       <h1>Queues</h1>
       <p class="summary">${summary(users)} · ${asOf(at)}</p>
     </div>
+    ${reasons.map((reason) => html`<p class="health bad">${reason.charAt(0).toUpperCase()}${reason.slice(1)}.</p>`)}
     ${told.length > 0 && html`<p class=${healthClass(told)}>${healthOf(told)}</p>`}
     ${past && html`${spans()}<div class="charts">${charts(past, users, at)}</div>`}
     ${users.length > 1 && search(part, setPart, users.length === named.length ? "" : `${count(named.length)} of ${count(users.length)} queues`)}
