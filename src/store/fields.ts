@@ -6,8 +6,8 @@ export const INLINE_BYTES = 64;
 
 /**
  * The fields of a task: name → its short form in Redis, and its content; a field with its default value is omitted. Lua files write
- * `F.state`. Only `errors`, `past`, `logs`, `answers`, `progress`, `query`, `label`, `trace` and `group` may exceed 64 bytes and so prevent the compact
- * encoding: `errors`, `past` and `answers` only after failures, the others only if a caller or handler uses them.
+ * `F.state`. Only `answers`, `progress`, `query`, `label`, `trace` and `group` may exceed 64 bytes and so prevent the compact encoding:
+ * `answers` only after failures, the others only if a caller or handler uses them.
  */
 export const TASK_FIELDS = {
   queue: ["q", "queue"],
@@ -83,11 +83,16 @@ export const TASK_FIELDS = {
   expires: ["x", "expiry of the result, ms"],
   deleted: ["g", "1 if the result was deleted"],
   errorCode: ["y", "error code of a failed task; SHARED.deadlinePassed or abandoned for a task that time canceled"],
-  errors: ["E", "last errors, JSON array, newest first, truncated"],
-  past: ["P", "the attempts that did not end it, newest first, see lua/past.lua; default none"],
+  attempts: ["P", "1 once its attempts have left something, see ATTEMPT_FIELDS"],
+} as const;
+
+/** What the attempts of a task leave for operators, in a key of its own, which goes with the result. Lua files write `T.errors`. */
+export const ATTEMPT_FIELDS = {
+  errors: ["errors", "last errors, JSON array, newest first, truncated"],
+  past: ["past", "the attempts that did not end it, newest first, see lua/past.lua"],
   logs: [
-    "d",
-    'what its latest attempts leave for operators, newest first, a line "attempt began JSON" each, see verbs/attempt-log.lua; default none',
+    "logs",
+    'stacks and logs of the latest, newest first, a line "attempt began JSON" each, see verbs/attempt-log.lua',
   ],
 } as const;
 

@@ -16,6 +16,7 @@ export const KEYS = {
   result: ["r:<id>", "string", "its result, see result.ts, when longer than SHARED.inlineResultBytes; PX = result TTL"],
   steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see verbs/step.lua"],
   output: ["o:<id>", "list", 'what its handler has written: "run attempt JSON" for each value, in order'],
+  attempts: ["v:<id>", "hash", "what its attempts have left, see ATTEMPT_FIELDS; PX = result TTL"],
   waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc; in a fair line see lua/fair.lua"],
   scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
   leases: ["l:<queue>", "zset", "leases of running tasks: score = expiry ms"],

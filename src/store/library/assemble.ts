@@ -10,6 +10,7 @@ import type { LibraryPart, Named } from "./part.ts";
  * | `K.task(call, id)`    | a key or channel: `call.base .. 't:' .. id`          | `KEYS`            |
  * | `P.task`              | the start of such keys, after the base: `'t:'`   | `KEYS`            |
  * | `F.state`             | a field of a task: `'s'`                             | `TASK_FIELDS`     |
+ * | `T.errors`            | a field of what its attempts left: `'errors'`        | `ATTEMPT_FIELDS`  |
  * | `Q.paused`            | a field of a queue: `'paused'`                       | `QUEUE_FIELDS`    |
  * | `G.closed`            | a field of a group: `'s'`                            | `GROUP_FIELDS`    |
  * | `S.waiting`           | a state: `'w'`                                       | `STATE_LETTERS`   |

@@ -1,5 +1,5 @@
 import { SHARED } from "../constants.ts";
-import { firstOf, GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
+import { ATTEMPT_FIELDS, firstOf, GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
 import { START } from "../keys.ts";
 import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../letters.ts";
 import * as VERBS from "../verbs/verbs.ts";
@@ -27,6 +27,7 @@ export const CORE: LibraryPart = {
   tables: {
     P: START,
     F: firstOf(TASK_FIELDS),
+    T: firstOf(ATTEMPT_FIELDS),
     Q: firstOf(QUEUE_FIELDS),
     G: firstOf(GROUP_FIELDS),
     S: STATE_LETTERS,

@@ -10,9 +10,9 @@ local task_key, mark_ended, time_of_fence = K.task, Result.mark_ended, Run.time_
 
 -- Ends a task with rare fields. Returns false if its cancel was requested: the result is dropped, and the task is canceled.
 local function complete_rare(call, queue, id, key, result, stay)
-  local cancel, webhook, undo, digest, steps, progress, output, deadline, presence, of_key, group, drop = unpack(redis.call(
+  local cancel, webhook, undo, digest, steps, progress, output, deadline, presence, of_key, group, drop, attempts = unpack(redis.call(
     'HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.presenceMs, F.key,
-    F.group, F.dropInput
+    F.group, F.dropInput, F.attempts
   ))
   if cancel then
     Settle.finish(call, id, S.canceled, stay)
@@ -30,6 +30,7 @@ local function complete_rare(call, queue, id, key, result, stay)
     end
   end
   if output then redis.call('PEXPIRE', K.output(call, id), stay.keep) end
+  if attempts then Past.leave(call, id, stay) end
   Due.leave(call, queue, id, deadline, presence)
   if of_key then Keyed.free(call, queue, id, of_key) end
   if webhook then Follow.tell_webhook(call, id, S.succeeded, webhook) end

@@ -37,7 +37,7 @@ local MAX_ERROR_BYTES = 200
 
 -- Why a task failed, in one line: its error code, then, if its handler threw, a colon, a space and the first line of its last error.
 local function error_of(call, id)
-  local code, stored = unpack(redis.call('HMGET', K.task(call, id), F.errorCode, F.errors))
+  local code, stored = redis.call('HGET', K.task(call, id), F.errorCode), redis.call('HGET', K.attempts(call, id), T.errors)
   local readable, errors = pcall(cjson.decode, stored or '[]')
   local thrown = readable and type(errors) == 'table' and type(errors[1]) == 'string' and errors[1] or ''
   local first = string.match(thrown, '[^\r\n]*')

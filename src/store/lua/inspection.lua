@@ -100,7 +100,7 @@ local function inspect(call, args, at, seen)
       local read = Result.read(call, id, key, result, INSIDE)
       put(found, type(read) == 'number' and TASK.resultBytes or TASK.result, read)
     end
-    if state == S.failed then put(found, TASK.errors, redis.call('HGET', key, F.errors)) end
+    if state == S.failed then put(found, TASK.errors, redis.call('HGET', K.attempts(call, id), T.errors)) end
   end
   put(found, TASK.allowed, Allowed.list(call, id, key, queue, state, run, stored[STORED.cancel], deleted, expires))
   return found

@@ -50,7 +50,7 @@ function Lease.release(call, queue, id, stay)
     Settle.finish(call, id, S.canceled, stay)
     return 'canceled'
   end
-  Past.note(call, key, run, 'released')
+  Past.note(call, id, run, 'released')
   redis.call('HINCRBY', key, F.restarts, 1)
   put_back(call, queue, id, key, Run.handed_back(fence, attempts), place, of_key, group)
   Notices.work_at_end(call, queue)
@@ -110,7 +110,7 @@ function Lease.lose(call, queue, id, ends, reported)
     return 'canceled', losses
   end
   if counts and losses > ends.max_lost then
-    Past.note_error(key, 'the worker was lost ' .. losses .. ' times')
+    Past.note_error(call, id, 'the worker was lost ' .. losses .. ' times')
     redis.call('HSET', key, F.errorCode, 'worker-lost')
     Settle.bury(call, queue, id, ends.problem, Result.stay(call, ends.dead, ends.tombstone), ends.cap)
     Rate.count(call, queue, R.finished, 1)
@@ -118,7 +118,7 @@ function Lease.lose(call, queue, id, ends, reported)
     return 'dead', losses
   end
   Rate.count(call, queue, R.returned, 1)
-  Past.note(call, key, run, counts and 'lost' or 'released')
+  Past.note(call, id, run, counts and 'lost' or 'released')
   put_back(call, queue, id, key, Run.handed_back(fence, attempts), place, of_key, group)
   return counts and 'waiting' or 'released', losses
 end

@@ -32,8 +32,8 @@ end
 --   result  the stored form of its answer, or nil for none
 function Settle.finish(call, id, state, stay, result)
   local key = K.task(call, id)
-  local webhook, undo, run, output, deadline, presence, cancel, queue, of_key, group = unpack(redis.call(
-    'HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.presenceMs, F.cancel, F.queue, F.key, F.group
+  local webhook, undo, run, output, deadline, presence, cancel, queue, of_key, group, attempts = unpack(redis.call(
+    'HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.presenceMs, F.cancel, F.queue, F.key, F.group, F.attempts
   ))
   Result.mark_ended(call, id, key, state, stay, result)
   if of_key then Keyed.leave(call, queue, id, of_key) end
@@ -46,6 +46,7 @@ function Settle.finish(call, id, state, stay, result)
   if undo and run then Follow.undo_work(call, id) end
   Input.keep(call, id, key, stay)
   Settle.leave_steps(call, queue, id, stay)
+  if attempts then Past.leave(call, id, stay) end
   if output then keep_output(call, id, state, stay) end
   if webhook then Follow.tell_webhook(call, id, state, webhook) end
   if group then Group.note(call, group, id) end
@@ -64,6 +65,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(call, id), stay.keep)
   redis.call('PEXPIRE', K.steps(call, id), stay.keep)
+  Past.leave(call, id, stay)
   if output then keep_output(call, id, S.failed, stay) end
   -- Until the undo has begun, a retry of the task takes it back: see dead.lua.
   if undo then Follow.undo_work(call, id) end
@@ -76,7 +78,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
     for _, old in ipairs(redis.call('ZRANGE', dead, 0, math.min(over, MAX_LEAVING) - 1)) do
       redis.call('ZREM', dead, old)
       Input.drop(call, old, K.task(call, old))
-      redis.call('HDEL', K.task(call, old), F.logs)
+      redis.call('HDEL', K.attempts(call, old), T.logs)
       redis.call('UNLINK', K.steps(call, old))
     end
   end
@@ -132,9 +134,9 @@ end
 function Settle.delete(call, id, key)
   Result.drop(call, id, key)
   Input.drop(call, id, key)
-  redis.call('UNLINK', K.steps(call, id), K.output(call, id))
+  redis.call('UNLINK', K.steps(call, id), K.output(call, id), K.attempts(call, id))
   if redis.call('EXISTS', key) == 0 then return end
-  redis.call('HDEL', key, F.errors, F.past, F.logs)
+  redis.call('HDEL', key, F.label, F.trace, F.webhook, F.key, F.share, F.before)
   redis.call('HSET', key, F.deleted, '1', F.extra, '1')
   Notices.deleted(call, id)
 end

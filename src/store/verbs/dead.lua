@@ -9,20 +9,22 @@ local function take_back(call, id, undo)
 end
 
 -- The attempt that ended the task becomes one of its past attempts.
-local function note_end(call, key, run)
-  local ended, errors = unpack(redis.call('HMGET', key, F.ended, F.errors))
+local function note_end(call, id, key, run)
+  local ended, errors = redis.call('HGET', key, F.ended), redis.call('HGET', K.attempts(call, id), T.errors)
   local readable, texts = pcall(cjson.decode, errors or '[]')
-  Past.note(call, key, run, 'dead', readable and type(texts) == 'table' and texts[1] or nil, ended or nil)
-  Past.add(key, '0 ' .. call.now_text .. ' ' .. call.now_text .. ' retried - ')
+  Past.note(call, id, run, 'dead', readable and type(texts) == 'table' and texts[1] or nil, ended or nil)
+  Past.add(call, id, '0 ' .. call.now_text .. ' ' .. call.now_text .. ' retried - ')
 end
 
 -- Removes the fields of the record that only ended tasks have.
 local function revive(call, id, key)
-  redis.call('HDEL', key, F.lost, F.uncountedLosses, F.ended, F.expires, F.errorCode, F.errors, F.deadline, F.presenceMs, F.holds)
+  redis.call('HDEL', key, F.lost, F.uncountedLosses, F.ended, F.expires, F.errorCode, F.deadline, F.presenceMs, F.holds)
   redis.call('HSET', key, F.state, S.waiting)
   redis.call('PERSIST', key)
   redis.call('PERSIST', K.input(call, id))
   redis.call('PERSIST', K.steps(call, id))
+  redis.call('PERSIST', K.attempts(call, id))
+  redis.call('HDEL', K.attempts(call, id), T.errors)
   -- If its output has expired with its result, it no longer counts towards the limit.
   if redis.call('PERSIST', K.output(call, id)) == 0 then redis.call('HDEL', key, F.output) end
   redis.call('HINCRBY', key, F.restarts, 1)
@@ -41,7 +43,7 @@ local function retry(call, args, at, woken)
   local refusal, undo = Allowed.refusal_of_retry(call, id, key, queue, state, run)
   if refusal then return refusal end
 
-  note_end(call, key, run)
+  note_end(call, id, key, run)
   -- A worker has had the task (it has a run): a cancel must undo its work, so its input is kept.
   if undo then
     take_back(call, id, undo)

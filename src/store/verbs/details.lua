@@ -25,10 +25,11 @@ end
 register('details', { 'no-writes' }, function(keys, args)
   local call, id, bytes = Call.untimed(keys), args[ARGS.id], tonumber(args[ARGS.bytes])
   local key = K.task(call, id)
-  local queue, past, logs, run, priority, media, query, webhook, undoing, input = unpack(redis.call(
-    'HMGET', key, F.queue, F.past, F.logs, F.run, F.priority, F.mediaType, F.query, F.webhook, F.undoing, F.input
+  local queue, run, priority, media, query, webhook, undoing, input = unpack(redis.call(
+    'HMGET', key, F.queue, F.run, F.priority, F.mediaType, F.query, F.webhook, F.undoing, F.input
   ))
   if not queue then return '' end
+  local past, logs = unpack(redis.call('HMGET', K.attempts(call, id), T.past, T.logs))
 
   local undo = find_undo(call, id, queue, undoing, run)
   -- The steps have moved to the task that undoes them.

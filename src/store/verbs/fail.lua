@@ -23,7 +23,7 @@ local function fail(call, args, at, cap)
     Rate.count(call, queue, R.returned, 1)
     verdict = 'canceled'
   elseif kind == 'later' or (kind == 'retry' and tonumber(attempts) < tonumber(args[at + FAILURE.attempts])) then
-    Past.note(call, key, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
+    Past.note(call, id, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
     redis.call('HDEL', key, F.progress, F.unbegun, F.apart, F.holds)
     local pause = args[at + FAILURE.delayMs]
     redis.call('HSET', key, F.state, S.retrying, F.pause, pause, F.restarts, (restarts or 0) + 1, F.extra, '1')
@@ -31,7 +31,7 @@ local function fail(call, args, at, cap)
       if unbegun == fence then Lease.delete_start(call, queue, run) end
       redis.call('HSET', key, F.run, Run.text(fence, late, whole(attempts - 1), place, worker))
     else
-      Past.note_error(key, text)
+      Past.note_error(call, id, text)
     end
     local due = call.now + tonumber(pause)
     redis.call('ZADD', K.scheduled(call, queue), whole(due), id)
@@ -45,7 +45,7 @@ local function fail(call, args, at, cap)
     Rate.count(call, queue, R.returned, 1)
     verdict = 'retrying'
   else
-    Past.note_error(key, text)
+    Past.note_error(call, id, text)
     redis.call('HSET', key, F.errorCode, args[at + FAILURE.code])
     if kind == 'give-up' then
       Settle.finish(call, id, S.failed, Result.stay(call, args[at + FAILURE.keepMs], tombstone), args[at + FAILURE.result])

@@ -231,6 +231,7 @@ function checkUnknown(id: string, stored: StoredTask, seen: Inspection | null): 
     resultTtl: -2,
     stepsTtl: -2,
     outputTtl: -2,
+    attemptsTtl: -2,
   });
 }
 
@@ -282,6 +283,7 @@ function checkLives(task: ModelTask, stored: StoredTask): void {
     expect(stored.inputTtl, `TTL of the input of ${id}`).to.be.below(0);
     expect(stored.stepsTtl, `TTL of the steps of ${id}`).to.be.below(0);
     expect(stored.outputTtl, `TTL of the output of ${id}`).to.be.below(0);
+    expect(stored.attemptsTtl, `TTL of what the attempts of ${id} left`).to.be.below(0);
     expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
     expect(stored.fields, `a result of ${id}`).not.to.have.property("result");
     return;
@@ -291,6 +293,6 @@ function checkLives(task: ModelTask, stored: StoredTask): void {
   if (task.deleted) expect(inHash, `a result of ${id}`).to.equal(undefined);
   if (task.result === null || inHash !== undefined) expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
   else lives("the result of", stored.resultTtl, KEPT[kept]);
-  for (const ttl of [stored.inputTtl, stored.stepsTtl, stored.outputTtl])
+  for (const ttl of [stored.inputTtl, stored.stepsTtl, stored.outputTtl, stored.attemptsTtl])
     if (ttl !== -2) lives("what is kept of", ttl, KEPT[kept]);
 }

@@ -22,6 +22,7 @@ export interface StoredTask {
   /** As stored: run, attempt, JSON. */
   readonly output: readonly string[];
   readonly outputTtl: number;
+  readonly attemptsTtl: number;
 }
 
 /** Everything that the store holds of one queue. */
@@ -64,6 +65,7 @@ for _, id in ipairs(ids) do
     result = redis.call('GET', K.result(call, id)) or '', resultTtl = redis.call('PTTL', K.result(call, id)),
     steps = hash(K.steps(call, id)), stepsTtl = redis.call('PTTL', K.steps(call, id)),
     output = { '', unpack(redis.call('LRANGE', K.output(call, id), 0, -1)) }, outputTtl = redis.call('PTTL', K.output(call, id)),
+    attemptsTtl = redis.call('PTTL', K.attempts(call, id)),
   }
 end
 for _, queue in ipairs(queues) do
@@ -209,9 +211,11 @@ export class TimeTravel {
     if (this.#model.isApart(task)) task.inputKept = false;
     task.steps.clear();
     task.output = null;
+    task.errors = [];
     await this.#redis.hset(this.#key("task", id), TASK_FIELDS.expires[0], when);
     await this.#redis.hdel(this.#key("task", id), ...INPUT_PARTS);
-    await this.#redis.unlink(...(["result", "input", "steps", "output"] as const).map((kind) => this.#key(kind, id)));
+    const kinds = ["result", "input", "steps", "output", "attempts"] as const;
+    await this.#redis.unlink(...kinds.map((kind) => this.#key(kind, id)));
     if (task.died === null) return;
     task.died = when;
     await this.#redis.zadd(this.#keys.index(this.#tag, "dead", task.queue), "XX", when, id);

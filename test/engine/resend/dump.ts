@@ -5,7 +5,7 @@ import { GROUP, QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
 const OF_TIME =
-  /^(?:c|e|x|D|at|ended|hlc|fence|service|liveUntil|needed|warmup|lostAt|keptUntil|sampled|looked|grace|away|created|revision|after|held|ticked|gone)$/;
+  /^(?:c|e|x|D|at|ended|hlc|fence|service|liveUntil|needed|warmup|keptUntil|sampled|looked|grace|away|since|latest|created|revision|after|held|ticked|gone)$/;
 /** A rate bucket holds its number above its count. */
 const BUCKET = /^[azeb]\d$/;
 const BUCKET_SHIFT = 2 ** 24;
@@ -52,7 +52,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       if (kind === "t" && name === "p") return [name, value.replace(/ \d+ /, " some ")];
       if (kind === "t" && name === "o") return [name, "some"];
       if (kind === "t" && (name === "K" || name === "+")) return [name, value.replace(/^\d+/, "some")];
-      if (kind === "t" && (name === "P" || name === "d")) return [name, value.replaceAll(/\d{13}/g, "some")];
+      if (kind === "v" && (name === "past" || name === "logs")) return [name, value.replaceAll(/\d{13}/g, "some")];
       if (kind === "t" && (name === "C" || name === "j")) return [name, "some"];
       // A run holds fence, begin and place.
       if (kind === "t" && name === "f") return [name, value.replace(/^\d+ (?:(-)|\S+) (\d+) \S+/, "some $1 $2 some")];

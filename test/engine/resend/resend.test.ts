@@ -74,7 +74,7 @@ const sceneOf = (t: TestEngine) => {
 type Scene = ReturnType<typeof sceneOf>;
 
 /** What the model does not play: for workers, the operator and the deployment. */
-const NOTE = { event: '{"kind":"queue-full"}', state: "full jobs", value: 10, call: "1a" } as const;
+const NOTE = { event: '{"kind":"queue-full"}', state: "full jobs", value: 60_000, call: "1a" } as const;
 const PRESENCE = { worker: "w1", ttlMs: 60_000, about: '{"kind":"process"}', event: "{}" };
 const CASES: readonly Case[] = [
   {

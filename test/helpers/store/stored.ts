@@ -1,6 +1,6 @@
 import { ALLOCATION_KEYS } from "../../../src/extras/allocations/store.ts";
 import { BREAKER_FIELDS } from "../../../src/extras/gateway/store.ts";
-import { GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fields.ts";
+import { ATTEMPT_FIELDS, GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fields.ts";
 import { KEYS, startsOf } from "../../../src/store/keys.ts";
 
 /**
@@ -21,5 +21,6 @@ const fieldsOf = <Of extends Readonly<Record<string, readonly [string, string]>>
 
 /** The fields of a task, a queue and a group, as they are stored. */
 export const TASK = fieldsOf(TASK_FIELDS);
+export const ATTEMPTS = fieldsOf(ATTEMPT_FIELDS);
 export const QUEUE = fieldsOf({ ...QUEUE_FIELDS, ...BREAKER_FIELDS });
 export const GROUP = fieldsOf(GROUP_FIELDS);

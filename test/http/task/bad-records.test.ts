@@ -6,7 +6,7 @@ import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { readEvents } from "../../helpers/http/events.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeUrl } from "../../helpers/store/run-store.ts";
-import { TASK } from "../../helpers/store/stored.ts";
+import { ATTEMPTS, TASK } from "../../helpers/store/stored.ts";
 
 /** What an older version, another program or a defect may have left in the store. */
 const RESULTS: Readonly<Record<string, string>> = {
@@ -32,8 +32,6 @@ const FIELDS: readonly (readonly [keyof typeof TASK_FIELDS, string])[] = [
   ["expires", "never"],
   ["run", "many"],
   ["run", "0 early many 0 w"],
-  ["errors", "{"],
-  ["errors", '{"0":1}'],
   ["errorCode", "no-such-code"],
   ["progress", "x"],
 ];
@@ -58,7 +56,7 @@ describe("a corrupt record in the store", () => {
     await post(`/v1/leases/${id}/${how}`, how === "fail" ? { fence, giveUp: {} } : { fence, result: 1 });
     return id;
   }
-  const key = (kind: "task" | "result", id: string) => {
+  const key = (kind: "task" | "result" | "attempts", id: string) => {
     const keys = new Keys(server.prefix, 1);
     return keys.start(keys.tag(0), kind) + id;
   };
@@ -96,6 +94,11 @@ describe("a corrupt record in the store", () => {
     for (const [field, value] of FIELDS) {
       const id = await ended("fail");
       await redis.hset(key("task", id), TASK_FIELDS[field][0], value);
+      await isShown(id, "failed");
+    }
+    for (const errors of ["{", '{"0":1}']) {
+      const id = await ended("fail");
+      await redis.hset(key("attempts", id), ATTEMPTS.errors, errors);
       await isShown(id, "failed");
     }
   });

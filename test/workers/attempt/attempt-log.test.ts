@@ -1,8 +1,11 @@
 import { expect } from "chai";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
+import { GiveUp } from "../../../src/handler/intents.ts";
 import { attemptsOf } from "../../../src/http/task/documents/timeline.ts";
-import { storedKey, TASK } from "../../helpers/store/stored.ts";
+import { keysLike } from "../../helpers/store/scan.ts";
+import { ATTEMPTS, storedKey } from "../../helpers/store/stored.ts";
 import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 describe("what attempts leave for operators", () => {
   let shop: Workshop;
@@ -18,7 +21,7 @@ describe("what attempts leave for operators", () => {
     const details = await shop.engine.call("details", { id, queue: seen.queue });
     return details === null ? [] : attemptsOf(seen, details, true).attempts;
   };
-  const taskKey = (id: string) => storedKey(shop.engine.keys.tagOfQueue("jobs"), "task", id);
+  const left = (id: string) => storedKey(shop.engine.keys.tagOfQueue("jobs"), "attempts", id);
   const texts = (lines: readonly { readonly level: string; readonly text: string }[] = []) =>
     lines.map(({ level, text }) => `${level} ${text}`);
 
@@ -74,7 +77,37 @@ describe("what attempts leave for operators", () => {
     expect(kept.at(-1)?.stack).to.match(/\n {4}at .*attempt-log\.test\.ts/);
     expect(texts(kept.at(-1)?.log).at(-1)).to.match(/^info 49 é+/);
     const redis = await shop.redis();
-    expect(await redis.hstrlen(taskKey(id), TASK.logs)).to.be.within(1, 33_000);
+    expect(await redis.hstrlen(left(id), ATTEMPTS.logs)).to.be.within(1, 33_000);
+  });
+
+  it("goes with the result, when that expires or is deleted, however the task ended", async () => {
+    const keep = { resultTtl: "300ms", attempts: 2, backoff: { base: 1, max: 1 } } as const;
+    const run = (how: string, task: { attempt: number; log: { info(line: string): void } }) => {
+      for (let n = 0; n < 50; n += 1) task.log.info(`${how} ${"x".repeat(150)}`);
+      if (how === "give up") throw new GiveUp({ detail: "no" });
+      if (task.attempt === 1 || how === "die") throw new Error("y".repeat(5000));
+    };
+    shop = await openWorkshop([defineHandler({ queue: "jobs", ...keep, run }) as Handler], {
+      env: { DEAD_TTL: "300ms" },
+    });
+    await shop.worker();
+    const redis = await shop.redis();
+    const tag = shop.engine.keys.tagOfQueue("jobs");
+    /** How many bytes all that is stored under a task's id takes. */
+    const bytesOf = async (id: string) => {
+      const keys = (await keysLike(redis, `${tag}*`)).filter((key) => key.endsWith(`:${id}`));
+      const bytes = await Promise.all(keys.map((key) => redis.memory("USAGE", key)));
+      return bytes.reduce<number>((sum, some) => sum + (some ?? 0), 0);
+    };
+    for (const how of ["succeed", "give up", "die"]) {
+      const [kept, deleted] = [await shop.submit(how), await shop.submit(how)];
+      for (const id of [kept, deleted]) await shop.ended(id);
+      await shop.engine.call("cancel", { id: deleted, queue: "jobs" });
+      expect(await bytesOf(deleted), `${how}, deleted`).to.be.within(1, 1200);
+      await eventually(async () => (await shop.look(kept)).expired);
+      await eventually(async () => (await bytesOf(kept)) < 1200, 2000);
+      expect(await bytesOf(kept), `${how}, expired`).to.be.within(1, 1200);
+    }
   });
 
   it("is the log of each task of a batch, of one that succeeds too, and nothing of one that logs nothing", async () => {
@@ -93,6 +126,6 @@ describe("what attempts leave for operators", () => {
     expect(texts(first?.[0]?.log)).to.deep.equal(['warn only the first {"n":7}']);
     expect([second?.[0]?.log, second?.[0]?.stack]).to.deep.equal([[], null]);
     const redis = await shop.redis();
-    expect(await redis.hexists(taskKey(ids[1] ?? ""), TASK.logs)).to.equal(0);
+    expect(await redis.exists(left(ids[1] ?? ""))).to.equal(0);
   });
 });
