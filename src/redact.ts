@@ -17,6 +17,8 @@ const REACH = 1024;
 
 const HEADERS = "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token|webhook-signature";
 const MEMBERS = `${HEADERS}|password|(?:client[-_]?)?secret|api[-_]?key|(?:(?:access|refresh|id|session)[-_]?)?token`;
+/** A quotation mark in a string, however deep the JSON in it is; one behind an even number of backslashes ends the string. */
+const ESCAPED = '(?:\\\\\\\\)*\\\\"';
 const QUOTED = '(?:[^"\\\\]|\\\\\\\\(?:\\\\["\\\\]|[^"\\\\]))*';
 const STRING = '"(?:[^"\\\\]|\\\\[^])*(?:"|\\\\?$)';
 
@@ -32,7 +34,7 @@ const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
   // Members; what is not closed goes to the end, so that it is not tried again from each member in it.
   [new RegExp(`("(?:${MEMBERS})":)(?:${STRING}|\\[(?:${STRING}|[^"\\]])*(?:\\]|$))`, "gi"), `$1"${MASK}"`],
   // Members of JSON in a string, which may quote quotation marks; of JSON that is deeper in it, all that follows goes too.
-  [new RegExp(`(\\\\"(?:${MEMBERS})\\\\+": *\\\\+")${QUOTED}`, "gi"), `$1${MASK}`],
+  [new RegExp(`(\\\\"(?:${MEMBERS})${ESCAPED}: *${ESCAPED})${QUOTED}`, "gi"), `$1${MASK}`],
   // Lists of headers, and headers as they are sent.
   [new RegExp(`("(?:${HEADERS})",)${STRING}`, "gi"), `$1"${MASK}"`],
   [/(?<![^\\]\w)((?:set-)?cookie|x-api-key|x-auth-token)(: *)[^"\\]+/gi, `$1$2${MASK}`],
@@ -42,11 +44,14 @@ const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
 const HINT =
   /:\/\/|[?&][\w-]+=|bearer|basic|whsec_|ph_|(?:authorization|cookie|password|secret|api[-_]?key|token|signature)(?:\\*"|:)/i;
 
+/** Makes a line of JSON fit to be shown: see {@link redaction}. */
+export type Redaction = (line: string) => string;
+
 /**
  * Makes a function for lines of JSON that cuts long values, replaces secrets – those given, and whatever has the form of one – and
  * escapes control characters. It takes time in proportion to the length, whatever a line says.
  */
-export function redaction(secrets: readonly string[] = []): (line: string) => string {
+export function redaction(secrets: readonly string[] = []): Redaction {
   const literal = secrets.filter((secret) => secret.length >= MIN_SECRET);
   // As they are in JSON; a long one first, of which another may be a part.
   const known = [...new Set(literal.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))].sort(
@@ -68,6 +73,17 @@ export function redaction(secrets: readonly string[] = []): (line: string) => st
     return isShort && clean.length <= longest ? clean : whole(clean.slice(0, longest)) + CUT;
   };
   return (line) => escapedControls(masked(line.length > LONGEST ? shortened(line, cut) : line));
+}
+
+/** The same for one text, which is cut as a member of a line with this name. */
+export function redactedText(redacted: Redaction, member: "message" | "stack", text: string): string {
+  const line = redacted(JSON.stringify({ [member]: text }));
+  try {
+    return (JSON.parse(line) as Readonly<Record<string, string>>)[member] ?? MASK;
+  } catch {
+    // A line that is no JSON afterwards must not cost a task its outcome.
+    return MASK;
+  }
 }
 
 /** A URL that cannot be used, for an error; not if it may have a password in it. */

@@ -60,6 +60,13 @@ describe("a log line", () => {
     }
   });
 
+  it("stays JSON if it ends like such a member", () => {
+    for (const end of ["\\", '\\"', "\\\\"]) {
+      const msg = `x-api-key "authorization":${end}`;
+      expect(JSON.parse(clean(JSON.stringify({ msg, n: 1 }))).n, msg).to.equal(1);
+    }
+  });
+
   it("has none of headers that are listed, or as they are sent", () => {
     const listed = JSON.stringify({
       rawHeaders: ["Cookie", 'a"b', "X-Api-Key", "c", "Accept", "d"],

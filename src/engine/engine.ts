@@ -1,4 +1,5 @@
 import { Metrics } from "../metrics/metrics.ts";
+import { type Redaction, redaction } from "../redact.ts";
 import type { Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
 import type { Standby } from "../store/standby.ts";
@@ -37,6 +38,8 @@ export interface EngineParts {
   readonly large?: Scripts;
   /** Opens a connection on which reservations of a queue wait for work. Default: they do not wait. */
   readonly openStandby?: (queue: string) => Promise<Standby | undefined>;
+  /** Makes texts of errors fit to be shown; default: without secrets that only the settings tell. */
+  readonly redacted?: Redaction;
   /** Default: metrics that are not read. */
   readonly metrics?: Metrics;
 }
@@ -46,6 +49,8 @@ export class Engine {
   readonly keys: Keys;
   readonly pubsub: PubSub;
   readonly metrics: Metrics;
+  /** Makes texts of errors fit to be shown. */
+  readonly redacted: Redaction;
   /** Notices of changes of tasks. */
   readonly notices: Notices;
   /** Calls a verb by its name, in the partition of its queue. */
@@ -81,6 +86,7 @@ export class Engine {
     this.pubsub = pubsub;
     const metrics = parts.metrics ?? new Metrics();
     this.metrics = metrics;
+    this.redacted = parts.redacted ?? redaction();
     for (const queue of own.keys()) metrics.begin(queue);
     const notices = new Notices(pubsub, keys);
     this.notices = notices;

@@ -5,6 +5,7 @@ import {
   type HandlerEnd,
   INPUT_GONE,
   INPUT_UNREAD,
+  redactedEnd,
 } from "../engine/attempt/attempt-end.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
@@ -93,7 +94,8 @@ export class Runner {
   }
 
   /** The handler has ended or is abandoned: decides what that means for the task, frees the slot, and stores it. */
-  #end(attempt: Attempt, end: HandlerEnd, slot: Slot): void {
+  #end(attempt: Attempt, ended: HandlerEnd, slot: Slot): void {
+    const end = ended.kind === "result" ? ended : redactedEnd(ended, this.#parts.engine.redacted);
     attempt.end();
     if (slot.since !== undefined) attempt.serviceMs = performance.now() - slot.since;
     const { ranMs, trace, aborted, settings } = attempt;
@@ -118,7 +120,7 @@ export class Runner {
     const storeEnd = gate
       ? async () => this.#store(attempt, (await gate.ended(attempt.lease, end.noted, attempt.log)) ? "release" : ending)
       : () => this.#store(attempt, ending);
-    const record = recordOf(attempt.logged, end);
+    const record = this.#recordOf(attempt, end);
     const store = record === undefined ? storeEnd : () => this.#keepLog(attempt, record).then(storeEnd);
     const stored = (verdict: string) => {
       trace?.stored(verdict);
@@ -137,6 +139,16 @@ export class Runner {
         this.#over(attempt, slot);
       }),
     );
+  }
+
+  /** What an attempt leaves for operators; nothing, rather than its outcome, is lost if that cannot be told. */
+  #recordOf({ logged, log }: Attempt, end: HandlerEnd): string | undefined {
+    try {
+      return recordOf(logged, end);
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, "runner: could not read the log of the attempt; only its end is stored");
+      return undefined;
+    }
   }
 
   /** Keeps what an attempt leaves for operators: before its end is stored, so that whoever sees the end sees that. */

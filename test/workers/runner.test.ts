@@ -6,6 +6,7 @@ import { ProblemError } from "../../src/errors.ts";
 import { undoHandler } from "../../src/extras/undo/undo-handler.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
+import { redaction } from "../../src/redact.ts";
 import type { ReservedTask } from "../../src/store/verbs/reserve.ts";
 import type { TracedTask } from "../../src/trace/tracing.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
@@ -68,6 +69,7 @@ describe("the run of a task", () => {
         inputOf: () => Promise.all([...held].map((attempt) => given.inputOf?.(attempt))).then(([read]) => read),
       },
       steps: { all: async () => new Map([["a", { undo: "due" }]]) },
+      redacted: redaction(),
     } as unknown as Engine;
     const warnings: string[] = [];
     const log = createLog("warn", { destination: { write: (line) => warnings.push(line) } });

@@ -1,5 +1,6 @@
 import { backoffMs } from "../../backoff.ts";
 import type { Problem } from "../../handler/intents.ts";
+import { type Redaction, redactedText } from "../../redact.ts";
 import type { FailKind } from "../../store/verbs/fail.ts";
 import type { Answer } from "../../task.ts";
 import type { QueueSettings } from "../settings.ts";
@@ -54,6 +55,19 @@ export type HandlerEnd = {
 export const INPUT_UNREAD = { kind: "later", afterMs: 1000, message: "the input could not be read" } as const;
 /** A long input is no longer in the store. */
 export const INPUT_GONE = { kind: "permanent", message: "the input of the task is no longer in the store" } as const;
+
+/** The same end, with what is said of its error as operators may see it. The problem of `giveUp` is an answer to the caller, and stays. */
+export function redactedEnd<End extends HandlerEnd>(end: End, redacted: Redaction): End {
+  const text = (of: string) => redactedText(redacted, "message", of);
+  if (end.kind === "lost") return { ...end, how: text(end.how) };
+  if (end.kind === "error") {
+    const { message, stack } = end.error;
+    // A value that is no Error has its message in place of a stack.
+    const shown = stack === undefined || stack === message ? {} : { stack: redactedText(redacted, "stack", stack) };
+    return { ...end, error: { ...end.error, message: text(message), ...shown } };
+  }
+  return "message" in end && end.message !== undefined ? { ...end, message: text(end.message) } : end;
+}
 
 /** An attempt that did not succeed. */
 export interface Failure {

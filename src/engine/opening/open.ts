@@ -1,10 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
+import { secretsOf } from "../../config/secrets.ts";
 import { messageOf, ProblemError, reasonOf, StartError } from "../../errors.ts";
 import { defineHandler, type Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import type { StoreNode } from "../../metrics/gauges.ts";
 import { Metrics } from "../../metrics/metrics.ts";
+import { redaction } from "../../redact.ts";
 import { missingAccess } from "../../store/access.ts";
 import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection.ts";
 import { checkDurability, durabilityProblem } from "../../store/durability.ts";
@@ -106,6 +108,7 @@ export async function openEngine(
       queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),
       fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
       metrics,
+      redacted: redaction(secretsOf(config)),
       openStandby: (queue) => {
         standbys += 1;
         return standbys > MAX_STANDBYS ? Promise.resolve(undefined) : openStandby(queue, standbyParts);

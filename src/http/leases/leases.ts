@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { z } from "zod";
 import { parseDuration } from "../../config/duration.ts";
 import { answerOf, sizeError } from "../../engine/attempt/answer.ts";
-import { failureOf } from "../../engine/attempt/attempt-end.ts";
+import { failureOf, redactedEnd } from "../../engine/attempt/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../engine/reservation/take.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
@@ -279,7 +279,7 @@ function handlerEnd({ giveUp, after, error }: z.infer<typeof failBody>) {
 async function fail(ctx: Context, api: Api): Promise<void> {
   const { lease, attempt, asked } = await leaseOf(ctx, api, failBody);
   const settings = api.engine.queues.settings(lease.queue);
-  const failure = failureOf(handlerEnd(asked), { settings, attempt }, Math.random());
+  const failure = failureOf(redactedEnd(handlerEnd(asked), api.engine.redacted), { settings, attempt }, Math.random());
   checkLength(api, failure.result);
   const verdict = await api.engine.leases.fail(lease, failure, settings);
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);

@@ -1,13 +1,10 @@
 import { pino } from "pino";
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { keptLog, type Logger } from "../../log.ts";
-import { redaction } from "../../redact.ts";
 import type { AttemptRecord, LoggedLine } from "../../wire/timeline.ts";
 
 /** How much is kept of one attempt: lines, bytes of all of them and characters of one, bytes of a stack. */
 const MAX = { lines: 50, logBytes: 8192, lineLength: 1000, stackBytes: 8192 } as const;
-
-const clean = redaction();
 
 /** The log of a handler in one attempt, of which the latest lines are kept. */
 export class AttemptLog {
@@ -45,20 +42,23 @@ export function recordOf(log: AttemptLog | undefined, end: HandlerEnd): string |
   return JSON.stringify({ ...(stack !== undefined && { stack }), log: lines } satisfies AttemptRecord);
 }
 
-/** The stack without secrets; what is not an Error has only its message. */
+/** The stack; what is not an Error has only its message. */
 function stackOf({ message, stack = message }: { message: string; stack?: string }): string | undefined {
   if (stack === message) return undefined;
-  const { stack: masked } = JSON.parse(clean(JSON.stringify({ stack }))) as { stack: string };
   // A character may be cut in two.
-  return Buffer.from(masked)
+  return Buffer.from(stack)
     .subarray(0, MAX.stackBytes)
     .toString()
     .replace(/\ufffd+$/, "");
 }
 
+/** How a line begins. A member of a handler may have the same name, and comes later. */
+const HEAD = /^\{"level":(\d+),"time":"([^"]+)"/;
+
 /** What people read of a line: its message, its error, and its other members as JSON. */
 function entryOf(line: string): LoggedLine {
-  const { level, time, msg, err, ...members } = JSON.parse(line) as Record<string, unknown>;
+  const { level: _level, time: _time, msg, err, ...members } = JSON.parse(line) as Record<string, unknown>;
+  const [, level = "", time = ""] = HEAD.exec(line) ?? [];
   const {
     pid: _pid,
     queue: _queue,
@@ -72,8 +72,8 @@ function entryOf(line: string): LoggedLine {
   const parts = [msg, stack, Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined];
   const text = parts.filter((part) => typeof part === "string" && part !== "").join(" ");
   return {
-    at: String(time),
-    level: pino.levels.labels[Number(level)] ?? String(level),
+    at: time,
+    level: pino.levels.labels[Number(level)] ?? level,
     text: text.slice(0, MAX.lineLength),
   };
 }

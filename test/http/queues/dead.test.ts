@@ -153,4 +153,44 @@ describe("dead letters over HTTP", () => {
     expect([wrong.status, wrong.json.parameter]).to.deep.equal([400, "error"]);
     await server.send("/v1/queues/gated/dead", { method: "DELETE" });
   });
+
+  describe("show no secrets of an error, neither by form nor those of the settings, wherever they show it", () => {
+    const URL_SIGNING_KEY = "a signing key of hunter2";
+    const message = `redis://app:hunter2@h:6379/ refused Bearer hunter2hunter2, ${URL_SIGNING_KEY}`;
+    const masked = "redis://app:***@h:6379/ refused Bearer ***, ***";
+    /** How a task of `gated` dies of that message. */
+    const ways: Readonly<Record<string, (own: TestServer) => Promise<string>>> = {
+      all: async (own) => {
+        const gate = closedGate();
+        gate.break(new Error(message, { cause: new Error(message) }));
+        return await own.enqueue("gated", gate.input);
+      },
+      api: async (own) => {
+        const id = await own.enqueue("gated", {});
+        const [{ fence }] = (await own.send("/v1/queues/gated/leases", { ...POST, body: {} })).json.items;
+        await own.send(`/v1/leases/${id}/fail`, { ...POST, body: { fence, error: message } });
+        return id;
+      },
+    };
+    for (const [ROLE, die] of Object.entries(ways)) {
+      it(ROLE === "api" ? "that a worker over HTTP reports" : "that a handler throws", async () => {
+        const own = await startServer({ URL_SIGNING_KEY, SHOW_STACKS: "true", ROLE });
+        try {
+          const id = await die(own);
+          await own.until(id, "failed");
+          const timeline = await own.send(`/v1/requests/${id}/timeline`);
+          expect(timeline.json.attempts[0].error).to.equal(masked);
+          const listed = await own.send("/v1/queues/gated/dead");
+          expect(listed.json.items[0].errors).to.deep.equal([masked]);
+          const errors = await own.send("/v1/queues/gated/dead/errors");
+          expect(errors.json.items[0].message).to.equal(masked);
+          const shown = [timeline, listed, errors, await own.send(`/v1/requests/${id}`)];
+          for (const { text } of shown) expect(text).to.not.contain("hunter2");
+          expect(JSON.stringify(own.log)).to.not.contain("hunter2");
+        } finally {
+          await own.stop();
+        }
+      });
+    }
+  });
 });
