@@ -1,6 +1,7 @@
 import rTracer from "cls-rtracer";
 import { type DestinationStream, type Logger, pino } from "pino";
 
+import { messageOf } from "./errors.ts";
 import { redaction } from "./redact.ts";
 
 export type { Logger } from "pino";
@@ -21,6 +22,9 @@ type Kept = Logger & { readonly [KEEP]?: KeepLine };
 export function keptLog(log: Logger, keep: KeepLine): Logger {
   return Object.assign(log.child({}), { [KEEP]: keep });
 }
+
+/** How a line ends that pino writes for a message without a form in JSON, such as a symbol. */
+const NO_MESSAGE = '"msg":undefined}\n';
 
 /** Names what runs now in a trace; undefined as long as nothing is traced in this process. */
 let traceIds: (() => { trace_id: string; span_id: string } | undefined) | undefined;
@@ -46,27 +50,35 @@ export function createLog(
   }: { destination?: DestinationStream; secrets?: readonly string[]; isRelayed?: boolean } = {},
 ): Logger {
   const redacted = isRelayed ? undefined : redaction(secrets);
+  const clean = (line: string) => {
+    const json = line.endsWith(NO_MESSAGE) ? `${line.slice(0, -NO_MESSAGE.length)}"msg":null}\n` : line;
+    return redacted?.(json) ?? json;
+  };
   /** Who keeps the line that is being written. */
   let keep: KeepLine | undefined;
   const options = {
     level,
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
-    ...(redacted && {
-      hooks: {
-        logMethod(this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn) {
-          const outer = keep;
-          keep = (this as Kept)[KEEP];
+    hooks: {
+      logMethod(this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn) {
+        const outer = keep;
+        keep = (this as Kept)[KEEP];
+        try {
           method.apply(this, args);
+        } catch (error) {
+          // A handler may log what throws when it is read; that must not be how it ends.
+          method.call(this, { reason: messageOf(error) }, "log: a line could not be written");
+        } finally {
           keep = outer;
-        },
-        streamWrite(line: string) {
-          const clean = redacted(line);
-          keep?.(clean);
-          return clean;
-        },
+        }
       },
-    }),
+      streamWrite(line: string) {
+        const written = clean(line);
+        keep?.(written);
+        return written;
+      },
+    },
     mixin: () => {
       const requestId = scope()?.requestId;
       const ids = requestId === undefined ? {} : { requestId };

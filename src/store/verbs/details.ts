@@ -107,7 +107,7 @@ function attemptOf(line: string): PastAttempt[] {
 }
 
 function logOf(line: string): StoredLog[] {
-  const [, attempt, began, log] = /^(\d+) (\d+) (.*)$/.exec(line) ?? [];
+  const [, attempt, began, log] = /^(\d+) (\d+) (.*)$/s.exec(line) ?? [];
   return log === undefined ? [] : [{ number: Number(attempt), beganMs: Number(began), log }];
 }
 

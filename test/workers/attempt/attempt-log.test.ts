@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
 import { GiveUp } from "../../../src/handler/intents.ts";
+import { loadHandlers } from "../../../src/handler/load.ts";
 import { attemptsOf } from "../../../src/http/task/documents/timeline.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { ATTEMPTS, storedKey } from "../../helpers/store/stored.ts";
@@ -53,6 +54,39 @@ describe("what attempts leave for operators", () => {
       expect(texts(log).slice(0, 1)).to.deep.equal(['info line 12 {"part":"deep"}']);
       expect(texts(log).at(-1)).to.match(/^error of a password=.* RangeError: odd\n {4}at /);
       for (const { at } of log) expect(at >= startedAt && at <= String(endedAt), at).to.equal(true);
+    }
+  });
+
+  it("has line separators of Unicode in errors and lines", async () => {
+    await open(
+      defineHandler({
+        queue: "jobs",
+        attempts: 1,
+        run(_input: unknown, task) {
+          task.log.info("one\u2028two\u2029three");
+          throw new Error("four\u2028five");
+        },
+      }) as Handler,
+    );
+    const [attempt] = await attempts(await shop.submit(1));
+    expect(texts(attempt?.log)).to.deep.equal(["info one\u2028two\u2029three"]);
+    expect(attempt?.stack).to.match(/^Error: four\u2028five\n {4}at /);
+  });
+
+  it("never changes the outcome, whatever is logged, here or in a child process", async () => {
+    const handlersDir = new URL("../../fixtures/handlers/logging", import.meta.url).pathname;
+    const handlers = await loadHandlers(handlersDir);
+    shop = await openWorkshop([...handlers.values()]);
+    await shop.worker({ handlersDir });
+    for (const queue of handlers.keys()) {
+      const id = await shop.submit(1, { queue });
+      expect(await shop.answer(id), queue).to.equal("done");
+      const [attempt, ...others] = await attempts(id);
+      expect(others, queue).to.deep.equal([]);
+      const lines = texts(attempt?.log);
+      expect(lines.length, queue).to.be.above(8);
+      expect([lines[0], lines.at(-1)], queue).to.deep.equal(["info first", "info last"]);
+      for (const { at } of attempt?.log ?? []) expect(Date.now() - Date.parse(at), at).to.be.within(-1000, 60_000);
     }
   });
 
