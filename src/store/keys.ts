@@ -84,6 +84,11 @@ export const KEYS = {
     "groups that are open, and those whose members are being canceled: score = when to close or to go on, ms",
   ],
   events: ["events", "stream", "what happened to the deployment, see verbs/event.lua; capped; in partition 0 only"],
+  remoteEvents: [
+    "remoteEvents",
+    "list",
+    "those about programs that lease tasks over HTTP; capped; in partition 0 only",
+  ],
   states: [
     "states",
     "hash",

@@ -79,7 +79,8 @@ export class Workers {
   ): Promise<HeartbeatAnswer> {
     const { scripts, keys } = this.#parts;
     const text = about === undefined ? "" : JSON.stringify(about);
-    const presence = { worker, ttlMs, about: text, event: presenceEvent(worker, ttlMs, slots, about) };
+    const event = presenceEvent(worker, ttlMs, slots, about);
+    const presence = { worker, ttlMs, remote: about?.kind === "remote", about: text, event };
     // Only the list of what happened depends on it.
     const noted = scripts.present(keys.tag(0), presence).catch(() => undefined);
     const heard = await Promise.all(

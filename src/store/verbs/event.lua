@@ -9,13 +9,26 @@ local LISTED_MS, LOSSES_MS = 3600000, 60000
 local GAP_MS, GRACE_MS = 12000, 15000
 -- Maximum number of lost workers in one answer, and of tasks that are remembered of each.
 local MAX_WORKERS, MAX_LOSSES = 100, 1000
+-- Programs that lease tasks over HTTP choose their names, perhaps another one with each request: of their events so many are kept, and while
+-- so many workers are present no further one of them is told of.
+local MAX_REMOTE, MAX_PRESENT = 200, 1000
+-- One that has asked for no work for this long, ms, has stopped: it may ask only now and then.
+local SILENT_MS = 600000
 -- A store that has room again was full until it has refused nothing for this long, ms: one that stays at its limit is one event.
 local CALM_MS = 30000
 local NOTE, PRESENT, LOST, LOSSES = Layout.note.args, Layout.present.args, Layout.workerLost, Layout.losses
 local OVERDUE, EVENTS, LISTED, FULL = Layout.overdue, Layout.events, Layout.lostWorkers, Layout.full
 
 local function add(call, text, id)
-  redis.call('XADD', K.events(call), 'MAXLEN', MAX_EVENTS, '*', 'event', text, 'call', id or '')
+  return redis.call('XADD', K.events(call), 'MAXLEN', MAX_EVENTS, '*', 'event', text, 'call', id or '')
+end
+
+-- The same of a program over HTTP: the oldest such event leaves if there are too many.
+local function add_of_remote(call, text)
+  local own, id = K.remoteEvents(call), add(call, text)
+  if redis.call('RPUSH', own, id) <= MAX_REMOTE then return end
+  redis.call('XDEL', K.events(call), redis.call('LINDEX', own, 0))
+  redis.call('LTRIM', own, 1, -1)
 end
 
 -- Whether a call with this id has added one of the latest events.
@@ -54,7 +67,9 @@ end)
 register('present', { 'allow-oom' }, function(keys, args)
   local call, worker, ttl = Call.new(keys), args[PRESENT.worker], tonumber(args[PRESENT.ttlMs])
   local present, known = K.present(call), redis.call('ZSCORE', K.present(call), args[PRESENT.worker])
+  local is_remote = args[PRESENT.remote] == '1'
   if ttl > 0 then
+    if is_remote and not known and redis.call('ZCARD', present) >= MAX_PRESENT then return end
     redis.call('ZADD', present, whole(call.now + ttl), worker)
     if known then return end
     redis.call('HSET', K.presentAbout(call), worker, args[PRESENT.about])
@@ -64,7 +79,7 @@ register('present', { 'allow-oom' }, function(keys, args)
     redis.call('HDEL', K.presentAbout(call), worker)
     if not known then return end
   end
-  add(call, args[PRESENT.event])
+  if is_remote then add_of_remote(call, args[PRESENT.event]) else add(call, args[PRESENT.event]) end
 end)
 
 -- Deletes the lost workers that are listed no longer.
@@ -131,28 +146,33 @@ register('room', {}, function(keys)
 end)
 
 -- A worker is lost, with these tasks and those that it has lost lately. A program that leases tasks over HTTP does not say that it stops:
--- without tasks it has. Returns nothing.
+-- without tasks it has, if it stays silent. The fraction of a score marks one that has been silent since. Returns nothing.
 register('workerLost', { 'allow-oom' }, function(keys, args)
   local call, worker = Call.new(keys), args[LOST.args.worker]
-  local expiry = redis.call('ZSCORE', K.present(call), worker)
-  if not expiry or tonumber(expiry) > call.now then return end
+  local expiry = tonumber(redis.call('ZSCORE', K.present(call), worker) or nil)
+  if not expiry or expiry > call.now then return end
   local losses = K.losses(call, args[LOST.args.workerEnd])
   local tasks, count = redis.call('ZRANGE', losses, 0, MAX_TASKS - 1), redis.call('ZCARD', losses)
   for n = LOST.args.count + 1, #args do
     count = count + 1
     if #tasks < MAX_TASKS then tasks[#tasks + 1] = args[n] end
   end
+  local about = redis.call('HGET', K.presentAbout(call), worker)
+  local is_remote = about and cjson.decode(about).kind == 'remote'
+  if count == 0 and is_remote and expiry % 1 == 0 then
+    redis.call('ZADD', K.present(call), whole(call.now + SILENT_MS) .. '.5', worker)
+    return
+  end
   redis.call('DEL', losses)
   redis.call('ZREM', K.present(call), worker)
-  local about = redis.call('HGET', K.presentAbout(call), worker)
-  if count == 0 and about and cjson.decode(about).kind == 'remote' then
+  if count == 0 and is_remote then
     redis.call('HDEL', K.presentAbout(call), worker)
-    return add(call, cjson.encode({ kind = 'worker-stopped', worker = worker }))
+    return add_of_remote(call, cjson.encode({ kind = 'worker-stopped', worker = worker }))
   end
   redis.call('ZADD', K.lost(call), call.now_text, worker)
   local event = { kind = 'worker-lost', worker = worker, count = count }
   if count > 0 then event.tasks = tasks end
-  add(call, cjson.encode(event))
+  if is_remote then add_of_remote(call, cjson.encode(event)) else add(call, cjson.encode(event)) end
 end)
 
 -- Remembers tasks that a worker has lost, of which only the end of its name is known. Returns nothing.

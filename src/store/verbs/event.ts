@@ -20,6 +20,8 @@ interface Presence {
   readonly worker: string;
   /** 0: it leaves. */
   readonly ttlMs: number;
+  /** Whether it is a program that leases tasks over HTTP. */
+  readonly remote: boolean;
   /** What it says about itself, as JSON. */
   readonly about: string;
   /** That it has started, or stopped, as JSON. */
@@ -58,7 +60,7 @@ export const note = verbOnOne<Note, string>(["event", "phase", "state", "value",
 
 /** Notes that a worker is present, or leaves. */
 export const present = {
-  ...verbOnOne<Presence, string>(["worker", "ttlMs", "about", "event"]),
+  ...verbOnOne<Presence, string>(["worker", "ttlMs", "remote", "about", "event"]),
   // Short, so that a partition that is away does not delay the heartbeats of queues in others.
   patienceMs: 500,
 };

@@ -55,6 +55,7 @@ register('probe', { 'allow-oom' }, function(keys, args)
     { 'ZPOPMIN', key },
     { 'UNLINK', key },
     { 'XADD', key, '*', 'field', 1 },
+    { 'XDEL', key, '1-1' },
     { 'XRANGE', key, '-', '+' },
     { 'XREVRANGE', key, '+', '-' },
     { 'TIME' },

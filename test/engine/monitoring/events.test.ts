@@ -58,13 +58,19 @@ describe("what happened", () => {
         { kind: "worker-lost", worker: "w1", count: 10, tasks: "10 ids" },
       ],
     },
-    "a program over HTTP that has fallen silent: without tasks it has stopped, with tasks it is lost": {
+    "a program over HTTP that has fallen silent: with tasks it is lost, without any it has stopped after a while": {
       async does() {
         await t.submit({ id: "one" });
         await t.reserve(1, { worker: "busy" });
         await beat("idle", TTL_MS, { kind: "remote" });
         await beat("busy", TTL_MS, { kind: "remote" });
         await fallSilent("idle", "busy");
+        await look();
+        const until = Number(await t.redis.zscore(t.key("present"), "idle"));
+        expect(until - Date.now()).to.be.within(570_000, 601_000);
+        // It has been silent for that long.
+        await t.redis.zadd(t.key("present"), "XX", 1.5, "idle");
+        await look();
         await look();
       },
       tells: [
@@ -73,6 +79,16 @@ describe("what happened", () => {
         { kind: "worker-lost", worker: "busy", count: 1, tasks: ["one"] },
         { kind: "worker-stopped", worker: "idle" },
       ],
+    },
+    "a program over HTTP that asks for work now and then once, not each time": {
+      async does() {
+        for (let n = 0; n < 5; n += 1) {
+          await beat("poller", TTL_MS, { kind: "remote" });
+          await fallSilent("poller");
+          await look();
+        }
+      },
+      tells: [{ kind: "worker-started", worker: "poller", detail: "over HTTP; queues jobs" }],
     },
     "no lost worker while heartbeats could not arrive": {
       async does() {
@@ -186,6 +202,21 @@ describe("what happened", () => {
     await look();
     expect(await lost()).to.deep.equal([]);
     expect(await t.redis.hlen(t.key("presentAbout"))).to.equal(1);
+  });
+
+  it("keeps what happened although programs over HTTP change their names with each request", async () => {
+    await pause(true);
+    const names = Array.from({ length: 1100 }, (_, n) => `name-${n}`);
+    for (let n = 0; n < names.length; n += 100)
+      await Promise.all(names.slice(n, n + 100).map((name) => beat(name, TTL_MS, { kind: "remote" })));
+    // The server's own workers are told of all the same.
+    await beat("w1", TTL_MS, ABOUT);
+    const events = await t.engine.events.latest(1000);
+    expect(events.map(({ kind }) => kind).filter((kind) => kind !== "worker-started")).to.deep.equal(["queue-paused"]);
+    expect(events).to.have.lengthOf(202);
+    expect(events[0]).to.include({ kind: "worker-started", worker: "w1" });
+    expect(await t.redis.zcard(t.key("present"))).to.equal(1001);
+    expect(await t.redis.hlen(t.key("presentAbout"))).to.equal(1001);
   });
 
   it("keeps the latest thousand", async () => {

@@ -75,7 +75,7 @@ type Scene = ReturnType<typeof sceneOf>;
 
 /** What the model does not play: for workers, the operator and the deployment. */
 const NOTE = { event: '{"kind":"queue-full"}', state: "full jobs", value: 60_000, call: "1a" } as const;
-const PRESENCE = { worker: "w1", ttlMs: 60_000, about: '{"kind":"process"}', event: "{}" };
+const PRESENCE = { worker: "w1", ttlMs: 60_000, remote: false, about: '{"kind":"process"}', event: "{}" };
 const CASES: readonly Case[] = [
   {
     ...{ script: "again", when: "of a waiting task" },
