@@ -19,6 +19,7 @@ import { Workers } from "./monitoring/workers.ts";
 import { Homes } from "./partitions/homes.ts";
 import { Queues } from "./queues.ts";
 import { Inspector } from "./reading/inspect.ts";
+import { Scans } from "./reading/scans.ts";
 import type { QueueSettings } from "./settings.ts";
 import { Submitter } from "./submission/submit.ts";
 import { Notices } from "./watching/notices.ts";
@@ -62,6 +63,8 @@ export class Engine {
   /** Where a task is of which only the id is known. */
   readonly homes: Homes;
   readonly queues: Queues;
+  /** What looks through lists. */
+  readonly scans = new Scans();
   readonly leases: Leases;
   readonly workers: Workers;
   /** What happened to the deployment. */
@@ -100,7 +103,7 @@ export class Engine {
     this.histories = new Histories(scripts, keys);
     const maintenance = new Maintenance(tick, homes, this.histories, metrics, events);
     this.maintenance = maintenance;
-    this.queues = new Queues(scripts, keys, own, fallback, () => tick.others);
+    this.queues = new Queues(scripts, keys, own, fallback, () => tick.others, this.scans);
     const settings = (queue: string) => this.queues.settings(queue);
 
     const submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
@@ -135,6 +138,6 @@ export class Engine {
     this.workers = new Workers(stored);
     this.steps = new StepRecords(scripts, keys);
     this.outputs = new Outputs(scripts, keys);
-    this.deadLetters = new DeadLetters(scripts, keys, (id, queue) => call("retry", { id, queue }));
+    this.deadLetters = new DeadLetters(scripts, keys, this.scans, (id, queue) => call("retry", { id, queue }));
   }
 }

@@ -3,6 +3,7 @@ import { type QueueRow, storedRate } from "../store/verbs/queue.ts";
 import type { Scripts } from "../store/verbs/scripts.ts";
 import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
 import { finishedOf, type Page, type PageRequest, pageOf } from "./reading/page.ts";
+import type { Scans } from "./reading/scans.ts";
 import type { QueueSettings } from "./settings.ts";
 
 /** Processes register the queues of their handlers every thirty seconds; a queue that none has registered for this long is orphaned, ms. */
@@ -16,6 +17,7 @@ export class Queues {
   readonly #keys: Keys;
   readonly #fallback: QueueSettings;
   readonly #others: () => ReadonlyMap<string, number>;
+  readonly #scans: Scans;
 
   /**
    * @param fallback settings for tasks of other queues that are still in the store
@@ -27,12 +29,14 @@ export class Queues {
     own: ReadonlyMap<string, QueueSettings>,
     fallback: QueueSettings,
     others: () => ReadonlyMap<string, number>,
+    scans: Scans,
   ) {
     this.#scripts = scripts;
     this.#keys = keys;
     this.own = own;
     this.#fallback = fallback;
     this.#others = others;
+    this.#scans = scans;
   }
 
   /** The settings of a queue, even if it has no handler here. */
@@ -87,13 +91,17 @@ export class Queues {
     await this.#scripts.adjust(this.#keys.tagOfQueue(queue), asked);
   }
 
-  /** The tasks of an index after a given place, in order. */
+  /** The tasks of an index after a given place, in order; with a filter in a bounded step, in its turn. */
   page(index: Index, request: PageRequest): Promise<Page> {
-    return pageOf(this.#scripts, this.#keys, index, request);
+    return this.#read(request, () => pageOf(this.#scripts, this.#keys, index, request));
   }
 
-  /** The tasks of a queue that finished last, after a given place, the newest first. */
+  /** The same of the tasks of a queue that finished last, the newest first. */
   finished(request: PageRequest): Promise<Page> {
-    return finishedOf(this.#scripts, this.#keys, request);
+    return this.#read(request, () => finishedOf(this.#scripts, this.#keys, request));
+  }
+
+  #read({ filter }: PageRequest, read: () => Promise<Page>): Promise<Page> {
+    return filter === undefined ? read() : this.#scans.step(read);
   }
 }

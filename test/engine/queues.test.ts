@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Queues } from "../../src/engine/queues.ts";
+import { Scans } from "../../src/engine/reading/scans.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import { Keys } from "../../src/store/keys.ts";
 import type { QueueRow } from "../../src/store/verbs/queue.ts";
@@ -21,7 +22,7 @@ describe("the queues that a process knows", () => {
     ["fresh", 60_000],
   ]);
   const own = new Map([["mine", settings("mine")]]);
-  const queues = new Queues(scripts, keys, own, settings("unknown"), () => others);
+  const queues = new Queues(scripts, keys, own, settings("unknown"), () => others, new Scans());
 
   it("are its own first, then those of others by name", () => {
     expect(queues.names).to.deep.equal(["mine", "fresh", "stray"]);

@@ -21,6 +21,7 @@ interface BulkStep {
   readonly dryRun: boolean;
   /** Whether the score of an entry is the time when it joined the list: for dead and finished tasks. */
   readonly byTime: boolean;
+  /** Reads up to `limit` tasks that match, as far as one step goes. */
   page(request: PageRequest): Promise<Page>;
 }
 
@@ -35,7 +36,7 @@ export interface BulkDone {
 
 /** One bounded step of an action on all matching tasks of a list. @throws ProblemError store-unavailable */
 export async function bulkStep(
-  engine: Pick<Engine, "call">,
+  engine: Pick<Engine, "call" | "scans">,
   { action, queue, filter, after, dryRun, byTime, page }: BulkStep,
 ): Promise<BulkDone> {
   const asOfMs = after?.asOfMs;
@@ -46,7 +47,8 @@ export async function bulkStep(
     const verdict = await engine.call("cancel", { id, queue, only: action === "cancel" ? "pending" : "ended" });
     return verdict === "canceled" || verdict === "requested" || verdict === "deleted";
   };
-  const changed = dryRun ? [] : await Promise.all(entries.map(({ id }) => act(id)));
+  const change = () => Promise.all(entries.map(({ id }) => act(id)));
+  const changed = dryRun || entries.length === 0 ? [] : await engine.scans.step(change);
   return {
     matched: entries.length,
     done: changed.filter(Boolean).length,

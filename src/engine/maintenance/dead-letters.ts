@@ -5,9 +5,8 @@ import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import { DEAD_CAP } from "../../store/verbs/settle.ts";
 import { newCall } from "../calls/calls.ts";
-
-/** How many errors are read in one call: each is decoded there. */
-const READ_AT_ONCE = 200;
+import { looksOf } from "../reading/page.ts";
+import type { Scans } from "../reading/scans.ts";
 
 /** The tasks that died of one error. */
 export interface ErrorGroup {
@@ -28,16 +27,19 @@ export interface ErrorGroup {
 export class DeadLetters {
   readonly #scripts: Pick<Scripts, "page" | "queue" | "deleteDead">;
   readonly #keys: Keys;
+  readonly #scans: Scans;
   readonly #retry: (id: string, queue: string) => Promise<RetryVerdict>;
 
   /** @param retry runs one dead task of a queue again */
   constructor(
     scripts: Pick<Scripts, "page" | "queue" | "deleteDead">,
     keys: Keys,
+    scans: Scans,
     retry: (id: string, queue: string) => Promise<RetryVerdict>,
   ) {
     this.#scripts = scripts;
     this.#keys = keys;
+    this.#scans = scans;
     this.#retry = retry;
   }
 
@@ -50,13 +52,13 @@ export class DeadLetters {
     for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
       const limit = Math.min(BATCH_LIMIT, left);
       const asked = { index: "dead", queue, after, limit, max: limit, filter: {} } as const;
-      const page: PageAnswer = await this.#scripts.page(tag, asked);
+      const page: PageAnswer = await this.#scans.step(() => this.#scripts.page(tag, asked));
       after = page.last;
       if (after === null) break;
       left -= page.looked;
       const ids = page.entries.map(({ id }) => id).filter((id) => !seen.has(id));
       for (const id of ids) seen.add(id);
-      const verdicts = await Promise.all(ids.map((id) => this.#retry(id, queue)));
+      const verdicts = await this.#scans.step(() => Promise.all(ids.map((id) => this.#retry(id, queue))));
       retried += verdicts.filter((verdict) => verdict === "waiting").length;
     }
     return retried;
@@ -68,7 +70,8 @@ export class DeadLetters {
     let deleted = 0;
     for (let left = await this.#deadIn(tag, queue); left > 0 && !signal?.aborted; ) {
       const limit = Math.min(BATCH_LIMIT, left);
-      const some = await this.#scripts.deleteDead(tag, { queue, limit, call: newCall() });
+      const asked = { queue, limit, call: newCall() };
+      const some = await this.#scans.step(() => this.#scripts.deleteDead(tag, asked));
       deleted += some;
       left = some < limit ? 0 : left - some;
     }
@@ -83,9 +86,11 @@ export class DeadLetters {
     const tag = this.#keys.tagOfQueue(queue);
     const groups = new Map<string, ErrorGroup>();
     let left = DEAD_CAP;
+    const filter = { withErrors: true };
+    const max = looksOf(filter);
     for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
-      const asked = { index: "dead", queue, after, limit: READ_AT_ONCE, max: READ_AT_ONCE } as const;
-      const page: PageAnswer = await this.#scripts.page(tag, { ...asked, filter: { withErrors: true } });
+      const asked = { index: "dead", queue, after, limit: max, max, filter } as const;
+      const page: PageAnswer = await this.#scans.step(() => this.#scripts.page(tag, asked));
       for (const { error, score, retryable: isRetryable } of page.entries) {
         // A task whose record has expired.
         if (error === "") continue;

@@ -173,7 +173,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "rate-limited": {
     meaning:
-      "This key (without keys: this address) has sent more requests than RATE_LIMIT allows, or has MAX_STREAMS event streams and long polls open.",
+      "This key (without keys: this address) has sent more requests than RATE_LIMIT allows, or has MAX_STREAMS event streams and long polls open; or the process searches lists of tasks for 8 requests already.",
     action: "Wait for `Retry-After` seconds. The RateLimit headers of every response say how much is left.",
     example: { detail: "At most 100 requests in 60 s." },
   },

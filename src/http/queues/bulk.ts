@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { type BulkPlace, bulkStep } from "../../engine/maintenance/bulk.ts";
+import type { PageRequest } from "../../engine/reading/page.ts";
 import type { BulkStep } from "../../wire/bulk.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
@@ -9,9 +10,12 @@ import { json, jsonBody } from "../openapi/responses.ts";
 import { ADMIN, type Route } from "../route.ts";
 import { bulkBody } from "./bulk-body.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
-import { pageOfList } from "./line.ts";
+import { filledPage } from "./line.ts";
 import { filterOf } from "./list-filter.ts";
 import { shownQueue } from "./named-queue.ts";
+
+/** The maximum number of entries that a step looks at. */
+const MAX_LOOKED_AT = 500;
 
 /** Cancels, retries and deletes all tasks that match, in bounded steps. */
 export function bulkRoutes(api: Api): readonly Route[] {
@@ -37,15 +41,16 @@ export function bulkRoutes(api: Api): readonly Route[] {
 async function bulk(ctx: Context, api: Api): Promise<void> {
   const queue = shownQueue(api, ctx.params.queue);
   const { action, list, cursor, dryRun, ...filter } = await readJson(ctx.req, bulkBody, api.maxBodyBytes);
-  const { matched, done, looked, next } = await bulkStep(api.engine, {
+  const step = {
     action,
     queue,
     dryRun,
     filter: filterOf(filter) ?? {},
     after: cursor ? readBulkCursor(cursor) : null,
     byTime: list === "dead" || list === "finished",
-    page: (request) => pageOfList(api, list, request),
-  });
+    page: (request: PageRequest) => filledPage(ctx, api, list, request, MAX_LOOKED_AT),
+  };
+  const { matched, done, looked, next } = await api.engine.scans.run(() => bulkStep(api.engine, step));
   if (!dryRun) logAction(ctx, api, action, { queue, list, ...filter, matched, done });
   ctx.body = { matched, done, scanned: looked, next: next && `${cursorOf(next)}.${next.asOfMs}` } satisfies BulkStep;
 }

@@ -25,7 +25,8 @@ export function deadRoutes(api: Api): readonly Route[] {
       answers: { "200": json("Each error, with how many died of it.", "DeadErrors") },
       run: async (ctx) => {
         const queue = shownQueue(api, ctx.params.queue);
-        const groups = await api.engine.deadLetters.errors(queue, untilGone(ctx, api));
+        const { deadLetters, scans } = api.engine;
+        const groups = await scans.run(() => deadLetters.errors(queue, untilGone(ctx, api)));
         const others = groups.slice(MAX_ERRORS).reduce((sum, { count }) => sum + count, 0);
         ctx.body = { items: groups.slice(0, MAX_ERRORS).map(errorDocument), others } satisfies DeadErrors;
       },
@@ -40,7 +41,8 @@ export function deadRoutes(api: Api): readonly Route[] {
       answers: { "200": json("Done.", "DeletedDead") },
       run: async (ctx) => {
         const queue = shownQueue(api, ctx.params.queue);
-        const deleted = await api.engine.deadLetters.deleteAll(queue, untilGone(ctx, api));
+        const { deadLetters, scans } = api.engine;
+        const deleted = await scans.run(() => deadLetters.deleteAll(queue, untilGone(ctx, api)));
         logAction(ctx, api, "delete", { queue, list: "dead", done: deleted });
         ctx.body = { deleted } satisfies DeletedDead;
       },
@@ -55,7 +57,8 @@ export function deadRoutes(api: Api): readonly Route[] {
       answers: { "200": json("Done.", "RetriedDead") },
       run: async (ctx) => {
         const queue = shownQueue(api, ctx.params.queue);
-        const retried = await api.engine.deadLetters.retryAll(queue, untilGone(ctx, api));
+        const { deadLetters, scans } = api.engine;
+        const retried = await scans.run(() => deadLetters.retryAll(queue, untilGone(ctx, api)));
         logAction(ctx, api, "retry", { queue, list: "dead", done: retried });
         ctx.body = { retried } satisfies RetriedDead;
       },

@@ -21,10 +21,7 @@ import { LISTS, type ListName, readFilter } from "./list-filter.ts";
 import { shownQueue } from "./named-queue.ts";
 import { queueDocument } from "./queues.ts";
 
-/**
- * The maximum number of entries searched for one page of those that match a filter. They are read in steps, so that none delays
- * the store.
- */
+/** The maximum number of entries searched for one page of those that match a filter. */
 const MAX_LOOKED_AT = 10_000;
 
 /** The index of each list. */
@@ -91,12 +88,17 @@ function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
   return { queue, after, limit, isNewestFirst, filter: readFilter(ctx, name) };
 }
 
-/** Fills a page with the tasks that match a filter, within that limit. */
-async function filledPage(ctx: Context, api: Api, name: ListName, request: PageRequest): Promise<Page> {
+/** Fills a page with the tasks that match a filter, step by step, within a limit of entries that are read. */
+export async function filledPage(
+  ctx: Context,
+  api: Api,
+  name: ListName,
+  request: PageRequest,
+  maxLooked: number,
+): Promise<Page> {
   let page = await pageOfList(api, name, request);
-  if (!request.filter) return page;
   const gone = untilGone(ctx, api);
-  while (page.next && page.entries.length < request.limit && page.looked < MAX_LOOKED_AT && !gone.aborted) {
+  while (page.next && page.entries.length < request.limit && page.looked < maxLooked && !gone.aborted) {
     const limit = request.limit - page.entries.length;
     const more = await pageOfList(api, name, { ...request, after: page.next, limit });
     page = { ...more, entries: [...page.entries, ...more.entries], looked: page.looked + more.looked };
@@ -105,7 +107,11 @@ async function filledPage(ctx: Context, api: Api, name: ListName, request: PageR
 }
 
 async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
-  const { entries, next, looked } = await filledPage(ctx, api, name, readPage(ctx, api, name));
+  const request = readPage(ctx, api, name);
+  const filled = () => filledPage(ctx, api, name, request, MAX_LOOKED_AT);
+  const { entries, next, looked } = await (request.filter
+    ? api.engine.scans.run(filled)
+    : pageOfList(api, name, request));
   const items = await Promise.all(entries.map((entry) => itemOf(ctx, api, name, entry)));
   ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked } satisfies WirePage<ListedTask>;
 }

@@ -6,6 +6,7 @@ import { readParameter, wrongParameter } from "../../wire/parameter.ts";
 import type { ListedTask, Search } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
 import { searchOf } from "../input/parameters.ts";
+import { untilGone } from "../live/long-poll.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
 import { READ, type Route } from "../route.ts";
@@ -15,8 +16,8 @@ import { FILTER_PARAMETERS, filterOf, type ListName } from "./list-filter.ts";
 
 /** The most tasks found, and the number of entries of lists after which no more is searched. */
 const MAX = { found: 50, lookedAt: 10_000 } as const;
-/** How many lists are searched at a time. */
-const AT_ONCE = 20;
+/** A list counts as this many entries more, so that many short lists end a search as well. */
+const LIST_COST = 10;
 
 /** A list, and how far it has been searched. */
 interface Searched {
@@ -30,10 +31,10 @@ export const searchRoutes = (api: Api): readonly Route[] => [
   {
     ...{ name: "search", method: "GET", path: "/v1/search", scopes: READ, tag: "Queues" },
     summary: "Tasks of all queues by a part of their ids, labels or line keys",
-    description: `A task with exactly this id comes first. Each list of each queue is searched from its beginning; after about ${MAX.lookedAt} entries, or ${MAX.found} tasks, no more is searched.`,
+    description: `A task with exactly this id comes first. Each list of each queue is searched from its beginning; after about ${MAX.lookedAt} entries, or ${MAX.found} tasks, no more is searched. Requests that search take turns.`,
     parameters: parameterRefs("ofText"),
     answers: { "200": json("What was found.", "Search") },
-    run: (ctx) => search(ctx, api),
+    run: (ctx) => api.engine.scans.run(() => search(ctx, api)),
   },
 ];
 
@@ -44,20 +45,18 @@ async function search(ctx: Context, api: Api): Promise<void> {
   const known = await exactly(ctx, api, text);
   const found = new Map<string, ListedTask>(known ? [[known.id, known]] : []);
   let scanned = 0;
-  let open = await listsOf(api);
-  while (open.length > 0 && found.size < MAX.found && scanned < MAX.lookedAt) {
-    const some = open.slice(0, AT_ONCE);
-    const pages = await Promise.all(
-      some.map(async (list) => ({
-        list,
-        page: await pageOfList(api, list.name, { ...list, limit: MAX.found, filter }),
-      })),
-    );
-    scanned += pages.reduce((sum, { page }) => sum + page.looked, 0);
-    const later = pages.flatMap(({ list, page }) => (page.next ? [{ ...list, after: page.next }] : []));
-    open = [...open.slice(AT_ONCE), ...later];
-    const entries = pages.flatMap(({ list, page }) => page.entries.map((entry) => ({ name: list.name, entry })));
-    const items = await Promise.all(entries.map(({ name, entry }) => itemOf(ctx, api, name, entry)));
+  let spent = 0;
+  const open = await listsOf(api);
+  const gone = untilGone(ctx, api);
+  while (found.size < MAX.found && spent < MAX.lookedAt && !gone.aborted) {
+    const list = open.shift();
+    if (!list) break;
+    const { entries, looked, next } = await pageOfList(api, list.name, { ...list, limit: MAX.found, filter });
+    scanned += looked;
+    spent += looked + LIST_COST;
+    // The rest of it after the beginnings of all others.
+    if (next) open.push({ ...list, after: next });
+    const items = await Promise.all(entries.map((entry) => itemOf(ctx, api, list.name, entry)));
     for (const item of items.flat()) found.set(item.id, item);
   }
   const items = [...found.values()];

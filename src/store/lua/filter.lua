@@ -6,7 +6,7 @@ local ENTRY = Layout.page.entry
 
 -- Reads a filter from arguments with these names; "" means any:
 --   prefix    what their ids begin with
---   text      a part of their ids, labels or line keys, letters of ASCII in either case
+--   text      a part of their ids, labels or line keys, letters of ASCII in either case; decomposed: another form of it
 --   caller
 --   key       whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
 --   states    their letters
@@ -19,6 +19,7 @@ function Filter.read(call, args, names)
   return {
     prefix = args[names.prefix],
     text = string.lower(args[names.text]),
+    decomposed = args[names.decomposed] ~= '' and string.lower(args[names.decomposed]),
     caller = args[names.caller],
     key = args[names.key],
     states = args[names.states],
@@ -53,8 +54,9 @@ local function retryable(call, id, state, run)
   return Allowed.refusal_of_retry(call, id, key, redis.call('HGET', key, F.queue), state, run) and '' or '1'
 end
 
-local function contains(whole, part)
-  return string.find(string.lower(whole), part, 1, true) ~= nil
+local function contains(whole, filter)
+  local lower = string.lower(whole)
+  return string.find(lower, filter.text, 1, true) or filter.decomposed and string.find(lower, filter.decomposed, 1, true)
 end
 
 -- Takes the id and score of an entry, and in a list of finished tasks when its task ended: a task that has since run again or lost its
@@ -66,8 +68,8 @@ function Filter.entry(call, filter, id, score, ended)
   ))
   if ended and (ended_at ~= ended or deleted) then return nil end
   -- The first letter of a stored line key says how it is stored.
-  local is_found = filter.text == '' or contains(id, filter.text) or contains(label or '', filter.text)
-    or contains(string.sub(Filter.name(key, share), 2), filter.text)
+  local is_found = filter.text == '' or contains(id, filter) or contains(label or '', filter)
+    or contains(string.sub(Filter.name(key, share), 2), filter)
   local wanted = is_found
     and (filter.caller == '' or caller == filter.caller)
     and (filter.key == '' or Filter.name(key, share) == filter.key)

@@ -1,7 +1,7 @@
 -- Pages of lists of tasks: of an index of a queue, and of the tasks that finished last.
 
 local PAGE, PART, PLACE = Layout.page.args, Layout.page.answer, Layout.page.last
-local FINISHED, FINISHED_PART = Layout.finished.args, Layout.finished.answer
+local FINISHED = Layout.finished.args
 -- Entries that are read at a time.
 local CHUNK = 200
 
@@ -24,8 +24,16 @@ local function rank_behind(key, score, id)
   return low
 end
 
--- The tasks of an index that are wanted, in the order of their scores and, where these are equal, of their ids; or in reverse. Returns,
--- besides the page, how many entries it has read, "1" if there are others after them, and the last of them.
+-- A page.
+--   looked  how many entries were read; more: whether there are others after them; last: the place of the last of them
+local function answer(call, page, looked, more, last)
+  return {
+    [PART.nowMs] = call.now_text, [PART.looked] = looked, [PART.more] = more and '1' or '', [PART.last] = last, [PART.entries] = page,
+  }
+end
+
+-- Returns a page of the tasks of an index that are wanted, in the order of their scores and, where these are equal, of their ids; or in
+-- reverse.
 register('page', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
   local index, queue, score, id = args[PAGE.index], args[PAGE.queue], args[PAGE.score], args[PAGE.id]
@@ -57,10 +65,7 @@ register('page', { 'no-writes' }, function(keys, args)
       if #page == limit then break end
     end
   end
-  return {
-    [PART.nowMs] = call.now_text, [PART.looked] = looked, [PART.more] = rank < length and '1' or '', [PART.last] = last,
-    [PART.entries] = page,
-  }
+  return answer(call, page, looked, rank < length, last)
 end)
 
 -- The start of the page. The last task of the page before may have left the list in the meantime.
@@ -76,19 +81,19 @@ local function first_of_page(entries, ended, id)
   return #entries + 1
 end
 
--- The tasks that finished last, the newest first. Returns, besides the page, how many entries it has read. Tasks that have left the store,
--- lost their result, or run again since are left out.
+-- Returns a page of the tasks that finished last, the newest first. Those that have left the store, lost their result, or run again since
+-- are left out.
 register('finished', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
-  local queue, ended, id, limit = args[FINISHED.queue], args[FINISHED.ended], args[FINISHED.id], tonumber(args[FINISHED.limit])
+  local queue, ended, id = args[FINISHED.queue], args[FINISHED.ended], args[FINISHED.id]
+  local limit, max = tonumber(args[FINISHED.limit]), tonumber(args[FINISHED.max])
   local filter = Filter.read(call, args, FINISHED)
   local entries = redis.call('LRANGE', K.finished(call, queue), 0, C.maxFinished - 1)
-  local first, page, looked = first_of_page(entries, ended, id), {}, 0
-  for n = first, #entries do
-    if #page == limit then break end
-    looked = looked + 1
-    local at, of = string.match(entries[n], '^(%d+) (.+)$')
+  local next, page, looked, last = first_of_page(entries, ended, id), {}, 0, {}
+  while #page < limit and looked < max and next <= #entries do
+    local at, of = string.match(entries[next], '^(%d+) (.+)$')
+    next, looked, last = next + 1, looked + 1, { [PLACE.id] = of, [PLACE.score] = at }
     page[#page + 1] = Filter.entry(call, filter, of, at, at)
   end
-  return { [FINISHED_PART.looked] = looked, [FINISHED_PART.entries] = page, [FINISHED_PART.nowMs] = call.now_text }
+  return answer(call, page, looked, next <= #entries, last)
 end)

@@ -71,18 +71,15 @@ interface FinishedRequest {
   /** The last place of the page before; null for the first page. */
   readonly after: Place | null;
   readonly limit: number;
+  /** Maximum number of entries to read. */
+  readonly max: number;
   readonly filter: Filter;
-}
-
-/** Its answer. */
-interface FinishedPage {
-  readonly looked: number;
-  readonly entries: readonly Entry[];
-  readonly nowMs: number;
 }
 
 /** A filter as it is sent: lua/filter.lua. */
 interface SentFilter extends Omit<Filter, "states"> {
+  /** The text with its accents apart from their letters, if that differs. */
+  readonly decomposed: string | undefined;
   /** Their letters. */
   readonly states: string | undefined;
 }
@@ -94,7 +91,7 @@ interface SentPage extends SentFilter, Omit<PageRequest, "index" | "after" | "fi
   readonly id: string | undefined;
   readonly lastScore: number | string;
 }
-interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limit"> {
+interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limit" | "max"> {
   /** When the last task of the page before ended, ms. */
   readonly ended: string | undefined;
   /** The id of that task. */
@@ -102,15 +99,14 @@ interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limi
 }
 
 const FILTER = names<SentFilter>(
-  ...(["prefix", "text", "caller", "key", "states", "error", "withErrors", "beforeMs", "ageMs"] as const),
+  ...(["prefix", "text", "decomposed", "caller", "key", "states", "error", "withErrors", "beforeMs", "ageMs"] as const),
 );
 const PAGE = names<SentPage>(
   ...(["index", "queue", "score", "id", "limit", "max", "lastScore", "isNewestFirst"] as const),
   ...(FILTER as Names<SentPage>),
 );
 const PART = ["nowMs", "looked", "more", "last", "entries"] as const;
-const FINISHED = names<SentFinished>("queue", "ended", "id", "limit", ...(FILTER as Names<SentFinished>));
-const FINISHED_PART = ["looked", "entries", "nowMs"] as const;
+const FINISHED = names<SentFinished>("queue", "ended", "id", "limit", "max", ...(FILTER as Names<SentFinished>));
 const ENTRY = names<Entry>("id", "score", "run", "error", "retryable");
 const PLACE = names<Place>("id", "score");
 
@@ -127,40 +123,38 @@ export const page = verb({
       ...sentFilter(filter),
     });
   },
-  read: (reply): PageAnswer => {
-    const { nowMs, looked, more, last, entries } = named(PART, reply);
-    const { id, score } = named(PLACE, last);
-    return {
-      nowMs: number(nowMs),
-      looked: number(looked),
-      more: text(more) === "1",
-      last: text(id) === "" ? null : { id: text(id), score: text(score) },
-      entries: list(entries).map(entryOf),
-    };
-  },
+  read: pageOf,
 });
 
 /** The tasks of a queue that finished last, the newest first. */
 export const finished = verb({
-  layout: { args: FINISHED, answer: FINISHED_PART, entry: ENTRY },
-  write: ({ queue, after, limit, filter }: FinishedRequest) => {
+  layout: { args: FINISHED, answer: PART, entry: ENTRY, last: PLACE },
+  write: ({ queue, after, limit, max, filter }: FinishedRequest) => {
     const place = { ended: after?.score, id: after?.id };
-    return written<SentFinished>(FINISHED, { queue, ...place, limit, ...sentFilter(filter) });
+    return written<SentFinished>(FINISHED, { queue, ...place, limit, max, ...sentFilter(filter) });
   },
-  read: (reply): FinishedPage => {
-    const { looked, entries, nowMs } = named(FINISHED_PART, reply);
-    return {
-      looked: number(looked),
-      entries: list(entries).map(entryOf),
-      nowMs: number(nowMs),
-    };
-  },
+  read: pageOf,
 });
 
-const sentFilter = ({ states, ...filter }: Filter): SentFilter => ({
+/** Unicode writes an ü in two ways, which are the same to a person: labels and keys have either. */
+const sentFilter = ({ states, text, ...filter }: Filter): SentFilter => ({
   ...filter,
+  text: text?.normalize("NFC"),
+  decomposed: text?.normalize("NFD") === text?.normalize("NFC") ? undefined : text?.normalize("NFD"),
   states: states?.map((state) => STATE_LETTERS[state]).join(""),
 });
+
+function pageOf(reply: Reply): PageAnswer {
+  const { nowMs, looked, more, last, entries } = named(PART, reply);
+  const { id, score } = named(PLACE, last);
+  return {
+    nowMs: number(nowMs),
+    looked: number(looked),
+    more: text(more) === "1",
+    last: text(id) === "" ? null : { id: text(id), score: text(score) },
+    entries: list(entries).map(entryOf),
+  };
+}
 
 /** Parses an entry. */
 function entryOf(reply: Reply): Entry {

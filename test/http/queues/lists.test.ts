@@ -129,6 +129,34 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     }
   });
 
+  it("are found by a label or line key however its accents are written, as composed letters or apart", async () => {
+    const [composed, apart] = ["Z\u00fcrich", "Zu\u0308rich"];
+    await submit("ann", "checked", { width: 1 }, "u-1", `?delay=600&label=${encodeURIComponent(composed)}`);
+    await submit("ann", "checked", { width: 1 }, "u-2", `?delay=600&label=${encodeURIComponent(apart)}`);
+    for (const text of [composed, apart]) {
+      const asked = encodeURIComponent(text.slice(0, 4));
+      const { json } = await server.send(`/v1/search?text=${asked}`, { headers: keys.as("watch") });
+      expect(json.items.map(({ id }: { id: string }) => id)).to.deep.equal(["u-1", "u-2"]);
+      expect(await ids(`checked/scheduled?text=${asked}`)).to.deep.equal(["u-1", "u-2"]);
+    }
+    const { json } = await bulk("checked", { action: "cancel", list: "scheduled", text: composed });
+    expect(json.done).to.equal(2);
+  });
+
+  it("are searched by a few requests at a time in turn; one more is told to come back", async () => {
+    await schedule("ann", "turn", 2000);
+    const look = () => server.send("/v1/search?text=no-such-task", { headers: keys.as("watch") });
+    const answers = await Promise.all(Array.from({ length: 12 }, look));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).to.equal(4);
+    expect([refused[0]?.json.type, refused[0]?.headers["retry-after"]]).to.deep.equal(["/problems/rate-limited", "2"]);
+    for (const { json, status } of answers)
+      if (status === 200) expect([json.items, json.complete]).to.deep.equal([[], true]);
+    for (const path of ["checked/scheduled?text=no-such-task", "failing/dead/errors"])
+      expect((await server.send(`/v1/queues/${path}`, { headers: keys.as("watch") })).status, path).to.equal(200);
+    await bulk("checked", { action: "cancel", list: "scheduled", idPrefix: "turn-" });
+  });
+
   it("are searched for a filter much further than one page", async () => {
     await schedule("ann", "p", 1100);
     const { items, next, scanned } = await list("checked/scheduled?idPrefix=p-1099&limit=1");
