@@ -80,4 +80,6 @@ export const failBody = z.strictObject({
     .optional(),
   /** Run the task again after this many seconds, without counting the attempt. */
   after: z.number().min(0).max(LONGEST_DELAY_S).optional(),
+  /** The attempt took longer than it may, this many seconds: if it is the last one, the task fails with `task-timeout`. */
+  timeout: z.number().gt(0).max(LONGEST_DELAY_S).optional(),
 });

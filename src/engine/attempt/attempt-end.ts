@@ -43,6 +43,8 @@ export type HandlerEnd = {
   | { readonly kind: "permanent"; readonly message: string }
   /** The handler threw; `afterMs` overrides the backoff. */
   | { readonly kind: "error"; readonly error: ErrorMessage; readonly afterMs?: number }
+  /** It took longer than this, whatever it returned. */
+  | { readonly kind: "timeout"; readonly timeoutMs: number }
   /** It did not settle within the grace period after its signal fired, or had not begun by then. */
   | { readonly kind: "overdue" }
   /** The lease had ended before the handler could begin. */
@@ -108,11 +110,12 @@ export interface AttemptFacts {
  * @param chance in [0, 1), for the backoff
  */
 export function attemptEnd(end: HandlerEnd, facts: AttemptFacts, chance: number): AttemptEnd {
-  const { aborted, begun = true } = facts;
+  const { aborted, settings, begun = true } = facts;
   if (aborted === "lease-lost") return "nothing";
   // Nothing has happened: it is as if the task had not been taken, and where its cancel was requested, it has nothing to undo.
   if (end.kind === "unbegun" || (aborted !== undefined && !begun)) return "release";
-  if (aborted === "timeout") return { failure: timedOut(facts, chance) };
+  if (aborted === "timeout" && settings.timeoutMs !== undefined)
+    return { failure: failureOf({ kind: "timeout", timeoutMs: settings.timeoutMs }, facts, chance) };
   if (end.kind === "result") return end;
   if (aborted === "shutdown") return "release";
   if (end.kind === "lost" && !facts.lossFails) return "lose";
@@ -135,6 +138,10 @@ export function failureOf(end: UnsuccessfulEnd, { settings, attempt }: AttemptFa
       const problem = { type: "/problems/task-failed", title: "The task failed", ...end.problem };
       return { ...failure, kind: "give-up", result: problemResult(problem) };
     }
+    case "timeout": {
+      const result = catalogueResult("task-timeout", `The handler took longer than ${end.timeoutMs} ms.`);
+      return { ...failure, kind: "retry", code: "task-timeout", result };
+    }
     case "permanent":
       return { ...failure, kind: "give-up", result: catalogueResult("task-failed", end.message) };
     default: {
@@ -148,20 +155,12 @@ export function failureOf(end: UnsuccessfulEnd, { settings, attempt }: AttemptFa
   }
 }
 
-function timedOut({ settings, attempt }: AttemptFacts, chance: number): Failure {
-  return {
-    kind: "retry",
-    delayMs: backoffMs(settings.backoff, attempt, chance),
-    code: "task-timeout",
-    error: `took longer than ${settings.timeoutMs} ms`,
-    result: catalogueResult("task-timeout", `The handler took longer than ${settings.timeoutMs} ms.`),
-  };
-}
-
 function textOf(end: UnsuccessfulEnd): string {
   switch (end.kind) {
     case "later":
       return end.message ?? `asked for another try in ${end.afterMs} ms`;
+    case "timeout":
+      return `took longer than ${end.timeoutMs} ms`;
     case "overdue":
       return "did not stop when it was asked to";
     case "error":

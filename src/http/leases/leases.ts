@@ -267,9 +267,10 @@ function checkLength({ maxResultBytes }: Api, result: Answer): void {
 }
 
 /** The end of the attempt as its worker reported it. */
-function handlerEnd({ giveUp, after, error }: z.infer<typeof failBody>) {
+function handlerEnd({ giveUp, after, timeout, error }: z.infer<typeof failBody>) {
   if (after !== undefined && !giveUp)
     return { kind: "later", afterMs: Math.round(after * 1000), message: error } as const;
+  if (timeout !== undefined && !giveUp) return { kind: "timeout", timeoutMs: Math.round(timeout * 1000) } as const;
   if (!giveUp) return { kind: "error", error: { message: error } } as const;
   // JSON has no undefined members, which the schema's type does not express.
   const problem = giveUp as Problem;

@@ -120,6 +120,18 @@ describe("a worker over HTTP", () => {
     });
   });
 
+  it("fails with task-timeout if its last attempt took too long", async () => {
+    const id = await server.enqueue("default", {});
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await server.until(id, "waiting");
+      const [lease] = (await take()).json.items;
+      const { verdict } = (await say(id, "fail", { fence: lease.fence, timeout: 1.5, error: "too long" })).json;
+      expect(verdict).to.equal(attempt < 3 ? "retrying" : "dead");
+    }
+    const answer = await server.send(`/v1/requests/${id}`);
+    expect(answer.json).to.include({ type: "/problems/task-timeout", detail: "The handler took longer than 1500 ms." });
+  });
+
   it("learns of a cancel when it renews; a lost lease is 410 invalid-task", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take()).json.items;
