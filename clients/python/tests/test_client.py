@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
 import time
 import unittest
 from datetime import datetime, timedelta, timezone
@@ -12,7 +15,7 @@ from paihao import TaskCanceled, TaskExpired, TaskFailed, TaskUnknown
 from paihao.connection import Connection
 from paihao.follow import target_of
 
-from .control import PROXY, SERVER, Gate, ask, eventually, seen, treat
+from .control import PROXY, SERVER, TCP_PROXY, Gate, ask, eventually, seen, treat
 
 PROBLEM = '{"type":"/problems/%s","title":"No","status":%d}'
 
@@ -152,6 +155,51 @@ class BadNetworks(unittest.TestCase):
         with self.assertRaises(PaihaoError) as unreachable:
             Client(PROXY, attempts=2).queues()
         self.assertEqual((unreachable.exception.kind, len(seen())), ("unreachable", 2))
+
+    def test_connections_are_kept_and_a_stale_one_costs_no_attempt(self) -> None:
+        client = Client(PROXY, attempts=1)
+        for _ in range(5):
+            client.queues()
+        self.assertEqual(len({one["port"] for one in seen()}), 1)
+        treat({"how": "lose", "times": 1})
+        client.queues()
+        self.assertEqual(len({one["port"] for one in seen()}), 2)
+        through = Client(TCP_PROXY, attempts=1)
+        through.queues()
+        ask("tcp", verb="cut")
+        through.queues()
+
+    def test_a_body_that_is_too_large_is_told_as_such(self) -> None:
+        for length in (24_000_000, 3_000_000):
+            with self.assertRaises(PaihaoError) as refused:
+                Client(SERVER, attempts=1).submit("greet", {"name": "x" * length})
+            self.assertEqual(refused.exception.code, "payload-too-large")
+
+    def test_the_answer_of_a_server_that_does_not_read_the_body_is_read(self) -> None:
+        body = (PROBLEM % ("payload-too-large", 413)).encode()
+        answer = b"HTTP/1.1 413 No\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
+        accepted: list[int] = []
+
+        def serve(listener: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    with listener.accept()[0] as connection:
+                        accepted.append(len(connection.recv(65_536)))
+                        connection.sendall(answer)
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            threading.Thread(target=serve, args=(listener,), daemon=True).start()
+            with self.assertRaises(PaihaoError) as refused:
+                Client(f"http://127.0.0.1:{listener.getsockname()[1]}").submit("greet", "x" * 24_000_000)
+            listener.shutdown(socket.SHUT_RDWR)
+        self.assertEqual((refused.exception.code, len(accepted)), ("payload-too-large", 1))
+
+    def test_an_odd_answer_counts_as_none(self) -> None:
+        for body in ("null", "{}", "[]", "[" * 100_000):
+            treat({"how": {"status": 200, "body": body}, "times": 1}, {"how": {"status": 202, "body": body}, "times": 1})
+            task = self.client.submit("greet", {"name": "Ada"})
+            treat({"how": {"status": 200, "body": body}, "times": 1})
+            self.assertEqual(self.client.status(task).queue, "greet")
 
     def test_a_cut_stream_continues_after_its_last_event(self) -> None:
         gate = Gate()

@@ -34,6 +34,8 @@ interface SeenRequest {
   readonly url: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly atMs: number;
+  /** Tells the client's connections apart. */
+  readonly port: number | undefined;
 }
 
 /** An HTTP proxy between a client and a server, with the faults of real ones. */
@@ -55,7 +57,10 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
   const open = new Map<http.ServerResponse, SeenRequest>();
   let decide: (request: SeenRequest) => Treatment = () => "pass";
   const server = http.createServer((req, res) => {
-    const request = { method: req.method ?? "", url: req.url ?? "", headers: req.headers, atMs: performance.now() };
+    const request = {
+      ...{ method: req.method ?? "", url: req.url ?? "", headers: req.headers },
+      ...{ atMs: performance.now(), port: req.socket.remotePort },
+    };
     seen.push(request);
     open.set(res, request);
     res.on("close", () => open.delete(res));

@@ -118,8 +118,12 @@ class Client:
 
     def status(self, task: str | Accepted, *, timeout: float | None = None) -> Status:
         """The state of a task. Raises TaskUnknown, TaskExpired and other PaihaoErrors; TimeoutError."""
+
+        def read(answer: Answer) -> Status:
+            return status_of(answer.json())
+
         target = self._target(task)
-        return status_of(target.connection.send(target.to("/status"), Request(), Answer.json, self._limit(timeout)))
+        return target.connection.send(target.to("/status"), Request(), read, self._limit(timeout))
 
     def cancel(self, task: str | Accepted, *, timeout: float | None = None) -> Status | None:
         """Cancels a task, or deletes its result if it has ended: then the answer is None.
@@ -133,15 +137,21 @@ class Client:
         self, queue: str, value: object, *, timeout: float | None = None, **options: Unpack[SubmitOptions]
     ) -> Quote:
         """What place a submission would get; nothing is submitted. Raises PaihaoError; TimeoutError."""
+
+        def read(answer: Answer) -> Quote:
+            return quote_of(answer.json())
+
         path, request = request_of(queue, value, options, "/requests", {"dryRun": "true"})
-        return quote_of(self._connection.send(path, request, Answer.json, self._limit(timeout)))
+        return self._connection.send(path, request, read, self._limit(timeout))
 
     def queues(self, *, timeout: float | None = None) -> list[dict[str, Any]]:
         """All queues with their figures. Raises PaihaoError; TimeoutError."""
-        items: list[dict[str, Any]] = self._connection.send(
-            "/v1/queues", Request(), Answer.json, self._limit(timeout)
-        )["items"]
-        return items
+
+        def read(answer: Answer) -> list[dict[str, Any]]:
+            items: list[dict[str, Any]] = answer.json()["items"]
+            return items
+
+        return self._connection.send("/v1/queues", Request(), read, self._limit(timeout))
 
     def batch(
         self,

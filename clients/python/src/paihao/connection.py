@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from .errors import PaihaoError, error_of, own_problem
+from .kept import Kept
 from .limit import Limit
 
 T = TypeVar("T")
@@ -34,30 +35,42 @@ ANSWER = 35.0
 
 #: What there is instead of a usable answer.
 NO_ANSWER = (OSError, http.client.HTTPException, ValueError)
+#: What reading an answer raises that is not from Paihao.
+ODD = (LookupError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request. `once`: do not try it again, unless the server answers that it came too often. `wait`: how much longer than
-    usual the answer may take."""
+    """A request. `once`: do not try it again, unless the server answers that it came too often. `fresh`: it must not arrive
+    twice, so it is sent on a new connection, which cannot be stale. `wait`: how much longer than usual the answer may take."""
 
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     once: bool = False
+    fresh: bool = False
     wait: float = 0.0
 
 
 class Answer:
     """An answer whose head has arrived. To be closed."""
 
-    def __init__(self, response: http.client.HTTPResponse, used: socket.socket, limit: Limit, ends: float) -> None:
+    def __init__(
+        self,
+        response: http.client.HTTPResponse,
+        used: socket.socket,
+        limit: Limit,
+        ends: float,
+        keep: Callable[[], None] | None,
+    ) -> None:
         self.status = response.status
         self.headers = response.headers
         self._response = response
         self._socket = used
         self._limit = limit
         self._ends = ends
+        #: What keeps the connection, if that may be used again after this answer.
+        self._keep = keep
 
     def read(self) -> bytes:
         """The body. Raises if it is incomplete."""
@@ -97,12 +110,17 @@ class Answer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._limit.hold(None)
-        self._response.close()
-        self._socket.close()
+        response = self._response
+        is_read = response.isclosed() if response.chunked else response.length == 0
+        response.close()
+        if self._keep and is_read:
+            self._keep()
+        else:
+            self._socket.close()
 
 
 class Connection:
-    """How a server is reached. Each request has a connection of its own, so that any number of threads may send some."""
+    """How a server is reached. Any number of threads may send requests."""
 
     def __init__(self, url: str, key: str | None, attempts: int, context: ssl.SSLContext | None = None) -> None:
         key = (key or "").strip()
@@ -114,6 +132,7 @@ class Connection:
         self.url = url.rstrip("/")
         self._parts = urllib.parse.urlsplit(self.url)
         self._key, self._attempts, self._context = key, attempts, context
+        self._kept = Kept()
 
     def without_key(self, url: str) -> Connection:
         """The same connection without the API key, perhaps to another server."""
@@ -128,7 +147,10 @@ class Connection:
         while True:
             try:
                 with self.open(path, request, limit, ANSWER + request.wait) as answer:
-                    return read(answer)
+                    try:
+                        return read(answer)
+                    except ODD as error:
+                        raise ValueError(f"not an answer of Paihao: {error!r}") from error
             except (*NO_ANSWER, PaihaoError) as error:
                 self.pause(error, attempt, limit, request.once)
             attempt += 1
@@ -157,17 +179,40 @@ class Connection:
         Raises PaihaoError for a problem, and one of NO_ANSWER.
         """
         ends = time.monotonic() + seconds
-        used = self._connect(limit.left(min(seconds, CONNECT)))
+        kept = None if request.fresh else self._kept.take()
+        if kept:
+            try:
+                return self._exchange(kept, path, request, limit, ends)
+            except TimeoutError:
+                raise
+            except NO_ANSWER:
+                # The server may have closed it at that moment. That is no fault, so it is no attempt.
+                limit.check()
+        return self._exchange(self._connect(limit.left(min(seconds, CONNECT))), path, request, limit, ends)
+
+    def _exchange(
+        self, used: http.client.HTTPConnection, path: str, request: Request, limit: Limit, ends: float
+    ) -> Answer:
+        is_sent = True
         try:
             limit.hold(used.sock)
             used.sock.settimeout(limit.left(ends - time.monotonic()))
-            headers = {"Connection": "close", **request.headers}
+            headers = dict(request.headers)
             if self._key:
                 headers["Authorization"] = f"Bearer {self._key}"
-            used.request(request.method, self._parts.path + path, request.body, headers)
+            try:
+                used.request(request.method, self._parts.path + path, request.body, headers)
+            except TimeoutError:
+                raise
+            except OSError:
+                # A server that refuses a body need not read it: its answer says why.
+                is_sent = False
             # It forgets the socket of an answer that is the last.
             socket_of_answer = used.sock
-            answer = Answer(used.getresponse(), socket_of_answer, limit, ends)
+            response = used.getresponse()
+            may_keep = is_sent and not response.will_close
+            keep = (lambda: self._kept.give(used)) if may_keep else None
+            answer = Answer(response, socket_of_answer, limit, ends, keep)
         except BaseException:
             limit.hold(None)
             used.close()
@@ -177,7 +222,19 @@ class Connection:
         if 200 <= answer.status < 300 or answer.status == 304 or is_of_task:
             return answer
         with answer:
-            raise _refusal(answer)
+            raise self._refusal(answer)
+
+    def _refusal(self, answer: Answer) -> PaihaoError:
+        """The error of an unsuccessful answer."""
+        try:
+            read = answer.json()
+        except (*NO_ANSWER, RecursionError):
+            read = None
+        if isinstance(read, dict) and isinstance(read.get("type"), str) and isinstance(read.get("title"), str):
+            problem = {**read, "status": answer.status}
+        else:
+            problem = own_problem(f"HTTP {answer.status}", answer.status, "not from Paihao")
+        return error_of(problem, _retry_after(answer.headers.get("Retry-After")))
 
     def _connect(self, seconds: float) -> http.client.HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
@@ -189,19 +246,6 @@ class Connection:
             used = http.client.HTTPConnection(host, port, timeout=seconds)
         used.connect()
         return used
-
-
-def _refusal(answer: Answer) -> PaihaoError:
-    """The error of an unsuccessful answer."""
-    try:
-        read = answer.json()
-    except NO_ANSWER:
-        read = None
-    if isinstance(read, dict) and isinstance(read.get("type"), str) and isinstance(read.get("title"), str):
-        problem = {**read, "status": answer.status}
-    else:
-        problem = own_problem(f"HTTP {answer.status}", answer.status, "not from Paihao")
-    return error_of(problem, _retry_after(answer.headers.get("Retry-After")))
 
 
 def pause_before(attempt: int, retry_after: float | None = None) -> float:

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .connection import NO_ANSWER, Answer, Connection, Request, pause_before
+from .connection import NO_ANSWER, ODD, Answer, Connection, Request, pause_before
 from .errors import PaihaoError
 from .limit import Limit
+from .status import status_of
 from .submission import named
 
 #: The server sends something at once: if a stream is silent for this long, a proxy is buffering it.
@@ -89,7 +90,7 @@ class Following:
                     yield event
                     if event[0] == "done":
                         return
-            except (*NO_ANSWER, PaihaoError) as error:
+            except (*NO_ANSWER, *ODD, PaihaoError) as error:
                 self._limit.check()
                 failure = error
             lasted = time.monotonic() - began
@@ -130,6 +131,8 @@ class Following:
                 if "data" not in event or name not in ("status", "output", "done"):
                     continue
                 data = json.loads(event["data"])
+                if name != "output":
+                    status_of(data)
                 self._last_id = id or self._last_id
                 if name == "output" and data["seq"] >= self._next:
                     self._next = data["seq"] + 1
@@ -165,7 +168,11 @@ class Following:
         """The status, and its ETag; None if the caller has it."""
 
         def read(answer: Answer) -> tuple[dict[str, Any], str] | None:
-            return None if answer.status == 304 else (answer.json(), answer.headers.get("ETag") or "")
+            if answer.status == 304:
+                return None
+            document = answer.json()
+            status_of(document)
+            return document, answer.headers.get("ETag") or ""
 
         request = Request(headers={"Prefer": f"wait={seconds}", **headers}, once=True, wait=seconds)
         return self._task.connection.send(self._task.to(resource), request, read, self._limit)

@@ -37,14 +37,15 @@ class Leases:
             document: dict[str, Any] = {} if answer.status == 204 else answer.json()
             return document
 
-        return self._connection.send(f"/v1/leases/{id}/{verb}", _post(body, once=once), read, limit)
+        return self._connection.send(f"/v1/leases/{id}/{verb}", _post(body, once=once, fresh=verb == "output"), read, limit)
 
 
 def _post(
-    body: str, headers: dict[str, str] | None = None, once: bool = False, wait: float = 0.0
+    body: str, headers: dict[str, str] | None = None, once: bool = False, fresh: bool = False, wait: float = 0.0
 ) -> Request:
     all = {"Content-Type": "application/json", **(headers or {})}
-    return Request("POST", all, body.encode(), once, wait)
+    # Output must not arrive twice.
+    return Request("POST", all, body.encode(), once, fresh, wait)
 
 
 def is_lost(error: PaihaoError) -> bool:
