@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import subprocess
+import sys
+import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from paihao import Worker
 
 #: The server, directly, and through its proxies.
 SERVER = os.environ["PAIHAO_SERVER"]
@@ -48,6 +54,35 @@ class Gate:
     def open(self, value: Any = None) -> None:
         """Lets it finish with this value."""
         ask("open", **self.input, value=value)
+
+
+@contextlib.contextmanager
+def working(worker: Worker) -> Iterator[None]:
+    """Runs a worker in a thread meanwhile."""
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+        thread.join()
+
+
+@contextlib.contextmanager
+def process(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Runs a worker in a process meanwhile: see worker_process.py."""
+    command = [sys.executable, "-m", "tests.worker_process", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def says(child: subprocess.Popen[str], begin: str) -> str:
+    """The next line that it prints with this beginning."""
+    assert child.stdout
+    return next(line.strip() for line in child.stdout if line.startswith(begin))
 
 
 def eventually(holds: Callable[[], Any], seconds: float = 30.0) -> Any:

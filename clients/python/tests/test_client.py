@@ -98,6 +98,11 @@ class Requests(unittest.TestCase):
         self.assertEqual([verdict.line for verdict in verdicts if verdict.problem], [700])
         self.assertEqual(self.client.status(verdicts[0].id or "").state, "scheduled")
 
+    def test_a_lone_surrogate_is_sent_as_json_writes_it(self) -> None:
+        id = self.client.submit("greet", {"name": "\ud83d"}).id
+        self.assertEqual(self.client.result(id)["greeting"], "Hello, \ud83d")
+        self.assertEqual(len(list(self.client.batch("greet", [{"name": "\udc00"}] * 3))), 3)
+
     def test_the_key_goes_to_its_own_server_only(self) -> None:
         connection = Connection("http://127.0.0.1:3000/", "the-key", 1)
         self.assertIs(target_of(connection, "some-id").connection, connection)

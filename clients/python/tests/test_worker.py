@@ -3,55 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
-from collections.abc import Iterator
 from typing import Any
 
 from paihao import AsyncTask, Client, GiveUp, PaihaoError, Response, RetryLater, Task, TaskCanceled, TaskFailed, Worker
 
-from .control import PROXY, SERVER, TCP_PROXY, ask, eventually, seen, treat
+from .control import PROXY, SERVER, TCP_PROXY, ask, eventually, process, says, seen, treat, working
 
 client = Client(SERVER)
 # Its warnings are about the faults that the tests make.
 logging.getLogger("paihao").setLevel(logging.CRITICAL)
-
-
-@contextlib.contextmanager
-def working(worker: Worker) -> Iterator[None]:
-    """Runs a worker in a thread meanwhile."""
-    thread = threading.Thread(target=worker.run)
-    thread.start()
-    try:
-        yield
-    finally:
-        worker.stop()
-        thread.join()
-
-
-@contextlib.contextmanager
-def process(queue: str) -> Iterator[subprocess.Popen[str]]:
-    """Runs a worker in a process meanwhile."""
-    command = [sys.executable, "-m", "tests.worker_process", queue]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        try:
-            yield child
-        finally:
-            child.kill()
-
-
-def says(child: subprocess.Popen[str], begin: str) -> str:
-    """The next line that it prints with this beginning."""
-    assert child.stdout
-    return next(line.strip() for line in child.stdout if line.startswith(begin))
 
 
 class Handlers(unittest.TestCase):
@@ -104,6 +71,25 @@ class Handlers(unittest.TestCase):
         every = ["give up 1", "later 1", "later 1", "fail 1", "fail 2", "unsendable 1", "unsendable 2"]
         self.assertEqual(attempts, every)
 
+    def test_what_is_too_large_fails_its_only_attempt_with_a_sentence(self) -> None:
+        worker = Worker(SERVER)
+        ran: list[int] = []
+
+        @worker.handler("remote")
+        def remote(input: int, task: Task) -> Any:
+            ran.append(input)
+            if input < 0:
+                raise GiveUp("Too long", detail="x" * -input)
+            return "x" * input
+
+        with working(worker):
+            for length in (17_000_000, 24_000_000, -17_000_000):
+                with self.assertRaises(TaskFailed) as failed:
+                    client.run("remote", length, timeout=60)
+                self.assertEqual(failed.exception.code, "task-failed")
+                self.assertRegex(failed.exception.problem["detail"], "has \\d+ bytes|larger than")
+        self.assertEqual(ran, [17_000_000, 24_000_000, -17_000_000])
+
     def test_progress_and_output_reach_the_caller_in_order(self) -> None:
         worker = Worker(SERVER)
 
@@ -149,14 +135,14 @@ class Handlers(unittest.TestCase):
         began = threading.Event()
         reasons: list[Any] = []
 
-        @worker.handler("remote", lease=1)
+        @worker.handler("remote", lease=2)
         def thread(input: Any, task: Task) -> Any:
             began.set()
             self.assertTrue(task.canceled.wait(30))
             reasons.append(task.canceled.reason)
             return "too late"
 
-        @worker.handler("remote-many", slots=2, lease=1)
+        @worker.handler("remote-many", slots=2, lease=2)
         async def coroutine(input: Any, task: AsyncTask) -> Any:
             began.set()
             await asyncio.wait_for(task.canceled.wait(), 30)
@@ -218,6 +204,87 @@ class Faults(unittest.TestCase):
         first, second = [one["atMs"] for one in seen(url="/leases")][:2]
         self.assertGreater(second - first, 1000)
 
+    def test_answers_that_are_not_from_paihao_neither_end_a_worker_nor_lose_a_result(self) -> None:
+        foreign: list[dict[str, Any]] = [
+            {"status": 302, "headers": {"Location": "/login"}},
+            {"status": 403, "body": '{"message":"forbidden"}'},
+            {"status": 404, "body": '{"type":"about:blank","title":"Not Found","status":404}'},
+            {"status": 500, "body": '{"type":"https://example.org/oops","title":"Oops"}'},
+            {"status": 500, "body": '{"type":"/problems/internal","title":"Oops"}'},
+            {"status": 200, "body": "null"},
+        ]
+        for how in foreign:
+            parts = ("/leases", "/renew", "/complete")
+            treat(*({"url": part, "how": how, "times": 1} for part in reversed(parts)))
+            worker = Worker(PROXY)
+            ran: list[int] = []
+
+            @worker.handler("remote", lease=2)
+            def remote(input: int, task: Task) -> int:
+                ran.append(input)
+                eventually(lambda: len(seen(url="/renew")) > 1)
+                return input
+
+            task = client.submit("remote", 7)
+            with working(worker):
+                self.assertEqual(client.result(task, timeout=60), 7)
+            self.assertEqual((ran, len(seen(url="/complete"))), ([7], 2), how)
+
+    def test_a_result_that_a_proxy_does_not_let_through_is_a_failed_attempt(self) -> None:
+        treat({"url": "/complete", "how": {"status": 413, "body": "<h1>"}})
+        worker = Worker(PROXY)
+        worker.handler("remote")(lambda input, task: input)
+        with working(worker), self.assertRaises(TaskFailed) as failed:
+            client.run("remote", 1)
+        self.assertIn("HTTP 413: not from Paihao", failed.exception.problem["detail"])
+
+    def test_output_is_neither_taken_for_written_nor_sent_twice_if_the_answer_is_lost(self) -> None:
+        for how in ({"status": 200, "body": "<h1>"}, "lose"):
+            treat({"url": "/output", "how": how, "times": 1})
+            worker = Worker(PROXY)
+
+            @worker.handler("remote")
+            def remote(input: Any, task: Task) -> int:
+                task.write(task.attempt)
+                return task.attempt
+
+            with working(worker):
+                self.assertEqual((client.run("remote", None), len(seen(url="/output"))), (2, 2))
+
+    def test_the_leases_of_a_call_are_renewed_at_the_same_time(self) -> None:
+        treat({"url": "/renew", "how": "hang"})
+        worker = Worker(PROXY)
+
+        @worker.handler("remote-many", batch=60, batch_wait=1, lease=6)
+        def many(inputs: list[int], tasks: list[Task]) -> list[int]:
+            eventually(lambda: len(ask("open-requests", part="/renew")) > 25, 5)
+            return inputs
+
+        ids = [verdict.id or "" for verdict in client.batch("remote-many", range(60))]
+        with working(worker):
+            self.assertEqual([client.result(id) for id in ids], list(range(60)))
+
+    def test_a_handler_is_told_that_its_lease_is_lost_while_no_server_answers(self) -> None:
+        worker = Worker(PROXY)
+        told: list[Any] = []
+
+        @worker.handler("remote", lease=1)
+        def stuck(input: Any, task: Task) -> str:
+            treat({"how": "hang"})
+            began = time.monotonic()
+            task.canceled.wait(30)
+            told.extend((task.canceled.reason, time.monotonic() - began))
+            return "stale"
+
+        task = client.submit("remote", None)
+        with working(worker):
+            eventually(lambda: told)
+            treat()
+            worker.stop()
+        self.assertEqual((told[0], seen(url="/complete")), ("lost", []))
+        self.assertLess(told[1], 10)
+        client.cancel(task)
+
     def test_connections_that_freeze_or_are_cut_are_opened_again(self) -> None:
         worker = Worker(TCP_PROXY)
         worker.handler("remote")(lambda input, task: input)
@@ -246,7 +313,6 @@ class Faults(unittest.TestCase):
         self.assertEqual(len(fences), 1)
 
     def test_a_worker_that_lost_its_lease_is_told_and_its_result_does_not_count(self) -> None:
-        treat({"url": "/renew", "how": "hang"})
         slow, other = Worker(PROXY), Worker(SERVER)
         began, told = threading.Event(), threading.Event()
         reasons: list[Any] = []
@@ -263,6 +329,7 @@ class Faults(unittest.TestCase):
         task = client.submit("remote", None)
         with working(slow):
             self.assertTrue(began.wait(30))
+            treat({"url": "/leases", "how": "hang"})
             with working(other):
                 self.assertEqual(client.result(task, timeout=60), "taken over")
             treat()

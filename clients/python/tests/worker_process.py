@@ -1,4 +1,4 @@
-"""A worker in a process of its own: `python -m tests.worker_process QUEUE`.
+"""A worker in a process of its own: `python -m tests.worker_process QUEUE [TIMEOUT]`.
 
 Its handler returns `input["n"]`, once the file `input["until"]` exists if there is one. It says on stdout what it does.
 """
@@ -16,10 +16,10 @@ from paihao import Task, Worker
 from .control import SERVER
 
 logging.basicConfig(stream=sys.stdout, format="%(message)s", level=logging.INFO)
-worker = Worker(SERVER)
+worker = Worker(SERVER, grace=0.2)
 
 
-@worker.handler(sys.argv[1], lease=2)
+@worker.handler(sys.argv[1], lease=2, timeout=float(sys.argv[2]) if len(sys.argv) > 2 else None)
 def stay(input: Any, task: Task) -> Any:
     """Stays until it is let go."""
     print("began", task.id, flush=True)

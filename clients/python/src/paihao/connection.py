@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .errors import PaihaoError, error_of, own_problem
+from .errors import PaihaoError, code_of, error_of, own_problem
 from .kept import Kept
 from .limit import Limit
 
@@ -120,9 +120,19 @@ class Answer:
 
 
 class Connection:
-    """How a server is reached. Any number of threads may send requests."""
+    """How a server is reached. Any number of threads may send requests.
 
-    def __init__(self, url: str, key: str | None, attempts: int, context: ssl.SSLContext | None = None) -> None:
+    `is_patient`: problems that are not from Paihao count as no answer, whatever they say, as from a proxy that is being set up.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        attempts: int,
+        context: ssl.SSLContext | None = None,
+        is_patient: bool = False,
+    ) -> None:
         key = (key or "").strip()
         # The messages must not contain a password or the API key, since they may be logged.
         if not re.fullmatch(r"https?://[^@?#]+", url, re.IGNORECASE):
@@ -132,6 +142,7 @@ class Connection:
         self.url = url.rstrip("/")
         self._parts = urllib.parse.urlsplit(self.url)
         self._key, self._attempts, self._context = key, attempts, context
+        self._is_patient = is_patient
         self._kept = Kept()
 
     def without_key(self, url: str) -> Connection:
@@ -234,7 +245,10 @@ class Connection:
             problem = {**read, "status": answer.status}
         else:
             problem = own_problem(f"HTTP {answer.status}", answer.status, "not from Paihao")
-        return error_of(problem, _retry_after(answer.headers.get("Retry-After")))
+        # A proxy that refuses a large body will go on to do so.
+        may_pass = self._is_patient and not code_of(problem) and answer.status != 413
+        retry_after = _retry_after(answer.headers.get("Retry-After"))
+        return error_of(problem, retry_after, "unreachable" if may_pass else None)
 
     def _connect(self, seconds: float) -> http.client.HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port

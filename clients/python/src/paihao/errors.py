@@ -28,7 +28,7 @@ class PaihaoError(Exception):
     @property
     def code(self) -> str:
         """The code of the problem, e.g. `invalid-input`; "" for a problem that the server does not define."""
-        return _code_of(self.problem)
+        return code_of(self.problem)
 
 
 class TaskFailed(PaihaoError):
@@ -68,13 +68,14 @@ def own_problem(title: str, status: int, detail: str) -> Problem:
     return {"type": "about:blank", "title": title, "status": status, "detail": detail}
 
 
-def _code_of(problem: Problem) -> str:
+def code_of(problem: Problem) -> str:
+    """The code of a problem of Paihao; "" for any other."""
     found = re.fullmatch(r"/problems/([\w-]+)", str(problem.get("type")))
     return found[1] if found else ""
 
 
 def _kind_of(problem: Problem) -> str:
-    code = _code_of(problem)
+    code = code_of(problem)
     known = _KINDS.get(code)
     # Its handler may have given it any code and status.
     if problem.get("state") == "failed" and known != "expired":

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Sequence
 
 from .errors import PaihaoError
-from .leases import Leases, is_lost
+from .leases import AT_ONCE, Lease
 from .limit import Limit
-from .response import to_json
-from .task import BaseTask
 
 log = logging.getLogger("paihao")
 
@@ -23,12 +22,11 @@ LONGEST_PAUSE = 1.0
 
 
 class Keeper(threading.Thread):
-    """Renews the leases of the tasks of one call, in a thread of its own, and tells them that they are canceled or lost."""
+    """Renews the leases of the tasks of one call: in a thread of its own, and in more if there are many."""
 
-    def __init__(self, leases: Leases, tasks: Sequence[BaseTask]) -> None:
+    def __init__(self, leases: Sequence[Lease]) -> None:
         super().__init__(daemon=True, name="paihao-keeper")
-        self._leases, self._tasks = leases, tasks
-        self._length: float = min(task.document["leaseSeconds"] for task in tasks)
+        self._leases = leases
         self._ended = threading.Event()
 
     def stop(self) -> None:
@@ -37,29 +35,46 @@ class Keeper(threading.Thread):
 
     def run(self) -> None:
         """Renews until the call has ended."""
-        pause = self._length * RENEWED_AFTER
-        while not self._ended.wait(pause):
-            began = time.monotonic()
-            if all([self._renew(task) for task in self._tasks if not (task.lost or task.reported)]):
-                pause = max(0.0, began + self._length * RENEWED_AFTER - time.monotonic())
-            else:
-                pause = min(self._length * SOON, LONGEST_PAUSE)
+        # Most calls end before the first renewal.
+        first = min(map(_due, self._leases)) - time.monotonic()
+        if self._ended.wait(min(first, self._leases[0].length)):
+            return
+        threads = min(len(self._leases), AT_ONCE)
+        own = list(self._leases[::threads])
+        for n in range(1, threads):
+            part = self._leases[n::threads]
+            try:
+                threading.Thread(target=self._renew, args=(part,), daemon=True, name=self.name).start()
+            except RuntimeError:
+                own.extend(part)  # There cannot be more threads.
+        self._renew(own)
 
-    def _renew(self, task: BaseTask) -> bool:
-        """Renews the lease; returns whether there was an answer."""
+    def _renew(self, leases: Sequence[Lease]) -> None:
+        length = leases[0].length
+        pause = 0.0
         # Not longer, as the next one may get an answer.
-        limit = Limit(max(0.5, self._length * RENEWED_AFTER))
-        try:
-            renewal = self._leases.say(task.id, "renew", to_json({"fence": task.fence}), limit, once=True)
-        except PaihaoError as error:
-            if is_lost(error):
-                task.lose()
-                return True
-            log.warning("could not renew the lease of %s: %s", task.id, error)
-            return False
-        except TimeoutError:
-            log.warning("could not renew the lease of %s: no answer in time", task.id)
-            return False
-        if renewal["cancelRequested"]:
-            task.cancel(renewal["reason"])
+        allowed = max(0.5, length * RENEWED_AFTER)
+        while pause < math.inf and not self._ended.wait(pause):
+            renewed = [_is_renewed(lease, allowed) for lease in leases if _due(lease) <= time.monotonic()]
+            left = min(map(_due, leases)) - time.monotonic()
+            pause = max(0.0, left) if all(renewed) else min(length * SOON, LONGEST_PAUSE)
+
+
+def _due(lease: Lease) -> float:
+    """When it is to be renewed."""
+    return math.inf if lease.lost or lease.over else lease.valid_until - lease.length * (1 - RENEWED_AFTER)
+
+
+def _is_renewed(lease: Lease, seconds: float) -> bool:
+    """Renews it; returns whether there was an answer."""
+    why: object = "no answer in time"
+    try:
+        lease.renew(Limit(seconds))
         return True
+    except PaihaoError as error:
+        why = error
+    except TimeoutError:
+        pass
+    if not lease.over:
+        log.warning("could not renew the lease of %s: %s", lease.id, why)
+    return lease.lost

@@ -26,7 +26,7 @@ def encode(value: object, type: str | None = None) -> tuple[bytes, str]:
         return bytes(value), type or BYTES
     if isinstance(value, str) and type is not None and not _JSON.match(type):
         return value.encode(), type
-    return to_json(value).encode(), type or "application/json"
+    return to_json(value), type or "application/json"
 
 
 def decode(body: bytes, type: str | None, status: int) -> Any:
@@ -43,6 +43,14 @@ def decode(body: bytes, type: str | None, status: int) -> Any:
     return Response(body, type, status)
 
 
-def to_json(value: object) -> str:
-    """JSON that any reader understands: no NaN. Raises TypeError or ValueError."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def to_json(value: object) -> bytes:
+    """JSON that any reader understands: no NaN, and lone surrogates escaped. Raises TypeError, ValueError or RecursionError."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Only surrogates cannot be encoded, and this writes them as JSON does.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text, of at most so many UTF-16 code units: so the server counts."""
+    units = text[:most].encode("utf-16-le", "surrogatepass")
+    return units[: 2 * most].decode("utf-16-le", "replace")

@@ -132,12 +132,12 @@ def submit(
 
 
 def submit_part(
-    connection: Connection, queue: str, lines: list[str], options: SubmitOptions, limit: Limit
+    connection: Connection, queue: str, lines: list[bytes], options: SubmitOptions, limit: Limit
 ) -> Iterator[Verdict]:
     """Submits lines of a batch, each under its own id, and those again that have no verdict."""
     typed: SubmitOptions = {**options, "type": "application/x-ndjson"}  # type: ignore[misc]
     while lines:
-        path, request = request_of(queue, "\n".join(lines), typed, "/batches", {"envelope": "true"})
+        path, request = request_of(queue, b"\n".join(lines), typed, "/batches", {"envelope": "true"})
         verdicts = connection.send(path, request, _verdicts, limit)
         lines = lines[len(verdicts) :]
         yield from verdicts
@@ -159,14 +159,14 @@ def _verdicts(answer: Answer) -> list[Verdict]:
     return verdicts
 
 
-def line_of(value: object) -> str:
+def line_of(value: object) -> bytes:
     """The line of an input, with an id of its own."""
     return to_json({"id": new_id(), "input": value})
 
 
-def parts_of(lines: Iterable[str]) -> Iterator[list[str]]:
+def parts_of(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Lines in parts that are sent in one request each."""
-    part: list[str] = []
+    part: list[bytes] = []
     length = 0
     for line in lines:
         part.append(line)

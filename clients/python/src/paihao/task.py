@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .leases import Lease
 from .reports import Reports
-from .response import to_json
+from .response import shortened, to_json
 
-if TYPE_CHECKING:
-    from .leases import Leases
+#: The longest message of progress that the server takes.
+MAX_MESSAGE = 200
 
 
 class Canceled(threading.Event):
-    """Is set when the work is to stop; `reason`: `canceled`, `deadline`, `abandoned`, `lost` (another worker has the task, or
-    it has ended) or `shutdown`."""
+    """Is set when the work is to stop; `reason`: `timeout`, `canceled`, `deadline`, `abandoned`, `lost` (another worker has the
+    task, or may have it, as the lease could not be renewed) or `shutdown`."""
 
     reason: str | None = None
 
@@ -30,10 +31,13 @@ class AsyncCanceled(asyncio.Event):
 class BaseTask:
     """What all tasks have."""
 
-    def __init__(self, leases: Leases, document: dict[str, Any]) -> None:
-        self.id: str = document["id"]
+    canceled: Canceled | AsyncCanceled
+
+    def __init__(self, lease: Lease) -> None:
+        document = lease.document
+        self.id = lease.id
         self.queue: str = document["queue"]
-        self.fence: int = document["fence"]
+        self.fence = lease.fence
         #: From 1.
         self.attempt: int = document["attempt"]
         self.max_attempts: int = document["maxAttempts"]
@@ -42,12 +46,8 @@ class BaseTask:
         self.caller: str | None = document["caller"]
         #: The lease as the server gave it, e.g. with `submittedAt` and `traceparent`.
         self.document = document
-        #: Whether another worker has the task, or it has ended: what this one reports no longer counts.
-        self.lost = False
-        #: Whether its end has been reported, or is being reported.
-        self.reported = False
-        self._reporting = threading.Lock()
-        self._reports = Reports(leases, self)
+        self._lease = lease
+        self._reports = Reports(lease)
 
     @property
     def input(self) -> Any:
@@ -57,7 +57,8 @@ class BaseTask:
 
     def progress(self, percent: float, message: str = "") -> None:
         """Reports progress, 0 to 100. It does not wait for the server; of several that have not been sent, the last counts."""
-        self._reports.progress(min(100.0, max(0.0, float(percent))), message[:200])
+        percent = min(100.0, max(0.0, float(percent)))
+        self._reports.progress(b'"percent":%b,"message":%b' % (to_json(percent), to_json(shortened(message, MAX_MESSAGE))))
 
     def write(self, value: object) -> None:
         """Writes a value of the output, which callers may follow. It does not wait for the server.
@@ -70,18 +71,6 @@ class BaseTask:
         """The work is to stop."""
         raise NotImplementedError
 
-    def lose(self) -> None:
-        """Another worker has the task, or it has ended."""
-        self.lost = True
-        self.cancel("lost")
-
-    def settle(self) -> bool:
-        """Whether its end may be reported: by one thread, once."""
-        with self._reporting:
-            first = not (self.reported or self.lost)
-            self.reported = True
-            return first
-
     def flush(self) -> None:
         """Waits until what the handler has reported is sent. Raises PaihaoError if output could not be written."""
         self._reports.flush()
@@ -90,13 +79,13 @@ class BaseTask:
 class Task(BaseTask):
     """A task of a handler that runs in a thread."""
 
-    def __init__(self, leases: Leases, document: dict[str, Any]) -> None:
-        super().__init__(leases, document)
-        self.canceled = Canceled()
+    def __init__(self, lease: Lease) -> None:
+        super().__init__(lease)
+        self.canceled: Canceled = Canceled()
 
     def cancel(self, reason: str) -> None:
         """The work is to stop."""
-        if not self.canceled.is_set():
+        if self.canceled.reason is None:
             self.canceled.reason = reason
             self.canceled.set()
 
@@ -104,9 +93,9 @@ class Task(BaseTask):
 class AsyncTask(BaseTask):
     """A task of a handler that is a coroutine."""
 
-    def __init__(self, leases: Leases, document: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(leases, document)
-        self.canceled = AsyncCanceled()
+    def __init__(self, lease: Lease, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(lease)
+        self.canceled: AsyncCanceled = AsyncCanceled()
         self._loop = loop
 
     def cancel(self, reason: str) -> None:
