@@ -167,7 +167,7 @@ describe("the run of a task", () => {
       [stopped("lease-lost", RESULT), undefined, "lease-lost", 1],
     ];
     for (const [execute, stored, counted, warned] of ends) {
-      const { events, warnings } = await run({ ...(execute && { execute }) });
+      const { events, warnings } = await run({ ...(execute && { execute }), settings: { timeoutMs: 60_000 } });
       const expected = ["executed", `counted ${counted}`, "ended", ...(stored ? [stored] : []), "over"];
       expect([events, warnings.length], counted).to.deep.equal([expected, warned]);
     }
