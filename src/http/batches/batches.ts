@@ -216,7 +216,7 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
         api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
     }
   }
-  // The rest is read and discarded: closing a connection with unread bytes resets it, and the response would be lost.
+  // The rest is read and discarded: many clients read nothing of the response before they have sent everything.
   ctx.req.resume();
   if (group && complete) {
     await gathered.settled();

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
+import { linger } from "../server/linger.ts";
 import { type ProblemDocument, problemDocument } from "./problem.ts";
 
 /** The error of Node for a request that its parser refused. */
@@ -35,8 +36,10 @@ const ending = new WeakSet<Duplex>();
  */
 export function refuse(error: ClientError, socket: Duplex, latest: ServerResponse | undefined): void {
   const underway = latest !== undefined && !latest.writableFinished && !latest.destroyed;
-  if (error.code === "ECONNRESET" || !socket.writable) {
+  if (error.code === "ECONNRESET" || (!socket.writable && socket.readableEnded)) {
     socket.destroy();
+  } else if (!socket.writable) {
+    // Already answered: what else comes is discarded.
   } else if (underway && latest.req.complete) {
     if (ending.has(socket)) return;
     ending.add(socket);
@@ -62,7 +65,8 @@ function answer(error: ClientError, socket: Duplex): void {
     `X-Request-Id: ${randomUUID()}`,
     "Connection: close",
   ];
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  linger(socket);
 }
 
 function problemOfClientError({ code = "", rawPacket }: ClientError): ProblemDocument {

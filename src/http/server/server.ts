@@ -1,12 +1,13 @@
 import { AsyncResource } from "node:async_hooks";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, Server as NetServer } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Role } from "../../loop.ts";
 import { HEAD_BYTES, refuse } from "../problems/client-error.ts";
+import { linger } from "./linger.ts";
 import { limitUnread, UNREAD_DEFAULTS } from "./unread.ts";
 
 /** Time limits of connections and requests, ms. */
@@ -200,10 +201,18 @@ class Pipeline {
   /** Start the requests of the last of them. */
   readonly #waiting: (() => void)[] = [];
 
-  readonly #socket: Duplex;
+  readonly #socket: Socket;
 
-  constructor(socket: Duplex) {
+  constructor(socket: Socket) {
     this.#socket = socket;
+    const close = socket.destroySoon.bind(socket);
+    // Node closes a connection by this once it has sent the last response. While a request still arrives, only our side is closed.
+    socket.destroySoon = () => {
+      const { req: request } = this.latest ?? {};
+      if (!request || request.complete) return close();
+      socket.end();
+      this.#discardRest(request);
+    };
     socket.once("close", () => {
       // Node tells only the response that it was sending.
       for (const response of this.#unsent) if (response.socket === null) response.destroy().emit("close");
@@ -220,10 +229,22 @@ class Pipeline {
     this.#unsent.add(response);
     response.on("close", () => {
       this.#unsent.delete(response);
-      if (!this.#socket.destroyed) this.#waiting.shift()?.();
+      if (this.#socket.destroyed) return;
+      if (!response.req.complete && !this.#socket.writableEnded) this.#discardRest(response.req);
+      this.#waiting.shift()?.();
     });
     if (this.#unsent.size <= HANDLED_AT_ONCE) handle();
     // Not in the context of the request whose answer lets it begin.
     else this.#waiting.push(AsyncResource.bind(handle));
+  }
+
+  /** Reads the rest of a request that has been answered, or never will be. */
+  #discardRest(request: IncomingMessage): void {
+    const end = linger(this.#socket);
+    request.once("close", () => {
+      end();
+      if (this.#socket.writableEnded) this.#socket.destroy();
+    });
+    request.resume();
   }
 }
