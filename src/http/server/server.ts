@@ -21,7 +21,9 @@ export const HTTP_DEFAULTS = {
   checkEveryMs: 1000,
   /** Shortest time between two log lines about too many connections. */
   logEveryMs: 60_000,
-  /** How long new and idle connections are still served after the stop begins, since a request may already be on its way. */
+  /** How long a stop goes on accepting connections that wait for it, if there are always more. */
+  backlogMs: 1000,
+  /** How long idle connections stay open after the stop begins, since a request may already be on its way. */
   idleMs: 500,
   /** How often idle connections are closed after that. */
   closeEveryMs: 50,
@@ -131,7 +133,7 @@ export class HttpServer implements Role {
   }
 
   /**
-   * Answers with `Connection: close` from now on, accepts no connections soon after, and resolves when the last response is sent.
+   * Accepts no new connections, answers with `Connection: close` from now on, and resolves when the last response is sent.
    * @param withinMs how long responses may take; then `closing` is aborted, and connections still open soon after are cut
    * @param replaced whether another process accepts connections on this port: idle ones then stay open as long as their clients were
    *   told, since each may be about to send a request
@@ -144,24 +146,41 @@ export class HttpServer implements Role {
   async #drain(withinMs: number, replaced: boolean): Promise<void> {
     if (!this.#server.listening) return;
     this.#stopping.abort();
-    let idle: NodeJS.Timeout | undefined;
-    const closed = new Promise<void>((resolve) => {
-      const close = () => {
-        this.#server.close(() => resolve());
-        idle = setInterval(() => this.#server.closeIdleConnections(), HTTP_DEFAULTS.closeEveryMs);
-      };
-      // Closes the listener alone; `close` of an HTTP server also closes idle connections.
-      if (replaced) NetServer.prototype.close.call(this.#server, () => resolve());
-      // Timers run before sockets are read: a request that has arrived meanwhile is read first.
-      else setTimeout(() => setImmediate(close), Math.min(HTTP_DEFAULTS.idleMs, withinMs));
-    });
     let timer = setTimeout(() => {
       this.#closing.abort();
       timer = setTimeout(() => this.#server.closeAllConnections(), HTTP_DEFAULTS.lastAnswersMs);
     }, withinMs);
-    await closed;
-    clearInterval(idle);
+    await this.#emptyBacklog();
+    let idle: NodeJS.Timeout | undefined;
+    const closeIdle = () => {
+      this.#server.closeIdleConnections();
+      // Timers run before sockets are read: a request that has arrived meanwhile is read first.
+      idle = setTimeout(() => setImmediate(closeIdle), HTTP_DEFAULTS.closeEveryMs);
+    };
+    if (!replaced) idle = setTimeout(() => setImmediate(closeIdle), Math.min(HTTP_DEFAULTS.idleMs, withinMs));
+    // Closes the listener alone; `close` of an HTTP server also closes idle connections, on which a request may be on its way.
+    await new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    clearTimeout(idle);
     clearTimeout(timer);
+    // Stops checking the time limits of requests.
+    this.#server.close();
+  }
+
+  /** Accepts the connections that wait for it: the system resets them when the listener is closed. */
+  async #emptyBacklog(): Promise<void> {
+    const deadline = performance.now() + HTTP_DEFAULTS.backlogMs;
+    let accepted = true;
+    const note = () => {
+      accepted = true;
+    };
+    this.#server.on("connection", note);
+    // In each turn of the event loop, of which this is the rest of one, Node may accept a single connection.
+    await new Promise(setImmediate);
+    while (accepted && performance.now() < deadline) {
+      accepted = false;
+      await new Promise(setImmediate);
+    }
+    this.#server.off("connection", note);
   }
 
   #startError(error: NodeJS.ErrnoException): StartError {

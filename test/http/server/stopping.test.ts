@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import http from "node:http";
 import { expect } from "chai";
 import type { Handler } from "../../../src/handler/define.ts";
@@ -12,6 +13,16 @@ import { storeUrl } from "../../helpers/store/run-store.ts";
 import { listenersOf } from "../../helpers/store/scan.ts";
 import type { Workshop } from "../../helpers/workshop.ts";
 import { eventually } from "../../shared/eventually.ts";
+
+/** How many connections wait to be accepted there. Linux only. */
+function backlogOf(url: string): number {
+  const local = `:${Number(new URL(url).port).toString(16).toUpperCase().padStart(4, "0")}`;
+  const sockets = readFileSync("/proc/net/tcp", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/));
+  const [, , , , queues = ""] = sockets.find(([, at, , state]) => at?.endsWith(local) && state === "0A") ?? [];
+  return Number.parseInt(queues.split(":")[1] ?? "0", 16);
+}
 
 /** Longer than any test takes, and the longest that a server allows. */
 const LONG = "600s";
@@ -127,6 +138,21 @@ describe("a server that is told to stop", function () {
     await eventually(() => connected.size === callers.length);
     child.kill("SIGTERM");
     await Promise.all(callers);
+    expect(await ended).to.equal(0);
+  });
+
+  it("refuses new connections at once, and answers those that it had not accepted yet", async () => {
+    const { url, child, ended } = await start({ ROLE: "api", DRAIN_TIMEOUT: "20s" });
+    // The system has completed these connections by itself, and resets those that are left when the listener is closed.
+    child.kill("SIGSTOP");
+    const calls = ids(8).map(() => exchange(new URL("/v1/queues", url)));
+    await eventually(() => backlogOf(url) === calls.length);
+    child.kill("SIGTERM");
+    child.kill("SIGCONT");
+    const answers = (await Promise.all(calls)).map(({ status, headers }) => `${status} ${headers.connection}`);
+    const isRefused = await refuses(url);
+    expect(new Set(answers)).to.deep.equal(new Set(["200 close"]));
+    expect(isRefused).to.equal(true);
     expect(await ended).to.equal(0);
   });
 
