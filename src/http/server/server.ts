@@ -27,8 +27,8 @@ export const HTTP_DEFAULTS = {
   idleMs: 500,
   /** How often idle connections are closed after that. */
   closeEveryMs: 50,
-  /** How long a client may read nothing of what is sent to it. */
-  unreadMs: 50_000,
+  /** How long a client may read nothing of what is sent to it: at most twice as long, since Node begins this time anew once. */
+  unreadMs: 28_000,
   ...UNREAD_DEFAULTS,
   /** How long responses to callers that are still waiting may take at the end. */
   lastAnswersMs: 5000,

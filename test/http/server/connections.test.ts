@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import net from "node:net";
 import { expect } from "chai";
 import Koa from "koa";
-import { HttpServer } from "../../../src/http/server/server.ts";
+import { HTTP_DEFAULTS, HttpServer } from "../../../src/http/server/server.ts";
 import { limitUnread } from "../../../src/http/server/unread.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
@@ -183,6 +183,11 @@ class Connection extends EventEmitter {
 }
 
 describe("clients that do not read", () => {
+  it("are disconnected within a minute", () => {
+    // Node's time limit of a socket begins anew once while data is unsent.
+    expect(2 * HTTP_DEFAULTS.unreadMs).to.be.below(60_000);
+  });
+
   it("are disconnected, and their buffered data is freed; not those that read slowly or wait", async () => {
     const app = new Koa();
     let closed: Promise<unknown> | undefined;
