@@ -46,7 +46,9 @@ export function sendRequest(
       .on("response", resolve)
       .on("error", reject)
       // Sometimes there is neither a response nor an error, e.g. after an unrequested protocol switch.
-      .on("close", () => reject(new Error("the connection was closed without an answer")))
-      .end(body);
+      .on("close", () => reject(new Error("the connection was closed without an answer")));
+    // Not by `end`, where Node changes bytes of Content-Disposition above 0x7F.
+    if (body !== undefined) request.write(body);
+    request.end();
   });
 }

@@ -28,7 +28,9 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
   else ctx.set("Content-Type", fitType(result.contentType));
   replyIfNotModified(ctx);
   const isHeadOf = ctx.method === "HEAD" && routeOf(ctx)?.forwards && result.body.length === 0;
-  if (isHeadOf && ctx.status !== 304) replyHead(ctx, result);
+  if (isHeadOf && ctx.status !== 304) return replyHead(ctx, result);
+  // Where Node writes the head together with the body, it changes bytes of this header above 0x7F.
+  if (own["content-disposition"] !== undefined) ctx.res.writeHead(ctx.status);
 }
 
 /** Sets the headers of the result. */

@@ -41,6 +41,22 @@ describe("the answer of an API behind a gateway", () => {
     }
   });
 
+  it("keeps every byte of its headers, as the API gets those of the request", async () => {
+    const value = `attachment; filename="${Buffer.from(Array.from({ length: 128 }, (_, n) => 128 + n)).toString("latin1")}"`;
+    const headers = { "content-disposition": value, "x-own": value };
+    for (const body of ["", "b"]) {
+      for (const seen of await answered(answer("200 OK", headers, body))) expect(seen.headers).to.include(headers);
+      const path = `/sent${body}`;
+      t.upstream.answer(path, answer("200 OK", {}, "ok"));
+      // Node's own client would change them.
+      const lines = Object.entries({ host: "h", connection: "close", "content-length": body.length, ...headers });
+      const head = lines.map(([name, line]) => `${name}: ${line}\r\n`).join("");
+      await t.server.raw(`POST /v1/gateway/rw${path} HTTP/1.1\r\n${head}\r\n${body}`);
+      const sent = Object.fromEntries(t.upstream.to(path)[0]?.fields ?? []);
+      expect(sent).to.include(headers);
+    }
+  });
+
   const DROPPED = {
     ...{ Refresh: "0; url=//evil", "Clear-Site-Data": '"*"', "Service-Worker-Allowed": "/", "Alt-Svc": 'h3=":1"' },
     ...{ "Strict-Transport-Security": "max-age=9", "Access-Control-Allow-Origin": "*", "Set-Cookie": "a=b" },

@@ -66,6 +66,16 @@ describe("the headers of a result", () => {
     }
   });
 
+  it("keep every byte above 0x7F, whatever the length of the body", async () => {
+    const bytes = Array.from({ length: 128 }, (_, n) => String.fromCharCode(128 + n)).join("");
+    const own = Object.fromEntries(Object.keys(OWN).map((name) => [name, `a${bytes}z`]));
+    for (const shape of [{ body: "" }, { body: "made" }, { body: "ü".repeat(200_000) }, { body: null, status: 204 }]) {
+      for (const { headers } of await answersOf({ ...own, etag: `"${bytes}"` }, shape)) {
+        expect(headers).to.include({ ...own, etag: `"${bytes}"` });
+      }
+    }
+  });
+
   it("have defaults for Expires, Cache-Control and ETag; those of the handler are kept", async () => {
     for (const { headers } of await answersOf({})) {
       expect(headers["cache-control"]).to.match(/^private, max-age=\d+$/);
