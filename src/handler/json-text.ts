@@ -14,7 +14,8 @@ export function jsonText(value: unknown, what: string): string | undefined {
   } catch (error) {
     failure = error;
   }
-  const fault = faultOf(value, "", []);
+  // Circular references have failed already.
+  const fault = faultOf(value, "", failure === undefined ? undefined : []);
   if (fault) {
     const at = fault.at === "" ? "" : ` at #${fault.at}`;
     const why = fault.bytes ? " (bytes can only be a whole result)" : "";
@@ -36,34 +37,36 @@ interface Fault {
   readonly bytes?: boolean;
 }
 
-/** @param above the objects that contain the value */
-function faultOf(value: unknown, key: string, above: unknown[]): Fault | undefined {
+/** @param above the objects that contain the value; undefined if none of them does so in a circle */
+function faultOf(value: unknown, key: string, above: unknown[] | undefined): Fault | undefined {
   if (typeof value === "bigint") return { is: "a BigInt", at: "" };
   if (typeof value === "function" || typeof value === "symbol") return { is: `a ${typeof value}`, at: "" };
   if (typeof value !== "object" || value === null) return undefined;
-  if (isBytes(value)) return { is: named(value), at: "", bytes: true };
-  if (above.includes(value)) return { is: "a circular reference", at: "" };
+  const isPlain = Array.isArray(value) || isPlainObject(value);
+  if (!isPlain && isBytes(value)) return { is: named(value), at: "", bytes: true };
+  if (above?.includes(value)) return { is: "a circular reference", at: "" };
   if ("toJSON" in value && typeof value.toJSON === "function") {
     const made: unknown = value.toJSON(key);
     if (made !== value) return faultOf(made, key, above);
   }
-  if (isBoxedPrimitive(value)) return faultOf(value.valueOf(), key, above);
-  const members = Object.entries(value);
-  if (isNativeError(value) || (members.length === 0 && !isPlain(value))) return { is: named(value), at: "" };
-  above.push(value);
-  for (const [name, member] of members) {
+  if (!isPlain && isBoxedPrimitive(value)) return faultOf(value.valueOf(), key, above);
+  // No list of the entries of an array is made: it would be several times as large.
+  const names = Array.isArray(value) ? value.keys() : Object.keys(value);
+  if (!isPlain && (isNativeError(value) || Object.keys(value).length === 0)) return { is: named(value), at: "" };
+  above?.push(value);
+  for (const name of names) {
+    const member = (value as Record<PropertyKey, unknown>)[name];
     // Most members are none of these.
     if (typeof member === "string" || typeof member === "number") continue;
-    const fault = faultOf(member, name, above);
-    if (fault) return { ...fault, at: `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}${fault.at}` };
+    const fault = faultOf(member, String(name), above);
+    if (fault) return { ...fault, at: `/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}${fault.at}` };
   }
-  above.pop();
+  above?.pop();
   return undefined;
 }
 
 /** Whether an object was written as one, in this realm or another, and not made by a class. */
-function isPlain(value: object): boolean {
-  if (Array.isArray(value)) return true;
+function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

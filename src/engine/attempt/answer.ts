@@ -15,7 +15,11 @@ export function answerOf(
     const contentType = given?.contentType ?? "application/octet-stream";
     return { status: given?.status ?? 200, contentType, headers: {}, body: bytesOf(value) };
   }
-  const json = jsonText(value, "the result");
+  return jsonAnswer(jsonText(value, "the result"), given);
+}
+
+/** The same of JSON text. */
+export function jsonAnswer(json: string | undefined, given?: Parameters<typeof answerOf>[1]): Answer {
   if (json === undefined) return { status: given?.status ?? 204, contentType: null, headers: {}, body: "" };
   const contentType = given?.contentType ?? "application/json";
   return { status: given?.status ?? 200, contentType, headers: {}, body: json };

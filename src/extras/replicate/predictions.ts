@@ -105,8 +105,7 @@ async function readPrediction(
       extensions: { accepts: handler.consumes },
     });
   }
-  const input = JSON.stringify(value);
-  const checked = { input, mediaType: "application/json", value: await checkJson(input, handler) };
+  const checked = await checkJson(JSON.stringify(value), value, handler);
   const id = idOf(ctx, api, queue);
   // There is only an event for the end: a caller who asks for others only gets none.
   const told = given.webhook_events_filter?.includes("completed") ?? true;

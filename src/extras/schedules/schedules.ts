@@ -3,7 +3,7 @@ import type { Submission } from "../../engine/submission/submission.ts";
 import { messageOf, ProblemError, StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
-import { checkInput } from "../../http/input/body.ts";
+import { checkJson } from "../../http/input/body.ts";
 import { inputHandlerOf, takesInputs } from "../../http/queues/named-queue.ts";
 import { assembleSubmission } from "../../http/submit/submission.ts";
 import type { Logger } from "../../log.ts";
@@ -107,7 +107,7 @@ export class Schedules {
     if (!consumesType(handler, "application/json")) {
       throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
     }
-    const checked = await checkInput(Buffer.from(JSON.stringify(definition.input)), "application/json", handler);
+    const checked = await checkJson(JSON.stringify(definition.input), definition.input, handler);
     return assembleSubmission(null, { log }, { id, identity, handler, options: optionsOf(definition), checked });
   }
 }

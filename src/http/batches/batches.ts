@@ -10,7 +10,7 @@ import { traceOf } from "../../trace/trace-context.ts";
 import { type Parameter, readParameter, wrongParameter } from "../../wire/parameter.ts";
 import { readSubmitOptions, type SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
-import { type CheckedInput, checkJson, refuseCoding } from "../input/body.ts";
+import { type CheckedInput, checkJson, parseJson, refuseCoding } from "../input/body.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { laterParameters, parameterRefs } from "../openapi/parameters.ts";
@@ -269,12 +269,17 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
   const text = line.bytes.toString("utf8");
   const { keys } = api.engine;
   const made = group?.nextId(text) ?? keys.idIn(keys.partitionOfQueue(handler.queue), () => randomUUID());
-  const own: Envelope = envelopes ? readEnvelope(text, request.options) : { input: text, options: request.options };
-  const { input, id = made, options } = own;
+  const {
+    input,
+    value,
+    id = made,
+    options,
+  }: Envelope = envelopes
+    ? readEnvelope(text, request.options)
+    : { input: text, value: parseJson(text), options: request.options };
   if (group && options.presenceMs !== null)
     throw wrongParameter("presence", "of all lines of a group: a parameter of the batch");
-  const checked = checkJson(input, handler);
-  const assemble = (value: unknown) =>
-    request.assemble(line.number, id, options, { input, mediaType: "application/json", value });
+  const checked = checkJson(input, value, handler);
+  const assemble = (ready: CheckedInput) => request.assemble(line.number, id, options, ready);
   return checked instanceof Promise ? checked.then(assemble) : assemble(checked);
 }

@@ -3,9 +3,12 @@ import { wrongParameter } from "../../wire/parameter.ts";
 import { LINE_MEMBERS, type SubmitOptions, withMembers } from "../../wire/submit-options.ts";
 import { parseJson } from "../input/body.ts";
 
-/** A line of a batch: the input as JSON text, and the options of its task. */
+/** A line of a batch: the input, and the options of its task. */
 export interface Envelope {
+  /** As JSON text. */
   readonly input: string;
+  /** Parsed. */
+  readonly value: unknown;
   readonly id?: string;
   readonly options: SubmitOptions;
 }
@@ -29,7 +32,7 @@ export function readEnvelope(text: string, defaults: SubmitOptions): Envelope {
   const { id, input, ...members }: Partial<Record<string, unknown>> = { ...value };
   if (input === undefined) throw wrongParameter("input", "missing");
   const options = withMembers(defaults, members);
-  return { input: JSON.stringify(input), options, ...(id !== undefined && { id: checkedId(id) }) };
+  return { input: JSON.stringify(input), value: input, options, ...(id !== undefined && { id: checkedId(id) }) };
 }
 
 /** An id that a caller has chosen. @throws ProblemError invalid-parameter */

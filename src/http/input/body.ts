@@ -39,10 +39,18 @@ export async function readInput(req: IncomingMessage, handler: Handler, maxBytes
 export function checkInput(bytes: Buffer, mediaType: string, handler: Handler): CheckedInput | Promise<CheckedInput> {
   if (mediaType !== JSON_TYPE) return { input: bytes, mediaType, value: bytes };
   const input = jsonText(bytes);
-  const checked = checkJson(input, handler);
-  return checked instanceof Promise
-    ? checked.then((value) => ({ input, mediaType, value }))
-    : { input, mediaType, value: checked };
+  return checkJson(input, parseJson(input), handler);
+}
+
+/**
+ * Checks an input that was parsed from JSON with the handler's schema, if it has one. Returns a promise only if the schema is async.
+ * @param input its text
+ * @throws ProblemError invalid-input
+ */
+export function checkJson(input: string, value: unknown, handler: Handler): CheckedInput | Promise<CheckedInput> {
+  const output = handler.schema ? checked(handler.schema, value) : value;
+  const made = (value: unknown): CheckedInput => ({ input, mediaType: JSON_TYPE, value });
+  return output instanceof Promise ? output.then(made) : made(output);
 }
 
 /** Whether a request has no body. */
@@ -62,15 +70,6 @@ export async function readJson<T>(
   refuseCoding(req);
   const bytes = await readBytes(req, maxBytes);
   return await checked(schema, bytes.length === 0 ? {} : parseJson(jsonText(bytes)));
-}
-
-/**
- * Parses JSON text and checks it with the handler's schema, if it has one. Returns a promise only if the schema is async.
- * @throws ProblemError malformed-json, invalid-input
- */
-export function checkJson(text: string, handler: Handler): unknown {
-  const value = parseJson(text);
-  return handler.schema ? checked(handler.schema, value) : value;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { z } from "zod";
 import { parseDuration } from "../../config/duration.ts";
-import { answerOf, sizeError } from "../../engine/attempt/answer.ts";
+import { answerOf, jsonAnswer, sizeError } from "../../engine/attempt/answer.ts";
 import { failureOf, redactedEnd } from "../../engine/attempt/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../engine/reservation/take.ts";
 import { ProblemError } from "../../errors.ts";
@@ -250,7 +250,9 @@ async function write(ctx: Context, api: Api): Promise<void> {
 async function complete(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, completeBody);
   const { result: json, body, ...given } = asked;
-  const result = answerOf(body === undefined ? json : Buffer.from(body, "base64"), given);
+  // What was parsed from JSON is JSON; undefined stays undefined.
+  const result =
+    body === undefined ? jsonAnswer(JSON.stringify(json), given) : answerOf(Buffer.from(body, "base64"), given);
   checkLength(api, result);
   const settings = api.engine.queues.settings(lease.queue);
   // Which tasks a worker has run together is not known here: on average one of each call is timed.
