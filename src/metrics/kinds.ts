@@ -38,13 +38,14 @@ export class WordCounter<Word extends string> {
   readonly #children: LabeledChildren<{ inc(by: number): void }>;
   readonly #words: readonly Word[];
 
+  /** @param words those that are shown before anything has been counted */
   constructor(registry: Registry, name: string, help: string, label: string, words: readonly Word[]) {
     const counter = new Counter({ name, help, labelNames: ["queue", label], registers: [registry] });
     this.#children = new LabeledChildren((labels) => counter.labels(...labels));
     this.#words = words;
   }
 
-  /** Shows the counters of a queue, at 0 if nothing has been counted, so that the first event is an increase. */
+  /** Shows the counters of a queue for these words, at 0 if nothing has been counted, so that the first event is an increase. */
   begin(queue: string): void {
     for (const word of this.#words) this.count(queue, word, 0);
   }

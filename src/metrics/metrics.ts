@@ -1,4 +1,11 @@
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  type MetricValueWithName,
+  Registry,
+} from "prom-client";
 import { Portions } from "../portions.ts";
 import { Gauges } from "./gauges.ts";
 import { Durations, Sizes, WordCounter } from "./kinds.ts";
@@ -9,9 +16,11 @@ import {
   type AttemptEnd,
   type AttemptEnding,
   FATES,
+  type Fate,
   STARTS,
   STATUS_CLASSES,
   SUBMISSION_VERDICTS,
+  type SubmissionVerdict,
 } from "./words.ts";
 
 /** For requests, as the semantic conventions of OpenTelemetry advise, and 30 for long polls. */
@@ -31,14 +40,14 @@ let processRegistry: Registry | undefined;
 /** The metrics of a server, in a registry of its own. Labels are queues and fixed words, never ids or values from callers. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly submissions = new WordCounter(
+  readonly submissions = new WordCounter<SubmissionVerdict>(
     this.registry,
     "paihao_submissions_total",
     "Submissions to this process, by the verdict of the store or the code of its error; not-durable ones are counted in addition",
     "verdict",
     SUBMISSION_VERDICTS,
   );
-  readonly endings = new WordCounter(
+  readonly endings = new WordCounter<AttemptEnding>(
     this.registry,
     "paihao_attempts_total",
     "Ended attempts that this process reported, by the verdict of the store",
@@ -65,7 +74,7 @@ export class Metrics {
     ["method", "route", "status"],
     REQUEST_BUCKETS_S,
   );
-  readonly lost = new WordCounter(
+  readonly lost = new WordCounter<Fate>(
     this.registry,
     "paihao_lost_tasks_total",
     "Tasks whose lease ended while their worker was silent, as found by this process, by what happened to them",
@@ -107,12 +116,11 @@ export class Metrics {
   }
 
   /**
-   * Shows all counters of a queue with a handler here at 0: a counter that appears with its first event shows no increase, so no alert
-   * would see that event.
+   * Shows the counters of a queue with a handler here at 0 that alerts count: one that appears with its first event shows no increase, so
+   * no alert would see that event.
    */
   begin(queue: string): void {
     for (const counter of [this.submissions, this.endings, this.lost, this.estimates]) counter.begin(queue);
-    this.stuck.inc({ queue }, 0);
   }
 
   /** The same for how long handlers ran: twelve histograms a queue, so only where an alert counts them. */
@@ -173,16 +181,28 @@ export class Metrics {
     return this.#exposing;
   }
 
-  /** One metric after the other, in portions: with thousands of queues each is long. */
+  /** In portions: with thousands of queues each metric is long. */
   async #expose(): Promise<string> {
     await this.gauges.refresh();
     this.gauges.kept = true;
-    const texts: string[] = [];
+    const lines: string[] = [];
     const portions = new Portions();
-    for (const { name } of this.registry.getMetricsAsArray()) {
-      texts.push(await this.registry.getSingleMetricAsString(name));
-      await portions.pause();
+    for (const { name, help, type } of this.registry.getMetricsAsArray()) {
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+      const { values = [] } = (await this.registry.getSingleMetric(name)?.get()) ?? {};
+      for (const value of values) {
+        lines.push(lineOf(name, value));
+        await portions.pause();
+      }
     }
-    return `${texts.join("\n\n")}\n${(await processRegistry?.metrics()) ?? ""}`;
+    return `${lines.join("\n")}\n${(await processRegistry?.metrics()) ?? ""}`;
   }
 }
+
+/** One value in the text format of Prometheus. */
+function lineOf(name: string, { metricName = name, labels, value }: MetricValueWithName<string>): string {
+  const shown = Object.entries(labels).map(([label, word]) => `${label}="${escaped(String(word))}"`);
+  return `${metricName}${shown.length > 0 ? `{${shown.join(",")}}` : ""} ${value}`;
+}
+
+const escaped = (text: string) => text.replace(/[\\"\n]/g, (one) => (one === "\n" ? "\\n" : `\\${one}`));
