@@ -76,7 +76,8 @@ export const responses = {
   },
   // A handler, or an API behind a gateway, may have answered with this status and a body of its own.
   ProblemOrResult: {
-    description: "A problem, perhaps that with which the handler gave up; or the result, with such a status.",
+    description:
+      "A problem, perhaps that with which the handler gave up; or the result, with a status that has no row here.",
     headers: headerRefs(...new Set([...RESULT_HEADERS, ...PROBLEM_HEADERS])),
     content: { [PROBLEM_TYPE]: { schema: problem }, ...any },
   },
@@ -107,12 +108,14 @@ export const responses = {
 /** A reference to a response of the components. */
 export const responseRef = (name: keyof typeof responses): Reference => ({ $ref: `#/components/responses/${name}` });
 
+/** The statuses below 400 that handlers may be expected to choose. Not `2XX`, of which some generators of clients make invalid code. */
+const CHOSEN = ["201", "204", "301", "302", "303", "307", "308"];
+
 /** Every response that a result may be: the handler chooses status, type and bytes, and those of a problem when it gives up. */
 export const RESULTS: Answers = {
   "200": responseRef("Result"),
-  "2XX": responseRef("ResultWithStatus"),
+  ...Object.fromEntries(CHOSEN.map((status) => [status, responseRef("ResultWithStatus")])),
   "304": responseRef("ResultUnchanged"),
-  "3XX": responseRef("ResultWithStatus"),
   default: responseRef("ProblemOrResult"),
 };
 

@@ -69,8 +69,9 @@ class Contract {
     if (!found) return [];
     const { status } = answer;
     const { responses } = found.operation;
-    const problem = status >= 400 ? responses.default : undefined;
-    const given = responses[String(status)] ?? responses[`${String(status)[0]}XX`] ?? problem;
+    const others = responses.default;
+    const isAny = others !== undefined && "$ref" in others && others.$ref.endsWith("/ProblemOrResult");
+    const given = responses[String(status)] ?? (status >= 400 || isAny ? others : undefined);
     const response =
       given && "$ref" in given ? this.#document.components.responses[given.$ref.split("/").at(-1) ?? ""] : given;
     if (!response) return [`status ${status} is not described: ${answer.text.slice(0, 200)}`];
