@@ -39,7 +39,8 @@ export const openGroup: OpenGroup = async (ctx, { engine, idSecret }, { group, s
 /**
  * Waits until it is known whether a batch is answered with its verdicts, which it then returns. One for an open group always is; one for a
  * new group once a line has become its first task, one for a closed group once a line repeats one of its tasks.
- * @throws ProblemError invalid-input if no line has become a task; id-conflict if the group is closed, and nothing was repeated
+ * @throws ProblemError if no line has become a task: that of the first line that was refused for the moment, else invalid-input; id-conflict
+ * if the group is closed, and nothing was repeated
  */
 async function answerOf(
   ctx: Context,
@@ -61,7 +62,8 @@ async function answerOf(
   if (ended && !isDecided()) {
     // An empty batch closes a group, also if it is sent again.
     if (state === "closed" && tally.lines > 0) throw groupRefusal(id, "closed");
-    if (state === "new" && tally.repeated + tally.deferred === 0) throw withoutTasks(tally);
+    // Lines that may have been stored have ids in their verdicts.
+    if (state === "new" && tally.repeated + tally.unsure === 0) throw withoutTasks(tally);
   }
   if (state !== "new" || !ended || tally.accepted > 0) ctx.set("Location", location);
   return restOf(early, texts);
@@ -73,13 +75,18 @@ async function* restOf(early: readonly string[], texts: AsyncIterator<string>): 
 }
 
 /** A group has at least one task. */
-function withoutTasks({ lines, problems }: BatchTally): ProblemError {
+function withoutTasks({ lines, problems, deferral }: BatchTally): ProblemError {
   const detail = lines === 0 ? "The batch has no lines." : "No line of the batch became a task of the group.";
   const errors = problems.map(({ line, problem }) => ({
     pointer: `#/${line}`,
     detail: problem.detail ?? problem.title,
   }));
-  return new ProblemError("invalid-input", detail, { extensions: { errors } });
+  if (!deferral) return new ProblemError("invalid-input", detail, { extensions: { errors } });
+  const { code, extensions, retryAfterS } = deferral;
+  return new ProblemError(code, detail, {
+    extensions: { ...extensions, errors },
+    ...(retryAfterS !== undefined && { retryAfterS }),
+  });
 }
 
 /** Why a batch is not added to a group. */

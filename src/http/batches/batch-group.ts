@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
+import type { ProblemError } from "../../errors.ts";
 import type { SubmitOptions } from "../../wire/submit-options.ts";
 import type { IdSecret } from "../headers/request-id.ts";
 import type { ProblemDocument } from "../problems/problem.ts";
@@ -27,7 +28,8 @@ export interface OpenedGroup {
   endBatch(end: { readonly lines: number; readonly closes: boolean }): Promise<unknown>;
   /**
    * Waits until it is known whether the batch is answered with its verdicts, which it then returns.
-   * @throws ProblemError invalid-input if no line has become a task; id-conflict if the group is closed, and nothing was repeated
+   * @throws ProblemError if no line has become a task: that of the first line that was refused for the moment, else invalid-input; id-conflict
+   * if the group is closed, and nothing was repeated
    */
   answer(ctx: Context, verdicts: BatchVerdicts): Promise<AsyncIterable<string>>;
 }
@@ -39,6 +41,9 @@ export interface BatchTally {
   readonly accepted: number;
   readonly repeated: number;
   readonly deferred: number;
+  /** Those of them that may have been stored, and why the first was refused. */
+  readonly unsure: number;
+  readonly deferral: ProblemError | undefined;
   /** The first problems of lines. */
   readonly problems: readonly { readonly line: number; readonly problem: ProblemDocument }[];
 }

@@ -57,8 +57,8 @@ interface BatchRequest {
   readonly tally: Tally;
   /** Makes the submission of a line. @throws ProblemError invalid-input if the handler's `by` gives no key */
   assemble(line: number, id: string, options: SubmitOptions, checked: CheckedInput): Submission;
-  /** Counts a verdict, and places it. */
-  tell(place: (text: string) => void, line: number, verdict: LineVerdict): void;
+  /** Counts a verdict, and places it. @param error why the line was refused */
+  tell(place: (text: string) => void, line: number, verdict: LineVerdict, error?: unknown): void;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
 }
@@ -144,8 +144,8 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
       sending?.add();
       return assembleSubmission(ctx, api, { id, handler, options, checked, trace, member });
     },
-    tell: (place, line, verdict) => {
-      request.tally.count(line, verdict);
+    tell: (place, line, verdict, error) => {
+      request.tally.count(line, verdict, error);
       place(verdictLine(line, verdict));
     },
     signature: (task) => signatureOf(ctx, task),
@@ -244,7 +244,7 @@ async function readLines(
       if (checked instanceof Promise) gathered.store();
       gathered.add({ line: line.number, submission: checked instanceof Promise ? await checked : checked, place });
     } catch (error) {
-      request.tell(place, line.number, lineProblem(error, request.api.log));
+      request.tell(place, line.number, lineProblem(error, request.api.log), error);
     }
     // Awaited only if there is no room: a promise for each line would cost more than the line.
     const room = verdicts.room();

@@ -33,8 +33,8 @@ interface LineContext {
   readonly settings: QueueSettings;
   /** The batch has a group: what repeats a task names the group of that. */
   readonly group: object | undefined;
-  /** Counts a verdict, and places it. */
-  tell(place: (text: string) => void, line: number, verdict: LineVerdict): void;
+  /** Counts a verdict, and places it. @param error why the line was refused */
+  tell(place: (text: string) => void, line: number, verdict: LineVerdict, error?: unknown): void;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
 }
@@ -80,7 +80,7 @@ export class GatheredLines {
 
   #send(lines: readonly CheckedLine[]): Promise<void> {
     const refuse = (error: unknown) => {
-      for (const one of lines) this.#tell(one, this.#notStored(one, error));
+      for (const one of lines) this.#refuse(one, error);
     };
     if (this.#storeAway) {
       refuse(new ProblemError("store-unavailable", "Not tried: the store did not answer before."));
@@ -91,33 +91,31 @@ export class GatheredLines {
     return api.engine.submitter.submitAll(submissions, settings).then((ends) => {
       for (const [n, one] of lines.entries()) {
         const end = ends[n] ?? { status: "rejected", reason: new ProblemError("internal") };
-        this.#tell(one, end.status === "fulfilled" ? this.#accepted(one, end.value) : this.#notStored(one, end.reason));
+        if (end.status === "fulfilled") this.#answered(one, end.value);
+        else this.#refuse(one, end.reason);
       }
     }, refuse);
   }
 
-  #tell({ line, place }: CheckedLine, verdict: LineVerdict): void {
-    this.#context.tell(place, line, verdict);
-  }
-
-  #accepted(one: CheckedLine, submitted: SubmissionVerdict): LineVerdict {
-    const { submission } = one;
-    const refusal = refusalOf(submission, submitted, { byKey: false, signature: this.#context.signature });
-    if (refusal) return this.#notStored(one, refusal);
+  #answered(one: CheckedLine, submitted: SubmissionVerdict): void {
+    const { submission, line, place } = one;
+    const { tell, signature, group: asked } = this.#context;
+    const refusal = refusalOf(submission, submitted, { byKey: false, signature });
+    if (refusal) return this.#refuse(one, refusal);
     const { id, caller } = submission;
     const { verdict, index, createdMs, group = null } = submitted;
-    const href = paths.result(id, this.#context.signature({ id, caller, createdMs }));
-    if (verdict !== "replay") return { id, href, index };
-    return { id, href, index, replayed: true, ...(this.#context.group && { group }) };
+    const href = paths.result(id, signature({ id, caller, createdMs }));
+    if (verdict !== "replay") return tell(place, line, { id, href, index });
+    tell(place, line, { id, href, index, replayed: true, ...(asked && { group }) });
   }
 
-  #notStored({ submission: { id } }: CheckedLine, error: unknown): LineVerdict {
+  #refuse({ line, place, submission: { id } }: CheckedLine, error: unknown): void {
     const { problem } = lineProblem(error, this.#context.api.log);
     const code = error instanceof ProblemError ? error.code : undefined;
     if (code === "store-unavailable") this.#storeAway = true;
     // It may have been stored anyway: with this id it can be submitted again without running twice.
     const isUnsure = code === "store-unavailable" || code === "not-durable";
-    return { problem: isUnsure ? { ...problem, id: problem.id ?? id } : problem };
+    this.#context.tell(place, line, { problem: isUnsure ? { ...problem, id: problem.id ?? id } : problem }, error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ProblemError } from "../../errors.ts";
 import type { ProblemDocument } from "../problems/problem.ts";
 import type { LineVerdict } from "./gathered-lines.ts";
 
@@ -13,10 +14,15 @@ export class Tally {
   repeated = 0;
   /** Refused for the moment: they may be sent again. */
   deferred = 0;
+  /** Those of them that may have been stored, under the id that their problem names. */
+  unsure = 0;
+  /** Why the first of them was refused. */
+  deferral: ProblemError | undefined;
   /** The first problems. */
   readonly problems: { readonly line: number; readonly problem: ProblemDocument }[] = [];
 
-  count(line: number, verdict: LineVerdict): void {
+  /** @param error why the line was refused */
+  count(line: number, verdict: LineVerdict, error: unknown): void {
     this.lines += 1;
     if (!("problem" in verdict)) {
       if (verdict.replayed) this.repeated += 1;
@@ -24,7 +30,11 @@ export class Tally {
       return;
     }
     const { problem } = verdict;
-    if (problem.status === 429 || problem.status === 503) this.deferred += 1;
+    if ((problem.status === 429 || problem.status === 503) && error instanceof ProblemError) {
+      this.deferred += 1;
+      this.deferral ??= error;
+      if (problem.id !== undefined) this.unsure += 1;
+    }
     if (this.problems.length < TOLD) this.problems.push({ line, problem });
   }
 }

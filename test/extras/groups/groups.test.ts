@@ -169,6 +169,27 @@ describe("a group over HTTP", () => {
     await until("/v1/groups/busy", "done");
   });
 
+  it("is not made by a batch that is refused as a whole for the moment: 503 with Retry-After, and the next one makes it", async () => {
+    const gate = closedGate();
+    const others = [await server.enqueue("gated", gate.input), await server.enqueue("gated", gate.input)];
+    await gate.entered;
+    const lines = [gate.input, gate.input];
+    const answer = await batch("gated", "?group=later&maxIndex=0&envelope=true", [
+      {},
+      ...lines.map((input) => ({ input })),
+    ]);
+    expect([answer.status, answer.json.type]).to.deep.equal([503, "/problems/line-too-long"]);
+    expect(Number(answer.headers["retry-after"])).to.be.at.least(1);
+    expect(answer.json).to.include({ queue: "gated", index: 1 });
+    expect(answer.json.errors.map(({ pointer }: { pointer: string }) => pointer)).to.deep.equal(["#/0", "#/1", "#/2"]);
+    expect((await get("/v1/groups/later")).status).to.equal(404);
+    expect((await batch("gated", "?group=later", lines)).headers.location).to.equal("/v1/groups/later");
+    expect((await get("/v1/groups/later")).json).to.include({ state: "pending", total: 2 });
+    gate.open();
+    for (const id of others) await server.until(id, "succeeded");
+    await until("/v1/groups/later", "done");
+  });
+
   it("has at least one task: a batch without any is refused, and stores nothing", async () => {
     for (const lines of [[], [{ width: 0 }]]) {
       const answer = await batch("checked", "?group=none", lines);
