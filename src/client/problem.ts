@@ -57,9 +57,9 @@ export class TaskUnknown extends PaihaoError {
   override readonly name = "TaskUnknown";
 }
 
-/** The code of a problem in the server's catalogue; "" for any other. */
+/** The code of a problem in the server's catalogue, which may be below a path; "" for any other. */
 function codeOf({ type }: Problem): string {
-  return /^\/problems\/([\w-]+)$/.exec(type)?.[1] ?? "";
+  return /^\/[^?#]*?problems\/([\w-]+)$/.exec(type)?.[1] ?? "";
 }
 
 const KINDS: Readonly<Record<string, ErrorKind | null>> = {

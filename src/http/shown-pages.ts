@@ -3,14 +3,15 @@ import type { ProblemError } from "../errors.ts";
 import type { Task } from "../wire/task.ts";
 import { prefersHtml } from "./headers/accept.ts";
 import type { ProblemExplanation } from "./problems/texts.ts";
+import type { TaskLinks } from "./task/links.ts";
 
 /** Pages that browsers get in place of documents. The core has none: see src/extras/pages. */
 export interface Pages {
   /**
    * The page of a task in its current state, which the script of the page then keeps up to date.
-   * @param signature the query of its links, see `signatureOf`
+   * @param at the links to it
    */
-  task(ctx: Context, task: Task, signature: string): void;
+  task(ctx: Context, task: Task, at: TaskLinks): void;
   /**
    * The small page of a task, for a frame.
    * @param frames origins of the pages that may show it

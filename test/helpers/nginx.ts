@@ -1,16 +1,18 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { eventually } from "../shared/eventually.ts";
 import { reservePort } from "../shared/ports.ts";
+import { programOnPath } from "../shared/programs.ts";
 
 /** Debian installs it where only root looks. */
-const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+const PROGRAM = programOnPath("nginx") ?? "/usr/sbin/nginx";
 
-export const hasNginx = spawnSync("nginx", ["-v"], { env: ENV }).status === 0;
+export const hasNginx = existsSync(PROGRAM);
 
 /** An nginx of its own. */
 export interface Nginx {
@@ -30,8 +32,7 @@ export async function startNginx(locations: string): Promise<Nginx> {
     http { access_log off; client_max_body_size 0; ${temporary.join(" ")}
       server { listen 127.0.0.1:${port}; ${locations} } }`;
   await writeFile(path.join(folder, "nginx.conf"), config);
-  const child = spawn("nginx", ["-p", folder, "-c", "nginx.conf", "-e", `${folder}/errors`], {
-    env: ENV,
+  const child = spawn(PROGRAM, ["-p", folder, "-c", "nginx.conf", "-e", `${folder}/errors`], {
     stdio: "inherit",
   });
   const ended = once(child, "exit");

@@ -105,7 +105,8 @@ class Requests(unittest.TestCase):
 
     def test_the_key_goes_to_its_own_server_only(self) -> None:
         connection = Connection("http://127.0.0.1:3000/", "the-key", 1)
-        self.assertIs(target_of(connection, "some-id").connection, connection)
+        for own in ("some-id", "/v1/requests/some-id/status", "/below/a-path/v1/requests/some-id"):
+            self.assertIs(target_of(connection, own).connection, connection)
         for link in ("http://example.org/v1/requests/some-id", "/v1/requests/some-id?expires=1&signature=x"):
             self.assertEqual(target_of(connection, link).connection._key, "")
         for url in ("ftp://a", "http://user:password@a", "a"):

@@ -3,6 +3,7 @@ import { estimatedPercent } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
+import { linkTo } from "../../http/headers/forwarded.ts";
 import { setRetryAfter } from "../../http/headers/retry-after.ts";
 import { pathTo } from "../../http/route.ts";
 import { accessOf, mayRead } from "../../http/task/access.ts";
@@ -96,7 +97,7 @@ function percentOf(task: Inspection): number {
 
 /** Answers with the document of a task. For a pending task, headers say when and where to ask again. */
 export function replyAllocated(ctx: Context, status: 200 | 202, task: Inspection): void {
-  ctx.set("Location", allocatedPath(task.id));
+  ctx.set("Location", linkTo(ctx, allocatedPath(task.id)));
   // A 202 says when to ask again even if a short task has already ended.
   if (status === 202 || !isOutcome(task.state)) setRetryAfter(ctx, pendingTask(task).retryAfterS);
   ctx.status = status;

@@ -5,6 +5,7 @@ import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { consumesType } from "../../handler/input.ts";
 import type { Api } from "../../http/api.ts";
 import { logEnd } from "../../http/audit-log.ts";
+import { linkTo } from "../../http/headers/forwarded.ts";
 import {
   checkPreconditions,
   onlyCreates,
@@ -23,10 +24,10 @@ import { inputHandlerOf } from "../../http/queues/named-queue.ts";
 import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../../http/route.ts";
 import { conflict, tooMany } from "../../http/submit/refusal.ts";
 import { assembleSubmission, checkAccepted, send, withWebhook } from "../../http/submit/submission.ts";
-import { accessOf, mayEnd, signatureOf } from "../../http/task/access.ts";
+import { accessOf, mayEnd } from "../../http/task/access.ts";
 import { replyEmbedding } from "../../http/task/embedded-result.ts";
 import { findTask } from "../../http/task/find.ts";
-import { paths } from "../../http/task/links.ts";
+import { linksFor } from "../../http/task/links.ts";
 import { unknownTask } from "../../http/task/reply.ts";
 import { isOutcome } from "../../task.ts";
 import { oneParameter, wrongParameter } from "../../wire/parameter.ts";
@@ -147,7 +148,7 @@ async function allocate(ctx: Context, api: AllocatingApi): Promise<void> {
   }
   const { maxWaiting } = api.engine.queues.settings(handler.queue);
   const { id } = await api.allocations.allocate(handler.queue, accessOf(ctx).caller, maxWaiting);
-  ctx.set("Location", allocatedPath(id));
+  ctx.set("Location", linkTo(ctx, allocatedPath(id)));
   ctx.body = { id };
 }
 
@@ -206,7 +207,7 @@ async function look(ctx: Context, api: AllocatingApi, id: string): Promise<void>
   const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
   const { result } = seen;
   if (!result) throw expiredTask(seen);
-  const href = paths.result(id, signatureOf(ctx, seen));
+  const href = linksFor(ctx, seen).result;
   await replyEmbedding(
     ctx,
     api,

@@ -4,8 +4,8 @@ import { ProblemError } from "../../errors.ts";
 import type { BatchTally, BatchVerdicts, OpenGroup } from "../../http/batches/batch-group.ts";
 import { derivedId } from "../../http/headers/request-id.ts";
 import { conflict, webhooksFull } from "../../http/submit/refusal.ts";
-import { accessOf, signatureOf } from "../../http/task/access.ts";
-import { groupPaths } from "./group-document.ts";
+import { accessOf } from "../../http/task/access.ts";
+import { groupLinksFor } from "./group-document.ts";
 import { type BatchGroup, groupsOf } from "./groups.ts";
 import type { GroupOpeningVerdict } from "./verbs.ts";
 
@@ -27,7 +27,7 @@ export const openGroup: OpenGroup = async (ctx, { engine, idSecret }, { group, s
     const digest = lines.copy().digest("base64url");
     return idOfQueue((n) => derivedId(`member ${digest}`, idSecret.value, n));
   };
-  const location = groupPaths.group(id, signatureOf(ctx, { id, caller, createdMs }, "group"));
+  const location = groupLinksFor(ctx, { id, caller, createdMs }).group;
   return {
     ...opened,
     staysOpen,

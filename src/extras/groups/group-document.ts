@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Context } from "koa";
+import { prefixOf, type Sender } from "../../http/headers/forwarded.ts";
 import { pathTo } from "../../http/route.ts";
-import { signatureOf } from "../../http/task/access.ts";
+import { type OwnedTask, signatureOf } from "../../http/task/access.ts";
 import type { Group } from "../../wire/group.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import type { GroupInspection } from "./group-inspection.ts";
@@ -14,27 +14,50 @@ export const GROUP_PATHS = {
   results: "/v1/groups/:id/results",
 } as const;
 
-/** Paths of a group's resources. The query may be a signature, as for tasks. */
-export const groupPaths = {
+/** Paths of a group's resources on this server. The query may be a signature, as for tasks. */
+const paths = {
   group: pathTo(GROUP_PATHS.group),
   events: pathTo(GROUP_PATHS.events),
   results: pathTo(GROUP_PATHS.results),
 };
 
-/** The document of a group for the sender of a request. */
-export function groupDocumentOf(ctx: Pick<Context, "state">, seen: GroupInspection): Group {
-  return groupDocument(seen, signatureOf(ctx, seen, "group"));
+/** The links to one group. */
+interface GroupLinks {
+  readonly group: string;
+  readonly events: string;
+  readonly results: string;
+  readonly cancel: string;
 }
 
-/** The document of a group. @param signature the query of the links that read */
-export function groupDocument(seen: GroupInspection, signature = ""): Group {
+/** @param signature the query of the links that read */
+export function groupLinks(id: string, signature = "", prefix = ""): GroupLinks {
+  return {
+    group: prefix + paths.group(id, signature),
+    events: prefix + paths.events(id, signature),
+    results: prefix + paths.results(id, signature),
+    cancel: prefix + paths.group(id),
+  };
+}
+
+/** The links to a group for the sender of a request. */
+export function groupLinksFor(sender: Sender, group: OwnedTask): GroupLinks {
+  return groupLinks(group.id, signatureOf(sender, group, "group"), prefixOf(sender));
+}
+
+/** The document of a group for the sender of a request. */
+export function groupDocumentOf(sender: Sender, seen: GroupInspection): Group {
+  return groupDocument(seen, groupLinksFor(sender, seen));
+}
+
+/** The document of a group. */
+export function groupDocument(seen: GroupInspection, at: GroupLinks = groupLinks(seen.id)): Group {
   const { id, queue, state, total, counts, index, eta, percent, cancelRequested } = seen;
   const links = [
-    { rel: "self", href: groupPaths.group(id, signature), method: "GET" },
-    { rel: "events", href: groupPaths.events(id, signature), method: "GET" },
-    { rel: "results", href: groupPaths.results(id, signature), method: "GET" },
+    { rel: "self", href: at.group, method: "GET" },
+    { rel: "events", href: at.events, method: "GET" },
+    { rel: "results", href: at.results, method: "GET" },
   ];
-  if (!hasEnded(seen)) links.push({ rel: "cancel", href: groupPaths.group(id), method: "DELETE" });
+  if (!hasEnded(seen)) links.push({ rel: "cancel", href: at.cancel, method: "DELETE" });
   return {
     ...{ id, queue, state, total, ...counts, index, eta, progress: { percent }, cancelRequested },
     presentUntil: timestamp(seen.presentUntilMs),

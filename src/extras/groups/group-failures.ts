@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { Api } from "../../http/api.ts";
-import { accessOf, mayRead, signatureOf } from "../../http/task/access.ts";
+import { accessOf, mayRead } from "../../http/task/access.ts";
 import { errorOf } from "../../http/task/documents/monitor-document.ts";
-import { paths } from "../../http/task/links.ts";
+import { linksFor } from "../../http/task/links.ts";
 import type { GroupInspection } from "./group-inspection.ts";
 import { groupsOf } from "./groups.ts";
 import type { Member } from "./verbs.ts";
@@ -38,6 +38,6 @@ async function failureOf(ctx: Context, api: Api, group: GroupInspection, id: str
   // Once its record has expired, its id may be used again, also by another caller.
   if (seen?.group !== group.id || seen.caller !== group.caller)
     return { name: id, href: "", reason: "It has expired." };
-  const href = mayRead(accessOf(ctx), seen) ? paths.monitor(id, signatureOf(ctx, seen)) : "";
+  const href = mayRead(accessOf(ctx), seen) ? linksFor(ctx, seen).monitor : "";
   return { name: seen.label ?? id, href, reason: errorOf(seen)?.message ?? "It runs again." };
 }

@@ -1,11 +1,11 @@
-import type { Context } from "koa";
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
 import type { Api } from "../../http/api.ts";
-import { type ProblemDocument, problemDocument } from "../../http/problems/problem.ts";
-import { accessOf, keepsPresent, signatureOf } from "../../http/task/access.ts";
-import { paths } from "../../http/task/links.ts";
+import type { Sender } from "../../http/headers/forwarded.ts";
+import { type ProblemDocument, problemDocument, shownProblem } from "../../http/problems/problem.ts";
+import { accessOf, keepsPresent } from "../../http/task/access.ts";
+import { linksFor } from "../../http/task/links.ts";
 import { outcomeProblem } from "../../http/task/reply.ts";
 import { isOutcome } from "../../task.ts";
 import type { GroupResult } from "../../wire/group.ts";
@@ -20,7 +20,7 @@ const PAGE = 50;
 
 /** Which results are read, and until when. */
 interface ResultsParts {
-  readonly ctx: Pick<Context, "state">;
+  readonly ctx: Sender;
   readonly api: Pick<Api, "engine">;
   readonly group: GroupInspection;
   /** How many lines of the answer the caller has already. */
@@ -113,7 +113,7 @@ async function lineOf({ ctx, api, group }: ResultsParts, member: Member): Promis
   const read = await api.engine.inspector.inspect(id, { result: true, inPieces: true, allowed: isMember });
   const seen = read && isMember(read) ? read : null;
   if (seen && !isOutcome(seen.state)) return "";
-  const document = seen ? endOf(ctx, line, seen) : goneOf({ id, line, state });
+  const document = seen ? endOf(ctx, line, seen) : goneOf(ctx, { id, line, state });
   const { result } = seen ?? {};
   const json = result && !result.rest && document.problem === undefined ? resultJson(result) : undefined;
   if (json === undefined) return `${JSON.stringify(document)}\n`;
@@ -122,19 +122,19 @@ async function lineOf({ ctx, api, group }: ResultsParts, member: Member): Promis
 }
 
 /** The line of a task with its address in place of a result. */
-function endOf(ctx: Pick<Context, "state">, line: number, seen: Inspection): GroupResult {
+function endOf(ctx: Sender, line: number, seen: Inspection): GroupResult {
   const { id, state, result } = seen;
-  const problem = outcomeProblem(seen);
+  const problem = outcomeProblem(ctx, seen);
   if (problem) {
     const { status, document } = problem;
     return { line, id, state, status, contentType: PROBLEM_TYPE, problem: document as ProblemDocument };
   }
-  const href = paths.result(id, signatureOf(ctx, seen));
+  const href = linksFor(ctx, seen).result;
   return { line, id, state, status: result?.status ?? 200, contentType: result?.contentType ?? null, href };
 }
 
 /** The line of a task whose record has expired before the group. */
-function goneOf({ id, line, state }: Pick<GroupResult, "id" | "line" | "state">): GroupResult {
-  const problem = problemDocument("expired", undefined, { id, state });
+function goneOf(ctx: Sender, { id, line, state }: Pick<GroupResult, "id" | "line" | "state">): GroupResult {
+  const problem = shownProblem(ctx, problemDocument("expired", undefined, { id, state }));
   return { line, id, state, status: problem.status, contentType: PROBLEM_TYPE, problem };
 }

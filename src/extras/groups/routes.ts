@@ -21,13 +21,13 @@ import { parameterRefs } from "../../http/openapi/parameters.ts";
 import { empty, json, responseRef, schemaRef } from "../../http/openapi/responses.ts";
 import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
 import { handOver } from "../../http/server/response.ts";
-import { accessOf, keepsPresent, mayEnd, signatureOf } from "../../http/task/access.ts";
+import { accessOf, keepsPresent, mayEnd } from "../../http/task/access.ts";
 import { unknownTask } from "../../http/task/reply.ts";
 import { readParameter } from "../../wire/parameter.ts";
 import { replyGroupPage } from "../pages/group-page.ts";
 import { replyMissingPage } from "../pages/task-page.ts";
 import { findGroup } from "./find-group.ts";
-import { GROUP_PATHS, groupDocumentOf, groupPaths, groupVersion, hasEnded } from "./group-document.ts";
+import { GROUP_PATHS, groupDocumentOf, groupLinksFor, groupVersion, hasEnded } from "./group-document.ts";
 import { followGroup, type GroupWatchers } from "./group-events.ts";
 import { failuresOf } from "./group-failures.ts";
 import type { GroupInspection } from "./group-inspection.ts";
@@ -134,7 +134,7 @@ async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: Ev
   const { id } = ctx.params;
   const first = await findGroup(ctx, api, id);
   if (prefersHtml(ctx.get("Accept"))) {
-    const cancel = mayEnd(accessOf(ctx), first) ? groupPaths.group(first.id) : "";
+    const cancel = mayEnd(accessOf(ctx), first) ? groupLinksFor(ctx, first).cancel : "";
     return replyGroupPage(ctx, groupDocumentOf(ctx, first), { cancel, failures: await failuresOf(ctx, api, first) });
   }
   if (prefersEvents(ctx.get("Accept"))) return await follow(ctx, api, watchers, streams, first);
@@ -146,7 +146,7 @@ function replyGroup(ctx: Context, seen: GroupInspection): void {
   ctx.set("ETag", tagOf(seen));
   if (!hasEnded(seen)) {
     setRetryAfter(ctx, Math.min(groupRetryAfterS(seen.eta), longestPauseS(seen.presenceMs)));
-    ctx.set("Location", groupPaths.group(seen.id, signatureOf(ctx, seen, "group")));
+    ctx.set("Location", groupLinksFor(ctx, seen).group);
   }
   ctx.status = hasEnded(seen) ? 200 : 202;
   ctx.body = groupDocumentOf(ctx, seen);

@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { linkTo, prefixOf } from "../../http/headers/forwarded.ts";
 import { addressOf } from "./assets.ts";
 import { type Html, html } from "./html.ts";
 
@@ -35,19 +36,19 @@ export function replyPage(ctx: Context, page: Page): void {
   const loaded =
     script === undefined
       ? reload
-      : html`<script src="${addressOf(script)}" type="module"></script>
+      : html`<script src="${linkTo(ctx, addressOf(script))}" type="module"></script>
     <noscript>${reload}</noscript>`;
   ctx.type = "text/html; charset=utf-8";
   ctx.body = html`<!doctype html>
-<html lang="en">
+<html lang="en" data-prefix="${prefixOf(ctx)}">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <meta name="robots" content="noindex, nofollow">
     <title>${title}</title>
-    <link rel="icon" href="/favicon.ico" type="image/svg+xml">
-    <link rel="stylesheet" href="${addressOf(style)}">
+    <link rel="icon" href="${linkTo(ctx, "/favicon.ico")}" type="image/svg+xml">
+    <link rel="stylesheet" href="${linkTo(ctx, addressOf(style))}">
     ${loaded}
   </head>
   <body>${body}</body>

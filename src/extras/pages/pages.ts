@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import type { Extension } from "../../extension.ts";
+import { linkTo } from "../../http/headers/forwarded.ts";
 import type { ProblemExplanation } from "../../http/problems/texts.ts";
 import { html } from "./html.ts";
 import { replyPage } from "./page.ts";
@@ -27,7 +28,7 @@ function replyProblemPage(ctx: Context, { code, title, status, meaning, action, 
       <p>${plain(action)}</p>
       <h2>For example</h2>
       <pre><code>${JSON.stringify(example, null, 2)}</code></pre>
-      <footer><a href="/docs">API reference</a></footer>
+      <footer><a href="${linkTo(ctx, "/docs")}">API reference</a></footer>
     </main>`;
   replyPage(ctx, { title: `${status} ${code} · Paihao`, style: "problem.css", body });
 }

@@ -2,6 +2,7 @@ import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import { type Asset, makeAsset, replyAsset } from "../../http/asset.ts";
 import { prefersHtml } from "../../http/headers/accept.ts";
+import { linkTo } from "../../http/headers/forwarded.ts";
 import { READ, type Route } from "../../http/route.ts";
 import { accessOf } from "../../http/task/access.ts";
 import { assetAt } from "./assets.ts";
@@ -46,7 +47,7 @@ function replyHome(ctx: Context): void {
     <main class="ticket">
       <h1>Paihao</h1>
       <p class="detail">Slow work behind HTTP, with a place in line for everyone who waits.</p>
-      <p class="actions"><a href="/dashboard">Dashboard</a> <a href="/docs">API reference</a> <a href="/v1/queues">Queues</a></p>
+      <p class="actions"><a href="${linkTo(ctx, "/dashboard")}">Dashboard</a> <a href="${linkTo(ctx, "/docs")}">API reference</a> <a href="${linkTo(ctx, "/v1/queues")}">Queues</a></p>
       <p class="actions"><button id="form" type="button" hidden>Form a line</button></p>
       <p id="told" class="told" role="status"></p>
     </main>`;
@@ -60,7 +61,7 @@ function replyHome(ctx: Context): void {
 function replyDashboard(ctx: Context): void {
   const body = html`
     <div id="page"><main aria-busy="true"><p class="loading">Loading …</p></main></div>
-    <noscript><p class="loading">This page needs JavaScript. The same figures are at <a href="/v1/queues">/v1/queues</a>.</p></noscript>`;
+    <noscript><p class="loading">This page needs JavaScript. The same figures are at <a href="${linkTo(ctx, "/v1/queues")}">/v1/queues</a>.</p></noscript>`;
   // Results that are images are fetched with the key.
   const parts = { style: "dashboard.css", script: "dashboard.js", images: "blob:" } as const;
   replyPage(ctx, { title: "Queues · Paihao", ...parts, body });
@@ -77,8 +78,8 @@ function showRefusal(ctx: Context, { status }: ProblemError): boolean {
 /** Answers with the API reference, in which people can also try the API. */
 function replyDocs(ctx: Context): void {
   const body = html`
-    <nav class="swagger-ui" aria-label="Paihao"><p class="wrapper"><a class="link" href="/">Paihao</a></p></nav>
-    <div id="docs" data-has-keys="${String(accessOf(ctx).key !== "off")}"><noscript>This page needs JavaScript. The API description is also at <a href="/openapi.json">/openapi.json</a>.</noscript></div>`;
+    <nav class="swagger-ui" aria-label="Paihao"><p class="wrapper"><a class="link" href="${linkTo(ctx, "/")}">Paihao</a></p></nav>
+    <div id="docs" data-has-keys="${String(accessOf(ctx).key !== "off")}"><noscript>This page needs JavaScript. The API description is also at <a href="${linkTo(ctx, "/openapi.json")}">/openapi.json</a>.</noscript></div>`;
   // The icons in the style sheet of Swagger UI are data: images.
   replyPage(ctx, { title: "API · Paihao", style: "docs.css", script: "docs.js", images: "data:", body });
 }

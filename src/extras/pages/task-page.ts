@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { errorEntry, type ProblemError } from "../../errors.ts";
-import { paths } from "../../http/task/links.ts";
+import type { TaskLinks } from "../../http/task/links.ts";
 import type { Task } from "../../wire/task.ts";
 import { taskWords } from "./browser/task/task-words.ts";
 import { hasEnded } from "./browser/ticket/ticket-words.ts";
@@ -20,19 +20,16 @@ const QUESTION = {
 
 /**
  * Answers with the page of a task in its current state, which the script of the page then keeps up to date.
- * @param signature the query of its links, see `signatureOf`
+ * @param at the links to it
  */
-export function replyTaskPage(ctx: Context, task: Task, signature: string): void {
-  const { id, queue } = task;
+export function replyTaskPage(
+  ctx: Context,
+  task: Task,
+  { result, monitor: share, events, output, cancel }: TaskLinks,
+): void {
   const words = taskWords(task);
-  const result = paths.result(id, signature);
-  const data = {
-    known: JSON.stringify(task),
-    events: paths.events(id, signature),
-    share: paths.monitor(id, signature),
-    cancel: paths.result(id),
-  };
-  const content = html`<div id="content" data-output="${paths.output(id, signature)}" data-result="${result}">
+  const data = { known: JSON.stringify(task), events, share, cancel };
+  const content = html`<div id="content" data-output="${output}" data-result="${result}">
         <p class="result"><a id="result" href="${result}" rel="noreferrer">${collectOf(words.look)}</a></p>
       </div>`;
   ctx.status = hasEnded(task) ? 200 : 202;
@@ -42,7 +39,7 @@ export function replyTaskPage(ctx: Context, task: Task, signature: string): void
     script: "task.js",
     refresh: refreshOf(ctx, task),
     images: "blob:",
-    body: ticket(words, { queue, data, content, question: QUESTION }),
+    body: ticket(words, { queue: task.queue, data, content, question: QUESTION }),
   });
 }
 

@@ -4,7 +4,7 @@ import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
 import type { StartingServer } from "../../extension.ts";
 import { pathTo } from "../../http/route.ts";
 import { errorOf } from "../../http/task/documents/monitor-document.ts";
-import { paths } from "../../http/task/links.ts";
+import { taskLinks } from "../../http/task/links.ts";
 import type { Result, State } from "../../task.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import type { Prediction } from "./wire.ts";
@@ -49,10 +49,10 @@ function isPrediction(id: string): boolean {
 
 /** What a prediction is shown with. */
 export interface PredictionView {
-  /** Makes paths absolute; without it they stay relative to the server. */
-  readonly absolute?: (path: string) => string;
-  /** The query of links that read. */
-  readonly signature?: string | undefined;
+  /** Makes a link of a path; without it paths stay relative to the server. */
+  readonly link?: (path: string) => string;
+  /** Where its result is. */
+  readonly result?: string;
   /** What the caller has just submitted, so that it need not be read again. */
   readonly input?: unknown;
   /** The status of a pending task. The answer to a submission always says `starting`, which makes clients poll. */
@@ -65,7 +65,7 @@ export function predictionOf(
   view: PredictionView = {},
 ): { readonly document: Omit<Prediction, "output">; readonly href: string } {
   const { id, queue, state, createdMs, startedMs, finishedMs } = seen;
-  const { absolute = (at: string) => at, signature = "", input = {}, pendingAs } = view;
+  const { link = (at: string) => at, result = taskLinks(id).result, input = {}, pendingAs } = view;
   const pending = state !== "succeeded" && state !== "failed" && state !== "canceled";
   const document = {
     id,
@@ -81,9 +81,9 @@ export function predictionOf(
     completed_at: timestamp(finishedMs),
     metrics:
       finishedMs !== null && startedMs !== null ? { predict_time: Math.max(0, finishedMs - startedMs) / 1000 } : {},
-    urls: { get: absolute(path(id)), cancel: absolute(`${path(id)}/cancel`) },
+    urls: { get: link(path(id)), cancel: link(`${path(id)}/cancel`) },
   };
-  return { document, href: absolute(paths.result(id, signature)) };
+  return { document, href: result };
 }
 
 /** The result of a task, which is the output of its prediction; null if there is none. */
@@ -108,5 +108,5 @@ export const predictionEvent =
   ({ config, signer }: Pick<StartingServer, "config" | "signer">) =>
   (seen: Inspection): string | undefined =>
     config.replicate && isPrediction(seen.id)
-      ? predictionJson(seen, { signature: signer?.sign("task", seen) })
+      ? predictionJson(seen, { result: taskLinks(seen.id, signer?.sign("task", seen)).result })
       : undefined;

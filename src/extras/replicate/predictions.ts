@@ -6,6 +6,7 @@ import { ProblemError } from "../../errors.ts";
 import { consumesType } from "../../handler/input.ts";
 import type { Api } from "../../http/api.ts";
 import { logEnd } from "../../http/audit-log.ts";
+import { linkTo } from "../../http/headers/forwarded.ts";
 import { parsePrefer } from "../../http/headers/prefer.ts";
 import { checkIdempotencyKey, isKeyed } from "../../http/headers/request-id.ts";
 import { checkJson, readJson } from "../../http/input/body.ts";
@@ -15,10 +16,10 @@ import { requestId } from "../../http/middleware/request.ts";
 import { inputHandlerOf } from "../../http/queues/named-queue.ts";
 import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
 import { assembleSubmission, checkAccepted, send, withWebhook } from "../../http/submit/submission.ts";
-import { accessOf, mayEnd, signatureOf } from "../../http/task/access.ts";
+import { accessOf, mayEnd } from "../../http/task/access.ts";
 import { replyEmbedding } from "../../http/task/embedded-result.ts";
 import { findTask } from "../../http/task/find.ts";
-import { absolute } from "../../http/task/links.ts";
+import { absolute, linksFor } from "../../http/task/links.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { readSubmitOptions } from "../../wire/submit-options.ts";
 import { outputOf, PREDICTION_PATH, type PredictionView, predictionId, predictionOf } from "./prediction.ts";
@@ -143,8 +144,8 @@ async function reply(ctx: Context, api: Api, id: string, status: 200 | 201, view
   ctx.status = status;
   const { document, href } = predictionOf(seen, {
     ...view,
-    absolute: (path) => absolute(ctx, path),
-    signature: signatureOf(ctx, seen),
+    link: (path) => absolute(ctx, linkTo(ctx, path)),
+    result: absolute(ctx, linksFor(ctx, seen).result),
   });
   const result = outputOf(seen);
   if (result) {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";
+import { linkTo } from "../../http/headers/forwarded.ts";
 import { checkTag, preconditionFailed, readPreconditions } from "../../http/headers/preconditions.ts";
 import { readJson } from "../../http/input/body.ts";
 import { PARAMETERS, searchOf } from "../../http/input/parameters.ts";
@@ -160,7 +161,7 @@ async function put(ctx: Context, api: Api, schedules: Schedules, wake: () => voi
   await reply(ctx, api, schedules, id);
   if (verdict !== "new") return;
   ctx.status = 201;
-  ctx.set("Location", schedulePath(id));
+  ctx.set("Location", linkTo(ctx, schedulePath(id)));
 }
 
 /** Checks its input as that of a submission. @throws ProblemError invalid-parameter for an unknown queue; invalid-input */

@@ -1,6 +1,7 @@
 import type { Engine } from "../../engine/engine.ts";
 import { ProblemError, reasonOf } from "../../errors.ts";
 import { refusalOf } from "../../http/submit/refusal.ts";
+import { taskLinks } from "../../http/task/links.ts";
 import type { Logger } from "../../log.ts";
 import { Loop, type Role } from "../../loop.ts";
 import { isOutcome } from "../../task.ts";
@@ -142,7 +143,7 @@ export class ScheduleTicker implements Role {
       // The input may have changed since a process that died has submitted it.
       const submission = await schedules.submissionOf(id, definition, id);
       const verdict = await engine.submitter.submit(submission, engine.queues.settings(submission.queue));
-      const refusal = refusalOf(submission, verdict, { byKey: false, signature: () => "" });
+      const refusal = refusalOf(submission, verdict, { byKey: false, linksTo: ({ id }) => taskLinks(id) });
       if (!refusal) return { state: "submitted", task: id };
       throw refusal;
     } catch (error) {

@@ -1,8 +1,9 @@
 import type { Extension } from "../../extension.ts";
 import { inEachPartition } from "../../handler/internal-queues.ts";
 import { monitorDocument, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
+import { taskLinks } from "../../http/task/links.ts";
 import { AddressGuard } from "../../net/ssrf-guard.ts";
-import { groupDocument } from "../groups/group-document.ts";
+import { groupDocument, groupLinks } from "../groups/group-document.ts";
 import { groupsOf } from "../groups/groups.ts";
 import { predictionEvent } from "../replicate/prediction.ts";
 import { deliveriesOf } from "./deliveries.ts";
@@ -21,10 +22,10 @@ export const webhooks: Extension = {
       look: (id) => server.engine().inspector.inspect(id, WITH_PROBLEM),
       describe: (seen) =>
         monitorDocument(seen, server.engine().queues.settings(seen.queue).attempts, {
-          signature: signer?.sign("task", seen),
+          at: taskLinks(seen.id, signer?.sign("task", seen)),
         }),
       lookAtGroup: (id) => groupsOf(server.engine()).inspect(id),
-      describeGroup: (seen) => groupDocument(seen, signer?.sign("group", seen)),
+      describeGroup: (seen) => groupDocument(seen, groupLinks(seen.id, signer?.sign("group", seen))),
       otherBody: predictionEvent(server),
     });
     return {

@@ -15,12 +15,13 @@ import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { laterParameters, parameterRefs } from "../openapi/parameters.ts";
 import { schemaRef } from "../openapi/responses.ts";
-import { problemDocument } from "../problems/problem.ts";
+import { problemDocument, shownProblem } from "../problems/problem.ts";
 import { inputHandlerOf } from "../queues/named-queue.ts";
 import { type Route, SUBMIT } from "../route.ts";
 import { handOver, whenClosed } from "../server/response.ts";
 import { assembleSubmission, withWebhook } from "../submit/submission.ts";
-import { signatureOf } from "../task/access.ts";
+import type { OwnedTask } from "../task/access.ts";
+import { linksFor, type TaskLinks } from "../task/links.ts";
 import type { OpenedGroup } from "./batch-group.ts";
 import { type Envelope, readEnvelope } from "./envelope.ts";
 import { GatheredLines, type LineVerdict, lineProblem, verdictLine } from "./gathered-lines.ts";
@@ -59,8 +60,7 @@ interface BatchRequest {
   assemble(line: number, id: string, options: SubmitOptions, checked: CheckedInput): Submission;
   /** Counts a verdict, and places it. @param error why the line was refused */
   tell(place: (text: string) => void, line: number, verdict: LineVerdict, error?: unknown): void;
-  /** The signature of links to a task; "" if links are not signed. */
-  signature(task: Parameters<typeof signatureOf>[1]): string;
+  linksTo(task: OwnedTask): TaskLinks;
 }
 
 /** Submitting many tasks at once. */
@@ -146,9 +146,9 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     },
     tell: (place, line, verdict, error) => {
       request.tally.count(line, verdict, error);
-      place(verdictLine(line, verdict));
+      place(verdictLine(line, "problem" in verdict ? { problem: shownProblem(ctx, verdict.problem) } : verdict));
     },
-    signature: (task) => signatureOf(ctx, task),
+    linksTo: (task) => linksFor(ctx, task),
   };
   const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
   whenClosed(ctx.res, () => verdicts.abandon());
@@ -223,7 +223,7 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
     const lines = tally.accepted > 0 ? group.firstLine + splitter.next : 0;
     const closes = !group.staysOpen && tally.deferred === 0;
     await group.endBatch({ lines, closes }).catch((error: unknown) => {
-      verdicts.place()(verdictLine(splitter.next, lineProblem(error, api.log)));
+      request.tell(verdicts.place(), splitter.next, lineProblem(error, api.log));
     });
   }
   verdicts.end();

@@ -7,8 +7,8 @@ import type { AcceptedLine } from "../../wire/batch.ts";
 import type { Api } from "../api.ts";
 import { type ProblemDocument, problemOf } from "../problems/problem.ts";
 import { refusalOf } from "../submit/refusal.ts";
-import type { signatureOf } from "../task/access.ts";
-import { paths } from "../task/links.ts";
+import type { OwnedTask } from "../task/access.ts";
+import type { TaskLinks } from "../task/links.ts";
 
 /** Maximum number of errors reported for the input of one line. */
 const MAX_FIELD_ERRORS = 10;
@@ -35,8 +35,7 @@ interface LineContext {
   readonly group: object | undefined;
   /** Counts a verdict, and places it. @param error why the line was refused */
   tell(place: (text: string) => void, line: number, verdict: LineVerdict, error?: unknown): void;
-  /** The signature of links to a task; "" if links are not signed. */
-  signature(task: Parameters<typeof signatureOf>[1]): string;
+  linksTo(task: OwnedTask): TaskLinks;
 }
 
 /** Lines of a batch that are stored together, in their order. */
@@ -99,12 +98,12 @@ export class GatheredLines {
 
   #answered(one: CheckedLine, submitted: SubmissionVerdict): void {
     const { submission, line, place } = one;
-    const { tell, signature, group: asked } = this.#context;
-    const refusal = refusalOf(submission, submitted, { byKey: false, signature });
+    const { tell, linksTo, group: asked } = this.#context;
+    const refusal = refusalOf(submission, submitted, { byKey: false, linksTo });
     if (refusal) return this.#refuse(one, refusal);
     const { id, caller } = submission;
     const { verdict, index, createdMs, group = null } = submitted;
-    const href = paths.result(id, signature({ id, caller, createdMs }));
+    const href = linksTo({ id, caller, createdMs }).result;
     if (verdict !== "replay") return tell(place, line, { id, href, index });
     tell(place, line, { id, href, index, replayed: true, ...(asked && { group }) });
   }

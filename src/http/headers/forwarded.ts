@@ -15,6 +15,30 @@ export function hostOf(ctx: Context): string {
   return shownHost(forwarded.trim()) || shownHost(namedIn(ctx.req.url ?? "") ?? ctx.req.headers.host ?? "");
 }
 
+/** A path of segments that are safe in any URL, none of them `.` or `..`. */
+const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/;
+const LONGEST_PREFIX = 256;
+
+/** Below which path a trusted proxy has this server, from X-Forwarded-Prefix; "" if at the root, or if that path is not safe. */
+export function forwardedPrefix(ctx: Context): string {
+  if (!ctx.app.proxy) return "";
+  const prefix = ctx.get("X-Forwarded-Prefix").replace(/\/$/, "");
+  return prefix.length <= LONGEST_PREFIX && PREFIX.test(prefix) ? prefix : "";
+}
+
+/** What is known of a request through its whole life, which may be that of an event stream. */
+export type Sender = Pick<Context, "state">;
+
+/** {@link forwardedPrefix} of a request that has been checked. */
+export function prefixOf({ state }: Sender): string {
+  return (state.prefix as string | undefined) ?? "";
+}
+
+/** A path of this server as the sender of a request can use it. */
+export function linkTo(sender: Sender, path: string): string {
+  return prefixOf(sender) + path;
+}
+
 /** The scheme that a request was sent with; Koa passes on whatever a trusted proxy says. */
 export function schemeOf(ctx: Context): "http" | "https" {
   return ctx.secure ? "https" : "http";

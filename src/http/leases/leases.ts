@@ -4,6 +4,7 @@ import { parseDuration } from "../../config/duration.ts";
 import { answerOf, jsonAnswer, sizeError } from "../../engine/attempt/answer.ts";
 import { failureOf, redactedEnd } from "../../engine/attempt/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../engine/reservation/take.ts";
+import type { QueueSettings } from "../../engine/settings.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
 import type { Lease as HeldLease } from "../../store/verbs/lease.ts";
@@ -13,6 +14,7 @@ import type { Lease, Renewal } from "../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../wire/lease-bodies.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";
+import { linkTo } from "../headers/forwarded.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { readJson } from "../input/body.ts";
 import { untilGone } from "../live/long-poll.ts";
@@ -142,10 +144,11 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
     ctx.status = 204;
     return;
   }
-  ctx.body = { items: tasks.map((task) => leaseDocument(task, queue, settings.attempts, leaseMs)) };
+  ctx.body = { items: tasks.map((task) => leaseDocument(ctx, task, settings, leaseMs)) };
 }
 
-function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leaseMs: number): Lease {
+function leaseDocument(ctx: Context, task: WithInput, of: QueueSettings, leaseMs: number): Lease {
+  const { queue, attempts: maxAttempts } = of;
   const json = task.mediaType === "application/json";
   return {
     id: task.id,
@@ -160,7 +163,7 @@ function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leas
     caller: task.caller === "" ? null : task.caller,
     submittedAt: timestamp(task.createdMs),
     ...traceMembers(task.trace),
-    links: LINKS.map(([rel, path]) => ({ rel, href: path(task.id), method: "POST" })),
+    links: LINKS.map(([rel, path]) => ({ rel, href: linkTo(ctx, path(task.id)), method: "POST" })),
   };
 }
 

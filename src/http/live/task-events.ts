@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
 import type { OutputPage } from "../../engine/watching/output-feeds.ts";
@@ -7,6 +6,7 @@ import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { versionId } from "../headers/etag.ts";
+import type { Sender } from "../headers/forwarded.ts";
 import { documentOf } from "../task/documents/monitor-document.ts";
 import { observeEnd } from "../task/find.ts";
 import { outcomeProblem } from "../task/reply.ts";
@@ -15,7 +15,7 @@ import { type FollowedTask, OutputPump, type OutputSource } from "./output-pump.
 
 /** What the events of a task are built from. */
 interface EventsParts {
-  readonly ctx: Pick<Context, "state">;
+  readonly ctx: Sender;
   readonly api: Api;
   readonly source: OutputSource;
   readonly task: FollowedTask;
@@ -124,7 +124,7 @@ export class TaskEvents {
       .then((seen) => {
         const status = eventText({ name: "status", data: this.#documentOf(seen) });
         const version = versionId(seen);
-        const done = eventText({ name: "done", id: version, data: doneDocument(seen, this.#documentOf(seen)) });
+        const done = eventText({ name: "done", id: version, data: doneDocument(ctx, seen, this.#documentOf(seen)) });
         if (this.#version === "") {
           stream.send(status);
           this.#last = done;
@@ -170,10 +170,10 @@ function eventsOf(version: string): (values: readonly string[], from: OutputPage
  * @param seen the task, with its result
  * @param document the monitor's document of it, as JSON
  */
-export function doneDocument(seen: Inspection, document: string): string {
+export function doneDocument(sender: Sender, seen: Inspection, document: string): string {
   // A result that was not read is too long, but exists.
   const isLong = seen.result === null && !seen.expired && seen.state !== "canceled";
-  const problem = isLong ? null : outcomeProblem(seen);
+  const problem = isLong ? null : outcomeProblem(sender, seen);
   const json = problem ? JSON.stringify(problem.document) : seen.result && resultJson(seen.result);
   if (!json) return document;
   return `${beforeMember(document, problem ? "problem" : "result")}${json.replace(/[\r\n]+/g, " ")}}`;

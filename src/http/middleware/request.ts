@@ -7,7 +7,7 @@ import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import { ProblemError } from "../../errors.ts";
 import { runInScope } from "../../log.ts";
 import type { Keys } from "../../store/keys.ts";
-import { hostOf, namedIn, schemeOf, shownHost } from "../headers/forwarded.ts";
+import { forwardedPrefix, hostOf, namedIn, schemeOf, shownHost } from "../headers/forwarded.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
 import { bareProblem } from "../problems/client-error.ts";
 import { hasEffects, METHODS, routeOf } from "../route.ts";
@@ -58,6 +58,7 @@ export function checkRequests(rules: Rules): Middleware {
     // The sender comes first: the id depends on it.
     const access: Access = keyRing ? sentAccess(ctx, keyRing, signer) : everyone;
     ctx.state.access = fromOwnPage(ctx) ? { ...access, dashboard: true } : access;
+    ctx.state.prefix = forwardedPrefix(ctx);
     let stopped: Stopped | undefined;
     try {
       if (isAnswered(ctx)) stopped = "answered";

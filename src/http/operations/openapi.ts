@@ -2,6 +2,7 @@ import { packageVersion } from "../../version.ts";
 import type { Api } from "../api.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
 import type { ApiExtension } from "../extension.ts";
+import { prefixOf } from "../headers/forwarded.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { empty } from "../openapi/responses.ts";
 import type { Route } from "../route.ts";
@@ -44,16 +45,23 @@ export function openApiRoutes(
         if (key !== "off") ctx.vary("Authorization");
         if (key === "off" || key === "valid") {
           whole ??= openApiDocument({ ...described, handlers: [...handlers.values()] }).then(assetOf);
-          return replyAsset(ctx, await whole);
+          return replyAsset(ctx, servedBelow(prefixOf(ctx), await whole));
         }
         common ??= openApiDocument({ ...described, handlers: [], description: KEY_NEEDED }).then(assetOf);
-        replyAsset(ctx, await common);
+        replyAsset(ctx, servedBelow(prefixOf(ctx), await common));
       },
     },
   ];
 }
 
 const KEY_NEEDED = "With an API key, this document also describes the queues of this server and their inputs.";
+
+/** The document for callers who reach the server below a path. */
+function servedBelow(prefix: string, asset: Asset): Asset {
+  if (prefix === "") return asset;
+  const servers = (url: string) => `"servers":${JSON.stringify([{ url }])}`;
+  return makeAsset(asset.type, Buffer.from(asset.body.toString().replace(servers("/"), servers(prefix))));
+}
 
 function assetOf(document: object): Asset {
   return makeAsset("application/json", Buffer.from(JSON.stringify(document)));

@@ -2,6 +2,7 @@ import type { Context } from "koa";
 import { errorEntries, ProblemError } from "../../errors.ts";
 import type { Api } from "../api.ts";
 import { schemaRef } from "../openapi/responses.ts";
+import { shownProblem } from "../problems/problem.ts";
 import { explain } from "../problems/texts.ts";
 import type { Route } from "../route.ts";
 import { pagesFor } from "../shown-pages.ts";
@@ -29,7 +30,7 @@ export const problemRoutes = (api: Pick<Api, "pages">): readonly Route[] => [
 function explainProblem(ctx: Context, api: Pick<Api, "pages">): void {
   const entry = errorEntries.find(({ code }) => code === ctx.params.code);
   if (!entry) throw new ProblemError("not-found");
-  const explanation = explain(entry.code);
+  const explanation = shownProblem(ctx, explain(entry.code));
   ctx.vary("Accept");
   const pages = pagesFor(ctx, api);
   if (pages) pages.problem(ctx, explanation);

@@ -14,9 +14,9 @@ import { submitParameters } from "../openapi/parameters.ts";
 import { SUBMITTED } from "../openapi/responses.ts";
 import { inputHandlerOf } from "../queues/named-queue.ts";
 import { type Route, SUBMIT } from "../route.ts";
-import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
+import { accessOf, mayEnd } from "../task/access.ts";
 import { observe } from "../task/find.ts";
-import { paths, TASK_PATHS } from "../task/links.ts";
+import { linksFor, TASK_PATHS } from "../task/links.ts";
 import { storedInput } from "../task/stored-input.ts";
 import { submitAndAnswer } from "./answer.ts";
 import { conflict } from "./refusal.ts";
@@ -56,7 +56,7 @@ async function again(ctx: Context, api: Api, live: LiveTasks, original: string):
     ? await repeated(api, task, handler, given)
     : { checked: await readInput(ctx.req, handler, api.maxBodyBytes), options: given };
   const parts = { id, handler, options: await withWebhook(api, options, id), checked, original: task };
-  ctx.append("Link", `<${paths.result(original, signatureOf(ctx, task))}>; rel="original"`);
+  ctx.append("Link", `<${linksFor(ctx, task).result}>; rel="original"`);
   await submitAndAnswer(ctx, api, assembleSubmission(ctx, api, parts), { put: false, live });
 }
 

@@ -12,10 +12,9 @@ import { preconditionFailed } from "../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../headers/prefer.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { countRepeated, whenGone } from "../live/long-poll.ts";
-import { signatureOf } from "../task/access.ts";
 import { documentOf } from "../task/documents/monitor-document.ts";
 import { observe } from "../task/find.ts";
-import { paths } from "../task/links.ts";
+import { linksFor } from "../task/links.ts";
 import { pendingHeaders, pendingTask, replyOutcome, replyPending, storedTask } from "../task/reply.ts";
 import { conflict, tooMany } from "./refusal.ts";
 import { checkAccepted, send } from "./submission.ts";
@@ -133,7 +132,7 @@ function replyPendingTask(
   }
   throw new ProblemError("sync-timeout", "The task continues: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
-    headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
+    headers: { Location: linksFor(ctx, { id, caller, createdMs: verdict.createdMs }).result },
     retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,
   });
 }

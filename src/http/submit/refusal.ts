@@ -7,20 +7,20 @@ import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
 import type { LimitReached } from "../../store/verbs/submit.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
-import type { signatureOf } from "../task/access.ts";
-import { paths } from "../task/links.ts";
+import type { OwnedTask } from "../task/access.ts";
+import type { TaskLinks } from "../task/links.ts";
 
 /** What is said of a `notBefore` that the store finds too far ahead. */
 export const FAR = "expected a time within a year";
 
 /**
  * Why a submission is not answered as accepted; undefined if it is.
- * @param options `byKey`: its id was derived from an Idempotency-Key; `signature`: of links to the task
+ * @param options `byKey`: its id was derived from an Idempotency-Key; `linksTo` a task
  */
 export function refusalOf(
   { id, queue, caller }: Pick<Submission, "id" | "queue" | "caller">,
   { verdict, index, snapshot, createdMs, durable, reached }: SubmissionVerdict,
-  { byKey, signature }: { byKey: boolean; signature(task: Parameters<typeof signatureOf>[1]): string },
+  { byKey, linksTo }: { byKey: boolean; linksTo(task: OwnedTask): TaskLinks },
 ): ProblemError | undefined {
   switch (verdict) {
     case "conflict":
@@ -58,7 +58,7 @@ export function refusalOf(
       if (durable) return undefined;
       return new ProblemError("not-durable", "The task is stored and may run: submit it again under the same id.", {
         extensions: { id, queue },
-        headers: { Location: paths.result(id, signature({ id, caller, createdMs })) },
+        headers: { Location: linksTo({ id, caller, createdMs }).result },
       });
   }
 }

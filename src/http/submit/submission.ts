@@ -11,7 +11,8 @@ import type { Api } from "../api.ts";
 import { isKeyed } from "../headers/request-id.ts";
 import type { CheckedInput } from "../input/body.ts";
 import { routeOf } from "../route.ts";
-import { accessOf, signatureOf } from "../task/access.ts";
+import { accessOf } from "../task/access.ts";
+import { linksFor } from "../task/links.ts";
 import { lineKeysOf } from "./line-keys.ts";
 import { refusalOf } from "./refusal.ts";
 
@@ -145,6 +146,6 @@ export function checkAccepted(ctx: Context, submission: Submission, verdict: Sub
   // Nothing is built for the most frequent case.
   if (verdict.verdict === "new" && verdict.durable) return;
   const byKey = routeOf(ctx)?.submits === "under the caller's key" && isKeyed(ctx.headers);
-  const refusal = refusalOf(submission, verdict, { byKey, signature: (task) => signatureOf(ctx, task) });
+  const refusal = refusalOf(submission, verdict, { byKey, linksTo: (task) => linksFor(ctx, task) });
   if (refusal) throw refusal;
 }

@@ -32,7 +32,7 @@ export interface ShownLink {
 }
 
 /** The part of a task that decides who may see it. */
-type OwnedTask = Pick<Inspection, "id" | "caller" | "createdMs">;
+export type OwnedTask = Pick<Inspection, "id" | "caller" | "createdMs">;
 
 const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
 const NOTHING: ReadonlySet<Scope> = new Set();

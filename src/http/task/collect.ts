@@ -12,11 +12,11 @@ import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, json, RESULTS, responses } from "../openapi/responses.ts";
 import { type Route, SUBMIT, WATCH } from "../route.ts";
 import { pagesFor } from "../shown-pages.ts";
-import { accessOf, mayEnd, signatureOf } from "./access.ts";
+import { accessOf, mayEnd } from "./access.ts";
 import { documentOf } from "./documents/monitor-document.ts";
 import { findTask } from "./find.ts";
-import { TASK_PATHS } from "./links.ts";
-import { outcomeProblem, pendingTask, replyOutcome, replyPending, unknownTask } from "./reply.ts";
+import { linksFor, TASK_PATHS } from "./links.ts";
+import { hasResult, pendingTask, replyOutcome, replyPending, unknownTask } from "./reply.ts";
 
 /** The result resource. */
 export function collectRoutes(api: Api): readonly Route[] {
@@ -69,10 +69,10 @@ async function collect(ctx: Context, api: Api, id: string): Promise<void> {
 /** Shows a browser the page of a task that has no result, with the status and headers that other clients get. */
 function showPage(ctx: Context, api: Api, seen: Inspection): void {
   const pages = pagesFor(ctx, api);
-  if (!pages || (isOutcome(seen.state) && outcomeProblem(seen) === null)) return;
+  if (!pages || (isOutcome(seen.state) && hasResult(seen))) return;
   if (seen.deleted) throw new ProblemError("deleted");
   const { status } = ctx;
-  pages.task(ctx, documentOf(ctx, api, seen), signatureOf(ctx, seen));
+  pages.task(ctx, documentOf(ctx, api, seen), linksFor(ctx, seen));
   ctx.status = status;
 }
 

@@ -1,7 +1,8 @@
 import type { Context } from "koa";
 import type { Link } from "../../wire/task.ts";
-import { hostOf, schemeOf } from "../headers/forwarded.ts";
+import { hostOf, prefixOf, type Sender, schemeOf } from "../headers/forwarded.ts";
 import { pathTo } from "../route.ts";
+import { type OwnedTask, signatureOf } from "./access.ts";
 
 /** The routes of a task's resources, as the router writes them. */
 export const TASK_PATHS = {
@@ -13,10 +14,10 @@ export const TASK_PATHS = {
 } as const;
 
 /**
- * Paths of a task's resources. Ids are safe in a path without encoding. The query may be a signature that lets anyone with the
+ * Paths of a task's resources on this server. Ids are safe in a path without encoding. The query may be a signature that lets anyone with the
  * link read the task, see `signatureOf`; links that do more than read never have one.
  */
-export const paths = {
+const paths = {
   result: pathTo(TASK_PATHS.result),
   monitor: pathTo(TASK_PATHS.monitor),
   events: pathTo(TASK_PATHS.events),
@@ -24,28 +25,37 @@ export const paths = {
   again: pathTo(TASK_PATHS.again),
 };
 
-/** The paths of one task. */
-export interface TaskPaths {
+/** The links to one task. */
+export interface TaskLinks {
   readonly result: string;
   readonly monitor: string;
   readonly events: string;
+  readonly output: string;
+  /** To submit its input again: without a signature, as the next. */
+  readonly again: string;
   /** To cancel: without a signature, since it does more than read. */
   readonly cancel: string;
 }
 
 /** @param signature the query of the links that read */
-export function taskPaths(id: string, signature: string): TaskPaths {
+export function taskLinks(id: string, signature = "", prefix = ""): TaskLinks {
   return {
-    result: paths.result(id, signature),
-    monitor: paths.monitor(id, signature),
-    events: paths.events(id, signature),
-    cancel: paths.result(id),
+    result: prefix + paths.result(id, signature),
+    monitor: prefix + paths.monitor(id, signature),
+    events: prefix + paths.events(id, signature),
+    output: prefix + paths.output(id, signature),
+    again: prefix + paths.again(id),
+    cancel: prefix + paths.result(id),
   };
 }
 
+/** The links to a task for the sender of a request. */
+export function linksFor(sender: Sender, task: OwnedTask): TaskLinks {
+  return taskLinks(task.id, signatureOf(sender, task), prefixOf(sender));
+}
+
 /** The links of a task that has not ended. */
-export function pendingLinks(id: string, signature = ""): Link[] {
-  const at = taskPaths(id, signature);
+export function pendingLinks(at: TaskLinks): Link[] {
   return [
     { rel: "self", href: at.result, method: "GET" },
     { rel: "monitor", href: at.monitor, method: "GET" },
@@ -55,12 +65,12 @@ export function pendingLinks(id: string, signature = ""): Link[] {
 }
 
 /** The same links as JSON text: nothing in a path needs escaping. */
-export function pendingLinksJson({ result, monitor, events, cancel }: TaskPaths): string {
+export function pendingLinksJson({ result, monitor, events, cancel }: TaskLinks): string {
   return `[{"rel":"self","href":"${result}","method":"GET"},{"rel":"monitor","href":"${monitor}","method":"GET"},{"rel":"events","href":"${events}","method":"GET"},{"rel":"cancel","href":"${cancel}","method":"DELETE"}]`;
 }
 
-/** The absolute form of a path, with the host that the client used: behind a trusted proxy, the forwarded one. */
-export function absolute(ctx: Context, path: string): string {
+/** The absolute form of a link, with the host that the client used: behind a trusted proxy, the forwarded one. */
+export function absolute(ctx: Context, link: string): string {
   const host = hostOf(ctx);
-  return host === "" ? path : `${schemeOf(ctx)}://${host}${path}`;
+  return host === "" ? link : `${schemeOf(ctx)}://${host}${link}`;
 }

@@ -15,10 +15,10 @@ import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, PENDING_HEADERS, RESULTS, schemaRef } from "../openapi/responses.ts";
 import { type Route, WATCH } from "../route.ts";
 import { type Pages, pagesFor } from "../shown-pages.ts";
-import { accessOf, keepsPresent, signatureOf } from "./access.ts";
+import { accessOf, keepsPresent } from "./access.ts";
 import { documentOf } from "./documents/monitor-document.ts";
 import { findTask, observe } from "./find.ts";
-import { paths, TASK_PATHS } from "./links.ts";
+import { linksFor, TASK_PATHS } from "./links.ts";
 import { pendingTask, replyOutcome, replyPending } from "./reply.ts";
 
 /** The monitor: state, place in line, progress and estimate of a task. */
@@ -96,7 +96,7 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
   ctx.set("ETag", versionTag(seen));
   if (!isOutcome(seen.state)) {
     setRetryAfter(ctx, pendingTask(seen).retryAfterS);
-    ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen)));
+    ctx.set("Location", linksFor(ctx, seen).monitor);
   }
   ctx.status = isOutcome(seen.state) ? 200 : 202;
   ctx.body = documentOf(ctx, api, seen);
@@ -106,7 +106,7 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
 /** Answers for a terminal task as `onComplete` asks. */
 async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }: MonitorOptions): Promise<void> {
   if (onComplete === "redirect") {
-    ctx.set("Location", paths.result(seen.id, signatureOf(ctx, seen)));
+    ctx.set("Location", linksFor(ctx, seen).result);
     ctx.status = 303;
     ctx.body = "";
     return;
@@ -150,5 +150,5 @@ async function showPage(ctx: Context, api: Api, pages: Pages, id: string, option
   const task = documentOf(ctx, api, seen);
   if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
   if (options.embed) pages.embedded(ctx, task, api.embedOrigins);
-  else pages.task(ctx, task, signatureOf(ctx, seen));
+  else pages.task(ctx, task, linksFor(ctx, seen));
 }

@@ -9,11 +9,11 @@ import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { State } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { timestamp } from "../../wire/timestamp.ts";
+import { linkTo, type Sender } from "../headers/forwarded.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
-import { problemDocument } from "../problems/problem.ts";
-import { signatureOf } from "./access.ts";
+import { problemDocument, shownProblem } from "../problems/problem.ts";
 import { problemMembers } from "./documents/monitor-document.ts";
-import { absolute, pendingLinksJson, type TaskPaths, taskPaths } from "./links.ts";
+import { absolute, linksFor, pendingLinksJson, type TaskLinks } from "./links.ts";
 import { replyResult } from "./reply-result.ts";
 
 /** A pending task: the parts that are in the response. */
@@ -56,10 +56,10 @@ function pending(
   return { id, caller, createdMs, queue, state, index, eta, retryAfterS, presenceMs };
 }
 
-/** Adds the headers about a pending task to the response, for gateways that replace bodies. Returns the paths in its links. */
-export function pendingHeaders(ctx: Context, task: PendingTask): TaskPaths {
+/** Adds the headers about a pending task to the response, for gateways that replace bodies. Returns its links. */
+export function pendingHeaders(ctx: Context, task: PendingTask): TaskLinks {
   const { state, index, eta, retryAfterS, presenceMs } = task;
-  const at = taskPaths(task.id, signatureOf(ctx, task));
+  const at = linksFor(ctx, task);
   ctx.append("Link", `<${at.monitor}>; rel="monitor", <${at.events}>; rel="alternate"; type="text/event-stream"`);
   ctx.set({
     Location: at.result,
@@ -73,8 +73,9 @@ export function pendingHeaders(ctx: Context, task: PendingTask): TaskPaths {
   return at;
 }
 
-/** The members of the problem `pending`, as JSON without its braces. */
-const PENDING_PROBLEM = `${JSON.stringify(problemDocument("pending")).slice(1, -1)},`;
+/** The members of the problem `pending` after its type, as JSON without its braces. */
+const { type: PENDING_TYPE, ...PENDING_OTHERS } = problemDocument("pending");
+const PENDING_PROBLEM = `${JSON.stringify(PENDING_OTHERS).slice(1, -1)},`;
 
 /**
  * Answers 202: the task is accepted, and its result comes later. Or 404 `pending` with the same members, the first four of which are
@@ -84,7 +85,7 @@ const PENDING_PROBLEM = `${JSON.stringify(problemDocument("pending")).slice(1, -
 export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
   const { id, queue, state, index, eta } = task;
   const at = pendingHeaders(ctx, task);
-  const problem = status === 404 ? PENDING_PROBLEM : "";
+  const problem = status === 404 ? `"type":"${linkTo(ctx, PENDING_TYPE)}",${PENDING_PROBLEM}` : "";
   const self = `"rel":"self","href":"${at.result}","method":"GET"`;
   const members = `"index":${index},"id":"${id}","queue":"${queue}","state":"${state}","eta":${JSON.stringify(eta)}`;
   ctx.set("Content-Type", status === 404 ? PROBLEM_TYPE : "application/json; charset=utf-8");
@@ -99,7 +100,8 @@ export function replyProblem(
   detail?: string,
   extensions: Readonly<Record<string, unknown>> = {},
 ): void {
-  replyDocument(ctx, { status: errorEntry(code).status, document: problemDocument(code, detail, extensions) });
+  const document = shownProblem(ctx, problemDocument(code, detail, extensions));
+  replyDocument(ctx, { status: errorEntry(code).status, document });
 }
 
 function replyDocument(ctx: Context, { status, document }: ReplyProblem): void {
@@ -115,10 +117,20 @@ interface ReplyProblem {
 }
 
 /** The problem that answers collecting a task that has ended without a result; null if it has one. */
-export function outcomeProblem(seen: TaskEnd): ReplyProblem | null {
-  const { id, queue, state, result } = seen;
+export function outcomeProblem(sender: Sender, seen: TaskEnd): ReplyProblem | null {
   // Nothing is built for the most frequent case.
-  if (state === "succeeded" && !seen.deleted && !seen.expired && result) return null;
+  if (hasResult(seen)) return null;
+  const { status, document } = problemOfEnd(seen);
+  return { status, document: shownProblem(sender, document) };
+}
+
+/** Whether collecting a task that has ended answers with its result. */
+export function hasResult({ state, deleted, expired, result }: TaskEnd): boolean {
+  return state === "succeeded" && !deleted && !expired && result !== null;
+}
+
+function problemOfEnd(seen: TaskEnd): ReplyProblem {
+  const { id, queue, state, result } = seen;
   const task = { id, queue, state };
   const finishedAt = timestamp(seen.finishedMs);
   if (state === "canceled") {
@@ -144,7 +156,7 @@ function catalogueProblem(
 
 /** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */
 export function replyOutcome(ctx: Context, seen: TaskEnd): void {
-  const problem = outcomeProblem(seen);
+  const problem = outcomeProblem(ctx, seen);
   const isFailed = seen.state === "failed" && !seen.deleted && !seen.expired && seen.result !== null;
   if (problem === null || isFailed) ctx.set("X-Task-State", seen.state);
   if (problem === null) {

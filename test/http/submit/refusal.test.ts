@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { SubmissionVerdict } from "../../../src/engine/submission/submit.ts";
 import { groupRefusal } from "../../../src/extras/groups/batch-group.ts";
 import { refusalOf, tooMany } from "../../../src/http/submit/refusal.ts";
+import { taskLinks } from "../../../src/http/task/links.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 /** One slot, with 4 s a task. */
@@ -14,8 +15,8 @@ const FIRST = { state: "waiting", index: 1, dueInMs: null, turn: null } as const
 
 const refusal = (verdict: Partial<SubmissionVerdict>, byKey = false) => {
   const all = { verdict: "new", index: 6, snapshot: SNAPSHOT, createdMs: 5, durable: true, ...verdict };
-  const signature = ({ id, caller }: { id: string; caller: string | null }) => `?signed=${id}.${caller}`;
-  return refusalOf({ id: "a", queue: "jobs", caller: "ann" }, all as SubmissionVerdict, { byKey, signature });
+  const linksTo = ({ id, caller }: { id: string; caller: string | null }) => taskLinks(id, `?signed=${id}.${caller}`);
+  return refusalOf({ id: "a", queue: "jobs", caller: "ann" }, all as SubmissionVerdict, { byKey, linksTo });
 };
 const full = { queue: "paihao.webhooks" };
 

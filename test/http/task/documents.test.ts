@@ -30,10 +30,10 @@ const problemOf = (members: object): Result => ({
 });
 
 describe("the document of the event done", () => {
-  const doneOf = (seen: Inspection) => JSON.parse(doneDocument(seen, '{"id":"a"}'));
+  const doneOf = (seen: Inspection) => JSON.parse(doneDocument({ state: {} }, seen, '{"id":"a"}'));
 
   it("has a short JSON result, in one line", () => {
-    const text = doneDocument(taskOf({ result: resultOf('{\r\n"a":\n 1}') }), '{"id":"a"}');
+    const text = doneDocument({ state: {} }, taskOf({ result: resultOf('{\r\n"a":\n 1}') }), '{"id":"a"}');
     expect(text).not.to.match(/[\r\n]/);
     expect(JSON.parse(text)).to.deep.equal({ id: "a", result: { a: 1 } });
   });

@@ -70,7 +70,7 @@ def own_problem(title: str, status: int, detail: str) -> Problem:
 
 def code_of(problem: Problem) -> str:
     """The code of a problem of Paihao; "" for any other."""
-    found = re.fullmatch(r"/problems/([\w-]+)", str(problem.get("type")))
+    found = re.fullmatch(r"/[^?#]*?problems/([\w-]+)", str(problem.get("type")))
     return found[1] if found else ""
 
 

@@ -33,7 +33,9 @@ QUICK_PAUSE = 2.0
 #: What happens to a task: `status`, `done` or `output`, with its document.
 Event = tuple[str, dict[str, Any]]
 
-_LINK = re.compile(r"(https?://[^?#]*?)?(/v1/requests/[A-Za-z0-9][\w.~-]{0,127})(?:/[a-z]*)?(\?[^#]*)?", re.ASCII)
+_LINK = re.compile(
+    r"(?:(https?://[^?#]*?)|/[^?#]*)?(/v1/requests/[A-Za-z0-9][\w.~-]{0,127})(?:/[a-z]*)?(\?[^#]*)?", re.ASCII
+)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import { isTime, type LISTED, SHOWN } from "../../../task-record.ts";
 import type { Link, ListedTask, Progress, Task, TaskError } from "../../../wire/task.ts";
 import { timestamp } from "../../../wire/timestamp.ts";
 import type { Api } from "../../api.ts";
-import { accessOf, signatureOf } from "../access.ts";
+import { accessOf } from "../access.ts";
 import { actionsOf } from "../actions.ts";
-import { paths, pendingLinks } from "../links.ts";
+import { linksFor, pendingLinks, type TaskLinks, taskLinks } from "../links.ts";
 
 /**
  * What is read of a failed task for its document: also its result, a problem document. Results can be large, so a longer one is not read;
@@ -23,19 +23,19 @@ export const WITH_PROBLEM = { result: true, maxBytes: 65_536 } as const;
 export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {
   const actions = actionsOf(accessOf(ctx), api, seen);
   return monitorDocument(seen, api.engine.queues.settings(seen.queue).attempts, {
-    signature: signatureOf(ctx, seen),
+    at: linksFor(ctx, seen),
     actions,
   });
 }
 
 /**
  * The monitor's document of a task. For a failed task `seen.result` is needed: it contains the error.
- * @param reader what depends on the reader: the query of links that read, see `signatureOf`; and the actions allowed
+ * @param reader what depends on the reader: the links to the task, and the actions allowed
  */
 export function monitorDocument(
   seen: Inspection,
   maxAttempts: number,
-  { signature = "", actions = [] }: { signature?: string | undefined; actions?: readonly TaskAction[] } = {},
+  { at = taskLinks(seen.id), actions = [] }: { at?: TaskLinks; actions?: readonly TaskAction[] } = {},
 ): Task {
   const { id, queue, state, index, snapshot } = seen;
   const { attempt, cancelRequested, ...members } = membersOf(SHOWN, seen);
@@ -53,7 +53,7 @@ export function monitorDocument(
     ...(isOutcome(state) && { presentUntil: null }),
     error: errorOf(seen),
     actions,
-    links: linksOf(seen, signature, actions),
+    links: linksOf(seen, at, actions),
   };
 }
 
@@ -112,15 +112,12 @@ export function problemMembers(result: Result): Record<string, unknown> {
   }
 }
 
-function linksOf({ id, state, expired }: Inspection, signature: string, actions: readonly TaskAction[]): Link[] {
-  if (!isOutcome(state)) return pendingLinks(id, signature);
-  const links = [{ rel: "self", href: paths.monitor(id, signature), method: "GET" }];
+function linksOf({ state, expired }: Inspection, at: TaskLinks, actions: readonly TaskAction[]): Link[] {
+  if (!isOutcome(state)) return pendingLinks(at);
+  const links = [{ rel: "self", href: at.monitor, method: "GET" }];
   if (state !== "canceled" && !expired) {
-    links.push(
-      { rel: "result", href: paths.result(id, signature), method: "GET" },
-      { rel: "delete", href: paths.result(id), method: "DELETE" },
-    );
+    links.push({ rel: "result", href: at.result, method: "GET" }, { rel: "delete", href: at.cancel, method: "DELETE" });
   }
-  if (actions.includes("again")) links.push({ rel: "again", href: paths.again(id), method: "POST" });
+  if (actions.includes("again")) links.push({ rel: "again", href: at.again, method: "POST" });
   return links;
 }

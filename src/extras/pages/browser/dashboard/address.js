@@ -1,11 +1,13 @@
 /** Where the page is: each view has a path of its own, so that everything can be linked to. */
 
+import { prefix } from "../prefix.js";
+
 /**
  * @typedef {{ view: "overview" } | { view: "queue", name: string, tab: string } | { view: "task", id: string }
  *   | { view: "workers" } | { view: "schedules" } | { view: "events" } | { view: "search" } | { view: "missing" }} Address
  */
 
-const ROOT = "/dashboard";
+const ROOT = `${prefix}/dashboard`;
 /** Scrolling has ended after this long without a change, ms. */
 const SETTLED_MS = 150;
 

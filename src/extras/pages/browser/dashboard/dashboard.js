@@ -1,6 +1,7 @@
 /** The dashboard: chooses the view, and shows what is around it. */
 
 import { html, render, useEffect, useReducer, useRef, useState } from "../preact.js";
+import { prefix } from "../prefix.js";
 import { isSignedOut, useAccess } from "./access.js";
 import { addressOf, followLinks, go, paths } from "./address.js";
 import { DeskContext } from "./desk.js";
@@ -137,13 +138,13 @@ function Bar({ view, access, onKeys, onSignOut }) {
   const link = (name, path, title) => html`<a href=${path} aria-current=${name === view ? "page" : null}>${title}</a>`;
   return html`
     <header class="bar">
-      <a class="brand" href=${paths.overview}><img src="/favicon.ico" alt="" width="22" height="22" />Paihao</a>
+      <a class="brand" href=${paths.overview}><img src="${prefix}/favicon.ico" alt="" width="22" height="22" />Paihao</a>
       <nav aria-label="Views">
         ${link("overview", paths.overview, "Queues")}
         ${link("workers", paths.workers, "Workers")}
         ${link("schedules", paths.schedules, "Schedules")}
         ${link("events", paths.events, "Events")}
-        <a href="/docs">API</a>
+        <a href="${prefix}/docs">API</a>
       </nav>
       ${
         onKeys &&

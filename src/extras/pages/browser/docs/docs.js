@@ -1,5 +1,6 @@
 // @ts-expect-error it has no types
 import SwaggerUIBundle from "swagger-ui-dist/swagger-ui-bundle.js";
+import { prefix } from "../prefix.js";
 
 const hasKeys = document.getElementById("docs")?.dataset.hasKeys === "true";
 
@@ -66,7 +67,7 @@ const accessible = () => {
 };
 
 SwaggerUIBundle({
-  url: "/openapi.json",
+  url: `${prefix}/openapi.json`,
   dom_id: "#docs",
   deepLinking: true,
   displayRequestDuration: true,

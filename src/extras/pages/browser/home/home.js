@@ -1,5 +1,7 @@
 /** The page at the root: where the shipped handler runs, its button makes a line and opens the page of the last task in it. */
 
+import { prefix } from "../prefix.js";
+
 const TASKS = 12;
 const INPUT = { seconds: 3 };
 
@@ -8,7 +10,7 @@ const told = /** @type {HTMLElement} */ (document.getElementById("told"));
 
 /** Submits a task without waiting for it; returns the address of its page. */
 async function submit() {
-  const response = await fetch("/v1/requests", {
+  const response = await fetch(`${prefix}/v1/requests`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Prefer: "respond-async" },
     body: JSON.stringify(INPUT),
@@ -38,5 +40,5 @@ form.addEventListener("click", async () => {
 });
 
 // Only the shipped handler of this queue counts seconds. With API keys this page may not ask, and has no button.
-const queue = await fetch("/v1/queues/default");
+const queue = await fetch(`${prefix}/v1/queues/default`);
 if (queue.ok) form.hidden = (await queue.json()).input?.properties?.seconds === undefined;

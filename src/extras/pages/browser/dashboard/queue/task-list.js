@@ -1,6 +1,7 @@
 /** The tasks of a list of a queue, page by page, and the actions on all that match the filters. */
 
 import { html } from "../../preact.js";
+import { prefix } from "../../prefix.js";
 import { count, counted } from "../../words.ts";
 import { choose, options, paths } from "../address.js";
 import { row, table } from "../parts/table.js";
@@ -182,7 +183,7 @@ function nothing(tab, queue, page) {
   }
   const type = queue.consumes[0] ?? "application/json";
   const body = type.includes("json") ? "'{}'" : "@file";
-  const url = `${location.origin}/v1/queues/${queue.name}/requests`;
+  const url = `${location.origin}${prefix}/v1/queues/${queue.name}/requests`;
   return html`
     <div class="empty">
       <p>No tasks are waiting. To submit one, use the form above, or:</p>

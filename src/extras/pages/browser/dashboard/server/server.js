@@ -1,5 +1,7 @@
 /** Requests to the server, with the API key that a person has entered. */
 
+import { prefix } from "../../prefix.js";
+
 const KEY = "paihao.key";
 const TIMEOUT_MS = 15_000;
 
@@ -64,7 +66,7 @@ export async function send(path, { method = "GET", json, body, headers = {}, sig
   const timeout = long ? [] : [AbortSignal.timeout(TIMEOUT_MS)];
   const given = key.get();
   try {
-    const response = await fetch(path, {
+    const response = await fetch(prefix + path, {
       method,
       headers: {
         // Says that an operator looks, which keeps no task that waits for its caller.

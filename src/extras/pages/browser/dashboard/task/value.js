@@ -1,6 +1,7 @@
 /** The input and the result of a task. */
 
 import { html } from "../../preact.js";
+import { prefix } from "../../prefix.js";
 import { kindOf, useFetched, Value } from "../../value.js";
 import { useDesk } from "../desk.js";
 import { save } from "../parts/save.js";
@@ -73,8 +74,8 @@ function Panel({ title, known, path, id, otherwise }) {
           bytes !== 0 &&
           html`
             <div class="buttons">
-              ${OPENED.test(mediaType) && html`<a class="inline" href=${path} target="_blank" rel="noreferrer" onClick=${openBeside}>Open</a>`}
-              <a class="inline" href=${path} download="" onClick=${download}>Download</a>
+              ${OPENED.test(mediaType) && html`<a class="inline" href=${prefix + path} target="_blank" rel="noreferrer" onClick=${openBeside}>Open</a>`}
+              <a class="inline" href=${prefix + path} download="" onClick=${download}>Download</a>
             </div>`
         }
       </div>

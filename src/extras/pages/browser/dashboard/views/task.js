@@ -2,6 +2,7 @@
 
 import { FACTS } from "../../../../../task-record.ts";
 import { html, useState } from "../../preact.js";
+import { prefix } from "../../prefix.js";
 import { count, counted, duration, factsOf } from "../../words.ts";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
@@ -141,7 +142,7 @@ function facts({ task, caller, key, priority, query }) {
     content !== null && content !== undefined && html`<div key=${name}><dt>${name}</dt><dd>${content}</dd></div>`;
   /** @param {string} iso */
   const time = (iso) => html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
-  const page = `/v1/requests/${encodeURIComponent(task.id)}/status`;
+  const page = `${prefix}/v1/requests/${encodeURIComponent(task.id)}/status`;
   /** @param {ReturnType<typeof factsOf>[number]} known */
   const shown = ({ name, value, isTime }) =>
     isTime ? time(value) : name === "original" || name === "again" ? taskLink(value) : value;
