@@ -85,7 +85,7 @@ describe("the queues in the dashboard (in Chromium, else left out)", function ()
     }
   });
 
-  for (const width of [768, 390])
+  for (const width of [768, 390, 320])
     it(`have one line each that opens to the figures, ${width} px wide`, async () => {
       const { page } = test;
       await page.setViewportSize({ width, height: 900 });

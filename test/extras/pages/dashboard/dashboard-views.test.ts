@@ -216,31 +216,85 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
       await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
   });
 
-  it("has no faults that axe finds, light or dark, and fits a phone", async () => {
-    const { page } = test;
-    const id = await test.submit("failing", { message: "a long reason ".repeat(100) });
-    await test.server.send(`/v1/requests/${id}`, { headers: test.keys.as("boss") });
+  it("has no faults that axe finds, light or dark, and fits a small phone, whatever it shows", async () => {
+    const { page, server, keys } = test;
+    const long = "l".repeat(64);
+    const id = await test.submit("failing", { message: "a long reason ".repeat(100) }, `?label=${long}`, long + long);
+    await server.send(`/v1/requests/${id}`, { headers: keys.as("boss") });
+    const times = { cron: "*/5 0-23 1,2,3,4,5 * *", timeZone: "America/Argentina/ComodRivadavia" };
+    const body = { queue: "invoices", input: { to: "a@example.com", cents: 1 }, ...times };
+    await server.send(`/v1/schedules/${long}`, { method: "PUT", headers: keys.as("boss"), body });
+    await page.route("**/v1/queues", async (route) => {
+      const response = await route.fetch();
+      const { items } = await response.json();
+      const large = { waiting: 999_999, running: 1234, slots: 2345, dead: 10_000 };
+      await route.fulfill({ response, json: { items: [...items, { ...items[0], ...large, name: long }] } });
+    });
     const views = [
       "",
       "/queues/invoices",
+      "/queues/invoices/scheduled",
       "/queues/failing/dead",
+      "/queues/failing/finished",
+      `/queues/${long}`,
       "/workers",
       "/events",
       "/schedules",
       "/search?text=a",
       `/tasks/${id}`,
+      `/${long}`,
     ];
     for (const view of views) {
       const path = `/dashboard${view}`;
       await test.open(path);
-      for (const width of [1440, 768, 390]) {
+      for (const width of [1440, 768, 390, 320]) {
         await page.setViewportSize({ width, height: 800 });
-        for (const colorScheme of ["light", "dark"] as const) {
+        for (const colorScheme of width === 320 ? [] : (["light", "dark"] as const)) {
           await page.emulateMedia({ colorScheme });
           expect(await axeFindings(page), `${path}, ${width}, ${colorScheme}`).to.deep.equal([]);
         }
         expect(await page.evaluate("document.documentElement.scrollWidth"), `${path}, ${width}`).to.equal(width);
       }
     }
+  });
+});
+
+describe("the times in the dashboard (in Chromium, else left out)", function () {
+  this.timeout(120_000);
+  const test = dashboardTest({ timezoneId: "Asia/Tokyo" });
+
+  it("are counted by the server's clock, and name their zone where they are of events and schedules", async () => {
+    const { page, server, keys } = test;
+    const gate = closedGate();
+    const running = await test.submit("gated", gate.input);
+    await gate.entered;
+    await test.submit("gated", gate.input);
+    const body = { queue: "gated", input: 1, every: "1h" };
+    await server.send("/v1/schedules/hourly", { method: "PUT", headers: keys.as("boss"), body });
+    // The clock of this browser is three hours ahead.
+    await page.clock.install({ time: Date.now() + 3 * 3_600_000 });
+    const aged = async (path: string, column: string) => {
+      await test.open(`/dashboard${path}`);
+      return await page.locator(`td[data-name="${column}"]`).first().innerText();
+    };
+    expect(await aged("/queues/gated/waiting", "Waits for")).to.match(/^\d+ s$/);
+    expect(await aged("/queues/gated/running", "Runs for")).to.match(/^\d+ s$/);
+    expect(await aged("/workers", "Last seen")).to.match(/^\d+ s ago$/);
+    expect(await aged("/workers", "Up for")).to.match(/^\d+ (?:s|min)/);
+    await test.open("/dashboard");
+    const asOf = await page.locator(".summary time").first().getAttribute("datetime");
+    expect(Math.abs(Date.parse(asOf ?? "") - Date.now())).to.be.below(60_000);
+    await test.open(`/dashboard/tasks/${running}`);
+    await page
+      .getByText(/^for \d+ s$|for \d+ s/)
+      .first()
+      .waitFor();
+    for (const view of ["events", "schedules"]) {
+      await test.open(`/dashboard/${view}`);
+      await page.getByText("times in Asia/Tokyo").waitFor();
+      expect(await page.locator("td time").first().getAttribute("title")).to.contain("GMT+0900");
+    }
+    await server.send("/v1/schedules/hourly", { method: "DELETE", headers: keys.as("boss") });
+    gate.open();
   });
 });

@@ -92,14 +92,14 @@ describe("the page of a group in a browser", function () {
     const [first, second] = [closedGate(), closedGate()];
     const link = await submit("followed", [first.input, second.input]);
     await first.entered;
-    const page = await open(link, { viewport: { width: 390, height: 800 }, colorScheme: "dark" });
+    const page = await open(link, { viewport: { width: 320, height: 800 }, colorScheme: "dark" });
     await says(page, "live", "live");
     await says(page, "number", /^0.%$/);
     await says(page, "note", "1 waiting, 1 running");
     expect(await page.locator("#cancel").isVisible(), "a link only reads").to.equal(false);
     expect(await axeFindings(page)).to.deep.equal([]);
     const width = await page.evaluate("document.documentElement.scrollWidth");
-    expect(width).to.be.at.most(390);
+    expect(width).to.be.at.most(320);
     await page.evaluate(() => Object.assign(globalThis, { same: true }));
     first.open();
     await second.entered;

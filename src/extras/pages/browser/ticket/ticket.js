@@ -1,5 +1,6 @@
 /** Keeps the page of a task or a group up to date, from its events (Server-Sent Events, which reconnect by themselves). */
 
+import { hearTime, now } from "../clock.js";
 import { moment } from "../words.ts";
 import { hasEnded, LINES, sizeOf } from "./ticket-words.ts";
 
@@ -104,6 +105,7 @@ export function follow({ wordsOf, onChange = () => undefined, onOutput = () => u
   async function ask() {
     const headers = { Accept: "application/json" };
     const response = await fetch(share, { headers, cache: "no-store", signal: AbortSignal.timeout(REFRESH_MS) });
+    hearTime(response);
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     return response.json();
   }
@@ -158,10 +160,10 @@ export function follow({ wordsOf, onChange = () => undefined, onOutput = () => u
     });
   }
 
-  /** Looks again when the result has expired by this browser's clock, which may be wrong. */
+  /** Looks again when the result has expired. */
   function watchExpiry() {
     if (known.state !== "succeeded" || known.expiresAt === null) return;
-    const leftMs = Math.max(REFRESH_MS, Date.parse(known.expiresAt) - Date.now());
+    const leftMs = Math.max(REFRESH_MS, Date.parse(known.expiresAt) - now().getTime());
     const lookAgain = () =>
       ask()
         .then(update, () => undefined)

@@ -1,9 +1,8 @@
 /** How the dashboard writes times and estimates. */
 
+import { now } from "../../clock.js";
 import { html } from "../../preact.js";
-import { about, moment, range } from "../../words.ts";
-
-export { moment } from "../../words.ts";
+import { about, moment as momentAt, range } from "../../words.ts";
 
 /** @typedef {import("../server/wire.js").Eta} Eta */
 
@@ -33,7 +32,16 @@ export function etaRange(eta) {
 }
 
 /** @param {string} iso */
-export const secondsSince = (iso) => Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
+export const secondsSince = (iso) => Math.max(0, (now().getTime() - Date.parse(iso)) / 1000);
+
+/** @param {string} iso */
+export const moment = (iso) => momentAt(iso, now());
+
+/** A moment, with its date and time zone for who points at it. @param {string} iso */
+export const time = (iso) => html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
+
+/** The time zone of all times that are shown. */
+export const zone = () => `times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
 
 /** The time of what is shown. @param {Date} at */
-export const asOf = (at) => html`as of <time datetime=${at.toISOString()}>${moment(at.toISOString())}</time>`;
+export const asOf = (at) => html`as of ${time(at.toISOString())}`;

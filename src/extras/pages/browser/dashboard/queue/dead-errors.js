@@ -4,7 +4,7 @@ import { html } from "../../preact.js";
 import { count, counted } from "../../words.ts";
 import { paths } from "../address.js";
 import { Folded } from "../parts/folded.js";
-import { moment } from "../parts/format.js";
+import { time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 
 /** @typedef {import("../server/wire.js").DeadErrors} DeadErrors */
@@ -17,9 +17,6 @@ const COLUMNS = [
   { name: "Last died", number: true },
   { name: "Actions", hidden: true },
 ];
-
-/** @param {string} iso */
-const time = (iso) => html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
 
 /**
  * @param {string} queue

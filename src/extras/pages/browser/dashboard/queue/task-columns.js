@@ -1,10 +1,11 @@
 /** The columns of each list of a queue. */
 
 import { FACTS } from "../../../../../task-record.ts";
+import { now } from "../../clock.js";
 import { html } from "../../preact.js";
 import { count, duration } from "../../words.ts";
 import { paths } from "../address.js";
-import { eta, moment, secondsSince } from "../parts/format.js";
+import { eta, secondsSince, time as timeOf } from "../parts/format.js";
 import { progress, state } from "../task/task-state.js";
 
 /** @typedef {import("./task-list.js").List} List */
@@ -14,8 +15,7 @@ import { progress, state } from "../task/task-state.js";
 /** @typedef {import("../parts/table.js").Column & { cell: (task: ListedTask) => Content }} Shown */
 
 /** @param {string | null} iso */
-const time = (iso) =>
-  iso === null ? "–" : html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
+const time = (iso) => (iso === null ? "–" : timeOf(iso));
 /** @param {string | null} iso */
 const since = (iso) => (iso === null ? "–" : duration(Math.round(secondsSince(iso))));
 
@@ -61,7 +61,9 @@ const COLUMNS = {
       name: "In",
       number: true,
       cell: (task) =>
-        task.dueAt === null ? "–" : duration(Math.max(0, Math.round((Date.parse(task.dueAt) - Date.now()) / 1000))),
+        task.dueAt === null
+          ? "–"
+          : duration(Math.max(0, Math.round((Date.parse(task.dueAt) - now().getTime()) / 1000))),
     },
     attempt,
   ],

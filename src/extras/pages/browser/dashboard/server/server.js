@@ -1,5 +1,6 @@
 /** Requests to the server, with the API key that a person has entered. */
 
+import { hearTime } from "../../clock.js";
 import { prefix } from "../../prefix.js";
 
 const KEY = "paihao.key";
@@ -80,6 +81,7 @@ export async function send(path, { method = "GET", json, body, headers = {}, sig
       credentials: "omit",
       signal: AbortSignal.any([...timeout, ...(signal ? [signal] : [])]),
     });
+    hearTime(response);
     limit.read(response.headers);
     return response;
   } catch (error) {

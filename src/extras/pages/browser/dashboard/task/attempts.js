@@ -1,9 +1,10 @@
 /** The attempts of a task, as a timeline and as a table, with what each has logged and the stack of its error. */
 
+import { now } from "../../clock.js";
 import { html } from "../../preact.js";
 import { duration } from "../../words.ts";
 import { Folded } from "../parts/folded.js";
-import { moment } from "../parts/format.js";
+import { moment, time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 
 /** @typedef {import("../server/wire.js").Timeline} Timeline */
@@ -82,7 +83,7 @@ function cells(attempt) {
   return [
     number === 0 ? "–" : `#${number}`,
     html`<span class="state ${kind}">${text}</span>`,
-    html`<time datetime=${startedAt}>${moment(startedAt)}</time>`,
+    time(startedAt),
     number === 0 ? "–" : duration(lengthOf(attempt)),
     worker ?? "–",
     error === null ? "–" : html`<${Folded} text=${error} kind="error" />`,
@@ -93,7 +94,7 @@ function cells(attempt) {
 const lengthOf = ({ startedAt, endedAt }) => (endOf(endedAt) - Date.parse(startedAt)) / 1000;
 
 /** @param {string | null} iso */
-const endOf = (iso) => (iso === null ? Date.now() : Date.parse(iso));
+const endOf = (iso) => (iso === null ? now().getTime() : Date.parse(iso));
 
 /**
  * From its submission to its end: grey while it waited, coloured while it ran.

@@ -3,7 +3,7 @@
 import { html } from "../../preact.js";
 import { counted } from "../../words.ts";
 import { paths } from "../address.js";
-import { moment } from "../parts/format.js";
+import { time, zone } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
@@ -29,7 +29,7 @@ export const Events = () => html`
 /** @param {{ items: DeploymentEvent[], next: string | null }} page */
 function shown({ items, next }) {
   return html`
-    <div class="head"><h1>Events</h1><p class="summary">What happened to servers, workers, queues and the store</p></div>
+    <div class="head"><h1>Events</h1><p class="summary">What happened to servers, workers, queues and the store · ${zone()}</p></div>
     ${
       items.length === 0
         ? html`<div class="empty"><p>Nothing has happened yet.</p></div>`
@@ -44,7 +44,7 @@ function shown({ items, next }) {
 
 /** @param {DeploymentEvent} event */
 const cells = ({ at, kind, queue, worker, tasks = [], count = 0, by, detail }) => [
-  html`<time datetime=${at}>${moment(at)}</time>`,
+  time(at),
   html`<span class=${CLASSES[kind] ?? null}>${kind.replace("-", " ")}</span>`,
   queue ? html`<a href=${paths.queue(queue)}>${queue}</a>` : worker ? html`<span class="id">${worker}</span>` : "–",
   // An empty cell is left out on a narrow screen.

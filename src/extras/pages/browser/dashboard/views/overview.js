@@ -1,5 +1,6 @@
 /** All queues, and the last hour. */
 
+import { now } from "../../clock.js";
 import { BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
 import { count, counted, duration, rate } from "../../words.ts";
@@ -38,7 +39,7 @@ async function load(signal) {
     /** @type {Promise<{ items: Queue[] }>} */ (ask("/v1/queues", { signal })),
     loadReasons(signal),
   ]);
-  return { items, reasons, at: new Date() };
+  return { items, reasons, at: now() };
 }
 
 /**

@@ -1,5 +1,6 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
+import { now } from "../../clock.js";
 import { slotsBeside } from "../../health.ts";
 import { html, useMemo, useRef, useState } from "../../preact.js";
 import { allowed, count, duration, rate } from "../../words.ts";
@@ -38,7 +39,7 @@ export function QueueView({ name }) {
     try {
       /** @type {Queue} */
       const queue = await ask(path, { signal });
-      const at = new Date();
+      const at = now();
       // A key that may not read tasks still sees the figures.
       const lists = queue.actions.includes("list")
         ? Promise.all([loadList(name, tab, signal), errorsOf(queue, tab, signal)])

@@ -4,7 +4,7 @@ import { html } from "../../preact.js";
 import { counted } from "../../words.ts";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
-import { moment } from "../parts/format.js";
+import { time, zone } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
@@ -31,7 +31,7 @@ export const Schedules = () => html`<${View} title="Schedules" load=${load}>${sh
 /** @param {{ items: Schedule[], next: string | null, isAdmin: boolean }} page */
 function shown({ items, next, isAdmin }) {
   return html`
-    <div class="head"><h1>Schedules</h1><p class="summary">${counted(items.length, "schedule")}</p></div>
+    <div class="head"><h1>Schedules</h1><p class="summary">${counted(items.length, "schedule")} · ${zone()}</p></div>
     ${
       items.length === 0
         ? html`<div class="empty"><p>Nothing is submitted by the clock. To change that:</p>
@@ -56,10 +56,8 @@ function cells(schedule, isAdmin) {
       ${declared && !orphan && html`<span class="badge" title="Its handler declares it">declared</span>`}`,
     html`<a href=${paths.queue(queue)}>${queue}</a>`,
     cron === undefined ? `every ${every}` : html`<span><code>${cron}</code> ${timeZone}</span>`,
-    next.length === 0
-      ? "–"
-      : html`<span class="chips">${next.map((at) => html`<time key=${at} datetime=${at}>${moment(at)}</time>`)}</span>`,
-    last === null ? "–" : html`<span>${outcome(last)} <time datetime=${last.at}>${moment(last.at)}</time></span>`,
+    next.length === 0 ? "–" : html`<span class="chips">${next.map(time)}</span>`,
+    last === null ? "–" : html`<span>${outcome(last)} ${time(last.at)}</span>`,
     isAdmin && html`<${Buttons} schedule=${schedule} />`,
   ];
 }

@@ -3,7 +3,7 @@
 import { html, useMemo } from "../../preact.js";
 import { count, counted } from "../../words.ts";
 import { options, paths } from "../address.js";
-import { moment } from "../parts/format.js";
+import { time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { seldom } from "../server/seldom.js";
 import { state } from "../task/task-state.js";
@@ -64,5 +64,5 @@ const cells = (task) => [
   html`<a href=${paths.queue(task.queue, "waiting")}>${task.queue}</a>`,
   state(task),
   task.key ?? "–",
-  html`<time datetime=${task.createdAt}>${moment(task.createdAt)}</time>`,
+  time(task.createdAt),
 ];

@@ -7,7 +7,7 @@ import { count, counted, duration, factsOf } from "../../words.ts";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { Folded } from "../parts/folded.js";
-import { eta, moment, secondsSince } from "../parts/format.js";
+import { eta, moment, secondsSince, time } from "../parts/format.js";
 import { Submission } from "../queue/submission.js";
 import { ask, ServerError, send } from "../server/server.js";
 import { attempts } from "../task/attempts.js";
@@ -140,8 +140,6 @@ function facts({ task, caller, key, priority, query }) {
   /** @param {string} name @param {Content} content */
   const fact = (name, content) =>
     content !== null && content !== undefined && html`<div key=${name}><dt>${name}</dt><dd>${content}</dd></div>`;
-  /** @param {string} iso */
-  const time = (iso) => html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
   const page = `${prefix}/v1/requests/${encodeURIComponent(task.id)}/status`;
   /** @param {ReturnType<typeof factsOf>[number]} known */
   const shown = ({ name, value, isTime }) =>
@@ -173,7 +171,7 @@ function steps({ steps, stepsOmitted, undo }) {
     <li key=${number}>
       <strong>${name}</strong> <span class=${state === "undone" ? "warn" : "hint"}>
         ${state}${undoable && state === "done" && ", can be undone"}
-        ${undoneAt && html`${" at "}<time datetime=${undoneAt}>${moment(undoneAt)}</time>`}
+        ${undoneAt && html`${" at "}${time(undoneAt)}`}
       </span>
       ${value !== null && html`<pre>${JSON.stringify(value, null, 2)}${truncated && " …"}</pre>`}
     </li>`;

@@ -1,5 +1,6 @@
 /** The workers: where they are, what each runs, and when each was last seen. */
 
+import { now } from "../../clock.js";
 import { slotsBeside } from "../../health.ts";
 import { html } from "../../preact.js";
 import { count, counted, duration } from "../../words.ts";
@@ -36,7 +37,7 @@ export const Workers = () => html`
 
 /** @param {AbortSignal} signal @returns {Promise<Known>} */
 async function load(signal) {
-  return { ...(await ask("/v1/workers", { signal })), at: new Date() };
+  return { ...(await ask("/v1/workers", { signal })), at: now() };
 }
 
 /** @param {Known} known */

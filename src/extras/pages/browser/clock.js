@@ -1,0 +1,16 @@
+/** The time of the server, which wrote all times that pages show: the clock of this machine may be wrong. */
+
+/** A clock that seems to be set back by less is that of an answer which took long, ms. */
+const LATE_MS = 20_000;
+
+/** How far the server's clock is ahead of this one, ms; null before an answer. */
+let aheadMs = /** @type {number | null} */ (null);
+
+/** Learns it from an answer: the latest time is the best, since `Date` has no fractions, and answers need time. @param {Response} response */
+export function hearTime(response) {
+  const ms = Date.parse(response.headers.get("Date") ?? "") - Date.now();
+  if (aheadMs === null || ms > aheadMs || ms < aheadMs - LATE_MS) aheadMs = Number.isNaN(ms) ? aheadMs : ms;
+}
+
+/** Now, by the server's clock. */
+export const now = () => new Date(Date.now() + (aheadMs ?? 0));
