@@ -98,7 +98,7 @@ export class Batch<Item, Verdict> {
 
   #added(partition: number, part: Part<Item, Verdict>): void {
     if (part.escorted > 0) return;
-    if (part.gathered.length >= EARLY && this.#underway === 0) this.#flushPart(partition, part);
+    if (part.gathered.length >= EARLY && this.#underway === 0) this.#flush(partition, part);
     this.#schedule();
   }
 
@@ -111,32 +111,27 @@ export class Batch<Item, Verdict> {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => this.#flush());
+    setImmediate(() => {
+      this.#scheduled = false;
+      for (const [partition, part] of this.#parts.entries()) if (part.escorted === 0) this.#flush(partition, part);
+    });
   }
 
-  #flush(): void {
-    this.#scheduled = false;
-    for (const [partition, part] of this.#parts.entries()) {
-      if (part.escorted === 0 && part.gathered.length > 0) this.#flushPart(partition, part);
-    }
-  }
-
-  #flushPart(partition: number, part: Part<Item, Verdict>): void {
+  #flush(partition: number, part: Part<Item, Verdict>): void {
     const entries = part.gathered;
     part.gathered = [];
-    for (const chunk of this.#chunks(entries)) this.#await(chunk, this.#send(partition, itemsOf(chunk)));
-  }
-
-  /** An async function, so that a synchronous throw becomes a rejection too: nothing would catch it here. */
-  async #send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]> {
-    return await this.#options.send(partition, items);
-  }
-
-  *#chunks(entries: readonly PendingCall<Item, Verdict>[]): Iterable<readonly PendingCall<Item, Verdict>[]> {
     for (let from = 0; from < entries.length; ) {
-      const to = this.#endOfCall(entries, from);
-      yield entries.slice(from, to);
-      from = to;
+      const chunk = entries.slice(from, this.#endOfCall(entries, from));
+      from += chunk.length;
+      this.#underway += 1;
+      try {
+        this.#options.send(partition, itemsOf(chunk)).then(
+          (verdicts) => this.#answered(chunk, verdicts),
+          (error: unknown) => this.#failed(chunk, error),
+        );
+      } catch (error) {
+        this.#failed(chunk, error);
+      }
     }
   }
 
@@ -193,14 +188,6 @@ export class Batch<Item, Verdict> {
         this.#failed(chunk, error);
         throw error;
       },
-    );
-  }
-
-  #await(chunk: readonly PendingCall<Item, Verdict>[], verdicts: Promise<readonly Verdict[]>): void {
-    this.#underway += 1;
-    verdicts.then(
-      (all) => this.#answered(chunk, all),
-      (error: unknown) => this.#failed(chunk, error),
     );
   }
 

@@ -1,7 +1,7 @@
 import { Command, type Redis } from "ioredis";
 import { ProblemError } from "../../errors.ts";
-import type { Nodes } from "../cluster-routing.ts";
-import { CONNECTION_DEFAULTS } from "../connection.ts";
+import { nodesOf } from "../cluster-routing.ts";
+import { CONNECTION_DEFAULTS, type Connection, isCluster } from "../connection.ts";
 import { refusalOf } from "../refusal.ts";
 import type { Verb } from "./codec.ts";
 import type { Argument, Reply } from "./reply.ts";
@@ -27,82 +27,71 @@ interface Library {
 
 /** What all verbs of a connection are called through. */
 export interface Through {
-  readonly nodes: Nodes;
+  readonly connection: Connection;
   readonly library: Library;
-  /** Confirms the durability of what was written through a connection. */
-  readonly confirmation: { confirm(node: Redis): Promise<boolean> };
+  /** Confirms the durability of what was written through a connection; undefined if nothing is to be confirmed. */
+  readonly confirmation?: { confirm(node: Redis): Promise<boolean> } | undefined;
 }
 
-/** One verb on one connection: a function of the library, which is loaded if the server does not have it (yet, or any more). */
-export class Script<Asked extends readonly unknown[], Answer> {
-  readonly #verb: Verb<Asked, Answer>;
-  readonly #nodes: Nodes;
-  readonly #library: Library;
-  readonly #confirmation: Through["confirmation"];
-  readonly #name: string;
-  /** The same without writes, if the server refuses it as a whole where it takes none. */
-  readonly #reading: string | undefined;
+/** The call of a verb: its first argument is the tag of a partition, see keys.ts. @throws ProblemError, see {@link storeError} */
+export type Call<Asked extends readonly unknown[], Answer> = (tag: string, ...asked: Asked) => Promise<Answer>;
 
-  constructor(verb: Verb<Asked, Answer>, name: string, { nodes, library, confirmation }: Through) {
-    const functions = library.functionsOf(name);
-    this.#verb = verb;
-    this.#nodes = nodes;
-    this.#library = library;
-    this.#confirmation = confirmation;
-    this.#name = functions.name;
-    this.#reading = functions.reading;
-  }
-
-  // No async functions from here to the socket: each would add promises to every call.
-
-  /** Calls the verb on a partition. @throws ProblemError, see {@link storeError} */
-  call(tag: string, asked: Asked): Promise<Answer> {
-    const verb = this.#verb;
-    const args = verb.write(...asked);
-    const name = (verb.isReading?.(...asked) && this.#reading) || this.#name;
-    let through: Redis;
-    const send = (node: Redis) => {
+/**
+ * A verb on one connection: a function of the library, which is loaded if the server does not have it (yet, or any more). No async function
+ * from here to the socket: each would add promises to every call.
+ */
+export function callOf<Asked extends readonly unknown[], Answer>(
+  verb: Verb<Asked, Answer>,
+  name: string,
+  { connection, library, confirmation }: Through,
+): Call<Asked, Answer> {
+  const functions = library.functionsOf(name);
+  const options = { replyEncoding: verb.bytes ? null : "utf8" } as const;
+  const nodes = isCluster(connection) ? nodesOf(connection) : undefined;
+  return (tag, ...asked) => {
+    const of = (verb.isReading?.(...asked) && functions.reading) || functions.name;
+    const args: Argument[] = [of, 1, tag];
+    for (const arg of verb.write(...asked)) args.push(arg);
+    let through = connection as Redis;
+    const send = (node: Redis): Promise<Reply> => {
       through = node;
-      return this.#send(node, name, tag, args);
+      const call = (name = of) => {
+        args[0] = name;
+        return node.sendCommand(new Command("fcall", args, options)) as Promise<Reply>;
+      };
+      return call().catch((error: unknown) => {
+        if (isUnknownFunction(error)) return loaded(library, node, call);
+        if (functions.reading === undefined || refusalOf(error) === undefined) throw error;
+        // A refused call may have nothing to write, e.g. because it is a repetition.
+        return call(functions.reading).catch(() => {
+          throw error;
+        });
+      });
     };
-    return this.#nodes.run(tag, send, verb.patienceMs).then(
+    return (nodes ? nodes.run(tag, send, verb.patienceMs) : send(through)).then(
       (reply) => {
-        if (!verb.confirmed) return verb.read(reply, true);
-        return this.#confirmation.confirm(through).then((durable) => verb.read(reply, durable));
+        if (!verb.confirmed || !confirmation) return verb.read(reply, true);
+        return confirmation.confirm(through).then((durable) => verb.read(reply, durable));
       },
       (error: unknown) => {
         throw storeError(error);
       },
     );
-  }
+  };
+}
 
-  #send(node: Redis, name: string, tag: string, args: readonly Argument[]): Promise<Reply> {
-    const replyEncoding = this.#verb.bytes ? null : "utf8";
-    const call = (of: string) =>
-      node.sendCommand(new Command("fcall", [of, 1, tag, ...args], { replyEncoding })) as Promise<Reply>;
-    return call(name).catch((error: unknown) => {
-      if (isUnknownFunction(error)) return this.#loaded(node, () => call(name));
-      if (this.#reading === undefined || refusalOf(error) === undefined) throw error;
-      // A refused call may have nothing to write, e.g. because it is a repetition.
-      return call(this.#reading).catch(() => {
-        throw error;
-      });
-    });
-  }
-
-  /**
-   * Loads the library, and calls; again if it was removed in between. The call does not wait for the answer to the load, so that hardly
-   * anything can come between them.
-   */
-  async #loaded<T>(node: Redis, call: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + CONNECTION_DEFAULTS.commandMs;
-    for (;;) {
-      const [loaded, called] = await Promise.allSettled([this.#library.load(node), call()]);
-      if (called.status === "fulfilled") return called.value;
-      if (!isUnknownFunction(called.reason)) throw called.reason;
-      if (loaded.status === "rejected") throw loaded.reason;
-      if (performance.now() > deadline) throw called.reason;
-    }
+/**
+ * Loads the library, and calls; again if it was removed in between. The call does not wait for the answer to the load, so that hardly
+ * anything can come between them.
+ */
+async function loaded<T>(library: Library, node: Redis, call: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + CONNECTION_DEFAULTS.commandMs;
+  for (;;) {
+    const [load, called] = await Promise.allSettled([library.load(node), call()]);
+    if (called.status === "fulfilled") return called.value;
+    if (!isUnknownFunction(called.reason)) throw called.reason;
+    if (load.status === "rejected") throw load.reason;
+    if (performance.now() > deadline) throw called.reason;
   }
 }
 

@@ -7,16 +7,15 @@ import { type Library, type LibraryOptions, libraryWith } from "../library/libra
 import type { LibraryPart } from "../library/part.ts";
 import type { Verb } from "./codec.ts";
 import { reserve } from "./reserve.ts";
-import { Script, storeError, type Through } from "./script.ts";
+import { type Call, callOf, storeError, type Through } from "./script.ts";
 import * as VERBS from "./verbs.ts";
 
 type Verbs = typeof VERBS;
 
-/** The call of a verb. Its first argument is the tag of a partition, see keys.ts. @throws ProblemError, see {@link storeError} */
-type Call<V> = V extends Verb<infer Asked, infer Answer> ? (tag: string, ...asked: Asked) => Promise<Answer> : never;
-
 /** The calls of verbs, by name. */
-export type CallsOf<Verbs> = { [Name in keyof Verbs]: Call<Verbs[Name]> };
+export type CallsOf<Verbs> = {
+  [Name in keyof Verbs]: Verbs[Name] extends Verb<infer Asked, infer Answer> ? Call<Asked, Answer> : never;
+};
 
 /** Every verb on one connection; nothing else calls them. */
 export type Scripts = CallsOf<Verbs> & {
@@ -56,16 +55,8 @@ export function reserveOn(connection: Connection, options: UsedLibrary = {}): Sc
 }
 
 function throughOf(connection: Connection, { durability = "memory", ...options }: ScriptsOptions): Through {
-  return {
-    nodes: nodesOf(connection),
-    library: libraryOf(connection, options),
-    confirmation: new Confirmation(durability),
-  };
-}
-
-function callOf<Asked extends readonly unknown[], Answer>(verb: Verb<Asked, Answer>, name: string, through: Through) {
-  const script = new Script(verb, name, through);
-  return (tag: string, ...asked: Asked): Promise<Answer> => script.call(tag, asked);
+  const confirmation = durability === "memory" ? undefined : new Confirmation(durability);
+  return { connection, library: libraryOf(connection, options), confirmation };
 }
 
 function callsOf<Verbs extends object>(verbs: Verbs, through: Through): CallsOf<Verbs> {
@@ -84,7 +75,7 @@ export function libraryOf(
 /** The scripts, run through a connection. */
 export function scriptsOf(connection: Connection, options: ScriptsOptions = {}): Scripts {
   const through = throughOf(connection, options);
-  const { nodes } = through;
+  const nodes = nodesOf(connection);
   const of: Scripts["of"] = (verbs) => callsOf(verbs, through);
   const read = async <T>(tag: string, command: (node: Redis) => Promise<T>): Promise<T> => {
     try {
