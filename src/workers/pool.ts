@@ -11,7 +11,7 @@ import type { Attempt } from "./attempt/attempt.ts";
 import { BatchCalls } from "./batch-calls.ts";
 import { Returns } from "./returns.ts";
 import type { Runner, WorkerParts } from "./runner.ts";
-import { type Slot, Slots } from "./slots.ts";
+import { Slots } from "./slots.ts";
 import { Taker } from "./taker.ts";
 
 /** Requests for tasks that are underway at once: the store works on one while the tasks of the other run. See lua/reservation.lua. */
@@ -75,7 +75,7 @@ export class Pool implements Role {
     const handBack = (task: ReservedTask) => this.#returns.handBack(task);
     this.#ahead = new Ahead({
       ...{ slots: this.#slots, allowed: mayTakeAhead(settings), handBack },
-      run: (task, slot, takenAt) => this.#begin(task, slot, takenAt),
+      run: (task, slot, takenAt) => runner.run(task, slot, takenAt),
       onRoom,
     });
     const execute = (attempts: readonly Attempt[]) => {
@@ -180,17 +180,13 @@ export class Pool implements Role {
     // A task whose begin is reported has a slot, and so a call, of its own.
     const shared = isSuspect || task.unbegun ? undefined : this.#calls;
     const slot = admitted ? (shared ? shared.join(task.stoodMs) : this.#slots.takeIfFree(takenAt)) : undefined;
-    if (slot) this.#begin(task, slot, takenAt);
+    if (slot) this.#runner.run(task, slot, takenAt);
     else if (admitted && this.#ahead.add(task, takenAt)) return;
     else if (!isSuspect) void this.#returns.handBack(task);
     else {
       this.#returns.putOff(task);
       this.#wake();
     }
-  }
-
-  #begin(task: ReservedTask, slot: Slot, takenAt: number): void {
-    this.#runner.run(task, slot, takenAt);
   }
 }
 

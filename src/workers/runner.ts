@@ -13,7 +13,7 @@ import type { Handler } from "../handler/define.ts";
 import { runInScope } from "../log.ts";
 import type { ReservedTask } from "../store/verbs/reserve.ts";
 import type { StoredStep } from "../store/verbs/step.ts";
-import type { AttemptError, AttemptTrace, Tracing } from "../trace/tracing.ts";
+import type { AttemptError, Tracing } from "../trace/tracing.ts";
 import { Attempt, type AttemptParts } from "./attempt/attempt.ts";
 import { recordOf } from "./attempt/attempt-log.ts";
 import { type RetryOptions, retryFailedCall } from "./attempt/retry-call.ts";
@@ -50,24 +50,15 @@ export class Runner {
    * @param takenAt start of its lease, monotonic ms
    */
   run(task: ReservedTask, slot: Slot, takenAt: number): void {
-    const { queue, attempts: maxAttempts } = this.#settings;
-    const trace = this.#parts.tracing?.attempt({ ...task, queue, maxAttempts });
-    const begin = () => this.#begin(task, slot, { takenAt, trace });
-    runInScope({ requestId: task.id }, trace ? () => trace.run(begin) : begin);
-  }
-
-  #begin(
-    task: ReservedTask,
-    slot: Slot,
-    own: { readonly takenAt: number; readonly trace: AttemptTrace | undefined },
-  ): void {
-    const { renewer } = this.#parts;
+    const { renewer, executors, tracing } = this.#parts;
     const handler = this.#handler;
+    const { queue, attempts: maxAttempts } = this.#settings;
+    const trace = tracing?.attempt({ ...task, queue, maxAttempts });
     const settings = isStandIn(handler)
       ? { ...this.#settings, timeoutMs: handler.timeoutMsOf(task.id) }
       : this.#settings;
-    const attempt = new Attempt(task, settings, this.#parts, own);
-    renewer.hold(attempt);
+    const attempt = new Attempt(task, settings, this.#parts, { takenAt, trace });
+    const execute = () => slot.execute?.(attempt) ?? executors.of(task, queue).execute(attempt, handler);
     const failed = (error: unknown) => {
       const text = "runner: an attempt ended with an unexpected error; the task runs again when its lease ends";
       attempt.log.error({ err: error }, text);
@@ -75,22 +66,18 @@ export class Runner {
       slot.ended();
       this.#over(attempt, slot);
     };
-    try {
-      const end = this.#execute(attempt, slot);
-      if (end instanceof Promise) end.then((ended) => this.#end(attempt, ended, slot)).catch(failed);
-      else this.#end(attempt, end, slot);
-    } catch (error) {
-      failed(error);
-    }
-  }
-
-  #execute(attempt: Attempt, slot: Slot): HandlerEnd | Promise<HandlerEnd> {
-    const { task } = attempt;
-    const { executors } = this.#parts;
-    const execute = () =>
-      slot.execute?.(attempt) ?? executors.of(task, this.#handler.queue).execute(attempt, this.#handler);
-    // Most inputs came with the task.
-    return task.input === null ? withoutInput(attempt).then((hindered) => hindered ?? execute()) : execute();
+    const begin = () => {
+      renewer.hold(attempt);
+      try {
+        // Most inputs came with the task.
+        const end = task.input === null ? withoutInput(attempt).then((hindered) => hindered ?? execute()) : execute();
+        if (end instanceof Promise) end.then((ended) => this.#end(attempt, ended, slot)).catch(failed);
+        else this.#end(attempt, end, slot);
+      } catch (error) {
+        failed(error);
+      }
+    };
+    runInScope({ requestId: task.id }, trace ? () => trace.run(begin) : begin);
   }
 
   /** The handler has ended or is abandoned: decides what that means for the task, frees the slot, and stores it. */
@@ -117,11 +104,16 @@ export class Runner {
     if (ending === "nothing") return this.#over(attempt, slot);
     const { engine } = this.#parts;
     const gate = engine.leases.gateOf(settings.queue);
-    const storeEnd = gate
-      ? async () => this.#store(attempt, (await gate.ended(attempt.lease, end.noted, attempt.log)) ? "release" : ending)
-      : () => this.#store(attempt, ending);
     const record = this.#recordOf(attempt, end);
-    const store = record === undefined ? storeEnd : () => this.#keepLog(attempt, record).then(storeEnd);
+    // Usually without a further promise.
+    const store =
+      gate === undefined && record === undefined
+        ? () => this.#store(attempt, ending)
+        : async () => {
+            if (record !== undefined) await this.#keepLog(attempt, record);
+            const goesBack = await gate?.ended(attempt.lease, end.noted, attempt.log);
+            return this.#store(attempt, goesBack ? "release" : ending);
+          };
     const stored = (verdict: string) => {
       trace?.stored(verdict);
       logVerdict(attempt, ending, verdict);
