@@ -85,13 +85,12 @@ describe("what the processes of a deployment agree on", () => {
   it("makes a running server not ready, with the reason, when one with other settings has claimed the emptied store", async () => {
     const [{ readiness }, deployment] = [await start(), await open()];
     expect(await readiness()).to.deep.equal([]);
-    await empty();
-    await claim({ partitions: 3 });
+    // In one command each: a process that renews its claim in between would win.
+    await connection.set(storedKey(keys.tag(0), "partitions"), 3);
     // It looks every few seconds.
     const refused = async () => expect((await readiness()).join()).to.match(/PARTITIONS is 2, .* first used with 3/);
     await eventually(refused, 20_000);
-    await empty();
-    await claim({ version: 99, release: "9.8.7" });
+    await connection.mset(storedKey(keys.tag(0), "version"), 99, storedKey(keys.tag(0), "release"), "9.8.7");
     connection.emit("ready");
     await eventually(() => /data of version 99.*; start release 9\.8\.7, /.test(deployment.problem ?? ""));
   });

@@ -3,7 +3,10 @@ import { libraryText } from "../../../src/store/library/text.ts";
 
 /** Mistakes in the Lua that a simulation must find: a line of it, and what stands there instead. */
 export const PLANTS: Readonly<Record<string, readonly [line: string, mistake: string]>> = {
-  "fence-not-checked": ["if run and string.find(run, fence .. ' 0 ', 1, true) == 1 then", "if run then"],
+  "fence-not-checked": [
+    "if run and (string.find(run, fence .. ' 0 ', 1, true) == 1 or string.find(run, fence .. ' +0 ', 1, true) == 1) then",
+    "if run then",
+  ],
   "lost-zrem": [
     "redis.call('ZREM', state == S.waiting and K.waiting(call, queue) or K.scheduled(call, queue), id)",
     "",
