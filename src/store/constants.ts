@@ -24,9 +24,9 @@ export const SHARED = {
   workerBytes: 20,
   /** The interval of a rate bucket and of a sample of a queue's history, ms. */
   bucketMs: 10_000,
-  /** The samples that are kept of a queue: an hour. */
+  /** For how many intervals all samples of a queue are kept: an hour. */
   maxSamples: 360,
-  /** The longer intervals that they are thinned to, in intervals of a sample: kept for a day, and for a week. */
+  /** In how many intervals the last sample is kept for a day, and for a week. */
   fiveMinutes: 30,
   anHour: 360,
   /**

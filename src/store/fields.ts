@@ -163,7 +163,6 @@ export const QUEUE_FIELDS = {
   room: ["room", "of a fair line, followed by the class: the start that newcomers get when there are many line keys"],
   keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/keyed.lua"],
   rekey: ["rekey", "the score from which it is still to be decided which tasks may start, after a change of the limit"],
-  thinned: ["thinned", "the last five minutes to which the samples of its history were thinned, since the epoch"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;
 

@@ -37,7 +37,7 @@ export const KEYS = {
   history: [
     "hs:<queue>",
     "list",
-    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see verbs/history.lua; with a number behind it, of as many intervals; capped, PX",
+    "its figures at the ends of the latest intervals of 10 s, newest first: see verbs/history.lua; with a number behind it, the last of every so many intervals; capped, PX",
   ],
   deadlines: [
     "c:<queue>",

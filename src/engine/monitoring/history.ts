@@ -14,13 +14,12 @@ const SETTLED_MS = 3000;
 
 /** A day, in intervals. */
 const DAY = 86_400_000 / SHARED.bucketMs;
-/** Longer intervals are there with the first sample after their end, ms. */
-const THINNED_MS = 2 * SHARED.bucketMs;
 
 const INTERVAL_S = SHARED.bucketMs / 1000;
 const GAUGES = ["waiting", "running", "scheduled", "dead"] as const satisfies (keyof Gauges)[];
 const COUNTS = ["accepted", "started", "finished", "failed"] as const satisfies (keyof Counts)[];
 const TIMES = ["serviceP50", "serviceP95", "waitP50", "waitP95"] as const satisfies (keyof Times)[];
+const NO_TIMES: Times = { serviceP50: null, serviceP95: null, waitP50: null, waitP95: null };
 
 /** Which part of a history is wanted. */
 export interface Span {
@@ -44,13 +43,16 @@ export interface History {
   readonly queues: readonly Series[];
 }
 
-/** How many intervals a sample stands for that goes so far back. @param intervals how far, in intervals of 10 s */
+/** In how many intervals the last sample is kept that goes so far back. @param intervals how far, in intervals of 10 s */
 export function spanOfSamples(intervals: number): number {
   if (intervals <= SHARED.maxSamples) return 1;
   return intervals <= DAY ? SHARED.fiveMinutes : SHARED.anHour;
 }
 
-/** The state of queues, kept in the store: one sample of each interval in which something changed; of the last hour, day and week. */
+/**
+ * The state of queues and what happened to them, kept in the store: a sample of each interval of the last hour in which something changed,
+ * and the last one of every five minutes of the last day, and of every hour of the last week.
+ */
 export class Histories {
   readonly #scripts: Pick<Scripts, "sample" | "history">;
   readonly #keys: Keys;
@@ -90,7 +92,7 @@ export class Histories {
       // A few more than wanted: some belong to the interval that has not settled, and an older one gives the state until the first change.
       const { nowMs, samples } = await this.#scripts.history(tag, some, Math.ceil((intervals + step) / span) + 2, span);
       if (series.size === 0) {
-        const end = Math.floor((nowMs - (span === 1 ? SETTLED_MS : THINNED_MS)) / SHARED.bucketMs / step) * step;
+        const end = Math.floor((nowMs - SETTLED_MS) / SHARED.bucketMs / step) * step;
         at = ends(Math.max(end - intervals, Math.ceil(afterS / INTERVAL_S / step) * step), end, step);
       }
       for (const [n, queue] of some.entries()) series.set(queue, seriesOf(samples[n] ?? [], at, step));
@@ -113,32 +115,22 @@ function seriesOf(samples: readonly Sample[], at: readonly number[], step: numbe
     ...{ serviceP50: [] as (number | null)[], serviceP95: [] as (number | null)[] },
     ...{ waitP50: [] as (number | null)[], waitP95: [] as (number | null)[] },
   };
-  // From the oldest on; the samples of an interval come before its beginning.
-  let next = samples.length - 1;
-  let last: Sample | undefined;
+  const begin = (at[0] ?? 0) / INTERVAL_S - step;
+  let next = samples.findLastIndex(({ interval }) => interval >= begin);
+  // The sample before is what the first one is compared with.
+  let last = samples[next + 1] ?? samples[next];
   for (const endS of at) {
-    const end = endS / INTERVAL_S;
-    const within: Sample[] = [];
-    for (let sample = samples[next]; sample && sample.interval < end; sample = samples[next]) {
+    const before = last;
+    const times: Record<keyof Times, number | null> = { ...NO_TIMES };
+    for (let sample = samples[next]; sample && sample.interval < endS / INTERVAL_S; sample = samples[next]) {
+      for (const name of TIMES) times[name] = sample.times[name] ?? times[name];
       last = sample;
-      if (sample.interval >= end - step) within.push(sample);
       next -= 1;
     }
     for (const name of GAUGES) series[name].push(last?.[name] ?? 0);
-    for (const name of COUNTS) series[name].push(sum(within, (sample) => sample[name]));
-    for (const name of TIMES) series[name].push(percentileOf(within, name));
+    // A counter that has begun anew says nothing about this step.
+    for (const name of COUNTS) series[name].push(Math.max(0, (last?.[name] ?? 0) - (before?.[name] ?? 0)));
+    for (const name of TIMES) series[name].push(times[name]);
   }
   return series;
-}
-
-/** For several samples, their mean weighted by how many tasks finished in each: an approximation. */
-function percentileOf(samples: readonly Sample[], name: keyof Times): number | null {
-  if (samples.length === 0) return null;
-  const known = samples.filter(({ times }) => times[name] !== null);
-  const finished = sum(known, (sample) => sample.finished);
-  return finished === 0 ? null : sum(known, ({ times, finished: n }) => (times[name] ?? 0) * n) / finished;
-}
-
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, item) => total + of(item), 0);
 }

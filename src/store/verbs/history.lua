@@ -1,12 +1,16 @@
--- The histories of queues: their state at the end of each interval, and what happened in it. A sample is "interval waiting
+-- The histories of queues: their state at the end of each interval, and what had happened to them until then. A sample is "interval waiting
 -- running scheduled dead accepted started finished failed", then the 50th and 95th percentile of service times, and of waits, ms, a hyphen
--- for none. The interval is the time of its beginning, in intervals.
+-- for none. The interval is the time of its beginning, in intervals. The four counters only grow: what happened between two samples is
+-- their difference. The first sample of a list is what others are compared with, and counts for nothing itself.
 
 local whole = Number.whole
--- How long the history of a queue that does not change is kept, ms.
-local KEEP_MS = 2 * C.maxSamples * C.bucketMs
--- The longer intervals that samples are thinned to, in intervals of a sample, and how many are kept. Their lists have the same form.
-local THINNED = { { span = C.fiveMinutes, max = 288 }, { span = C.anHour, max = 168 } }
+-- How many samples are kept: those of an hour, the one before them, and that of the interval that ends meanwhile.
+local MAX = C.maxSamples + 2
+-- Of each longer span the last sample is kept too, with the times of the whole span. How long a span is, in intervals, and how many are kept.
+local LONGER = { { span = C.fiveMinutes, max = 288 + 2 }, { span = C.anHour, max = 168 + 2 } }
+-- How long the history of a queue that does not change is kept, ms: longer than any list goes back.
+local KEEP_MS = 2 * 168 * C.anHour * C.bucketMs
+local NO_TIMES = '- - - -'
 -- For at most this many of the latest outcomes, the times are looked up.
 local MAX_LOOKED_AT = 64
 -- A place in a plain line says when the task joined it. After a burst it may be ahead of the clock: less than this, in ms, is not a delay.
@@ -66,71 +70,40 @@ local function percentiles_of(call, queue, from, span)
 end
 
 -- Reads all buckets of a queue. Returns a function that says how many events of a kind (see KINDS) there were in one.
--- Returns also when its samples were last thinned.
 local function read_counts(call, queue)
   local fields = {}
   for _, kind in ipairs(KINDS) do
     for _, field in ipairs(Rate.fields(kind)) do fields[#fields + 1] = field end
   end
-  fields[#fields + 1] = Q.thinned
-  local counters = redis.call('HMGET', K.queue(call, queue), unpack(fields))
-  local function count(kind, bucket)
-    return Rate.between(counters[(kind - 1) * Rate.BUCKETS + bucket % Rate.BUCKETS + 1], bucket, bucket)
+  local counts = redis.call('HMGET', K.queue(call, queue), unpack(fields))
+  return function(kind, bucket)
+    return Rate.between(counts[(kind - 1) * Rate.BUCKETS + bucket % Rate.BUCKETS + 1], bucket, bucket)
   end
-  return count, tonumber(counters[#fields] or nil)
 end
 
--- One sample in place of several, from the newest on: the state at the end, the sums of the counts, and the means of the percentiles,
--- weighted by how many tasks finished.
-local function joined(samples)
-  local words, sums, weights = {}, { 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0 }
-  for nth, sample in ipairs(samples) do
-    local at = 0
-    for word in string.gmatch(sample, '%S+') do
-      at = at + 1
-      if nth == 1 then words[at] = word end
-      if at > 5 and at <= 9 then sums[at - 5] = sums[at - 5] + word end
-      if at > 9 and word ~= '-' then
-        -- How many finished is the eighth word.
-        local finished = tonumber(string.match(sample, '^' .. string.rep('%S+ ', 7) .. '(%d+)'))
-        sums[at - 5], weights[at - 9] = sums[at - 5] + word * finished, weights[at - 9] + finished
-      end
-    end
-  end
-  for n = 1, 4 do
-    words[n + 5] = whole(sums[n])
-    words[n + 9] = weights[n] > 0 and whole(sums[n + 4] / weights[n]) or '-'
-  end
-  return table.concat(words, ' ')
+-- The interval, the state and the counters of the newest sample of a list; nil if it has none.
+local function newest(key)
+  local first, numbers = redis.call('LINDEX', key, 0), {}
+  if not first then return nil end
+  for word in string.gmatch(first, '%S+') do numbers[#numbers + 1] = tonumber(word) end
+  return { unpack(numbers, 1, 9) }
 end
 
--- Adds the longer intervals that have ended, as far as there are samples of them.
-local function thin(call, queue, this)
-  local samples = redis.call('LRANGE', K.history(call, queue), 0, -1)
-  for _, level in ipairs(THINNED) do
-    local key, span = K.history(call, queue) .. ' ' .. level.span, level.span
-    local last = tonumber(string.match(redis.call('LINDEX', key, 0) or '', '^%d+') or -1)
-    if last >= this then
-      -- The clock was set back.
-      redis.call('UNLINK', key)
-      last = -1
-    end
-    local intervals = {}
-    for _, sample in ipairs(samples) do
-      local interval = math.floor(string.match(sample, '^%d+') / span)
-      if interval < math.floor(this / span) and interval > math.floor(last / span) then
-        local newest = intervals[#intervals]
-        if not newest or newest.interval ~= interval then
-          newest = { interval = interval }
-          intervals[#intervals + 1] = newest
-        end
-        newest[#newest + 1] = sample
-      end
-    end
-    for n = #intervals, 1, -1 do redis.call('LPUSH', key, joined(intervals[n])) end
-    if #intervals > 0 then
-      redis.call('LTRIM', key, 0, level.max - 1)
-      redis.call('PEXPIRE', key, 2 * level.max * span * C.bucketMs)
+local function add(key, numbers, times, max)
+  if redis.call('LPUSH', key, table.concat(numbers, ' ') .. ' ' .. times) > max then redis.call('LTRIM', key, 0, max - 1) end
+  redis.call('PEXPIRE', key, KEEP_MS)
+end
+
+-- Keeps a sample for each longer span of which it is the last, since the next one is of a later interval.
+local function keep_last(call, queue, numbers, interval)
+  for _, level in ipairs(LONGER) do
+    local span = level.span
+    local nth = math.floor(numbers[1] / span)
+    if math.floor(interval / span) > nth then
+      local key = K.history(call, queue) .. ' ' .. span
+      local before = newest(key)
+      local has_finished = before and before[8] < numbers[8]
+      add(key, numbers, has_finished and percentiles_of(call, queue, nth * span * C.bucketMs, span * C.bucketMs) or NO_TIMES, level.max)
     end
   end
 end
@@ -148,52 +121,37 @@ local function are_empty(call, queues)
   return redis.call('EXISTS', unpack(keys)) == 0
 end
 
---   this   the present interval
---   empty   nothing is in the queue
---   before_empty  the interval of its last sample, after which nothing was in it; nil if it has to be read
-local function sample(call, queue, this, empty, before_empty)
-  local history = K.history(call, queue)
-  local last, waiting, running, scheduled, dead = before_empty, nil, nil, nil, nil
-  local has_history = false
-  if not last then
-    last, waiting, running, scheduled, dead =
-      string.match(redis.call('LINDEX', history, 0) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) ')
-    has_history = last ~= nil
-  end
-  last = tonumber(last or 0)
-  if last > this then
-    -- The clock was set back.
-    redis.call('UNLINK', history)
-    last, waiting, running, scheduled, dead, has_history = 0, nil, nil, nil, nil, false
-  end
-  local count, thinned = read_counts(call, queue)
+--   this          the present interval
+--   empty         nothing is in the queue
+--   stayed_empty  nor was there at the end of the interval before
+local function sample(call, queue, this, empty, stayed_empty)
+  local history, count = K.history(call, queue), read_counts(call, queue)
+  if stayed_empty and count(1, this - 1) + count(2, this - 1) == 0 then return end
   local gauges = { 0, 0, 0, 0 }
   if not empty then
     for n, index in ipairs(indexes_of(call, queue)) do gauges[n] = redis.call('ZCARD', index) end
   end
-  local before = (waiting or '0') .. ' ' .. (running or '0') .. ' ' .. (scheduled or '0') .. ' ' .. (dead or '0')
-  local after, had = table.concat(gauges, ' '), tonumber(running or 0)
-  for bucket = math.max(last + 1, this - Rate.BUCKETS + 1), this - 1 do
+  local last = newest(history)
+  for bucket = math.max(last and last[1] + 1 or 0, this - Rate.BUCKETS + 1), this - 1 do
+    local before = last or { bucket - 1, 0, 0, 0, 0, 0, 0, 0, 0 }
     local accepted, finished, failed, returned = count(1, bucket), count(2, bucket), count(3, bucket), count(4, bucket)
     -- The state at the end of an interval without a sample is unknown: take that of the one before.
-    local stood, ran = before, had
-    if bucket == this - 1 then stood, ran = after, gauges[2] end
+    local waiting, running, scheduled, dead = unpack(bucket == this - 1 and gauges or { unpack(before, 2, 5) })
     -- Tasks that have left the slots, or are in them now, have started.
-    local started = math.max(0, ran - had + finished + returned)
-    if stood ~= before or accepted + started + finished + failed > 0 then
-      local times = finished > 0 and percentiles_of(call, queue, bucket * C.bucketMs, C.bucketMs) or '- - - -'
-      local counts = accepted .. ' ' .. started .. ' ' .. finished .. ' ' .. failed
-      local length = redis.call('LPUSH', history, whole(bucket) .. ' ' .. stood .. ' ' .. counts .. ' ' .. times)
-      if length > C.maxSamples then redis.call('LTRIM', history, 0, C.maxSamples - 1) end
-      redis.call('PEXPIRE', history, KEEP_MS)
-      before, had, has_history = stood, ran, true
+    local started = math.max(0, running - before[3] + finished + returned)
+    local numbers = {
+      bucket, waiting, running, scheduled, dead, before[6] + accepted, before[7] + started, before[8] + finished, before[9] + failed,
+    }
+    if table.concat(numbers, ' ', 2) ~= table.concat(before, ' ', 2) then
+      if not last then
+        add(history, before, NO_TIMES, MAX)
+        for _, level in ipairs(LONGER) do add(history .. ' ' .. level.span, before, NO_TIMES, level.max) end
+      else
+        keep_last(call, queue, before, bucket)
+      end
+      add(history, numbers, finished > 0 and percentiles_of(call, queue, bucket * C.bucketMs, C.bucketMs) or NO_TIMES, MAX)
+      last = numbers
     end
-  end
-  local shortest = math.floor(this / THINNED[1].span)
-  -- The first sample of a queue is thinned at once: a queue that was never thinned has a history only if it was read or begun above.
-  if thinned ~= shortest and (has_history or thinned and redis.call('EXISTS', history) == 1) then
-    thin(call, queue, this)
-    redis.call('HSET', K.queue(call, queue), Q.thinned, shortest)
   end
 end
 
@@ -212,19 +170,24 @@ register('sample', { 'allow-oom' }, function(keys, args)
     empty = are_empty(call, queues)
     -- Nobody else has added a sample in between.
     local stayed_empty = empty and was_empty and is_new and by == process and tonumber(of) == this - 1
-    for _, queue in ipairs(queues) do sample(call, queue, this, empty, stayed_empty and this - 2 or nil) end
+    for _, queue in ipairs(queues) do sample(call, queue, this, empty, stayed_empty) end
   end
   return { [ANSWER.endsMs] = whole((this + 1) * C.bucketMs - call.now), [ANSWER.empty] = empty and 1 or 0 }
 end)
 
--- Returns the latest samples of each queue, or those of longer intervals, one per line, the newest first: a text costs a client much less
--- than that many replies.
+-- Returns the latest samples of each queue, one per line, the newest first: a text costs a client much less than that many replies. Those of
+-- a longer span begin with the latest sample of all, after which nothing has changed.
 register('history', { 'no-writes' }, function(keys, args)
   local call, ARGS, ANSWER = Call.new(keys), Layout.history.args, Layout.history.answer
-  local last, histories = tonumber(args[ARGS.max]) - 1, {}
-  local level = args[ARGS.span] == '1' and '' or ' ' .. args[ARGS.span]
+  local last, span, histories = tonumber(args[ARGS.max]) - 1, args[ARGS.span], {}
   for n = ARGS.count + 1, #args do
-    histories[#histories + 1] = table.concat(redis.call('LRANGE', K.history(call, args[n]) .. level, 0, last), '\n')
+    local key, samples = K.history(call, args[n]), {}
+    if span ~= '1' then
+      samples = redis.call('LRANGE', key, 0, 0)
+      key = key .. ' ' .. span
+    end
+    for _, line in ipairs(redis.call('LRANGE', key, 0, last)) do samples[#samples + 1] = line end
+    histories[#histories + 1] = table.concat(samples, '\n')
   end
   return { [ANSWER.nowMs] = call.now_text, [ANSWER.histories] = histories }
 end)

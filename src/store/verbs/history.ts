@@ -1,7 +1,7 @@
 import { named, verb } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
 
-/** The state of a queue at the end of an interval, and what happened to it in the interval, in one partition. */
+/** The state of a queue at the end of an interval, and what has happened to it until then. */
 export interface Sample extends Gauges, Counts {
   /** The beginning of the interval, in intervals since the epoch. */
   readonly interval: number;
@@ -16,7 +16,7 @@ export interface Gauges {
   readonly dead: number;
 }
 
-/** How many there were in an interval. */
+/** Counters, which only grow. */
 export interface Counts {
   readonly accepted: number;
   readonly started: number;
@@ -25,7 +25,7 @@ export interface Counts {
   readonly failed: number;
 }
 
-/** Percentiles of the finished tasks, ms; null if there were none. */
+/** Percentiles of the tasks that finished in the interval, ms; null if there were none. */
 export interface Times {
   readonly serviceP50: number | null;
   readonly serviceP95: number | null;
@@ -38,7 +38,7 @@ const SAMPLED = ["endsMs", "empty"] as const;
 
 /**
  * The latest samples of queues, by queue, the newest first, and the time of the store, ms.
- * @param span how many intervals a sample stands for: 1, SHARED.fiveMinutes or SHARED.anHour
+ * @param span in how many intervals the last sample is wanted: 1, SHARED.fiveMinutes or SHARED.anHour
  */
 export const history = verb({
   layout: { args: ["max", "span"], item: ["queue"], answer: HISTORIES },

@@ -6,6 +6,7 @@ import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 const BUCKETS = 7;
+const WEEK_MS = 7 * 86_400_000;
 const HOUR: Span = { intervals: 360, step: 1, afterS: 0 };
 
 describe("the history of a queue", () => {
@@ -30,6 +31,8 @@ describe("the history of a queue", () => {
     }
   };
   const sample = () => t.engine.histories.sample(0, ["jobs"]);
+  /** What the samples of a queue are compared with. */
+  const first = (at: number) => `${at} 0 0 0 0 0 0 0 0 - - - -`;
 
   it("has one sample of an interval, however many processes take it", async () => {
     t = await openEngine();
@@ -42,8 +45,8 @@ describe("the history of a queue", () => {
       for (const ms of left) expect(ms).to.be.within(1, SHARED.bucketMs);
       await sample();
     });
-    expect(await samples()).to.deep.equal([`${now - 1} 2 1 1 0 4 1 0 0 - - - -`]);
-    expect(await t.redis.pttl(key())).to.be.within(1, 2 * SHARED.maxSamples * SHARED.bucketMs);
+    expect(await samples()).to.deep.equal([`${now - 1} 2 1 1 0 4 1 0 0 - - - -`, first(now - 2)]);
+    expect(await t.redis.pttl(key())).to.be.within(1, 2 * WEEK_MS);
   });
 
   it("is added to by one process in each interval", async () => {
@@ -61,7 +64,7 @@ describe("the history of a queue", () => {
       // The one that began has gone: the next interval is taken by another.
       await t.redis.hset(t.key("ticked"), "sampled", `${now - 1} gone`);
       await other.engine.histories.sample(0, ["jobs"]);
-      expect(await samples()).to.have.length(1);
+      expect(await samples()).to.have.length(2);
     } finally {
       await other.close();
     }
@@ -73,12 +76,12 @@ describe("the history of a queue", () => {
     expect(await t.redis.exists(key())).to.equal(0);
     await t.submit();
     await within(sample as () => Promise<unknown> as () => Promise<void>);
-    expect(await samples()).to.have.length(1);
+    expect(await samples()).to.have.length(2);
     // As if it had been taken earlier.
     await t.redis.lset(key(), 0, `${(await interval()) - 4} 1 0 0 0 1 0 0 0 - - - -`);
     for (const bucket of Array.from({ length: BUCKETS }, (_, n) => n)) await t.redis.hdel(t.key("queue"), `a${bucket}`);
     await sample();
-    expect(await samples()).to.have.length(1);
+    expect(await samples()).to.have.length(2);
   });
 
   it("includes what happened in a queue that was found empty before and after", async () => {
@@ -94,6 +97,7 @@ describe("the history of a queue", () => {
     });
     expect((await samples()).map((line) => line.split(" ").slice(0, 9).join(" "))).to.deep.equal([
       `${now - 1} 0 0 0 0 3 3 3 0`,
+      `${now - 2} 0 0 0 0 0 0 0 0`,
     ]);
   });
 
@@ -174,30 +178,45 @@ describe("the history of a queue", () => {
       await sample();
     });
     const counts = (await samples()).map((line) => [now - Number(line.split(" ")[0]), Number(line.split(" ")[5])]);
-    expect(counts).to.deep.equal([
-      [1, 1],
-      [3, 3],
+    expect(counts, "counted from the first on").to.deep.equal([
+      [1, 9],
+      [3, 8],
       [5, 5],
+      [6, 0],
     ]);
   });
 
-  it("keeps an hour, and begins anew when the clock was set back", async () => {
+  it("keeps an hour, and what that is compared with", async () => {
     t = await openEngine();
-    const now = await interval();
-    const old = Array.from({ length: SHARED.maxSamples }, (_, n) => `${now - 10 - n} 1 0 0 0 0 0 0 0 - - - -`);
-    await t.redis.rpush(key(), ...old);
-    await sample();
-    expect(await samples()).to.have.length(SHARED.maxSamples);
-    const present = `${await interval()} 1 0 0 0 0 0 0 0 - - - -`;
-    await t.redis.lpush(key(), present);
-    await sample();
-    expect((await samples())[0], "set back by less than an interval").to.equal(present);
-    await t.redis.lpush(key(), `${now + 100} 5 0 0 0 0 0 0 0 - - - -`);
+    await t.submit();
+    await within(async (now) => {
+      const old = Array.from({ length: 500 }, (_, n) => `${now - 10 - n} 0 0 0 0 ${500 - n} 0 0 0 - - - -`);
+      await t.redis.rpush(key(), ...old);
+      await count("accepted", now - 1, 7);
+      await sample();
+    });
+    const kept = await samples();
+    expect(kept).to.have.length(SHARED.maxSamples + 2);
+    expect(kept[0]).to.match(/^\d+ 1 0 0 0 507 0 0 0 /);
+  });
+
+  it("adds nothing while the clock is behind its last sample", async () => {
+    t = await openEngine();
+    const ahead = `${(await interval()) + 100} 5 0 0 0 9 0 0 0 - - - -`;
+    await t.redis.rpush(key(), ahead);
     await t.submit();
     await sample();
-    const lines = await samples();
-    expect(lines).to.have.length(1);
-    expect(lines[0]).to.match(/^\d+ 1 0 0 0 /);
+    expect(await samples()).to.deep.equal([ahead]);
+  });
+
+  it("has no rate where a counter begins anew", async () => {
+    t = await openEngine();
+    const now = await interval();
+    const lines = [`${now - 3} 1 0 0 0 5 0 0 0 - - - -`, `${now - 4} 1 0 0 0 2 0 0 0 - - - -`];
+    await t.redis.rpush(key(), ...lines, `${now - 5} 1 0 0 0 700 0 0 0 - - - -`, first(now - 6));
+    const { at, queues } = await t.engine.histories.read(["jobs"], HOUR);
+    const n = at.indexOf((now - 5) * 10);
+    expect(queues[0]?.accepted.slice(n, n + 4)).to.deep.equal([0, 700, 0, 3]);
   });
 
   it("has every interval, in whichever partitions the queues are", async () => {
@@ -227,7 +246,10 @@ describe("the history of a queue", () => {
     const none = { serviceP50: null, serviceP95: null, waitP50: null, waitP95: null };
     const counts = { accepted: 1, started: 0, finished: 0, failed: 0 };
     const taken = { interval: 99_999, waiting: 1, running: 0, scheduled: 0, dead: 0, ...counts, times: none };
-    const history = async () => ({ nowMs: 1_000_012_500, samples: [[taken]] });
+    const history = async () => ({
+      nowMs: 1_000_012_500,
+      samples: [[taken, { ...taken, interval: 99_998, accepted: 0 }]],
+    });
     const histories = new Histories({ history, sample: t.scripts.sample }, t.keys);
     const { at, queues } = await histories.read(["jobs"], HOUR);
     expect(at.at(-1)).to.equal(1_000_000);
@@ -237,7 +259,10 @@ describe("the history of a queue", () => {
   it("can be read in longer steps, and from a given time on", async () => {
     t = await openEngine();
     const now = await interval();
-    await t.redis.rpush(key(), ...Array.from({ length: 60 }, (_, n) => `${now - 1 - n} ${n} 0 0 0 1 0 0 0 - - - -`));
+    await t.redis.rpush(
+      key(),
+      ...Array.from({ length: 60 }, (_, n) => `${now - 1 - n} ${n} 0 0 0 ${60 - n} 0 0 0 - - - -`),
+    );
     const { at, queues } = await t.engine.histories.read(["jobs", "never"], { ...HOUR, intervals: 36, step: 6 });
     expect(at).to.have.length(6);
     expect(at.every((time) => time % 60 === 0)).to.equal(true);
@@ -249,37 +274,63 @@ describe("the history of a queue", () => {
     expect(none).to.deep.equal({ at: [], queues: none.queues });
   });
 
-  it("is thinned to five minutes and to hours, which are kept for a day and a week", async () => {
+  it("keeps the last sample of five minutes for a day, and that of an hour for a week", async () => {
     t = await openEngine();
-    await t.submit();
-    const now = await interval();
     const [hour, five] = [SHARED.anHour, SHARED.fiveMinutes];
-    const at = (span: number, ago: number) => (Math.floor(now / span) - ago) * span;
-    // Newest first: within these five minutes, in earlier ones, and in the hour before.
-    const lines = [
-      ...[`${at(five, 0)} 9 0 0 0 9 0 0 0 - - - -`, `${at(five, 2) + 7} 5 1 0 2 1 1 3 1 100 200 10 20`],
-      ...[`${at(five, 2) + 2} 8 0 0 0 4 2 1 0 20 40 - -`, `${at(hour, 1) + 3} 3 0 0 0 2 0 0 0 - - - -`],
-    ];
-    await t.redis.rpush(key(), ...lines);
-    await sample();
-    const fives = await t.redis.lrange(`${key()} ${five}`, 0, -1);
-    expect(fives).to.include(`${at(five, 2) + 7} 5 1 0 2 5 3 4 1 80 160 10 20`);
-    const hours = await t.redis.lrange(`${key()} ${hour}`, 0, -1);
-    // The hour before this one has all that were accepted in it.
-    const accepted = (line = "") => Number(line.split(" ")[5]);
-    const isInIt = (line: string) => Math.floor(Number.parseInt(line, 10) / hour) === Math.floor(now / hour) - 1;
-    const sum = lines.filter(isInIt).reduce((all, line) => all + accepted(line), 0);
-    expect(accepted(hours.find(isInIt))).to.equal(sum);
-    await sample();
-    const again = await t.redis.lrange(`${key()} ${five}`, 0, -1);
-    expect(new Set(again), "each once").to.have.property("size", again.length);
-    expect(await t.redis.pttl(`${key()} ${five}`)).to.be.within(1, 2 * 86_400_000);
-
+    const now = await within(async (at) => {
+      for (const level of ["", ` ${five}`, ` ${hour}`]) await t.redis.unlink(key() + level);
+      const earlier = (span: number, ago: number, offset: number) =>
+        (Math.floor((at - 1) / span) - ago) * span + offset;
+      // As if samples had been taken up to the five minutes before these, and an hour before.
+      await t.redis.rpush(key(), `${earlier(five, 1, 7)} 5 1 0 2 90 60 50 3 100 200 10 20`);
+      await t.redis.rpush(`${key()} ${five}`, `${earlier(five, 3, 2)} 8 0 0 0 40 20 20 2 - - - -`);
+      await t.redis.rpush(`${key()} ${hour}`, `${earlier(hour, 2, 3)} 3 0 0 0 10 0 0 0 - - - -`);
+      await count("accepted", at - 1, 4);
+      await sample();
+      expect(await t.redis.lrange(`${key()} ${five}`, 0, -1)).to.deep.equal([
+        // Nothing is known any more of the tasks that finished.
+        `${earlier(five, 1, 7)} 5 1 0 2 90 60 50 3 - - - -`,
+        `${earlier(five, 3, 2)} 8 0 0 0 40 20 20 2 - - - -`,
+      ]);
+      await sample();
+      expect(await t.redis.llen(`${key()} ${five}`), "each once").to.equal(2);
+    });
+    expect(await t.redis.pttl(`${key()} ${five}`)).to.be.within(1, 2 * WEEK_MS);
     const day = await t.engine.histories.read(["jobs"], { intervals: 8640, step: five, afterS: 0 });
     expect(day.at).to.have.length(288);
-    expect(day.queues[0]?.accepted).to.include(5);
-    expect(day.queues[0]?.waiting).to.include(5);
+    const n = day.at.indexOf(Math.floor((now - 1) / five) * five * 10);
+    expect([day.queues[0]?.accepted[n], day.queues[0]?.waiting[n], day.queues[0]?.dead[n]]).to.deep.equal([50, 5, 2]);
     const week = await t.engine.histories.read(["jobs"], { intervals: 7 * 8640, step: hour, afterS: 0 });
     expect(week.at).to.have.length(168);
+  });
+
+  it("of a day has what happened since its last five minutes, and the times of all that finished in a step", async () => {
+    t = await openEngine();
+    await t.submit();
+    const [task] = await t.reserve();
+    await t.engine.leases.complete(
+      { queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" },
+      resultOf("x"),
+      t.settings,
+    );
+    const five = SHARED.fiveMinutes;
+    const begin = (Math.floor((await interval()) / five) - 2) * five;
+    // It finished in the first of these samples; in the second one nothing did.
+    await t.redis.rpush(key(), `${begin + 9} 0 0 0 0 1 1 1 0 - - - -`, `${begin + 5} 0 0 0 0 1 1 1 0 80 80 30 30`);
+    await t.redis.rpush(`${key()} ${five}`, first(begin - 1));
+    const day = async () => {
+      const { at, queues } = await t.engine.histories.read(["jobs"], { intervals: 8640, step: five, afterS: 0 });
+      const n = at.indexOf((begin + five) * 10);
+      return [queues[0]?.finished[n], queues[0]?.serviceP50[n]];
+    };
+    expect(await day(), "from the latest sample").to.deep.equal([1, null]);
+    await t.submit();
+    await within(async (at) => {
+      await count("accepted", at - 1, 1);
+      await sample();
+    });
+    const [finished, service] = await day();
+    expect(finished).to.equal(1);
+    expect(service).to.be.a("number");
   });
 });

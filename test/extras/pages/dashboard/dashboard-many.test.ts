@@ -11,13 +11,13 @@ const HOUR_MS = 3_600_000;
 describe("the dashboard of a server with hundreds of queues (in Chromium, else left out)", function () {
   this.timeout(120_000);
   const test = dashboardTest();
-  /** Registers them as another process would that goes on to do so, with what happened in the last intervals. */
+  /** Registers them as another process would that goes on to do so, with how they stood in the last intervals. */
   before(async () => {
     const redis = await connectOnce(storeUrl());
     try {
       const [tag = ""] = new Keys(test.server.prefix, 1).tags;
       const now = Date.now();
-      const sample = (n: number, ago: number) => `${Math.floor(now / 10_000) - 1 - ago} ${n} 0 0 0 ${n} 0 0 0 - - - -`;
+      const sample = (n: number, ago: number) => `${Math.floor(now / 10_000) - 1 - ago} ${n} 0 0 0 0 0 0 0 - - - -`;
       for (let from = 0; from < ALL; from += 200) {
         const some = redis.pipeline();
         for (let n = from; n < from + 200; n += 1) {
