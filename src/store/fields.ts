@@ -28,7 +28,6 @@ export const TASK_FIELDS = {
   run: ["f", "its last reservation: fence, begin, attempts, place, worker, see lua/run.lua; default none"],
   priority: ["O", "priority class; default PRIORITY.default"],
   place: ["o", "of a scheduled task, its class as a score"],
-  pause: ["r", "of a task that waits for another attempt: for how long, ms; absent once a caller has set its time"],
   extra: [
     "+",
     "1 once the task has had any rare field (one that a plain task which runs once and succeeds does not have); its line key if that is its only rare field. If absent, the rare fields need not be read",

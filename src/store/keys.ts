@@ -120,7 +120,7 @@ export const KEYS = {
   ticked: [
     "ticked",
     "hash",
-    "when a tick last ran, the grace after a gap, and the last jumps of the clock: see lua/grace.lua and setback.lua; the lease of each queue, and how long its workers take to start if its handler says; which process has sampled which interval; and the libraries that starts have used, newest first",
+    "when a tick last ran, and the latest gap between two: see lua/grace.lua; the lease of each queue, and how long its workers take to start if its handler says; which process has sampled which interval; and the libraries that starts have used, newest first",
   ],
   work: [
     "n:<queue>",

@@ -25,17 +25,6 @@ describe("what is left behind in the indexes of a queue", () => {
   });
   afterEach(() => t.close());
 
-  it("is no jump of the clock that was long ago: later leases stay as they are", async () => {
-    const HOUR_MS = 3_600_000;
-    await t.submit({ id: "a" });
-    await t.reserve(1, { leaseMs: 2 * HOUR_MS });
-    const lease = () => t.redis.zscore(t.key("leases"), "a");
-    const before = await lease();
-    await t.redis.hset(t.key("ticked"), "back", `${Date.now() - HOUR_MS} ${Date.now() - 3 * HOUR_MS}`);
-    await t.engine.maintenance.tick(0);
-    expect(await lease()).to.equal(before);
-  });
-
   it("is no entry of a task that has ended, has gone, or has no deadline: none of them is canceled", async () => {
     await t.submit({ id: "ended", deadlineMs: 60_000 });
     const [task] = await t.reserve();

@@ -7,7 +7,7 @@ export const FAULTS = {
   "cut connections": { by: "simulation", what: "requests or replies are lost with their connections" },
   "silent connections": { by: "simulation", what: "connections drop everything, and nobody closes them" },
   isolation: { by: "simulation", what: "a process cannot reach the store, not over a new connection either" },
-  "jump of the store's clock": { by: "simulation", what: "up to an hour ahead or back" },
+  "step of the store's clock": { by: "simulation", what: "up to an hour forward" },
   "lost functions": { by: "simulation", what: "FUNCTION FLUSH" },
   poison: { by: "chaos", what: "a task that kills its worker each time" },
   "wrong clocks": { by: "chaos", what: "workers an hour ahead and an hour behind, the API two" },

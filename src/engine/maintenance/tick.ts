@@ -8,7 +8,6 @@ import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { TickAnswer, TickQueue } from "../../store/verbs/tick.ts";
 import { catalogueResult } from "../attempt/problem.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
-import { StoreClock } from "./store-clock.ts";
 
 /** Maximum number of queues in one call. */
 const TICK_QUEUES = 50;
@@ -35,8 +34,6 @@ export class Tick {
   readonly #keys: Keys;
   /** By partition: the queues of this process. */
   readonly #own: readonly (readonly OwnQueue[])[];
-  /** By partition, since partitions may be on different servers. */
-  readonly #clocks: readonly StoreClock[];
   /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
   readonly #others: { readonly queues: readonly OtherQueue[]; readonly atMs: number }[] = [];
   #silentMs: ReadonlyMap<string, number> = new Map();
@@ -60,7 +57,6 @@ export class Tick {
       return { ...lossOf(settings), leaseMs, warmup, rate: rate ? storedRate(rate) : "" };
     });
     this.#own = keys.tags.map((_, partition) => all.filter(({ queue }) => keys.partitionOfQueue(queue) === partition));
-    this.#clocks = keys.tags.map(() => new StoreClock());
   }
 
   /** The partitions in which the store refused the writes of the last tick, and why. */
@@ -92,7 +88,7 @@ export class Tick {
     // One without queues as well: its answer says whether the partition takes writes.
     for (let i = 0; i === 0 || i < queues.length; i += TICK_QUEUES) {
       const some = queues.slice(i, i + TICK_QUEUES);
-      ticks.push(await this.#tick(partition, some, pausedMs));
+      ticks.push(await this.#scripts.tick(this.#keys.tag(partition), some, { limit: BATCH_LIMIT, pausedMs }));
     }
     const nexts = ticks.flatMap((t) => (t.nextMs === null ? [] : [t.nextMs]));
     return {
@@ -104,16 +100,6 @@ export class Tick {
       waiting: ticks.flatMap((t) => t.waiting),
       shortestLeaseMs: Math.min(...queues.map(({ leaseMs }) => leaseMs ?? Number.POSITIVE_INFINITY)),
     };
-  }
-
-  async #tick(partition: number, queues: readonly TickQueue[], pausedMs: number): Promise<TickAnswer> {
-    const clock = this.#clocks[partition];
-    const sentMs = performance.now();
-    const reading = clock?.at(sentMs);
-    const limits = { limit: BATCH_LIMIT, pausedMs };
-    const ticked = await this.#scripts.tick(this.#keys.tag(partition), queues, limits, reading);
-    clock?.note(ticked.nowMs, { sentMs, receivedMs: performance.now() }, reading?.jump);
-    return ticked;
   }
 
   /**

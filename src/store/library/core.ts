@@ -8,7 +8,7 @@ import type { LibraryPart } from "./part.ts";
 /** The modules of `store/lua`. */
 const MODULES = [
   "number call run input result answers past notices rate forecast service warmup snapshot keyed fair line",
-  "due follow group settle lease completion reservation allowed filter inspection setback grace submission",
+  "due follow group settle lease completion reservation allowed filter inspection grace submission",
 ].flatMap((line) => line.split(" "));
 
 /** The files of `store/verbs`. */

@@ -41,7 +41,7 @@ function Settle.finish(call, id, state, stay, result)
   Due.leave(call, queue, id, deadline, presence)
   Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
   if code then redis.call('HSET', key, F.errorCode, code) end
-  redis.call('HDEL', key, F.place, F.pause, F.progress, F.cancel)
+  redis.call('HDEL', key, F.place, F.progress, F.cancel)
   -- A run says that a worker has had the task, so its work is undone. A task that never began has nothing to undo.
   if undo and run then Follow.undo_work(call, id) end
   Input.keep(call, id, key, stay)

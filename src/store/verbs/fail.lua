@@ -25,15 +25,14 @@ local function fail(call, args, at, cap)
   elseif kind == 'later' or (kind == 'retry' and tonumber(attempts) < tonumber(args[at + FAILURE.attempts])) then
     Past.note(call, id, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
     redis.call('HDEL', key, F.progress, F.unbegun, F.apart, F.holds)
-    local pause = args[at + FAILURE.delayMs]
-    redis.call('HSET', key, F.state, S.retrying, F.pause, pause, F.restarts, (restarts or 0) + 1, F.extra, '1')
+    redis.call('HSET', key, F.state, S.retrying, F.restarts, (restarts or 0) + 1, F.extra, '1')
     if kind == 'later' then
       if unbegun == fence then Lease.delete_start(call, queue, run) end
       redis.call('HSET', key, F.run, Run.text(fence, late, whole(attempts - 1), place, worker))
     else
       Past.note_error(call, id, text)
     end
-    local due = call.now + tonumber(pause)
+    local due = call.now + tonumber(args[at + FAILURE.delayMs])
     redis.call('ZADD', K.scheduled(call, queue), whole(due), id)
     if of_key and args[at + FAILURE.ordered] == '1' and Keyed.limit(call, queue) == 1 then
       redis.call('HSET', key, F.holds, '1')

@@ -38,7 +38,6 @@ local function to_time(call, queue, id, state, of_key, priority, delay)
     redis.call('ZREM', K.waiting(call, queue), id)
     redis.call('HSET', K.task(call, id), F.state, S.scheduled, F.place, whole((priority or C.defaultPriority) * CLASS), F.extra, '1')
   end
-  redis.call('HDEL', K.task(call, id), F.pause)
   redis.call('ZADD', K.scheduled(call, queue), whole(call.now + delay), id)
   Keyed.put(call, queue, id, of_key, Keyed.due_later(call.now + delay))
 end

@@ -8,8 +8,8 @@ local whole = Number.whole
 -- The work of a task that joins the line, and of one that ends or is taken back, as multiples of an entry that is only removed.
 local JOIN, MOVE = 2, C.moveWork
 
--- A pass is the state of one call: {left, to_forward: what is left of the limit over all queues, so that no call blocks Redis for long;
--- soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; grace; setback}.
+-- A pass is the state of one call: {left: what is left of the limit over all queues, so that no call blocks Redis for long;
+-- soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; gap: see Grace.note_tick}.
 
 local function consider(pass, due)
   if due and (not pass.soonest or due < pass.soonest) then pass.soonest = due end
@@ -39,7 +39,7 @@ local function cause_of(call, pass, queue, id, at, state, deadline, presence)
   if Allowed.ending(call, state) ~= 'cancel' then return nil end
   if deadline and tonumber(deadline) <= call.now then return C.cancelByDeadline end
   if not presence then return nil end
-  local later = Grace.absent_later(call, pass.grace, at, tonumber(presence))
+  local later = Grace.later(pass.gap, at, tonumber(presence))
   if not later then return C.cancelByAbsence end
   redis.call('ZADD', K.deadlines(call, queue), whole(later), id)
   return nil
@@ -48,7 +48,7 @@ end
 -- Nobody has looked at a group or its members for as long as its presence: all that have not ended are canceled, see pass_groups.
 local function pass_absence(call, pass, queue, group, entry, at)
   local presence = Due.presence_of(call, entry)
-  local later = presence and Grace.absent_later(call, pass.grace, at, presence)
+  local later = presence and Grace.later(pass.gap, at, presence)
   if later then
     redis.call('ZADD', K.deadlines(call, queue), whole(later), entry)
   elseif presence then
@@ -86,7 +86,7 @@ end
 local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, holds, group, hlc)
   local _, _, _, old_place = Run.readable_parts(call, run, place)
   local share = state == S.scheduled and Fair.is_fair(place) and redis.call('HGET', key, F.share)
-  if place or state == S.retrying then redis.call('HDEL', key, F.place, F.pause) end
+  if place then redis.call('HDEL', key, F.place) end
   redis.call('HSET', key, F.state, S.waiting)
   -- A webhook does not keep its old place, so that a receiver that hangs does not repeatedly come before those that answer.
   if state == S.scheduled or queue == Call.own_queue(call, C.webhookQueue) then
@@ -124,14 +124,14 @@ end
 -- Takes back tasks whose leases have ended: their workers are lost.
 local function reclaim(call, pass, queue, ends)
   local leases = K.leases(call, queue)
-  local expired, ends_at = due_in(pass, leases, whole(pass.grace.ended_by), MOVE)
+  local expired, ends_at = due_in(pass, leases, call.now_text, MOVE)
   if #expired == 0 then return end
   local usual = redis.call('HGET', K.ticked(call), 'lease ' .. queue)
   for n, id in ipairs(expired) do
     local state, run, taken_for = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.lease))
-    local anew = Grace.begun_anew(call, pass.grace, ends_at[n], tonumber(taken_for or usual or 0))
-    if state == S.running and anew then
-      redis.call('ZADD', leases, whole(anew), id)
+    local later = Grace.later(pass.gap, ends_at[n], tonumber(taken_for or usual or 0))
+    if state == S.running and later then
+      redis.call('ZADD', leases, whole(later), id)
     elseif state == S.running then
       local _, _, _, _, worker = Run.parts(run)
       local fate, losses = Lease.lose(call, queue, id, ends)
@@ -150,20 +150,14 @@ end
 local function consider_queue(call, pass, queue, has_deadlines)
   consider(pass, first_score(K.scheduled(call, queue)))
   if has_deadlines then consider(pass, first_score(K.deadlines(call, queue))) end
-  local lease_end, grace = first_score(K.leases(call, queue)), pass.grace
+  local lease_end = first_score(K.leases(call, queue))
   if lease_end then pass.held = 1 end
-  -- A lease that ended during a grace is lost at the end of the grace.
-  if lease_end and lease_end > grace.ended_by then lease_end = math.max(lease_end, grace.next) end
   consider(pass, lease_end)
 end
 
 -- Closes groups that were left open, and goes on canceling others, as far as the limit still allows.
 local function pass_groups(call, pass)
   local groups = K.groups(call)
-  if pass.setback then
-    local _, all = Setback.pass_groups(call, pass.setback, math.max(1, pass.to_forward))
-    if not all then consider(pass, call.now) end
-  end
   for _, group in ipairs(redis.call('ZRANGEBYSCORE', groups, '-inf', call.now_text, 'LIMIT', 0, room(pass, MOVE))) do
     if redis.call('HEXISTS', K.group(call, group), G.canceling) == 0 then
       Group.close(call, group)
@@ -178,11 +172,6 @@ end
 -- Everything except deadlines.
 local function pass_time(call, pass, args, at, cap)
   local queue, ends = args[at + QUEUE.queue], Lease.ends(args, at, QUEUE, cap)
-  if pass.setback then
-    local seen, all = Setback.pass(call, pass.setback, queue, pass.to_forward)
-    pass.to_forward = pass.to_forward - seen
-    if not all then consider(pass, call.now) end
-  end
   promote(call, pass, queue)
   reclaim(call, pass, queue, ends)
   -- The data of a dead letter has expired with its TTL; this removes its entry.
@@ -192,7 +181,7 @@ end
 
 -- The places in the arguments of the queues that may have something due, starting with another one each time, so that a long queue delays
 -- no other; and the queues in which tasks wait. Most ticks find nothing at all, as one command shows.
-local function queues_to_pass(call, args, setback)
+local function queues_to_pass(call, args)
   local count, first, width = tonumber(args[ARGS.count]), ARGS.count, QUEUE.width
   local keys, places, waiting = {}, {}, {}
   for n = 0, count - 1 do
@@ -200,37 +189,33 @@ local function queues_to_pass(call, args, setback)
     keys[at + 1], keys[at + 2], keys[at + 3] = K.waiting(call, queue), K.scheduled(call, queue), K.leases(call, queue)
     keys[at + 4], keys[at + 5] = K.deadlines(call, queue), K.dead(call, queue)
   end
-  if count == 0 or not setback and redis.call('EXISTS', unpack(keys)) == 0 then return places, waiting end
+  if count == 0 or redis.call('EXISTS', unpack(keys)) == 0 then return places, waiting end
   for n = 0, count - 1 do
     if redis.call('EXISTS', keys[5 * n + 1]) == 1 then waiting[#waiting + 1] = args[first + n * width + QUEUE.queue] end
   end
   for turn = 0, count - 1 do
     local n = (call.now + turn) % count
-    if setback or redis.call('EXISTS', unpack(keys, 5 * n + 2, 5 * n + 5)) > 0 then places[#places + 1] = first + n * width end
+    if redis.call('EXISTS', unpack(keys, 5 * n + 2, 5 * n + 5)) > 0 then places[#places + 1] = first + n * width end
   end
   return places, waiting
 end
 
 -- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for none; 0 when the limit was reached);
 -- for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each that time cancels
--- the verdict ("requested": it is running, its worker is notified) and the reason; the time of the clock, ms; 1 if any lease is held, else
--- 0; and the queues in which tasks wait. The limit is of the work in one call, over all queues, and of those that are brought forward.
+-- the verdict ("requested": it is running, its worker is notified) and the reason; 1 if any lease is held, else 0; and the queues in which
+-- tasks wait. The limit is of the work in one call, over all queues.
 register('tick', { 'allow-oom' }, function(keys, args)
   local call, limit, cap = Call.new(keys), tonumber(args[ARGS.limit]), tonumber(args[ARGS.deadCap])
-  local from, to, paused = tonumber(args[ARGS.fromMs]), tonumber(args[ARGS.toMs]), tonumber(args[ARGS.pausedMs])
-  local grace = Grace.note_tick(call, tonumber(args[ARGS.expectedMs]), from, to, paused)
   local pass = {
     left = limit,
-    to_forward = limit,
     soonest = nil,
     promoted = 0,
     lost = {},
     late = {},
     held = 0,
-    grace = grace,
-    setback = Setback.read(call, grace),
+    gap = Grace.note_tick(call, tonumber(args[ARGS.pausedMs])),
   }
-  local places, waiting = queues_to_pass(call, args, pass.setback)
+  local places, waiting = queues_to_pass(call, args)
   -- First, so that canceled tasks neither join the line nor return to it.
   local has_deadlines = {}
   for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args, at) end
@@ -243,7 +228,6 @@ register('tick', { 'allow-oom' }, function(keys, args)
     [ANSWER.nextMs] = pass.soonest and whole(math.max(0, pass.soonest - call.now)) or '',
     [ANSWER.lost] = pass.lost,
     [ANSWER.late] = pass.late,
-    [ANSWER.nowMs] = call.now_text,
     [ANSWER.held] = pass.held,
     [ANSWER.waiting] = waiting,
   }

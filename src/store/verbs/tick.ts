@@ -29,20 +29,6 @@ interface LateTask {
   readonly reason: "deadline" | "abandoned";
 }
 
-/** A jump of the store's clock: its times before and after, ms. */
-export interface ClockJump {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
-/** What a process knows of the store's clock. */
-export interface ClockReading {
-  /** The earliest time that it can show; undefined if the process has not read it before. */
-  readonly expectedMs: number | undefined;
-  /** A jump forward since the last tick. */
-  readonly jump: ClockJump | undefined;
-}
-
 /** The result of a tick. */
 export interface TickAnswer {
   readonly promoted: number;
@@ -64,38 +50,26 @@ interface TickLimits {
   readonly pausedMs?: number;
 }
 
-/** What the process reports about the clock and itself. */
-interface TickArguments extends Required<TickLimits> {
-  readonly expectedMs: number | undefined;
-  readonly fromMs: number | undefined;
-  readonly toMs: number | undefined;
-}
-
-const ARGS = names<TickArguments>("limit", "deadCap", "expectedMs", "fromMs", "toMs", "pausedMs");
+const ARGS = names<TickLimits>("limit", "deadCap", "pausedMs");
 const QUEUE = names<TickQueue>("queue", "maxLost", "keepMs", "tombstoneMs", "deadMs", "problem");
-const ANSWER = ["promoted", "nextMs", "lost", "late", "nowMs", "held", "waiting"] as const;
+const ANSWER = ["promoted", "nextMs", "lost", "late", "held", "waiting"] as const;
 const LOST = names<LostTask>("queue", "id", "worker", "losses", "fate");
 const LATE = names<LateTask>("queue", "id", "verdict", "reason");
 
 /** Applies the passage of time to queues. */
 export const tick = verb({
   layout: { args: ARGS, item: QUEUE, answer: ANSWER, lost: LOST, late: LATE },
-  write: (
-    queues: readonly TickQueue[],
-    { limit, deadCap = DEAD_CAP, pausedMs = 0 }: TickLimits,
-    { expectedMs, jump }: ClockReading = { expectedMs: undefined, jump: undefined },
-  ) => {
-    const of = { limit, deadCap, expectedMs, fromMs: jump?.fromMs, toMs: jump?.toMs, pausedMs };
-    return [...written(ARGS, of), ...counted(QUEUE, queues)];
-  },
-  read: (reply): TickAnswer & { readonly nowMs: number } => {
-    const { promoted, nextMs, lost, late, nowMs, held, waiting } = named(ANSWER, reply);
+  write: (queues: readonly TickQueue[], { limit, deadCap = DEAD_CAP, pausedMs = 0 }: TickLimits) => [
+    ...written(ARGS, { limit, deadCap, pausedMs }),
+    ...counted(QUEUE, queues),
+  ],
+  read: (reply): TickAnswer => {
+    const { promoted, nextMs, lost, late, held, waiting } = named(ANSWER, reply);
     return {
       promoted: number(promoted),
       nextMs: optional(nextMs),
       lost: list(lost).map(lostTask),
       late: list(late).map(lateTask),
-      nowMs: number(nowMs),
       held: number(held) === 1,
       waiting: list(waiting).map(text),
     };

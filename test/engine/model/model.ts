@@ -318,7 +318,10 @@ export class Model extends ModelTransitions {
         Object.assign(task, { state: "waiting", due: Infinity });
         promoted += 1;
       }
-      const lapsed = this.of(queue, "running").filter((task) => task.lapsed < lostBy);
+      const running = this.of(queue, "running");
+      const lapsed = running.filter((task) => task.lapsed < lostBy);
+      // The others go on for half of their time.
+      for (const task of running) if (task.lapsed >= lostBy) task.lapsed = Infinity;
       for (const task of lapsed.sort((a, b) => a.lapsed - b.lapsed || byId(a, b))) {
         lost.push({ id: task.id, fate: this.loseWorker(task, result, false), losses: task.lost });
       }

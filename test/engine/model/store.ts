@@ -237,8 +237,7 @@ export class TimeTravel {
   async sinceTick(gap: boolean): Promise<number> {
     // A time to come is one of a clock that was set back since, and no gap.
     const at = gap ? LONG_AGO + 1 : Number.MAX_SAFE_INTEGER;
-    await this.#redis.hset(this.#key("ticked"), { at, held: 0, until: 0, graces: 0 });
-    await this.#redis.hsetnx(this.#key("ticked"), "ended", at);
+    await this.#redis.hset(this.#key("ticked"), { at, gaps: 0 });
     await this.#redis.hdel(this.#key("ticked"), "gap from", "gap to");
     return gap ? at + 1 : Infinity;
   }
