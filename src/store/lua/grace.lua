@@ -3,7 +3,6 @@
 -- its process if nothing ran; a longer pause is a gap. A step of the clock forward looks the same.
 local Grace = {}
 
-local whole = Number.whole
 local GAP_MS = 1500
 -- How much later than planned a tick may come, ms.
 local LATE_MS = 500
