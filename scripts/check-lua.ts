@@ -52,7 +52,7 @@ function* aliasesIn(lua: string): Iterable<[string, string]> {
   }
 }
 
-const layouts = Object.fromEntries(verbNames.map(([verb, { layout }]) => [verb, tablesOf(layout)]));
+const layouts = Object.fromEntries(verbNames.map(([verb, { layout }]) => [verb, tablesOf(layout ?? {})]));
 /** What Layout has at a path: "pause.args.queue". */
 const placeIn = (path: string): unknown =>
   path.split(".").reduce<unknown>((of, name) => (of as Record<string, unknown> | undefined)?.[name], layouts);
@@ -81,7 +81,7 @@ function checkLayouts(file: string, lua: string): void {
 
 /** Verbs that do not document what they return, or that end without sending their notices. */
 function checkVerbs(file: string, text: string): void {
-  const registered = [...text.matchAll(/^register\('(\w+)', \{(?: '(?:allow-oom|no-writes)' )?\}, function/gm)];
+  const registered = [...text.matchAll(/^register(?:_hot)?\('(\w+)', \{(?: '(?:allow-oom|no-writes)' )?\}, /gm)];
   if (registered.length === 0) faults.push(`${file}: registers no verb`);
   for (const { index, 1: verb } of registered) {
     const header = text.slice(0, index).split("\n\n").at(-1) ?? "";
@@ -109,7 +109,7 @@ for (const file of listed) {
   checkLayouts(file, withoutComments(text));
   if (verbFiles.includes(file)) checkVerbs(file, text);
 }
-const registered = verbFiles.flatMap((file) => [...read(file).matchAll(/^register\('(\w+)'/gm)]);
+const registered = verbFiles.flatMap((file) => [...read(file).matchAll(/^register(?:_hot)?\('(\w+)'/gm)]);
 const verbs = registered.map(([, verb]) => verb).sort();
 if (
   verbs.join() !==

@@ -60,7 +60,10 @@ async function runsScripts(node: Redis, tag: string, options: LibraryOptions): P
     ...(await allowed("FCALL", () => node.fcall(NO_LIBRARY, 1, tag))),
   ];
   if (refused.some(({ command }) => command === "FCALL" || command === "FUNCTION|LOAD")) return refused;
-  return [...refused, ...(await scriptsOf(node, options).probe(tag, options.sharded ? "SPUBLISH" : "PUBLISH"))];
+  return [
+    ...refused,
+    ...(await scriptsOf(node, options).probe(tag, { publish: options.sharded ? "SPUBLISH" : "PUBLISH" })),
+  ];
 }
 
 /** Whether the user may run a command; its answer does not matter. @throws Error of the connection, while it breaks */

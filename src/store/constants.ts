@@ -16,6 +16,8 @@ export const SHARED = {
   defaultPriority: PRIORITY.default,
   /** The latest time that a task may be scheduled for, ms from now. */
   longestDelayMs: LONGEST_DELAY_S * 1000,
+  /** Maximum number of dead tasks kept for a queue; beyond that the oldest are deleted. */
+  deadCap: 10_000,
   webhookQueue: INTERNAL_QUEUES.webhooks,
   undoQueue: INTERNAL_QUEUES.undo,
   /** The latest outcomes that are kept of a queue. */

@@ -62,10 +62,7 @@ export const TASK_FIELDS = {
   undo: ["U", "1 if its handler has an undo"],
   dropInput: ["X", "1 if its input is dropped once it has succeeded, unless it can be undone"],
   stepBytes: ["S", "bytes of its steps, if any"],
-  output: [
-    "T",
-    'bytes of what its handler has written; then, of the last calls of output.lua, newest first, "call=values stored"',
-  ],
+  output: ["T", "bytes of what its handler has written"],
   restarts: ["J", "how often it was taken back after it had started; default 0"],
   undoing: ["Y", "the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence"],
   deadline: ["D", "deadline, ms"],

@@ -20,6 +20,7 @@ export const ANSWER_LETTERS = {
   release: "r",
   retry: "t",
   update: "u",
+  write: "w",
 } as const;
 
 /** The letters of the states, in a task's hash and in notices. */

@@ -53,7 +53,14 @@ describe("the slots of a queue", () => {
   afterEach(() => t.close());
 
   const beat = (worker: string, ttlMs: number, again = false) =>
-    t.scripts.heartbeat(t.keys.tag(0), { worker, ttlMs, about: "", again, quiet: false }, new Map([["jobs", 2]]));
+    t.scripts.heartbeat(t.keys.tag(0), {
+      worker,
+      ttlMs,
+      about: "",
+      again,
+      quiet: false,
+      slots: new Map([["jobs", 2]]),
+    });
   const live = async () => {
     const { snapshot } = (await t.engine.queues.figures(["jobs"]))[0] ?? {};
     return { workers: snapshot?.workers, slots: snapshot?.slots };
@@ -80,13 +87,16 @@ describe("what a worker that leaves has left behind", () => {
     try {
       const tag = t.keys.tag(0);
       const slots = new Map([["jobs", 2]]);
-      await t.scripts.heartbeat(
-        tag,
-        { worker: "w1", ttlMs: 60_000, about: '{"host":"h"}', again: false, quiet: false },
+      await t.scripts.heartbeat(tag, {
+        worker: "w1",
+        ttlMs: 60_000,
+        about: '{"host":"h"}',
+        again: false,
+        quiet: false,
         slots,
-      );
+      });
       expect(await t.redis.exists(t.key("about", "w1"))).to.equal(1);
-      await t.scripts.heartbeat(tag, { worker: "w1", ttlMs: 0, about: "", again: false, quiet: false }, slots);
+      await t.scripts.heartbeat(tag, { worker: "w1", ttlMs: 0, about: "", again: false, quiet: false, slots });
       expect(await t.redis.exists(t.key("about", "w1"))).to.equal(0);
     } finally {
       await t.close();

@@ -49,7 +49,8 @@ describe("a queue without a handler in any process", () => {
 
   it("is deleted a day later, unless it holds tasks", async () => {
     await before.engine.maintenance.tick(0);
-    const registered = async () => (await after.scripts.register(after.keys.tag(0), [], 0)).map(({ queue }) => queue);
+    const registered = async () =>
+      (await after.scripts.register(after.keys.tag(0), { queues: [], deleteAfterMs: 0 })).map(({ queue }) => queue);
     await before.submit({ id: "waits" });
     expect(await registered()).to.deep.equal(["jobs"]);
     await before.engine.call("cancel", { id: "waits", queue: "jobs" });

@@ -23,7 +23,7 @@ export async function checkAccess(connection: Connection, config: Config): Promi
     if (durability === "memory") return findings;
     // Durability is confirmed for what the same connection has written.
     const { probe } = scriptsOf(connection, { strictResultTtl, parts: PARTS });
-    await probe(keys.tag(0), isCluster(connection) ? "SPUBLISH" : "PUBLISH");
+    await probe(keys.tag(0), { publish: isCluster(connection) ? "SPUBLISH" : "PUBLISH" });
     const confirmation = new Confirmation(durability);
     const confirmed = await nodesOf(connection).run(keys.tag(0), (node) => confirmation.confirm(node));
     if (confirmed) return [...findings, ok("durability", `${durability}, confirmed`)];

@@ -29,7 +29,7 @@ type Filled = Omit<TickQueue, "queue"> & { readonly call: string };
 type Given<T> = Omit<T, keyof Filled> & Partial<Pick<T, keyof T & keyof Filled>> & { readonly queue: string };
 
 /** A verb on one thing, or on items. */
-type AnyVerb = Pick<Verb<never, unknown>, "layout"> & Partial<Pick<BatchVerb<unknown, unknown>, "weights" | "ends">>;
+type AnyVerb = Pick<Verb<never, unknown>, "filled"> & Partial<Pick<BatchVerb<unknown, unknown>, "weights" | "ends">>;
 
 const BY_NAME: Readonly<Record<keyof Verbs, AnyVerb>> = VERBS;
 
@@ -75,11 +75,11 @@ export class Calls {
     return this.#scriptOf(name, isLarge)(this.#keys.tag(partition), of) as Promise<never>;
   };
 
-  #filled({ layout: { item = [], args = [] } }: AnyVerb, given: { readonly queue: string }): unknown {
-    const hasCall = item.includes("call") || args.includes("call");
-    const isEnd = (item.includes("keepMs") || args.includes("keepMs")) && !("keepMs" in given);
-    if (!hasCall && !isEnd) return given;
-    return { ...(isEnd && this.#factsOf(given.queue)), ...(hasCall && { call: newCall() }), ...given };
+  #filled({ filled }: AnyVerb, given: { readonly queue: string }): unknown {
+    if (filled === undefined) return given;
+    const facts = this.#factsOf(given.queue);
+    const members = filled.map((name) => [name, name === "call" ? newCall() : facts[name]]);
+    return { ...Object.fromEntries(members), ...given };
   }
 
   #batch(name: keyof Verbs, isLarge: boolean): Batch<unknown, unknown> {

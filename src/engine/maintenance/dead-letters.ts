@@ -1,9 +1,9 @@
+import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { RetryVerdict } from "../../store/verbs/dead.ts";
 import type { PageAnswer, Place } from "../../store/verbs/page.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
-import { DEAD_CAP } from "../../store/verbs/settle.ts";
 import { newCall } from "../calls/calls.ts";
 import { looksOf } from "../reading/page.ts";
 import type { Scans } from "../reading/scans.ts";
@@ -85,7 +85,7 @@ export class DeadLetters {
   async errors(queue: string, signal?: AbortSignal): Promise<ErrorGroup[]> {
     const tag = this.#keys.tagOfQueue(queue);
     const groups = new Map<string, ErrorGroup>();
-    let left = DEAD_CAP;
+    let left: number = SHARED.deadCap;
     const filter = { withErrors: true };
     const max = looksOf(filter);
     for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {

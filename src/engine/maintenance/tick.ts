@@ -88,7 +88,7 @@ export class Tick {
     // One without queues as well: its answer says whether the partition takes writes.
     for (let i = 0; i === 0 || i < queues.length; i += TICK_QUEUES) {
       const some = queues.slice(i, i + TICK_QUEUES);
-      ticks.push(await this.#scripts.tick(this.#keys.tag(partition), some, { limit: BATCH_LIMIT, pausedMs }));
+      ticks.push(await this.#scripts.tick(this.#keys.tag(partition), { items: some, limit: BATCH_LIMIT, pausedMs }));
     }
     const nexts = ticks.flatMap((t) => (t.nextMs === null ? [] : [t.nextMs]));
     return {
@@ -132,8 +132,8 @@ export class Tick {
     const names = new Set(own.map(({ queue }) => queue));
     let all: Awaited<ReturnType<Scripts["register"]>> = [];
     for (let i = 0; i === 0 || i < own.length; i += BATCH_LIMIT) {
-      const last = i + BATCH_LIMIT >= own.length;
-      all = await this.#scripts.register(tag, own.slice(i, i + BATCH_LIMIT), last ? DELETE_AFTER_MS : null);
+      const deleteAfterMs = i + BATCH_LIMIT >= own.length ? DELETE_AFTER_MS : null;
+      all = await this.#scripts.register(tag, { queues: own.slice(i, i + BATCH_LIMIT), deleteAfterMs });
     }
     const queues = all.filter(({ queue }) => !names.has(queue)).map((queue) => ({ ...queue, problem: workerLost() }));
     for (const { queue } of queues) this.#found(queue);
@@ -145,7 +145,7 @@ export class Tick {
   }
 }
 
-const workerLost = () => encodeResult(catalogueResult("worker-lost"));
+const workerLost = () => String(encodeResult(catalogueResult("worker-lost")));
 
 /** What the loss of a worker means for tasks of a queue. */
 export function lossOf(settings: QueueSettings): TickQueue {

@@ -135,7 +135,7 @@ async function unpointed(
     if (createdMs !== task.createdMs) continue;
     lost.push(id);
     const pointer = { id, queue: task.queue, caller: task.caller ?? "", home: partition };
-    if (heal) await scripts.point(keys.tag(keys.partitionOf(id)), [pointer], 0);
+    if (heal) await scripts.point(keys.tag(keys.partitionOf(id)), [pointer], { checkMs: 0 });
   }
   return lost;
 }

@@ -129,7 +129,7 @@ export class Events {
     const byWorker = new Map<string, string[]>();
     for (const { id, worker } of tasks) byWorker.set(worker, [...(byWorker.get(worker) ?? []), id]);
     for (const [worker, ids] of byWorker) {
-      await this.#scripts.losses(this.#keys.tag(0), worker, ids).catch(() => undefined);
+      await this.#scripts.losses(this.#keys.tag(0), { workerEnd: worker, ids }).catch(() => undefined);
     }
   }
 
@@ -141,12 +141,12 @@ export class Events {
     await this.send();
     await this.#lookAtStore();
     const tag = this.#keys.tag(0);
-    const { workers, states } = await this.#scripts.overdue(tag);
+    const { workers, states } = await this.#scripts.overdue(tag, {});
     if (workers.length > 0) {
       const tasks = await tasksOf();
       for (const worker of workers) {
         const end = workerEnd(worker);
-        await this.#scripts.workerLost(tag, worker, end, tasks.get(end) ?? []);
+        await this.#scripts.workerLost(tag, { worker, workerEnd: end, ids: tasks.get(end) ?? [] });
       }
     }
     const full = [...states].filter(([state]) => state.startsWith(FULL));
@@ -182,7 +182,7 @@ export class Events {
 
   async #hasRoom(): Promise<boolean> {
     try {
-      await Promise.all(this.#keys.tags.map((tag) => this.#scripts.room(tag)));
+      await Promise.all(this.#keys.tags.map((tag) => this.#scripts.room(tag, {})));
       return true;
     } catch (error) {
       if (error instanceof ProblemError && error.code === "store-full") return false;

@@ -76,7 +76,11 @@ export class Histories {
     for (let i = 0; i < queues.length; i += SAMPLED) {
       const some = queues.slice(i, i + SAMPLED);
       const name = [tag, ...some].join(" ");
-      const sampled = await this.#scripts.sample(tag, this.#process, some, this.#empty.delete(name));
+      const sampled = await this.#scripts.sample(tag, {
+        process: this.#process,
+        queues: some,
+        wereEmpty: this.#empty.delete(name),
+      });
       if (sampled.empty) this.#empty.add(name);
       endsMs = Math.min(endsMs, sampled.endsMs);
     }
@@ -90,7 +94,8 @@ export class Histories {
     for (const { tag, queues: some } of queueBatches(this.#keys, queues, READ)) {
       const span = spanOfSamples(intervals);
       // A few more than wanted: some belong to the interval that has not settled, and an older one gives the state until the first change.
-      const { nowMs, samples } = await this.#scripts.history(tag, some, Math.ceil((intervals + step) / span) + 2, span);
+      const max = Math.ceil((intervals + step) / span) + 2;
+      const { nowMs, samples } = await this.#scripts.history(tag, { queues: some, max, span });
       if (series.size === 0) {
         const end = Math.floor((nowMs - SETTLED_MS) / SHARED.bucketMs / step) * step;
         at = ends(Math.max(end - intervals, Math.ceil(afterS / INTERVAL_S / step) * step), end, step);

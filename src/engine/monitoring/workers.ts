@@ -86,7 +86,7 @@ export class Workers {
     const heard = await Promise.all(
       queueBatches(keys, slots.keys(), BATCH_LIMIT).map(({ tag, queues }) => {
         const some = new Map(queues.map((queue) => [queue, slots.get(queue) ?? 0]));
-        return scripts.heartbeat(tag, { worker, ttlMs, about: text, again, quiet }, some, batches);
+        return scripts.heartbeat(tag, { worker, ttlMs, about: text, again, quiet, slots: some, batches });
       }),
     );
     await noted;
@@ -102,7 +102,7 @@ export class Workers {
     const found = (await this.list(queues)).workers.find((worker) => worker.id === id && worker.slots.size > 0);
     if (!found) return false;
     const batches = queueBatches(keys, found.slots.keys(), BATCH_LIMIT);
-    await Promise.all(batches.map(({ tag, queues: some }) => scripts.quiet(tag, id, quiet, some)));
+    await Promise.all(batches.map(({ tag, queues: some }) => scripts.quiet(tag, { worker: id, quiet, queues: some })));
     return true;
   }
 
@@ -115,7 +115,7 @@ export class Workers {
     >();
     let truncated = false;
     for (const { tag, queues: some } of queueBatches(keys, queues, QUEUES)) {
-      const { nowMs, slots, abouts } = await scripts.workers(tag, some, MAX);
+      const { nowMs, slots, abouts } = await scripts.workers(tag, { queues: some, max: MAX });
       truncated ||= abouts.length >= MAX;
       for (const { worker, about, leftMs } of abouts) {
         if (!rows.has(worker)) rows.set(worker, { ...aboutOf(about, nowMs, leftMs), slots: new Map(), quiet: false });
@@ -137,7 +137,7 @@ export class Workers {
     }
     for (const [id, tasks] of running)
       workers.push({ id, about: null, seenMs: null, slots: new Map(), quiet: false, running: tasks, lostMs: null });
-    for (const { id, about, lostMs } of await scripts.lostWorkers(keys.tag(0)))
+    for (const { id, about, lostMs } of await scripts.lostWorkers(keys.tag(0), {}))
       workers.push({
         id,
         about: saidOf(about) ?? null,

@@ -74,7 +74,7 @@ export class Homes {
     this.#known.delete(ownerOf(id));
     const tag = this.#keys.tag(this.#keys.partitionOf(id));
     // If this fails, `check` does it later.
-    await this.#scripts.repoint(tag, [{ id, score, nextMs: null }], { limit: 0 }).catch(() => undefined);
+    await this.#scripts.repoint(tag, { checked: [{ id, score, nextMs: null }], limit: 0 }).catch(() => undefined);
   }
 
   /**
@@ -83,13 +83,13 @@ export class Homes {
    */
   async check(partition: number): Promise<boolean> {
     const tag = this.#keys.tag(partition);
-    const due = await this.#scripts.repoint(tag, []);
+    const due = await this.#scripts.repoint(tag, { checked: [] });
     if (due.length === 0) return false;
     const checked = due.map(async ({ id, score, home }) => {
       const leftMs = home === null ? 0 : await this.#lifetimes.add(home, id);
       return { id, score, nextMs: leftMs === 0 ? null : Number.isFinite(leftMs) ? leftMs : NEXT_MS };
     });
-    await this.#scripts.repoint(tag, await Promise.all(checked), { limit: 0 });
+    await this.#scripts.repoint(tag, { checked: await Promise.all(checked), limit: 0 });
     return true;
   }
 }
@@ -99,7 +99,8 @@ export class Homes {
  */
 export function pointerBatch(scripts: Scripts, keys: Keys) {
   return new Batch({
-    send: (partition: number, items: readonly Pointer[]) => scripts.point(keys.tag(partition), items, CHECK_MS),
+    send: (partition: number, items: readonly Pointer[]) =>
+      scripts.point(keys.tag(partition), items, { checkMs: CHECK_MS }),
   });
 }
 

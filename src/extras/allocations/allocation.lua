@@ -3,22 +3,20 @@
 local whole = Number.whole
 -- Maximum number of expired ids that are deleted in one call.
 local MAX_DELETED = 100
-local ALLOCATION, ANSWER = Layout.allocate.args, Layout.allocate.answer
 
 -- Keeps an id. Returns the verdict "kept", also if it was already kept with the same value; "taken" if it is kept with another value or a
 -- task has it; or "full" with the counts.
-register('allocate', {}, function(keys, args)
-  local call, id, value, queue = Call.new(keys), args[ALLOCATION.id], args[ALLOCATION.value], args[ALLOCATION.queue]
-  local ttl = tonumber(args[ALLOCATION.ttlMs])
-  if redis.call('EXISTS', K.task(call, id)) == 1 then return { [ANSWER.verdict] = 'taken' } end
+register('allocate', {}, function(call, asked)
+  local id, value, queue, ttl = asked.id, asked.value, asked.queue, asked.ttlMs
+  if redis.call('EXISTS', K.task(call, id)) == 1 then return { verdict = 'taken' } end
   local known = redis.call('GET', K.allocation(call, id))
-  if known then return { [ANSWER.verdict] = known == value and 'kept' or 'taken' } end
+  if known then return { verdict = known == value and 'kept' or 'taken' } end
 
   local kept = K.kept(call, queue)
   local waiting, scheduled = redis.call('ZCARD', K.waiting(call, queue)), redis.call('ZCARD', K.scheduled(call, queue))
   local open = redis.call('ZCOUNT', kept, '(' .. call.now_text, '+inf')
-  if waiting + scheduled + open >= tonumber(args[ALLOCATION.limit]) then
-    return { [ANSWER.verdict] = 'full', [ANSWER.waiting] = waiting, [ANSWER.scheduled] = scheduled }
+  if waiting + scheduled + open >= asked.limit then
+    return { verdict = 'full', waiting = waiting, scheduled = scheduled }
   end
 
   local over = redis.call('ZRANGE', kept, '-inf', call.now_text, 'BYSCORE', 'LIMIT', 0, MAX_DELETED)
@@ -29,17 +27,16 @@ register('allocate', {}, function(keys, args)
   redis.call('PEXPIREAT', kept, until_ms)
   -- Submissions look for kept places only until this time.
   redis.call('HSET', K.queue(call, queue), Q.keptUntil, until_ms)
-  return { [ANSWER.verdict] = 'kept' }
+  return { verdict = 'kept' }
 end)
 
--- Looks up the value stored with an id. Returns the value, or "" if the id is not allocated or has expired.
-register('allocation', { 'no-writes' }, function(keys, args)
-  return redis.call('GET', K.allocation(Call.untimed(keys), args[Layout.allocation.args.id])) or ''
+-- Looks up the value stored with an id. Returns the value; nothing if the id is not allocated or has expired.
+register('allocation', { 'no-writes' }, function(call, asked)
+  return redis.call('GET', K.allocation(call, asked.id)) or nil
 end)
 
 -- Releases an id: its task was submitted, or never will be. Returns nothing.
-register('deallocate', { 'allow-oom' }, function(keys, args)
-  local call, ARGS = Call.untimed(keys), Layout.deallocate.args
-  redis.call('UNLINK', K.allocation(call, args[ARGS.id]))
-  redis.call('ZREM', K.kept(call, args[ARGS.queue]), args[ARGS.id])
+register('deallocate', { 'allow-oom' }, function(call, asked)
+  redis.call('UNLINK', K.allocation(call, asked.id))
+  redis.call('ZREM', K.kept(call, asked.queue), asked.id)
 end)

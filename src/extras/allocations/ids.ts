@@ -42,7 +42,7 @@ export class Allocations {
     const id = this.#keys.idIn(this.#keys.partitionOfQueue(queue), () => `a-${randomUUID()}`);
     const value = JSON.stringify({ queue, caller });
     const item = { id, value, ttlMs: ALLOCATION_MS, queue, limit: maxWaiting };
-    const { verdict, waiting, scheduled } = await this.#verbs.allocate(this.#tag(id), item);
+    const { verdict, waiting = 0, scheduled = 0 } = await this.#verbs.allocate(this.#tag(id), item);
     if (verdict === "full") {
       this.#events.full(queue, maxWaiting, waiting + scheduled);
       throw new ProblemError(

@@ -1,5 +1,4 @@
-import { named, names, verb, verbOnOne, word, written } from "../../store/verbs/codec.ts";
-import { number, text } from "../../store/verbs/reply.ts";
+import { jsonVerb } from "../../store/verbs/json.ts";
 
 /** An id to reserve for a later task. */
 interface Allocation {
@@ -15,26 +14,16 @@ interface Allocation {
 /** The verdict, see allocation.lua. */
 interface AllocationAnswer {
   readonly verdict: "kept" | "taken" | "full";
-  /** The counts of the queue in this partition if it is full; else 0. */
-  readonly waiting: number;
-  readonly scheduled: number;
+  /** The counts of the queue in this partition if it is full. */
+  readonly waiting?: number;
+  readonly scheduled?: number;
 }
 
-const ALLOCATION = names<Allocation>("id", "value", "ttlMs", "queue", "limit");
-const ANSWER = ["verdict", "waiting", "scheduled"] as const;
-
 /** Reserves an id for a later task; "taken" if it is in use. */
-export const allocate = verb({
-  layout: { args: ALLOCATION, answer: ANSWER },
-  write: (of: Allocation) => written(ALLOCATION, of),
-  read: (reply): AllocationAnswer => {
-    const { verdict, waiting, scheduled } = named(ANSWER, reply);
-    return { verdict: word(verdict), waiting: number(waiting), scheduled: number(scheduled) };
-  },
-});
+export const allocate = jsonVerb<Allocation, AllocationAnswer>();
 
 /** What was stored with an id; null if it was not allocated or has expired. */
-export const allocation = verbOnOne<Pick<Allocation, "id">, string | null>(["id"], (reply) => text(reply) || null);
+export const allocation = jsonVerb<Pick<Allocation, "id">, string | null>();
 
 /** Releases an allocated id. */
-export const deallocate = verbOnOne<Pick<Allocation, "id" | "queue">, string>(["id", "queue"]);
+export const deallocate = jsonVerb<Pick<Allocation, "id" | "queue">, null>();

@@ -2,7 +2,6 @@
 -- succeeds. It is open while the queue has Q.rest, "since next probes reason": when it opened, when a probe may start, how many have failed.
 
 local whole = Number.whole
-local QUESTION, STATE, REPORT = Layout.breaker.args, Layout.breaker.answer, Layout.breakerReport.args
 
 -- The time between two probes; doubles with each failed probe.
 local function interval(probes)
@@ -31,26 +30,25 @@ local function probe_of(call, text, longest)
 end
 
 local function state_of(state, wait, failures)
-  return { [STATE.state] = state, [STATE.waitMs] = wait, [STATE.failures] = failures }
+  return { state = state, waitMs = wait, failures = failures }
 end
 
 -- Asks whether work may be taken. One request at a time may take a task as a probe. A repetition by the same request renews the probe.
 -- Returns the state: "closed" (work may be taken), "half-open" (the request may take one task) or "open"; for how
 -- many ms no probe may start; and how many consecutive failures there have been.
-register('breaker', { 'allow-oom' }, function(keys, args)
-  local call = Call.new(keys)
-  local queue, request, lease = args[QUESTION.queue], args[QUESTION.request], tonumber(args[QUESTION.leaseMs])
-  local key, failures_text = K.queue(call, queue), whole(C.breakerFailures)
+register('breaker', { 'allow-oom' }, function(call, asked)
+  local queue, request, lease = asked.queue, asked.request, asked.leaseMs
+  local key = K.queue(call, queue)
   local stored_breaker, stored_probe, failures = unpack(redis.call('HMGET', key, Q.rest, Q.probe, Q.failures))
   local breaker = read(call, stored_breaker)
   if not breaker then
     local _, count = string.gsub(failures or '', '%S+', '')
-    return state_of('closed', '0', whole(count))
+    return state_of('closed', 0, count)
   end
   local prober, left = probe_of(call, stored_probe, lease)
-  if args[QUESTION.verb] == 'return' then
+  if asked.verb == 'return' then
     if prober == request then redis.call('HDEL', key, Q.probe) end
-    return state_of('open', '0', failures_text)
+    return state_of('open', 0, C.breakerFailures)
   end
   -- If the clock was set back, the shorter time is kept.
   write(call, queue, breaker)
@@ -62,9 +60,9 @@ register('breaker', { 'allow-oom' }, function(keys, args)
   if prober == request and request ~= '' then wait = 0 end
   if request ~= '' and wait <= 0 then
     redis.call('HSET', key, Q.probe, whole(call.now + lease) .. ' ' .. request)
-    return state_of('half-open', '0', failures_text)
+    return state_of('half-open', 0, C.breakerFailures)
   end
-  return state_of('open', whole(math.max(1, wait)), failures_text)
+  return state_of('open', math.max(1, wait), C.breakerFailures)
 end)
 
 -- A probe has shown whether the target is up.
@@ -86,9 +84,8 @@ end
 -- Records what an attempt has shown about the target: it is up, down (it cannot be reached or says so), or unclear (no answer, which is a
 -- failure only for a probe). Returns "closed", "opened" (by this failure), "open" or "recovered" (closed by this probe). A repetition for
 -- the same attempt gets the same answer.
-register('breakerReport', { 'allow-oom' }, function(keys, args)
-  local call, queue, reference = Call.new(keys), args[REPORT.queue], args[REPORT.reference]
-  local state, reason, request = args[REPORT.state], args[REPORT.reason], args[REPORT.request]
+register('breakerReport', { 'allow-oom' }, function(call, asked)
+  local queue, reference, state, reason, request = asked.queue, asked.reference, asked.state, asked.reason, asked.request
   local key = K.queue(call, queue)
   local stored_breaker, stored_probe, stored_failures, closed_by =
     unpack(redis.call('HMGET', key, Q.rest, Q.probe, Q.failures, Q.breakerClosed))

@@ -1,5 +1,4 @@
-import { named, names, verb, verbOnOne, word, written } from "../../store/verbs/codec.ts";
-import { number } from "../../store/verbs/reply.ts";
+import { jsonVerb } from "../../store/verbs/json.ts";
 
 /** Asks whether work may be taken from a queue with a circuit breaker. */
 interface BreakerQuestion {
@@ -36,20 +35,8 @@ interface BreakerReport {
 /** Only one attempt gets `opened` or `recovered`, and logs it. */
 export type BreakerVerdict = "closed" | "opened" | "open" | "recovered";
 
-const QUESTION = names<BreakerQuestion>("queue", "request", "leaseMs", "verb");
-const STATE = ["state", "waitMs", "failures"] as const;
-
 /** Whether work may be taken from a queue with a circuit breaker. */
-export const breaker = verb({
-  layout: { args: QUESTION, answer: STATE },
-  write: (question: BreakerQuestion) => written(QUESTION, question),
-  read: (reply): BreakerState => {
-    const { state, waitMs, failures } = named(STATE, reply);
-    return { state: word(state), waitMs: number(waitMs), failures: number(failures) };
-  },
-});
+export const breaker = jsonVerb<BreakerQuestion, BreakerState>();
 
 /** Notes what an attempt has shown about the target of a queue. */
-export const breakerReport = verbOnOne<BreakerReport, BreakerVerdict>([
-  ...(["queue", "reference", "state", "reason", "request"] as const),
-]);
+export const breakerReport = jsonVerb<BreakerReport, BreakerVerdict>();

@@ -62,8 +62,10 @@ export class Groups {
     this.#engine = engine;
     this.#verbs = verbs;
     this.#pointers = pointerBatch(scripts, keys);
-    this.#looks = batchOf((partition, ids) => verbs.group(keys.tag(partition), ids));
-    this.#watches = batchOf((partition, ids) => verbs.watchGroups(keys.tag(partition), notices.process, ids));
+    this.#looks = batchOf((partition, ids) => verbs.group(keys.tag(partition), { items: ids }));
+    this.#watches = batchOf((partition, ids) =>
+      verbs.watchGroups(keys.tag(partition), { process: notices.process, items: ids }),
+    );
   }
 
   /**
@@ -71,7 +73,7 @@ export class Groups {
    * @throws ProblemError store-unavailable, store-full
    */
   async open(
-    { id, caller, webhook, presenceMs = null }: Opening,
+    { id, caller, webhook, presenceMs }: Opening,
     settings: QueueSettings,
   ): Promise<BatchGroup | Exclude<GroupOpeningVerdict, BatchGroup["state"]>> {
     const { keys } = this.#engine;
@@ -89,8 +91,8 @@ export class Groups {
       id: known,
       queue,
       caller: caller ?? "",
-      webhook: webhook ?? "",
-      presenceMs: presenceMs ?? "",
+      webhook,
+      presenceMs,
       limit: maxWaiting,
       openMs: OPEN_MS,
     } as const;
@@ -143,7 +145,7 @@ export class Groups {
   }
 
   /** Some of its members, in the order in which they joined or ended. @throws ProblemError store-unavailable */
-  members(id: string, queue: string, page: MemberPage): Promise<Member[]> {
+  members(id: string, queue: string, page: MemberPage): Promise<readonly Member[]> {
     return this.#verbs.members(this.#engine.keys.tagOfQueue(queue), { ...page, id });
   }
 

@@ -1,5 +1,5 @@
-import { named, verb, verbOnOne, word } from "../../store/verbs/codec.ts";
-import { list, number, optional, type Reply, text } from "../../store/verbs/reply.ts";
+import { jsonVerb } from "../../store/verbs/json.ts";
+import { list, type Reply } from "../../store/verbs/reply.ts";
 import type { Retention } from "../../store/verbs/settle.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "../../store/verbs/snapshot.ts";
 import type { State } from "../../task.ts";
@@ -10,12 +10,11 @@ export interface GroupOpening extends Retention {
   readonly queue: string;
   /** "" for none. */
   readonly caller: string;
-  /** "" for none. */
-  readonly webhook: string;
+  readonly webhook: string | null;
   /** Maximum number of waiting webhook deliveries. */
   readonly limit: number;
-  /** After how long without a look it is canceled; "" for never. */
-  readonly presenceMs: number | "";
+  /** After how long without a look it is canceled; null or left out: never. */
+  readonly presenceMs?: number | null | undefined;
   /** How long it stays open without a new member. */
   readonly openMs: number;
 }
@@ -94,13 +93,7 @@ interface OpenedGroup {
 }
 
 /** Opens a group, or adds to one. */
-export const openGroup = verbOnOne<GroupOpening, OpenedGroup>(
-  ["id", "queue", "caller", "webhook", "limit", "presenceMs", "openMs", "keepMs", "tombstoneMs"],
-  (reply) => {
-    const [verdict, created, firstLine] = list(reply);
-    return { verdict: word(verdict), createdMs: number(created), firstLine: number(firstLine) };
-  },
-);
+export const openGroup = jsonVerb<GroupOpening, OpenedGroup>();
 
 /** The end of a batch of a group. */
 export interface BatchEnd {
@@ -112,37 +105,36 @@ export interface BatchEnd {
 }
 
 /** Notes the end of a batch. */
-export const endBatch = verbOnOne<BatchEnd, string>(["id", "lines", "closes"]);
+export const endBatch = jsonVerb<BatchEnd, null>();
 
 /** Closes a group and cancels some of its members. */
-export const cancelGroup = verbOnOne<{ readonly id: string; readonly max: number }, GroupCancelVerdict>(["id", "max"]);
+export const cancelGroup = jsonVerb<{ readonly id: string; readonly max: number }, GroupCancelVerdict>();
 
-const GROUP = [
-  ...(["queue", "caller", "created", "closed", "canceled", "finished", "expires"] as const),
-  ...(["counts", "last", "latest", "presence"] as const),
-] as const;
-const ANSWER = ["nowMs", "snapshots", "groups"] as const;
+/** Which groups are read. */
+interface GroupsRequest {
+  readonly items: readonly string[];
+}
 
-const LAYOUT = { item: ["id"], answer: ANSWER, group: GROUP };
+/** A group as groups.lua answers it. */
+interface StoredGroup extends Omit<GroupRow, "counts" | "canceling" | "turn"> {
+  /** In the order of the numbers in group.lua. */
+  readonly counts: readonly [number, number, number, number, number, number, number, number];
+  /** Words, see {@link keyTurn}. */
+  readonly turn: string;
+}
+interface StoredGroups {
+  readonly nowMs: number;
+  readonly groups: readonly (StoredGroup | null)[];
+}
 
 /** Reads groups. */
-export const group = verb({
-  layout: LAYOUT,
-  write: (ids: readonly string[]) => [ids.length, ...ids],
-  read: readGroups,
-});
+export const group = jsonVerb<GroupsRequest, ReadGroups>({ read: readGroups });
 
 /** The same, and adds a process to the listeners of the groups. */
-export const watchGroups = verb({
-  layout: { args: ["process"], ...LAYOUT },
-  write: (process: string, ids: readonly string[]) => [process, ids.length, ...ids],
-  read: readGroups,
-});
+export const watchGroups = jsonVerb<GroupsRequest & { readonly process: string }, ReadGroups>({ read: readGroups });
 
-function readGroups(reply: Reply): ReadGroups {
-  const of = named(ANSWER, reply);
-  const groups = list(of.groups).map((row) => (Array.isArray(row) ? groupRow(named(GROUP, row)) : null));
-  return { nowMs: number(of.nowMs), snapshots: list(of.snapshots).map(snapshotOf), groups };
+function readGroups({ nowMs, groups }: StoredGroups, { beside }: { readonly beside: Reply | undefined }): ReadGroups {
+  return { nowMs, snapshots: list(beside).map(snapshotOf), groups: groups.map((of) => of && groupRow(of)) };
 }
 
 /** The states by their numbers in group.lua; 4 is running as well, with a requested cancel. */
@@ -151,49 +143,16 @@ const STATES: readonly State[] = [
 ];
 
 /** Reads members of a group, in the order in which they joined or ended. */
-export const members = verbOnOne<MemberPage & { readonly id: string }, Member[]>(
-  ["id", "by", "from", "count"],
-  (reply) => list(reply).map((entry) => memberOf(text(entry))),
-);
+export const members = jsonVerb<MemberPage & { readonly id: string }, readonly Member[]>({
+  read: (entries: readonly (Omit<Member, "state"> & { readonly state: number | null })[]) =>
+    entries.map((of) => ({ ...of, state: of.state === null ? null : (STATES[of.state] ?? null) })),
+});
 
 /** Begins to follow the results of a group: how many had ended when that was first done; null for an unknown group. */
-export const followGroup = verbOnOne<{ readonly id: string }, number | null>(["id"], optional);
+export const followGroup = jsonVerb<{ readonly id: string }, number | null>();
 
-function groupRow(of: Record<(typeof GROUP)[number], Parameters<typeof text>[0]>): GroupRow {
-  // In the order of the numbers in group.lua.
-  const [
-    waiting = 0,
-    scheduled = 0,
-    retrying = 0,
-    running = 0,
-    canceling = 0,
-    succeeded = 0,
-    failed = 0,
-    canceled = 0,
-  ] = text(of.counts).split(" ").map(Number);
-  const [index = "", ...turn] = text(of.last).split(" ");
-  const [due = "", begun = ""] = text(of.latest).split(" ");
-  const [presence = "", presentUntil = ""] = text(of.presence).split(" ");
-  return {
-    queue: text(of.queue),
-    caller: text(of.caller),
-    createdMs: number(of.created),
-    closedMs: optional(of.closed),
-    canceledMs: optional(of.canceled),
-    finishedMs: optional(of.finished),
-    expiresMs: optional(of.expires),
-    counts: { waiting, scheduled, retrying, running: running + canceling, succeeded, failed, canceled },
-    canceling,
-    index: optional(index),
-    turn: keyTurn(turn),
-    dueMs: optional(due),
-    begunMs: optional(begun),
-    presenceMs: optional(presence),
-    presentUntilMs: optional(presentUntil),
-  };
-}
-
-function memberOf(entry: string): Member {
-  const [number = "", line = "", end = "", id = ""] = entry.split(" ");
-  return { id, line: Number(line), state: STATES[Number(number)] ?? null, end: end === "-" ? null : Number(end) };
+function groupRow({ counts, turn, ...of }: StoredGroup): GroupRow {
+  const [waiting, scheduled, retrying, running, canceling, succeeded, failed, canceled] = counts;
+  const all = { waiting, scheduled, retrying, running: running + canceling, succeeded, failed, canceled };
+  return { ...of, counts: all, canceling, turn: keyTurn(turn.split(" ")) };
 }

@@ -5,7 +5,6 @@
 -- that the others leave it alone; if it dies, it is taken again, and submits under the same ids.
 
 local whole = Number.whole
-local ROW, TICK = Layout.schedules.row, Layout.tickSchedules.answer
 -- How many due times are looked at in one call, of which others may hold most, or be the only ones that can submit.
 local MAX_LOOKED = 1000
 
@@ -16,17 +15,24 @@ local function is_live(call, id)
 end
 
 local function row_of(call, id)
-  local row = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
-  local stored = redis.call(
+  local definition, declared, paused, created, after, at, state, task, retry_until, held, revision = unpack(redis.call(
     'HMGET', K.schedule(call, id), D.definition, D.declared, D.paused, D.created, D.after, D.at, D.state, D.task, D.retryUntil, D.held,
     D.revision
-  )
-  row[ROW.id], row[ROW.definition], row[ROW.declared], row[ROW.paused] = id, stored[1], stored[2], stored[3]
-  row[ROW.orphan] = stored[2] == '1' and not is_live(call, id) and '1' or '0'
-  row[ROW.created], row[ROW.after], row[ROW.at], row[ROW.state] = stored[4], stored[5], stored[6] or '', stored[7] or ''
-  row[ROW.task], row[ROW.retryUntil], row[ROW.held] = stored[8] or '', stored[9] or '', stored[10] or '0'
-  row[ROW.revision] = stored[11]
-  return row
+  ))
+  return {
+    id = id,
+    definition = definition,
+    declared = declared == '1',
+    orphan = declared == '1' and not is_live(call, id),
+    paused = paused == '1',
+    createdMs = tonumber(created),
+    revision = tonumber(revision),
+    afterMs = tonumber(after),
+    last = at and { atMs = tonumber(at), state = state } or cjson.null,
+    task = task or '',
+    retryUntilMs = tonumber(retry_until or nil) or cjson.null,
+    heldMs = tonumber(held or 0),
+  }
 end
 
 -- Lets the next tick look at a schedule: it computes when that is due.
@@ -43,22 +49,21 @@ end
 
 -- Stores a schedule. Its due times count from now on if they have changed, or if it was paused. Returns "new", "changed", "same",
 -- "declared": a handler declares it, and more than whether it is paused would change; or "stale": it has another revision than is given.
-register('putSchedule', {}, function(keys, args)
-  local call, ARGS = Call.new(keys), Layout.putSchedule.args
-  local id, definition, times, declares = args[ARGS.id], args[ARGS.definition], args[ARGS.times], args[ARGS.declared] == '1'
+register('putSchedule', {}, function(call, asked)
+  local id, definition, times, declares = asked.id, asked.definition, asked.times, asked.declared
   local key = K.schedule(call, id)
   local known, known_times, declared, was_paused, after, revision =
     unpack(redis.call('HMGET', key, D.definition, D.times, D.declared, D.paused, D.after, D.revision))
   if declared == '1' and not declares and definition ~= known then return 'declared' end
-  local paused = args[ARGS.paused] == '1' and '1' or '0'
+  local paused = asked.paused and '1' or '0'
   if declares then
     paused = was_paused or '0'
     declare(call, id)
   end
   if known == definition and was_paused == paused and (declared == '1') == (declares or declared == '1') then return 'same' end
-  if args[ARGS.revision] ~= '' and args[ARGS.revision] ~= (revision or '0') then return 'stale' end
+  if asked.revision and asked.revision ~= tonumber(revision or 0) then return 'stale' end
   redis.call(
-    'HSET', key, D.definition, definition, D.queue, args[ARGS.queue], D.times, times,
+    'HSET', key, D.definition, definition, D.queue, asked.queue, D.times, times,
     D.declared, (declares or declared == '1') and '1' or '0', D.paused, paused,
     D.revision, whole(math.max(call.now, tonumber(revision or 0) + 1))
   )
@@ -79,29 +84,27 @@ register('putSchedule', {}, function(keys, args)
 end)
 
 -- Deletes a schedule. Returns "deleted", "unknown", "declared": a live process declares it, or "stale": it has another revision than is given.
-register('deleteSchedule', { 'allow-oom' }, function(keys, args)
-  local call, ARGS = Call.new(keys), Layout.deleteSchedule.args
-  local id, expected = args[ARGS.id], args[ARGS.revision]
+register('deleteSchedule', { 'allow-oom' }, function(call, asked)
+  local id = asked.id
   local declared, revision = unpack(redis.call('HMGET', K.schedule(call, id), D.declared, D.revision))
   if not declared then return 'unknown' end
   if declared == '1' and is_live(call, id) then return 'declared' end
-  if expected ~= '' and expected ~= revision then return 'stale' end
+  if asked.revision and asked.revision ~= tonumber(revision) then return 'stale' end
   redis.call('UNLINK', K.schedule(call, id))
   for _, index in ipairs({ K.schedules(call), K.scheduleTimes(call), K.scheduleDeclared(call) }) do redis.call('ZREM', index, id) end
   return 'deleted'
 end)
 
--- Reads schedules in the order of their ids. Returns the time, "1" if there are more in the range, and their rows.
-register('schedules', { 'no-writes' }, function(keys, args)
-  local call, ARGS, rows, bytes = Call.new(keys), Layout.schedules.args, {}, 0
-  local max = tonumber(args[ARGS.limit])
-  local ids = redis.call('ZRANGEBYLEX', K.schedules(call), args[ARGS.min], args[ARGS.max], 'LIMIT', 0, max + 1)
+-- Reads schedules in the order of their ids. Returns the time, whether there are more in the range, and their rows.
+register('schedules', { 'no-writes' }, function(call, asked)
+  local rows, bytes = {}, 0
+  local ids = redis.call('ZRANGEBYLEX', K.schedules(call), asked.min, asked.max, 'LIMIT', 0, asked.limit + 1)
   for n, id in ipairs(ids) do
-    if n > max or bytes >= C.scheduleAnswerBytes then return { call.now_text, '1', rows } end
+    if n > asked.limit or bytes >= C.scheduleAnswerBytes then return { nowMs = call.now, more = true, rows = rows } end
     rows[n] = row_of(call, id)
-    bytes = bytes + #rows[n][ROW.definition]
+    bytes = bytes + #rows[n].definition
   end
-  return { call.now_text, '', rows }
+  return { nowMs = call.now, more = false, rows = rows }
 end)
 
 -- When the latest time without any process ended, 0 for never: when this one started, the latest tick was longer ago than any process pauses.
@@ -115,26 +118,24 @@ local function end_of_gap(call, lived)
   -- The clock was set back, or this process lived before one that found no other.
   if gone > call.now or gone - started > C.scheduleGapMs then gone = 0 end
   redis.call('HSET', key, 'ticked', call.now_text, 'gone', whole(gone))
-  return whole(gone)
+  return gone
 end
 
 -- A process declares schedules, and takes at most `max` that are due and whose queue is among `queues`: who cannot submit a due time would
 -- only keep it from the others. Returns the time, when the latest time without any process ended, when a schedule is due next or can be
 -- taken ("" for none), for how long the first due time has waited, how many due ones the next call is to skip, the declared ones that the
 -- store does not have, and the rows of those that are taken. Orphans are not due.
-register('tickSchedules', { 'allow-oom' }, function(keys, args)
-  local call, ARGS = Call.new(keys), Layout.tickSchedules.args
-  local gone, unknown, rows, bytes, earliest, more = end_of_gap(call, tonumber(args[ARGS.livedMs])), {}, {}, 0, nil, false
-  for n = 1, tonumber(args[ARGS.count]) do
-    local id = args[ARGS.count + n]
+register('tickSchedules', { 'allow-oom' }, function(call, asked)
+  local gone, unknown, rows, bytes, earliest, more = end_of_gap(call, asked.livedMs), {}, {}, 0, nil, false
+  for _, id in ipairs(asked.declared) do
     if redis.call('HGET', K.schedule(call, id), D.declared) == '1' then
       declare(call, id)
     else
       unknown[#unknown + 1] = id
     end
   end
-  local times, max, skip, can_submit = K.scheduleTimes(call), tonumber(args[ARGS.max]), tonumber(args[ARGS.skip]), {}
-  for _, queue in ipairs(cjson.decode(args[ARGS.queues])) do can_submit[queue] = true end
+  local times, max, skip, can_submit = K.scheduleTimes(call), asked.max, asked.skip, {}
+  for _, queue in ipairs(asked.queues) do can_submit[queue] = true end
   local due = redis.call('ZRANGEBYSCORE', times, '-inf', call.now_text, 'WITHSCORES', 'LIMIT', skip, MAX_LOOKED)
   for n = 1, #due, 2 do
     local id = due[n]
@@ -152,7 +153,7 @@ register('tickSchedules', { 'allow-oom' }, function(keys, args)
         redis.call('HSET', K.schedule(call, id), D.held, whole(call.now + C.scheduleHoldMs))
         local row = row_of(call, id)
         rows[#rows + 1] = row
-        bytes = bytes + #row[ROW.definition]
+        bytes = bytes + #row.definition
       end
     end
   end
@@ -163,40 +164,37 @@ register('tickSchedules', { 'allow-oom' }, function(keys, args)
   local is_last_page = #due < 2 * MAX_LOOKED
   if more or not is_last_page then earliest = call.now end
   if not more then skip = is_last_page and 0 or skip + MAX_LOOKED end
-  local answer = { nil, nil, nil, nil, nil, nil, nil }
-  answer[TICK.nowMs], answer[TICK.goneMs], answer[TICK.lateMs] = call.now_text, gone, whole(late)
-  answer[TICK.nextMs], answer[TICK.skip] = earliest and whole(earliest) or '', skip
-  answer[TICK.unknown], answer[TICK.rows] = unknown, rows
-  return answer
+  return {
+    nowMs = call.now, goneMs = gone, lateMs = late, nextMs = earliest or cjson.null, skip = skip, unknown = unknown, rows = rows,
+  }
 end)
 
 -- Notes what a look has done with a due time. What was submitted counts in any case; when it is due next only if the look still holds the
 -- schedule: otherwise it was changed, or another process has taken it. Returns until when the look holds it, 0 if it does not.
-register('stepSchedule', { 'allow-oom' }, function(keys, args)
-  local call, ARGS = Call.new(keys), Layout.stepSchedule.args
-  local id, at, next_due, hold = args[ARGS.id], args[ARGS.atMs], args[ARGS.nextMs], tonumber(args[ARGS.holdMs])
+register('stepSchedule', { 'allow-oom' }, function(call, asked)
+  local id, at = asked.id, asked.atMs
   local key = K.schedule(call, id)
   local after, known_at, held = unpack(redis.call('HMGET', key, D.after, D.at, D.held))
-  if not after then return '0' end
-  redis.call('HSET', key, D.after, whole(math.max(tonumber(after), tonumber(args[ARGS.afterMs]))))
-  if at ~= '' and tonumber(at) >= tonumber(known_at or 0) then redis.call('HSET', key, D.at, at, D.state, args[ARGS.state]) end
-  if args[ARGS.task] ~= '' then redis.call('HSET', key, D.task, args[ARGS.task]) end
-  if held ~= args[ARGS.heldMs] then return '0' end
-  if args[ARGS.retryUntilMs] == '' then
+  if not after then return 0 end
+  redis.call('HSET', key, D.after, whole(math.max(tonumber(after), asked.afterMs)))
+  if at and at >= tonumber(known_at or 0) then redis.call('HSET', key, D.at, whole(at), D.state, asked.state) end
+  if asked.task ~= '' then redis.call('HSET', key, D.task, asked.task) end
+  if tonumber(held or 0) ~= asked.heldMs then return 0 end
+  if asked.retryUntilMs then
+    redis.call('HSET', key, D.retryUntil, whole(asked.retryUntilMs))
+  else
     redis.call('HDEL', key, D.retryUntil)
-  else
-    redis.call('HSET', key, D.retryUntil, args[ARGS.retryUntilMs])
   end
-  if next_due == '' then
+  if asked.nextMs then
+    redis.call('ZADD', K.scheduleTimes(call), whole(asked.nextMs), id)
+  else
     redis.call('ZREM', K.scheduleTimes(call), id)
-  else
-    redis.call('ZADD', K.scheduleTimes(call), next_due, id)
   end
-  if hold == 0 then
+  if asked.holdMs == 0 then
     redis.call('HDEL', key, D.held)
-    return '0'
+    return 0
   end
-  local until_ms = whole(call.now + hold)
-  redis.call('HSET', key, D.held, until_ms)
+  local until_ms = call.now + asked.holdMs
+  redis.call('HSET', key, D.held, whole(until_ms))
   return until_ms
 end)

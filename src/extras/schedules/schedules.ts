@@ -25,14 +25,14 @@ export class Schedules {
   readonly verbs: CallsOf<typeof VERBS>;
   readonly #declared: ReadonlyMap<string, Definition>;
   /** Those to which this process can submit. */
-  readonly #queues: string;
+  readonly #queues: readonly string[];
 
   /** @throws StartError if a handler declares a schedule that cannot be read */
   constructor(parts: ScheduleParts) {
     this.#parts = parts;
     this.verbs = parts.engine.scripts.of(VERBS);
     this.#declared = new Map([...parts.handlers.values()].flatMap(declaredBy));
-    this.#queues = JSON.stringify([...parts.handlers.values()].filter(takesInputs).map(({ queue }) => queue));
+    this.#queues = [...parts.handlers.values()].filter(takesInputs).map(({ queue }) => queue);
   }
 
   /** That of partition 0. */
@@ -88,8 +88,8 @@ export class Schedules {
     return this.verbs.deleteSchedule(this.#tag, { id, revision });
   }
 
-  tick(given: Omit<VERBS.TickArgs, "queues">) {
-    return this.verbs.tickSchedules(this.#tag, { ...given, queues: this.#queues }, this.declared);
+  tick(given: Omit<VERBS.TickArgs, "queues" | "declared">) {
+    return this.verbs.tickSchedules(this.#tag, { ...given, queues: this.#queues, declared: this.declared });
   }
 
   step(step: Parameters<typeof VERBS.stepSchedule.write>[0]) {

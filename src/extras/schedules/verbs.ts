@@ -1,5 +1,4 @@
-import { named, names, verb, verbOnOne, word, written } from "../../store/verbs/codec.ts";
-import { list, number, optional, type Reply, text } from "../../store/verbs/reply.ts";
+import { jsonVerb } from "../../store/verbs/json.ts";
 
 /** A schedule to be stored. */
 interface StoredSchedule {
@@ -68,83 +67,54 @@ export interface TickArgs {
   readonly skip: number;
   /** For how long it has lived. */
   readonly livedMs: number;
-  /** Those to which it can submit: JSON. */
-  readonly queues: string;
+  /** Those to which it can submit. */
+  readonly queues: readonly string[];
+  /** The schedules that it declares. */
+  readonly declared: readonly string[];
 }
 
-const ROW = [
-  ...(["id", "definition", "declared", "orphan", "paused", "created", "revision", "after"] as const),
-  ...(["at", "state", "task", "retryUntil", "held"] as const),
-] as const;
-const PAGE = ["nowMs", "more", "rows"] as const;
-const TICK_ARGS = names<TickArgs>("max", "skip", "livedMs", "queues");
-const TICK = ["nowMs", "goneMs", "nextMs", "lateMs", "skip", "unknown", "rows"] as const;
-const RANGE = names<{ readonly min: string; readonly max: string; readonly limit: number }>("min", "max", "limit");
+/** What a tick has found, and the schedules that are due. */
+export interface TickedSchedules {
+  readonly nowMs: number;
+  /** When a time without any process ended, 0 for never. */
+  readonly goneMs: number;
+  /** When one is due next, or can be looked at. */
+  readonly nextMs: number | null;
+  /** For how long the first due time has waited. */
+  readonly lateMs: number;
+  /** How many due schedules the next call leaves out. */
+  readonly skip: number;
+  /** Those that the store does not have. */
+  readonly unknown: readonly string[];
+  readonly rows: readonly ScheduleRow[];
+}
+
+/** Which schedules are read, see ZRANGEBYLEX. */
+interface ScheduleRange {
+  readonly min: string;
+  readonly max: string;
+  readonly limit: number;
+}
+export interface SchedulePage {
+  readonly nowMs: number;
+  readonly more: boolean;
+  readonly rows: readonly ScheduleRow[];
+}
 
 /** Stores a schedule. */
-export const putSchedule = verbOnOne<StoredSchedule, "new" | "changed" | "same" | "declared" | "stale">([
-  ...(["id", "definition", "queue", "times", "paused", "declared", "revision"] as const),
-]);
+export const putSchedule = jsonVerb<StoredSchedule, "new" | "changed" | "same" | "declared" | "stale">();
 
 /** Deletes a schedule. */
-export const deleteSchedule = verbOnOne<
+export const deleteSchedule = jsonVerb<
   { readonly id: string; readonly revision?: number | undefined },
   "deleted" | "unknown" | "declared" | "stale"
->(["id", "revision"]);
+>();
 
-/** Reads schedules in the order of their ids, fewer if they are long; `min` and `max` as in ZRANGEBYLEX. */
-export const schedules = verb({
-  layout: { args: RANGE, answer: PAGE, row: ROW },
-  write: (range: { min: string; max: string; limit: number }) => written(RANGE, range),
-  read: (reply) => {
-    const { nowMs, more, rows } = named(PAGE, reply);
-    return { nowMs: number(nowMs), more: text(more) === "1", rows: list(rows).map(rowOf) };
-  },
-});
+/** Reads schedules in the order of their ids, fewer if they are long. */
+export const schedules = jsonVerb<ScheduleRange, SchedulePage>();
 
 /** Says which schedules this process declares, and takes those that are due. */
-export const tickSchedules = verb({
-  layout: { args: TICK_ARGS, item: ["id"], answer: TICK },
-  write: (args: TickArgs, declared: readonly string[]) => [...written(TICK_ARGS, args), declared.length, ...declared],
-  read: (reply) => {
-    const { nowMs, goneMs, nextMs, lateMs, skip, unknown, rows } = named(TICK, reply);
-    return {
-      nowMs: number(nowMs),
-      /** When a time without any process ended, 0 for never. */
-      goneMs: number(goneMs),
-      /** When one is due next, or can be looked at. */
-      nextMs: optional(nextMs),
-      /** For how long the first due time has waited. */
-      lateMs: number(lateMs),
-      /** How many due schedules the next call leaves out. */
-      skip: number(skip),
-      /** Those that the store does not have. */
-      unknown: list(unknown).map(text),
-      rows: list(rows).map(rowOf),
-    };
-  },
-});
+export const tickSchedules = jsonVerb<TickArgs, TickedSchedules>();
 
 /** Notes what a look has done; until when it still holds the schedule, 0 if it does not. */
-export const stepSchedule = verbOnOne<Step, number>(
-  ["id", "heldMs", "afterMs", "atMs", "state", "task", "nextMs", "retryUntilMs", "holdMs"],
-  number,
-);
-
-function rowOf(reply: Reply): ScheduleRow {
-  const of = named(ROW, reply);
-  return {
-    id: text(of.id),
-    definition: text(of.definition),
-    declared: text(of.declared) === "1",
-    orphan: text(of.orphan) === "1",
-    paused: text(of.paused) === "1",
-    createdMs: number(of.created),
-    revision: number(of.revision),
-    afterMs: number(of.after),
-    last: text(of.at) === "" ? null : { atMs: number(of.at), state: word(of.state) },
-    task: text(of.task),
-    retryUntilMs: optional(of.retryUntil),
-    heldMs: number(of.held),
-  };
-}
+export const stepSchedule = jsonVerb<Step, number>();

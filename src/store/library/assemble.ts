@@ -18,7 +18,7 @@ import type { LibraryPart, Named } from "./part.ts";
  * | `A.cancel`            | before a remembered answer: `'c'`                    | `ANSWER_LETTERS`  |
  * | `R.accepted`          | before the number of a counting bucket: `'a'`     | `RATE_LETTERS`    |
  * | `C.classSpan`         | a constant: `35184372088832`                         | `SHARED`          |
- * | `Layout.pause.args`   | the places of a verb's arguments and of the members of its answers, by name: see below | `verbs` |
+ * | `Layout.submit.args`  | the places of a hot verb's arguments and of the members of its answers, by name: see below | `verbs` |
  *
  * Extras add names to these tables, or tables of their own, see part.ts.
  */
@@ -30,7 +30,7 @@ export function namesOf(parts: readonly LibraryPart[]): string[] {
         tables[table] = `${tables[table] ?? ""}  ${name} = ${literal(value)},\n`;
   const keys = parts.flatMap((part) => Object.entries(part.tables?.P ?? {}));
   const layouts = parts.flatMap(({ verbs }) =>
-    Object.entries(verbs).map(([verb, { layout }]) => layoutOf(verb, layout)),
+    Object.entries(verbs).flatMap(([verb, { layout }]) => (layout ? layoutOf(verb, layout) : [])),
   );
   return [
     ...Object.entries(tables).map(([name, lines]) => `local ${name} = {\n${lines}}\n`),
@@ -47,14 +47,24 @@ const GLOBALS =
  * In a library a global is looked up in three tables at each use, and most do not exist while it is loaded. The first call therefore makes
  * them locals of the library. Without that a batch of 32 completions takes 4 % more instructions of Redis, one of renewals 8 %
  * (`valgrind --tool=callgrind redis-server`).
+ */
+const LOCALS = `local register_function = redis.register_function
+local function globals() return ${GLOBALS} end
+local ${GLOBALS}
+`;
+
+/**
+ * What the files of verbs call.
+ *
+ * `register` is for a verb that takes one JSON argument and gives one JSON answer: run(call, asked) returns the answer, and sometimes what
+ * goes beside it as it is. See json.ts.
+ *
+ * `register_hot` is for a verb of which the speed of all depends: its arguments and the members of its answer go by their places, see
+ * {@link Layout}.
  *
  * A verb without a flag gets a second function without writes, which works on a server that takes none.
  */
-const REGISTER = `local register_function = redis.register_function
-local function globals() return ${GLOBALS} end
-local ${GLOBALS}
-
-local function register(verb, flags, run)
+const REGISTER = `local function register_hot(verb, flags, run)
   local function callback(keys, args)
     if not redis then ${GLOBALS} = globals() end
     return run(keys, args)
@@ -62,6 +72,20 @@ local function register(verb, flags, run)
   register_function{ function_name = verb .. '_' .. DIGEST, callback = callback, flags = flags }
   if #flags > 0 then return end
   register_function{ function_name = verb .. '_ro_' .. DIGEST, callback = callback, flags = { 'no-writes' } }
+end
+
+local function register(verb, flags, run)
+  register_hot(verb, flags, function(keys, args)
+    local asked = cjson.decode(args[1])
+    -- A member that follows as it is.
+    if asked.raw then
+      for n, of in ipairs(asked.items or { asked }) do of[asked.raw] = args[n + 1] end
+    end
+    local answer, beside = run(Call.new(keys), asked)
+    if type(answer) == 'table' and answer.err then return answer end
+    local text = cjson.encode(answer)
+    return beside and { text, beside } or text
+  end)
 end
 `;
 
@@ -72,7 +96,7 @@ export function assemble(parts: readonly LibraryPart[]): string {
     (part.modules ?? []).map((file) => `local ${moduleName(file)} = (function()\n${textOf(part, file)}end)()\n`),
   );
   const verbs = parts.flatMap((part) => part.files.map((file) => `do\n${textOf(part, file)}end\n`));
-  return [...namesOf(parts), REGISTER, ...modules, ...verbs].join("\n");
+  return [...namesOf(parts), LOCALS, ...modules, REGISTER, ...verbs].join("\n");
 }
 
 /** The table of a module: `lua/call` is `Call`. */

@@ -24,7 +24,7 @@ export interface LibraryText {
 }
 
 const DIGEST_LENGTH = 8;
-const REGISTERED = /^register\('(\w+)', \{(.*?)\}/gm;
+const REGISTERED = /^register(?:_hot)?\('(\w+)', \{(.*?)\}/gm;
 
 /** The text of the library with these options. Its name and those of its functions carry a digest of the rest. */
 export function libraryText({ sharded, strictResultTtl, parts }: LibraryOptions): LibraryText {

@@ -44,13 +44,42 @@ function Call.next_hlc(call, last)
   return math.max(last + 1, math.floor((call.now_exact - C.epochMs) * 16))
 end
 
--- Runs a verb for each of its items: run(call, args, at, shared), where args[at + ITEM.id] is an argument of the item. Returns the verdicts.
+-- Runs a verb for each of its items: run(call, item, shared). Returns the verdicts.
+function Call.each(call, items, run, shared)
+  local verdicts = {}
+  for n, item in ipairs(items) do verdicts[n] = run(call, item, shared) end
+  return verdicts
+end
+
+-- The same for a hot verb: run(call, args, at, shared), where args[at + ITEM.id] is an argument of the item.
 --   layout  of the verb, with `item`
-function Call.each(call, args, layout, run, shared)
+function Call.each_by_place(call, args, layout, run, shared)
   local verdicts, at, width = {}, layout.args.count, layout.item.width
   for n = 1, tonumber(args[at]) do
     verdicts[n] = run(call, args, at, shared)
     at = at + width
+  end
+  return verdicts
+end
+
+-- Runs a verb once: run(call, key, of, shared) returns a verdict, and whether that is to be remembered. A repeated call, after a lost reply,
+-- gets the verdict that is remembered, whatever has happened since.
+--   key, field  the hash that the verb changes, and where it has the answers
+--   letter      of the verb, see Answers; followed by the call of `of`, or by its fence
+function Call.once(call, key, field, letter, run, of, shared)
+  local answers, token = redis.call('HGET', key, field), letter .. (of.call or of.fence)
+  local known = Answers.find(answers, token)
+  if known then return known end
+  local verdict, counts = run(call, key, of, shared)
+  if counts then Answers.note(key, field, answers, token, verdict) end
+  return verdict
+end
+
+-- The same for each item of a verb on tasks.
+function Call.each_once(call, letter, items, run, shared)
+  local verdicts = {}
+  for n, item in ipairs(items) do
+    verdicts[n] = Call.once(call, K.task(call, item.id), F.answers, letter, run, item, shared)
   end
   return verdicts
 end

@@ -1,31 +1,23 @@
 -- Filters of lists of tasks.
 local Filter = {}
 
--- An entry of a list, see Filter.entry.
-local ENTRY = Layout.page.entry
+local function given(value)
+  return value ~= '' and value or nil
+end
 
--- Reads a filter from arguments with these names; "" means any:
---   prefix    what their ids begin with
---   text      a part of their ids, labels or line keys, letters of ASCII in either case; decomposed: another form of it
---   caller
---   key       whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
---   states    their letters
---   error     why they failed, see error_of
---   withErrors  "1": entries also say that, and whether the task can be run again
---   beforeMs  created then or earlier
---   ageMs     created at least this long ago
-function Filter.read(call, args, names)
-  local before, age = tonumber(args[names.beforeMs]), tonumber(args[names.ageMs])
+-- A filter, see verbs/page.ts; what it leaves out, or has as "", may be anything. `text` is found in either case of ASCII letters, and so is
+-- `decomposed`, another form of it.
+function Filter.new(call, of)
   return {
-    prefix = args[names.prefix],
-    text = string.lower(args[names.text]),
-    decomposed = args[names.decomposed] ~= '' and string.lower(args[names.decomposed]),
-    caller = args[names.caller],
-    key = args[names.key],
-    states = args[names.states],
-    error = args[names.error],
-    with_errors = args[names.withErrors] == '1',
-    latest = math.min(before or math.huge, age and call.now - age or math.huge),
+    prefix = of.prefix or '',
+    text = string.lower(of.text or ''),
+    decomposed = of.decomposed and string.lower(of.decomposed),
+    caller = given(of.caller),
+    key = given(of.key),
+    states = given(of.states),
+    error = given(of.error),
+    with_errors = of.withErrors,
+    latest = math.min(of.beforeMs or math.huge, of.ageMs and call.now - of.ageMs or math.huge),
   }
 end
 
@@ -48,10 +40,10 @@ local function error_of(call, id)
   return (code or '') .. (line == '' and '' or ': ' .. line)
 end
 
--- "1" if a dead task can be run again, else "".
-local function retryable(call, id, state, run)
+-- Whether a dead task can be run again.
+local function is_retryable(call, id, state, run)
   local key = K.task(call, id)
-  return Allowed.refusal_of_retry(call, id, key, redis.call('HGET', key, F.queue), state, run) and '' or '1'
+  return not Allowed.refusal_of_retry(call, id, key, redis.call('HGET', key, F.queue), state, run)
 end
 
 local function contains(whole, filter)
@@ -71,16 +63,14 @@ function Filter.entry(call, filter, id, score, ended)
   local is_found = filter.text == '' or contains(id, filter) or contains(label or '', filter)
     or contains(string.sub(Filter.name(key, share), 2), filter)
   local wanted = is_found
-    and (filter.caller == '' or caller == filter.caller)
-    and (filter.key == '' or Filter.name(key, share) == filter.key)
-    and (filter.states == '' or (state and string.find(filter.states, state, 1, true)))
+    and (not filter.caller or caller == filter.caller)
+    and (not filter.key or Filter.name(key, share) == filter.key)
+    and (not filter.states or (state and string.find(filter.states, state, 1, true)))
     and (filter.latest == math.huge or (tonumber(created) or 0) <= filter.latest)
-  local error = wanted and (filter.error ~= '' or filter.with_errors) and error_of(call, id) or ''
-  if not wanted or (filter.error ~= '' and error ~= filter.error) then return nil end
-  return {
-    [ENTRY.id] = id, [ENTRY.score] = score, [ENTRY.run] = run or '', [ENTRY.error] = error,
-    [ENTRY.retryable] = filter.with_errors and state and retryable(call, id, state, run) or '',
-  }
+  local error = wanted and (filter.error or filter.with_errors) and error_of(call, id) or ''
+  if not wanted or (filter.error and error ~= filter.error) then return nil end
+  local retryable = filter.with_errors and state and is_retryable(call, id, state, run) or false
+  return { id = id, score = score, run = run or '', error = error, retryable = retryable }
 end
 
 return Filter

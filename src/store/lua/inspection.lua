@@ -1,7 +1,7 @@
 -- The answers about tasks, see inspect.lua.
 local Inspection = {}
 
-local ITEM, ANSWER = Layout.inspect.item, Layout.inspect.answer
+local ANSWER = Layout.inspect.answer
 -- The places of the members of a task, see src/task-record.ts. The first are fields of its hash.
 local TASK, STORED = Layout.inspect.task, Layout.inspect.stored
 
@@ -52,9 +52,13 @@ local function put(found, place, value)
   found[last + 1], found[last + 2] = place, value
 end
 
+-- What an answer has found of queues so far.
+function Inspection.new()
+  return { queues = {}, snapshots = {} }
+end
+
 -- Returns the members that a task has, each as its place and its value: see decodeTask in task-record.ts. For an unknown task "".
-local function inspect(call, args, at, seen)
-  local id = args[at + ITEM.id]
+function Inspection.task(call, seen, id, with_result)
   local key = task_key(call, id)
   local queue, state, created, extra, run, share =
     unpack(redis.call('HMGET', key, QUEUE, STATE, CREATED, EXTRA, RUN, SHARE))
@@ -94,7 +98,7 @@ local function inspect(call, args, at, seen)
   if due then put(found, TASK.dueMs, due) end
   if of_key or share then put(found, TASK.key, Filter.name(of_key, share)) end
   local expires, deleted = stored[STORED.expires], stored[STORED.deleted]
-  if expires and args[at + ITEM.result] == '1' then
+  if expires and with_result then
     -- A result in the hash may still be there after it has expired.
     if (tonumber(expires) or call.now + 1) > call.now then
       local read = Result.read(call, id, key, result, INSIDE)
@@ -106,11 +110,8 @@ local function inspect(call, args, at, seen)
   return found
 end
 
---   layout  of the verb, which has the items of inspect.lua
-function Inspection.of(call, args, layout)
-  -- The queues found so far.
-  local seen = { queues = {}, snapshots = {} }
-  local tasks = Call.each(call, args, layout, inspect, seen)
+-- Returns a snapshot of each queue, and the tasks.
+function Inspection.answer(call, seen, tasks)
   return { [ANSWER.nowMs] = call.now_text, [ANSWER.snapshots] = seen.snapshots, [ANSWER.tasks] = tasks }
 end
 

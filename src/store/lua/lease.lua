@@ -57,19 +57,6 @@ function Lease.release(call, queue, id, stay)
   return 'released'
 end
 
--- How a queue ends tasks, from the arguments after `at` with the names `of`.
---   cap  maximum number of dead tasks kept
-function Lease.ends(args, at, of, cap)
-  return {
-    max_lost = tonumber(args[at + of.maxLost]),
-    problem = args[at + of.problem],
-    keep = args[at + of.keepMs],
-    tombstone = args[at + of.tombstoneMs],
-    dead = args[at + of.deadMs],
-    cap = cap,
-  }
-end
-
 -- After this many uncounted losses in a row, the death of a worker counts even if the handler runs in a child process.
 local MAX_UNCOUNTED = 3
 
@@ -77,10 +64,11 @@ local MAX_UNCOUNTED = 3
 -- while the handler ran in it: if the worker has not reported the begin yet, nothing is counted; nor if the task was taken ahead, and it is
 -- unknown whether it had begun: from then on its worker reports that; nor if the worker died while the handler ran in a child process: a
 -- task that kills its process leaves the worker alive, which reports it.
---   ends      how its queue ends tasks, see Lease.ends
+--   ends      how its queue ends tasks: maxLost, problem, keepMs, tombstoneMs and deadMs of an item of `lose`
+--   cap       maximum number of dead tasks kept
 --   reported  whether the worker lives and reports that the process of the handler died
 -- Returns its fate ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.
-function Lease.lose(call, queue, id, ends, reported)
+function Lease.lose(call, queue, id, ends, cap, reported)
   local key = K.task(call, id)
   local cancel, run, lost, unbegun, restarts, noted, of_key, apart, releases, group = unpack(redis.call(
     'HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key, F.apart, F.uncountedLosses, F.group
@@ -106,13 +94,13 @@ function Lease.lose(call, queue, id, ends, reported)
   end
   if cancel then
     Rate.count(call, queue, R.returned, 1)
-    Settle.finish(call, id, S.canceled, Result.stay(call, ends.keep, ends.tombstone))
+    Settle.finish(call, id, S.canceled, Result.stay(call, ends.keepMs, ends.tombstoneMs))
     return 'canceled', losses
   end
-  if counts and losses > ends.max_lost then
+  if counts and losses > ends.maxLost then
     Past.note_error(call, id, 'the worker was lost ' .. losses .. ' times')
     redis.call('HSET', key, F.errorCode, 'worker-lost')
-    Settle.bury(call, queue, id, ends.problem, Result.stay(call, ends.dead, ends.tombstone), ends.cap)
+    Settle.bury(call, queue, id, ends.problem, Result.stay(call, ends.deadMs, ends.tombstoneMs), cap)
     Rate.count(call, queue, R.finished, 1)
     Rate.count(call, queue, R.failed, 1)
     return 'dead', losses

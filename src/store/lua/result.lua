@@ -30,8 +30,8 @@ end
 --   keep  how long the result stays, ms; tombstone: how much longer the answer is "expired" instead of "unknown", ms
 function Result.stay(call, keep, tombstone)
   local last = call.stay
-  if last and last.keep == tonumber(keep) and last.tombstone == tombstone then return last end
-  keep = tonumber(keep)
+  keep, tombstone = tonumber(keep), tonumber(tombstone)
+  if last and last.keep == keep and last.tombstone == tombstone then return last end
   call.stay = {
     keep = keep,
     tombstone = tombstone,

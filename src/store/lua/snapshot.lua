@@ -12,7 +12,7 @@
 local Snapshot = {}
 
 local whole = Number.whole
-local SNAPSHOT = Layout.queue.snapshot
+local SNAPSHOT = Layout.inspect.snapshot
 local MAX_AGES = 16
 local MAX_STARTS = 16
 

@@ -1,4 +1,4 @@
-import { verbOnOne } from "./codec.ts";
+import { jsonVerb } from "./json.ts";
 
 interface Repetition {
   readonly id: string;
@@ -8,4 +8,4 @@ interface Repetition {
 }
 
 /** Notes which task was submitted with the input of another. */
-export const again = verbOnOne<Repetition, "noted" | "unknown">(["id", "createdMs", "again"]);
+export const again = jsonVerb<Repetition, "noted" | "unknown">();

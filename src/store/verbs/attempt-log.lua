@@ -1,17 +1,16 @@
 -- What the latest attempts of a task leave for operators: the stacks of their errors, and the last lines of their logs.
 
 local whole = Number.whole
-local LOG = Layout.attemptLog.item
 -- Of one task.
 local MAX_ATTEMPTS, MAX_BYTES = 5, 32768
 
-local function keep(call, args, at)
-  local id = args[at + LOG.id]
+local function keep(call, item)
+  local id = item.id
   local state, run = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run))
-  if not Run.is_held(state, run, args[at + LOG.fence]) then return 'stale' end
+  if not Run.is_held(state, run, item.fence) then return 'stale' end
   local fence, late, attempts = Run.parts(run)
   local head = attempts .. ' ' .. whole(Run.begun(fence, late) or 0) .. ' '
-  local lines = { head .. args[at + LOG.log] }
+  local lines = { head .. item.log }
   local bytes = #lines[1]
   for before in string.gmatch(redis.call('HGET', K.attempts(call, id), T.logs) or '', '[^\n]+') do
     bytes = bytes + #before
@@ -24,6 +23,6 @@ local function keep(call, args, at)
 end
 
 -- Keeps what running attempts leave: a line of JSON each. Returns a verdict for each: "ok" or "stale".
-register('attemptLog', {}, function(keys, args)
-  return Call.each(Call.untimed(keys), args, Layout.attemptLog, keep)
+register('attemptLog', {}, function(call, asked)
+  return Call.each(call, asked.items, keep)
 end)

@@ -1,4 +1,4 @@
-import { verbOnEach } from "./codec.ts";
+import { jsonVerbOnEach } from "./json.ts";
 import type { Lease } from "./lease.ts";
 
 /** What a running attempt leaves for operators. */
@@ -8,7 +8,4 @@ export interface AttemptLogItem extends Pick<Lease, "id" | "fence"> {
 }
 
 /** Keeps what attempts that are about to end leave for operators; "stale" if the task no longer belongs to the worker. */
-export const attemptLog = verbOnEach<AttemptLogItem, "ok" | "stale">({
-  item: ["id", "fence", "log"],
-  sizeOf: ({ log }) => log.length,
-});
+export const attemptLog = jsonVerbOnEach<AttemptLogItem, "ok" | "stale">({ sizeOf: ({ log }) => log.length });

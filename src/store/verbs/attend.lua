@@ -32,7 +32,7 @@ end
 
 -- Returns a verdict of each, in one string with a space between: "kept", "gone" if it has ended, is being canceled or has no presence,
 -- "unknown".
-register('attend', { 'allow-oom' }, function(keys, args)
+register_hot('attend', { 'allow-oom' }, function(keys, args)
   local call, verdicts, at = Call.new(keys), {}, ARGS.groups
   for _ = 1, tonumber(args[ARGS.groups]) do
     local ends, deadline = call.now + tonumber(args[at + GROUP.presenceMs]), tonumber(args[at + GROUP.deadlineMs])

@@ -1,8 +1,7 @@
 import { SHARED } from "../constants.ts";
 import type { TaskRecord } from "../task-record.ts";
-import { type BatchVerb, counted, named, names, verbOnEach, word } from "./codec.ts";
-import { inspected, LAYOUT } from "./inspect.ts";
-import { list } from "./reply.ts";
+import { inspected } from "./inspect.ts";
+import { jsonVerbOnEach } from "./json.ts";
 import type { Retention } from "./settle.ts";
 import type { QueueSnapshot } from "./snapshot.ts";
 
@@ -13,8 +12,6 @@ export interface Cancellation extends Retention {
   readonly call: string;
   /** Only cancel ("pending"), or only delete ("ended"). Default: both. */
   readonly only?: "pending" | "ended" | undefined;
-  /** Not for a caller: the place that an item of `inspect` has for this. */
-  readonly result?: boolean;
 }
 
 /** The verdict, see cancel.lua. */
@@ -28,27 +25,21 @@ export interface CanceledTask {
   readonly nowMs: number;
 }
 
-/** The same places in both verbs, and at first those of an item of `inspect`. */
-const ITEM = names<Cancellation>(...(["id", "result", "call", "keepMs", "tombstoneMs", "only"] as const));
-const ANSWER = ["verdicts", "found"] as const;
 const WORK = { workOf: () => SHARED.moveWork };
+const FILLED = ["call", "keepMs", "tombstoneMs"] as const;
 
 /** Cancels tasks; deletes the result of one that has ended. */
-export const cancel = verbOnEach<Cancellation, CancelVerdict>({ item: ITEM, ...WORK });
+export const cancel = jsonVerbOnEach<Cancellation, CancelVerdict>(WORK, { filled: FILLED });
 
 /** The same, and reads the tasks, without results, at the same instant. */
-export const cancelAndInspect: BatchVerb<Cancellation, CanceledTask> = {
-  layout: { ...LAYOUT, item: ITEM, answered: ANSWER },
-  weights: WORK,
-  bytes: true,
-  write: (items) => counted(ITEM, items),
-  read: (reply) => {
-    const { verdicts, found } = named(ANSWER, reply);
-    const { nowMs, snapshots, tasks } = inspected(found ?? null);
-    return list(verdicts).map((verdict, n) => {
+export const cancelAndInspect = jsonVerbOnEach<Cancellation, CanceledTask>(WORK, {
+  filled: FILLED,
+  read: (verdicts: readonly CancelVerdict[], { beside }) => {
+    const { nowMs, snapshots, tasks } = inspected(beside ?? null);
+    return verdicts.map((verdict, n) => {
       const row = tasks[n] ?? null;
       const snapshot = snapshots.find(({ queue }) => queue === row?.queue) ?? null;
-      return { verdict: word<CancelVerdict>(verdict), row, snapshot, nowMs };
+      return { verdict, row, snapshot, nowMs };
     });
   },
-};
+});

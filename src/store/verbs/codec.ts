@@ -1,8 +1,8 @@
-import { type Argument, list, type Reply, text } from "./reply.ts";
+import { type Argument, list, type Reply } from "./reply.ts";
 
 /**
- * The arguments and answers of a verb, by name. Their order is defined only here: the Lua reads `args[ARGS.queue]`, with `local ARGS =
- * Layout.pause.args`, a table that library/assemble.ts generates from this.
+ * The arguments and answers of a hot verb, by name. Their order is defined only here: the Lua reads `args[ARGS.queue]`, with `local ARGS =
+ * Layout.submit.args`, a table that library/assemble.ts generates from this. All other verbs are JSON: see json.ts.
  */
 export interface Layout {
   /** The arguments of the call. */
@@ -15,11 +15,17 @@ export interface Layout {
 
 /** All that TypeScript knows of a verb: the rest is in the Lua file beside it. */
 export interface Verb<Asked extends readonly unknown[], Answer> {
-  readonly layout: Layout;
+  /** Of a hot verb. */
+  readonly layout?: Layout;
   /** The arguments of a call. */
   write(...asked: Asked): readonly Argument[];
   /** @param durable whether the writes have the configured durability; asked only for a verb that is `confirmed` */
   read(reply: Reply, durable: boolean): Answer;
+  /**
+   * Members that engine/calls fills in: `call`, a word by which a repeated call is recognized, and how the queue ends its tasks. Default:
+   * none.
+   */
+  readonly filled?: readonly FilledMember[];
   /** Whether the strings of the reply are bytes, and not UTF-8. Default: no. */
   readonly bytes?: boolean;
   /** Whether the durability of its writes is confirmed. Default: no. */
@@ -29,6 +35,9 @@ export interface Verb<Asked extends readonly unknown[], Answer> {
   /** Whether a call writes nothing, and so also works on a server that takes no writes. Default: no. */
   isReading?(...asked: Asked): boolean;
 }
+
+/** A member of {@link Verb.filled}. */
+export type FilledMember = "call" | "maxLost" | "keepMs" | "tombstoneMs" | "deadMs" | "problem";
 
 /** What an item weighs in a call: larger calls are split, see engine/calls/batch.ts. */
 export interface Weights<Item> {
@@ -59,38 +68,6 @@ export const names = <T>(...of: Names<T>): Names<T> => of;
 
 /** Infers the types of a verb. */
 export const verb = <Asked extends readonly unknown[], Answer>(of: Verb<Asked, Answer>): Verb<Asked, Answer> => of;
-
-/** A verb on one thing, whose members are its arguments; its answer is a word unless `read` says otherwise. */
-export const verbOnOne = <Of, Answer>(
-  args: Names<Of>,
-  read = word as (reply: Reply) => Answer,
-): Verb<[Of], Answer> => ({
-  layout: { args },
-  write: (of) => written(args, of),
-  read,
-});
-
-/** A verb on several items, whose members are its arguments. */
-export const verbOnEach = <Item, Verdict>({
-  item,
-  verdict = word as (reply: Reply) => Verdict,
-  ends = false,
-  ...weights
-}: Weights<Item> & {
-  readonly ends?: boolean;
-  readonly item: Names<Item>;
-  /** Reads the answer on one item; default: a word. */
-  readonly verdict?: (reply: Reply) => Verdict;
-}): BatchVerb<Item, Verdict> => ({
-  layout: { item },
-  weights,
-  ends,
-  write: (items) => counted(item, items),
-  read: (reply) => list(reply).map(verdict),
-});
-
-/** A word of the answer. */
-export const word = <Word extends string>(reply: Reply | undefined): Word => text(reply) as Word;
 
 /** The named members of a T, as arguments. */
 export const written = <T>(order: Names<T>, of: T): Argument[] => order.map((name) => argumentOf(of[name] as Value));

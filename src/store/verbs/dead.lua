@@ -1,7 +1,5 @@
 -- Dead tasks: runs them again, or deletes them.
 
-local RETRY, DELETE = Layout.retry.item, Layout.deleteDead.args
-
 local function take_back(call, id, undo)
   redis.call('ZREM', K.waiting(call, Call.own_queue(call, C.undoQueue)), undo)
   redis.call('UNLINK', K.task(call, undo), K.input(call, undo))
@@ -32,14 +30,11 @@ local function revive(call, id, key)
 end
 
 -- woken: the queues whose workers must be notified, and how many tasks join each.
-local function retry(call, args, at, woken)
-  local id, word = args[at + RETRY.id], args[at + RETRY.call]
-  local key = K.task(call, id)
-  local queue, state, priority, answers, run, share, of_key, group =
-    unpack(redis.call('HMGET', key, F.queue, F.state, F.priority, F.answers, F.run, F.share, F.key, F.group))
+local function retry(call, key, item, woken)
+  local id = item.id
+  local queue, state, priority, run, share, of_key, group =
+    unpack(redis.call('HMGET', key, F.queue, F.state, F.priority, F.run, F.share, F.key, F.group))
   if not state then return 'unknown' end
-  local known = Answers.find(answers, A.retry .. word)
-  if known then return known end
   local refusal, undo = Allowed.refusal_of_retry(call, id, key, queue, state, run)
   if refusal then return refusal end
 
@@ -57,16 +52,15 @@ local function retry(call, args, at, woken)
   if group then Group.note(call, group, id) end
   Notices.change(call, id, S.waiting)
   woken[queue] = (woken[queue] or 0) + 1
-  Answers.note(key, answers, A.retry .. word, 'waiting')
-  return 'waiting'
+  return 'waiting', true
 end
 
 -- Runs dead tasks again: each goes to the end of its class (in a fair or keyed line also of its key), with all its attempts and without its
 -- deadline and presence. The task that would undo its work is removed if it has not begun: the steps return to the task, which goes on
 -- after them. Returns a verdict of each: "waiting", "unknown", or why it cannot be run again: see allowed.lua.
-register('retry', {}, function(keys, args)
-  local call, woken = Call.new(keys), {}
-  local verdicts = Call.each(call, args, Layout.retry, retry, woken)
+register('retry', {}, function(call, asked)
+  local woken = {}
+  local verdicts = Call.each_once(call, A.retry, asked.items, retry, woken)
   Keyed.write(call)
   for queue, joined in pairs(woken) do
     Warmup.note_need(call, queue, joined)
@@ -76,17 +70,15 @@ register('retry', {}, function(keys, args)
   return verdicts
 end)
 
--- Deletes dead tasks with all they hold, the oldest first. Returns how many were deleted; as many as the limit if there may be more.
-register('deleteDead', { 'allow-oom' }, function(keys, args)
-  local call, queue = Call.new(keys), args[DELETE.queue]
-  local limit, word = tonumber(args[DELETE.limit]), args[DELETE.call]
-  local counters = K.queue(call, queue)
-  local answers = redis.call('HGET', counters, Q.answers)
-  local known = Answers.find(answers, A.deleteDead .. word)
-  if known then return tonumber(known) end
-  local dead = redis.call('ZPOPMIN', K.dead(call, queue), limit)
+local function delete_some(call, _, asked)
+  local dead = redis.call('ZPOPMIN', K.dead(call, asked.queue), asked.limit)
   for n = 1, #dead, 2 do Settle.delete(call, dead[n], K.task(call, dead[n])) end
-  if #dead > 0 then Answers.note(counters, answers, A.deleteDead .. word, #dead / 2) end
+  return #dead / 2, #dead > 0
+end
+
+-- Deletes dead tasks with all they hold, the oldest first. Returns how many were deleted; as many as the limit if there may be more.
+register('deleteDead', { 'allow-oom' }, function(call, asked)
+  local deleted = Call.once(call, K.queue(call, asked.queue), Q.answers, A.deleteDead, delete_some, asked)
   Notices.send(call)
-  return #dead / 2
+  return tonumber(deleted)
 end)

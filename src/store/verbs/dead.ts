@@ -1,6 +1,5 @@
 import { SHARED } from "../constants.ts";
-import { names, verb, verbOnEach, written } from "./codec.ts";
-import { number } from "./reply.ts";
+import { jsonVerb, jsonVerbOnEach } from "./json.ts";
 import { BATCH_LIMIT } from "./script.ts";
 
 export interface Retry {
@@ -17,14 +16,10 @@ interface DeadDeletion {
   readonly limit: number;
 }
 
-const DELETION = names<DeadDeletion>("queue", "limit", "call");
-
 /** Retries dead tasks. */
-export const retry = verbOnEach<Retry, RetryVerdict>({ item: ["id", "call"], workOf: () => SHARED.moveWork });
+export const retry = jsonVerbOnEach<Retry, RetryVerdict>({ workOf: () => SHARED.moveWork }, { filled: ["call"] });
 
 /** Deletes dead tasks, the oldest first; returns how many. */
-export const deleteDead = verb({
-  layout: { args: DELETION },
-  write: (of: DeadDeletion) => written(DELETION, { ...of, limit: Math.min(of.limit, BATCH_LIMIT) }),
-  read: number,
+export const deleteDead = jsonVerb<DeadDeletion, number>({
+  sent: (of) => ({ ...of, limit: Math.min(of.limit, BATCH_LIMIT) }),
 });

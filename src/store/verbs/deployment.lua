@@ -5,29 +5,30 @@ local MAX_LIBRARIES = 10
 
 -- Writes what the processes of a deployment have to agree on, unless it is there. Where the data is of another version, nothing is written.
 -- Returns what is stored: of this process, or of the first one.
-register('claim', { 'allow-oom' }, function(keys, args)
-  local call, ARGS, CLAIM, answer = Call.untimed(keys), Layout.claim.args, Layout.claim.answer, {}
-  local stored = redis.call('GET', K.version(call))
-  if not stored or stored == args[ARGS.version] then
-    redis.call('SET', K.version(call), args[ARGS.version])
-    redis.call('SET', K.release(call), args[ARGS.release])
-    redis.call('SET', K.partitions(call), args[ARGS.partitions], 'NX')
-    redis.call('SET', K.secret(call), args[ARGS.secret], 'NX')
+register('claim', { 'allow-oom' }, function(call, claim)
+  local stored = redis.call('MGET', K.version(call), K.release(call), K.partitions(call), K.secret(call))
+  local version, release, partitions, secret = unpack(stored)
+  if not version or tonumber(version) == claim.version then
+    if not version then redis.call('SET', K.version(call), claim.version) end
+    if release ~= claim.release then redis.call('SET', K.release(call), claim.release) end
+    if not partitions then redis.call('SET', K.partitions(call), claim.partitions) end
+    if not secret then redis.call('SET', K.secret(call), claim.secret) end
+    version, release = claim.version, claim.release
   end
-  answer[CLAIM.version] = redis.call('GET', K.version(call))
-  answer[CLAIM.release] = redis.call('GET', K.release(call)) or ''
-  answer[CLAIM.partitions] = redis.call('GET', K.partitions(call)) or ''
-  answer[CLAIM.secret] = redis.call('GET', K.secret(call)) or ''
-  return answer
+  return {
+    version = tonumber(version),
+    release = release or '',
+    partitions = tonumber(partitions or claim.partitions),
+    secret = secret or claim.secret,
+  }
 end)
 
 -- Notes the library that a process uses, when it starts. Returns the names of the latest ones, the newest first.
-register('libraries', { 'allow-oom' }, function(keys, args)
-  local key, names = K.ticked(Call.untimed(keys)), { args[Layout.libraries.args.name] }
+register('libraries', { 'allow-oom' }, function(call, asked)
+  local key, names = K.ticked(call), { asked.name }
   for name in string.gmatch(redis.call('HGET', key, 'libraries') or '', '%S+') do
     if name ~= names[1] and #names < MAX_LIBRARIES then names[#names + 1] = name end
   end
-  local text = table.concat(names, ' ')
-  redis.call('HSET', key, 'libraries', text)
-  return text
+  redis.call('HSET', key, 'libraries', table.concat(names, ' '))
+  return names
 end)

@@ -1,6 +1,4 @@
-import { PRIORITY } from "../../task.ts";
-import { named, verb } from "./codec.ts";
-import { list, number, type Reply, text } from "./reply.ts";
+import { jsonVerb } from "./json.ts";
 
 /** Maximum number of steps, and maximum bytes of an input and of a step's value that are read. */
 export const DETAILS_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;
@@ -57,38 +55,30 @@ export interface TaskDetails {
   readonly input: Buffer | number | null;
 }
 
-const SUBMITTED = ["priority", "mediaType", "query", "webhook", "input"] as const;
-const ANSWER = [...SUBMITTED, "past", "logs", "undo", "stepCount", "steps"] as const;
-const STEP = ["name", "stored", "length"] as const;
+/** The same as the Lua answers it. */
+interface StoredDetails extends Omit<TaskDetails, "past" | "logs" | "steps" | "input"> {
+  readonly past: string;
+  readonly logs: string;
+  readonly steps: readonly StoredStep[];
+}
+/** A step as it is stored, cut short, and its whole length in bytes. */
+interface StoredStep {
+  readonly name: string;
+  readonly stored: string;
+  readonly length: number;
+}
 
 /** Reads details of a task that few callers need; null if it is unknown. */
-export const details = verb({
-  layout: { args: ["id", "steps", "bytes", "stepBytes"], answer: ANSWER, step: STEP },
-  bytes: true,
-  write: ({ id }: { readonly id: string }) => [
-    id,
-    DETAILS_LIMITS.steps,
-    DETAILS_LIMITS.bytes,
-    DETAILS_LIMITS.stepBytes,
-  ],
-  read: (reply): TaskDetails | null => {
-    if (!Array.isArray(reply)) return null;
-    const { input, ...of } = named(ANSWER, reply);
-    return {
-      past: text(of.past).split("\n").flatMap(attemptOf).reverse(),
-      logs: text(of.logs).split("\n").flatMap(logOf),
-      priority: text(of.priority) === "" ? PRIORITY.default : number(of.priority),
-      mediaType: text(of.mediaType) || "application/json",
-      query: text(of.query),
-      webhook: text(of.webhook),
-      undo: text(of.undo),
-      stepCount: number(of.stepCount),
-      steps: list(of.steps)
-        .map(stepOf)
-        .sort((a, b) => a.number - b.number),
-      input: typeof input === "number" ? input || null : Buffer.isBuffer(input) && input.length > 0 ? input : null,
-    };
-  },
+export const details = jsonVerb<{ readonly id: string }, TaskDetails | null>({
+  sent: ({ id }) => ({ id, ...DETAILS_LIMITS }),
+  read: (found: StoredDetails | null, { beside }) =>
+    found && {
+      ...found,
+      past: found.past.split("\n").flatMap(attemptOf).reverse(),
+      logs: found.logs.split("\n").flatMap(logOf),
+      steps: found.steps.map(stepOf).sort((a, b) => a.number - b.number),
+      input: Buffer.isBuffer(beside) || typeof beside === "number" ? beside || null : null,
+    },
 });
 
 function attemptOf(line: string): PastAttempt[] {
@@ -112,14 +102,12 @@ function logOf(line: string): StoredLog[] {
 }
 
 /** A stored step is its number, a letter, a space and JSON: see verbs/step.lua. */
-function stepOf(reply: Reply): StepRecord {
-  const { name, stored: some, length } = named(STEP, reply);
-  const stored = text(some);
+function stepOf({ name, stored, length }: StoredStep): StepRecord {
   const [head = "", place = "0", letter = ""] = /^(\d+)([a-z]?) /.exec(stored) ?? [];
-  const bytes = number(length) - head.length;
+  const bytes = length - head.length;
   const value = stored.slice(head.length);
   return {
-    name: text(name),
+    name,
     number: Number(place),
     state: letter === "u" ? "undone" : bytes > 0 ? "done" : "begun",
     undoable: letter !== "",

@@ -16,8 +16,6 @@ local MAX_REMOTE, MAX_PRESENT = 200, 1000
 local SILENT_MS = 600000
 -- A store that has room again was full until it has refused nothing for this long, ms: one that stays at its limit is one event.
 local CALM_MS = 30000
-local NOTE, PRESENT, LOST, LOSSES = Layout.note.args, Layout.present.args, Layout.workerLost, Layout.losses
-local OVERDUE, EVENTS, LISTED, FULL = Layout.overdue, Layout.events, Layout.lostWorkers, Layout.full
 
 local function add(call, text, id)
   return redis.call('XADD', K.events(call), 'MAXLEN', MAX_EVENTS, '*', 'event', text, 'call', id or '')
@@ -42,44 +40,42 @@ end
 -- Whether the store was away at a time of which nobody has told yet: each process that lost it tells.
 local function is_new_absence(call, lasted)
   local told = tonumber(redis.call('HGET', K.states(call), 'away') or 0)
-  if call.now - tonumber(lasted) <= told then return false end
+  if call.now - lasted <= told then return false end
   redis.call('HSET', K.states(call), 'away', call.now_text)
   return true
 end
 
 -- Notes an event. If it begins or ends a state, only the first call that says so does. Returns nothing.
-register('note', { 'allow-oom' }, function(keys, args)
-  local call = Call.new(keys)
-  local state, phase, id = args[NOTE.state], args[NOTE.phase], args[NOTE.call]
+register('note', { 'allow-oom' }, function(call, asked)
+  local state, phase, id = asked.state, asked.phase, asked.call
   if phase == 'begins' then
-    if redis.call('HSETNX', K.states(call), state, args[NOTE.value]) == 0 then return end
+    if redis.call('HSETNX', K.states(call), state, asked.value) == 0 then return end
   elseif phase == 'ends' then
     if redis.call('HDEL', K.states(call), state) == 0 then return end
   elseif phase == 'lasted' then
-    if not is_new_absence(call, args[NOTE.value]) then return end
+    if not is_new_absence(call, asked.value) then return end
   elseif was_added(call, id) then
     return
   end
-  add(call, args[NOTE.event], id)
+  add(call, asked.event, id)
 end)
 
 -- A worker is present for `ttlMs`, or leaves. `event` tells that it has started, or stopped. Returns nothing.
-register('present', { 'allow-oom' }, function(keys, args)
-  local call, worker, ttl = Call.new(keys), args[PRESENT.worker], tonumber(args[PRESENT.ttlMs])
-  local present, known = K.present(call), redis.call('ZSCORE', K.present(call), args[PRESENT.worker])
-  local is_remote = args[PRESENT.remote] == '1'
+register('present', { 'allow-oom' }, function(call, asked)
+  local worker, ttl, is_remote, present = asked.worker, asked.ttlMs, asked.remote, K.present(call)
+  local known = redis.call('ZSCORE', present, worker)
   if ttl > 0 then
     if is_remote and not known and redis.call('ZCARD', present) >= MAX_PRESENT then return end
     redis.call('ZADD', present, whole(call.now + ttl), worker)
     if known then return end
-    redis.call('HSET', K.presentAbout(call), worker, args[PRESENT.about])
+    redis.call('HSET', K.presentAbout(call), worker, asked.about)
     redis.call('ZREM', K.lost(call), worker)
   else
     redis.call('ZREM', present, worker)
     redis.call('HDEL', K.presentAbout(call), worker)
     if not known then return end
   end
-  if is_remote then add_of_remote(call, args[PRESENT.event]) else add(call, args[PRESENT.event]) end
+  if is_remote then add_of_remote(call, asked.event) else add(call, asked.event) end
 end)
 
 -- Deletes the lost workers that are listed no longer.
@@ -91,8 +87,7 @@ local function delete_old(call)
 end
 
 -- Returns the workers whose heartbeats are overdue, and the states that last with their values.
-register('overdue', { 'allow-oom' }, function(keys)
-  local call = Call.new(keys)
+register('overdue', { 'allow-oom' }, function(call)
   local states, present = K.states(call), K.present(call)
   local looked, grace = unpack(redis.call('HMGET', states, 'looked', 'grace'))
   if not looked or call.now - tonumber(looked) > GAP_MS then
@@ -105,7 +100,7 @@ register('overdue', { 'allow-oom' }, function(keys)
   if tonumber(grace or 0) <= call.now then
     workers = redis.call('ZRANGEBYSCORE', present, '-inf', call.now_text, 'LIMIT', 0, MAX_WORKERS)
   end
-  return { [OVERDUE.answer.workers] = workers, [OVERDUE.answer.states] = redis.call('HGETALL', states) }
+  return { workers = workers, states = redis.call('HGETALL', states) }
 end)
 
 -- Sums up what the store has refused since it is full.
@@ -121,41 +116,40 @@ end
 
 -- A process tells how many submissions the store has refused it since it is full, if these are more than it has told; and whether there is
 -- room now. Returns for how long the store has been full, ms, and how many it has refused to all processes; 0 and 0 if it is not.
-register('full', { 'allow-oom' }, function(keys, args)
-  local call, refused = Call.new(keys), args[FULL.args.refused]
+register('full', { 'allow-oom' }, function(call, asked)
   local key = K.refusals(call)
-  if refused ~= '0' then
+  if asked.refused > 0 then
     if redis.call('HSETNX', key, 'since', call.now_text) == 1 then add(call, cjson.encode({ kind = 'store-full' })) end
-    redis.call('HSET', key, 'latest', call.now_text, ':' .. args[FULL.args.process], refused)
+    redis.call('HSET', key, 'latest', call.now_text, ':' .. asked.process, asked.refused)
   end
   local since, latest, count = read_refusals(call, key)
-  if count > 0 and args[FULL.args.hasRoom] == '1' and call.now - latest >= CALM_MS then
+  if count > 0 and asked.hasRoom and call.now - latest >= CALM_MS then
     redis.call('DEL', key)
     local seconds = whole(math.ceil((latest - since) / 1000))
     local detail = 'after ' .. seconds .. ' s, in which ' .. whole(count) .. ' submissions were refused'
     add(call, cjson.encode({ kind = 'store-drained', detail = detail }))
     since, count = call.now, 0
   end
-  return { [FULL.answer.lastedMs] = whole(call.now - since), [FULL.answer.refused] = whole(count) }
+  return { lastedMs = call.now - since, refused = count }
 end)
 
 -- Fails with the error of Redis unless a submission has room: a call of a function without `allow-oom` is refused as a whole, and its
 -- variant without writes fails here. Returns nothing.
-register('room', {}, function(keys)
-  redis.call('DEL', K.probe(Call.untimed(keys)))
+register('room', {}, function(call)
+  redis.call('DEL', K.probe(call))
 end)
 
 -- A worker is lost, with these tasks and those that it has lost lately. A program that leases tasks over HTTP does not say that it stops:
 -- without tasks it has, if it stays silent. The fraction of a score marks one that has been silent since. Returns nothing.
-register('workerLost', { 'allow-oom' }, function(keys, args)
-  local call, worker = Call.new(keys), args[LOST.args.worker]
+register('workerLost', { 'allow-oom' }, function(call, asked)
+  local worker = asked.worker
   local expiry = tonumber(redis.call('ZSCORE', K.present(call), worker) or nil)
   if not expiry or expiry > call.now then return end
-  local losses = K.losses(call, args[LOST.args.workerEnd])
+  local losses = K.losses(call, asked.workerEnd)
   local tasks, count = redis.call('ZRANGE', losses, 0, MAX_TASKS - 1), redis.call('ZCARD', losses)
-  for n = LOST.args.count + 1, #args do
+  for _, id in ipairs(asked.ids) do
     count = count + 1
-    if #tasks < MAX_TASKS then tasks[#tasks + 1] = args[n] end
+    if #tasks < MAX_TASKS then tasks[#tasks + 1] = id end
   end
   local about = redis.call('HGET', K.presentAbout(call), worker)
   local is_remote = about and cjson.decode(about).kind == 'remote'
@@ -176,39 +170,30 @@ register('workerLost', { 'allow-oom' }, function(keys, args)
 end)
 
 -- Remembers tasks that a worker has lost, of which only the end of its name is known. Returns nothing.
-register('losses', { 'allow-oom' }, function(keys, args)
-  local call = Call.new(keys)
-  local losses = K.losses(call, args[LOSSES.args.workerEnd])
-  for n = LOSSES.args.count + 1, #args do
-    if redis.call('ZCARD', losses) < MAX_LOSSES then redis.call('ZADD', losses, call.now_text, args[n]) end
+register('losses', { 'allow-oom' }, function(call, asked)
+  local losses = K.losses(call, asked.workerEnd)
+  for _, id in ipairs(asked.ids) do
+    if redis.call('ZCARD', losses) < MAX_LOSSES then redis.call('ZADD', losses, call.now_text, id) end
   end
   redis.call('PEXPIRE', losses, LOSSES_MS)
 end)
 
 -- Returns events as a list of ids and texts: those before an id, the newest first, or those after one, the oldest first.
-register('events', { 'no-writes' }, function(keys, args)
-  local ARGS, key = EVENTS.args, K.events(Call.untimed(keys))
-  local before, after, limit = args[ARGS.before], args[ARGS.after], args[ARGS.limit]
-  local entries
-  if after ~= '' then
-    entries = redis.call('XRANGE', key, '(' .. after, '+', 'COUNT', limit)
-  else
-    entries = redis.call('XREVRANGE', key, before == '' and '+' or '(' .. before, '-', 'COUNT', limit)
-  end
-  local answer = {}
-  for n, entry in ipairs(entries) do
-    answer[n] = { [EVENTS.entry.id] = entry[1], [EVENTS.entry.event] = entry[2][2] }
-  end
+register('events', { 'no-writes' }, function(call, asked)
+  local key, before, after, answer = K.events(call), asked.before, asked.after, {}
+  local entries = after and redis.call('XRANGE', key, '(' .. after, '+', 'COUNT', asked.limit)
+    or redis.call('XREVRANGE', key, before and '(' .. before or '+', '-', 'COUNT', asked.limit)
+  for n, entry in ipairs(entries) do answer[n] = { id = entry[1], event = entry[2][2] } end
   return answer
 end)
 
 -- Returns the workers that were lost lately, the latest first.
-register('lostWorkers', { 'no-writes' }, function(keys)
-  local call, answer = Call.untimed(keys), {}
+register('lostWorkers', { 'no-writes' }, function(call)
+  local answer = {}
   local lost = redis.call('ZREVRANGE', K.lost(call), 0, MAX_WORKERS - 1, 'WITHSCORES')
   for n = 1, #lost, 2 do
     local about = redis.call('HGET', K.presentAbout(call), lost[n]) or ''
-    answer[#answer + 1] = { [LISTED.worker.id] = lost[n], [LISTED.worker.about] = about, [LISTED.worker.lostMs] = lost[n + 1] }
+    answer[#answer + 1] = { id = lost[n], about = about, lostMs = tonumber(lost[n + 1]) }
   end
   return answer
 end)

@@ -1,5 +1,4 @@
-import { named, names, verb, verbOnOne } from "./codec.ts";
-import { list, number, text } from "./reply.ts";
+import { jsonVerb } from "./json.ts";
 
 /** An event to be noted. */
 interface Note {
@@ -50,82 +49,61 @@ export interface StoredEvent {
   readonly event: string;
 }
 
-const OVERDUE = ["workers", "states"] as const;
-const ENTRY = names<StoredEvent>("id", "event");
-const FULLNESS = names<Fullness>("lastedMs", "refused");
-const WORKER = ["id", "about", "lostMs"] as const;
+/** The end of a worker's name, and tasks that it has lost. */
+interface Losses {
+  readonly workerEnd: string;
+  readonly ids: readonly string[];
+}
+
+/** Events before an id, the newest first; or after one, the oldest first. */
+interface EventRange {
+  readonly before?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Workers whose heartbeats are overdue, and the states that last, with their values. */
+interface Overdue {
+  readonly workers: readonly string[];
+  readonly states: ReadonlyMap<string, string>;
+}
+
+/** A worker that was lost. */
+interface LostWorker {
+  readonly id: string;
+  /** What it said about itself, as JSON; "" if nothing. */
+  readonly about: string;
+  readonly lostMs: number;
+}
 
 /** Notes an event. */
-export const note = verbOnOne<Note, string>(["event", "phase", "state", "value", "call"]);
+export const note = jsonVerb<Note, null>();
 
-/** Notes that a worker is present, or leaves. */
-export const present = {
-  ...verbOnOne<Presence, string>(["worker", "ttlMs", "remote", "about", "event"]),
-  // Short, so that a partition that is away does not delay the heartbeats of queues in others.
-  patienceMs: 500,
-};
+/** Notes that a worker is present, or leaves. With a short patience, so that a partition that is away does not delay the heartbeats of others. */
+export const present = jsonVerb<Presence, null>({ patienceMs: 500 });
 
 /** The workers whose heartbeats are overdue, and the states that last. */
-export const overdue = verb({
-  layout: { answer: OVERDUE },
-  write: () => [],
-  read: (reply) => {
-    const { workers, states } = named(OVERDUE, reply);
-    const flat = list(states).map(text);
-    return {
-      workers: list(workers).map(text),
-      states: new Map(flat.flatMap((name, n) => (n % 2 === 0 ? [[name, flat[n + 1] ?? ""] as const] : []))),
-    };
-  },
+export const overdue = jsonVerb<object, Overdue>({
+  read: ({ workers, states }: { workers: string[]; states: string[] }) => ({
+    workers,
+    states: new Map(states.flatMap((name, n) => (n % 2 === 0 ? [[name, states[n + 1] ?? ""] as const] : []))),
+  }),
 });
 
 /** Notes that the store has become full, or has drained. */
-export const full = verb({
-  layout: { args: ["process", "refused", "hasRoom"], answer: FULLNESS },
-  write: ({ process, refused, hasRoom }: Refusals) => [process, refused, hasRoom ? 1 : 0],
-  read: (reply): Fullness => {
-    const { lastedMs, refused } = named(FULLNESS, reply);
-    return { lastedMs: number(lastedMs), refused: number(refused) };
-  },
-});
+export const full = jsonVerb<Refusals, Fullness>();
 
 /** Fails with store-full unless a submission has room. */
-export const room = verb({ layout: {}, write: () => [], read: () => undefined });
+export const room = jsonVerb<object, null>();
 
 /** Notes that a worker is lost, unless another process has, or it is back; with the tasks that it still has. */
-export const workerLost = verb({
-  layout: { args: ["worker", "workerEnd"], item: ["id"] },
-  write: (worker: string, workerEnd: string, ids: readonly string[]) => [worker, workerEnd, ids.length, ...ids],
-  read: () => undefined,
-});
+export const workerLost = jsonVerb<Losses & { readonly worker: string }, null>();
 
 /** Remembers tasks that a worker has lost, until it is known whether it is lost itself. */
-export const losses = verb({
-  layout: { args: ["workerEnd"], item: ["id"] },
-  write: (workerEnd: string, ids: readonly string[]) => [workerEnd, ids.length, ...ids],
-  read: () => undefined,
-});
+export const losses = jsonVerb<Losses, null>();
 
-/** Events before an id, the newest first; or after one, the oldest first. */
-export const events = verb({
-  layout: { args: ["before", "after", "limit"], entry: ENTRY },
-  write: ({ before = "", after = "", limit }: { before?: string; after?: string; limit: number }) => [
-    ...[before, after, limit],
-  ],
-  read: (reply): StoredEvent[] =>
-    list(reply).map((entry) => {
-      const { id, event } = named(ENTRY, entry);
-      return { id: text(id), event: text(event) };
-    }),
-});
+/** Reads events. */
+export const events = jsonVerb<EventRange, readonly StoredEvent[]>();
 
 /** The workers that were lost in the last hour, the latest first. */
-export const lostWorkers = verb({
-  layout: { worker: WORKER },
-  write: () => [],
-  read: (reply) =>
-    list(reply).map((worker) => {
-      const { id, about, lostMs } = named(WORKER, worker);
-      return { id: text(id), about: text(about), lostMs: number(lostMs) };
-    }),
-});
+export const lostWorkers = jsonVerb<object, readonly LostWorker[]>();

@@ -1,8 +1,7 @@
 import { SHARED } from "../constants.ts";
-import { type BatchVerb, counted, names, word } from "./codec.ts";
+import { jsonVerbOnEach } from "./json.ts";
 import type { Lease } from "./lease.ts";
-import { list } from "./reply.ts";
-import { DEAD_CAP, type Retention } from "./settle.ts";
+import type { DeadCap, Retention } from "./settle.ts";
 
 /** Another attempt after the backoff, one at the time that the handler chose, or none. */
 export type FailKind = "retry" | "later" | "give-up";
@@ -24,16 +23,8 @@ export interface FailItem extends Lease, Retention {
 /** The verdict, see fail.lua. */
 export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
 
-const FAILURE = names<FailItem>(
-  ...(["queue", "id", "fence", "kind", "attempts", "delayMs", "ordered", "error", "code"] as const),
-  ...(["result", "keepMs", "tombstoneMs", "deadMs"] as const),
-);
-
 /** Ends failed attempts. */
-export const fail: BatchVerb<FailItem, FailVerdict, [deadCap?: number]> = {
-  layout: { args: ["deadCap"], item: FAILURE },
-  ends: true,
-  weights: { sizeOf: ({ result }) => result.length, workOf: () => SHARED.moveWork },
-  write: (items, deadCap = DEAD_CAP) => [deadCap, ...counted(FAILURE, items)],
-  read: (reply) => list(reply).map(word<FailVerdict>),
-};
+export const fail = jsonVerbOnEach<FailItem, FailVerdict, DeadCap>(
+  { sizeOf: ({ result }) => result.length, workOf: () => SHARED.moveWork },
+  { raw: "result", ends: true, filled: ["keepMs", "tombstoneMs", "deadMs"] },
+);

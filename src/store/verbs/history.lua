@@ -157,10 +157,9 @@ end
 
 -- Adds samples of the intervals that have ended since the last call. Any number of processes may call it at any time: each interval gets
 -- one sample, or none if nothing has changed. The first process to call in an interval takes its samples; if it stops half-way, the next
--- interval makes up for that. Returns the ms until the current interval ends, and 1 if all of the queues are empty, else 0.
-register('sample', { 'allow-oom' }, function(keys, args)
-  local call, ARGS, ANSWER = Call.new(keys), Layout.sample.args, Layout.sample.answer
-  local process, was_empty, queues = args[ARGS.process], args[ARGS.empty] == '1', { unpack(args, ARGS.count + 1) }
+-- interval makes up for that. Returns the ms until the current interval ends, and whether all of the queues are empty.
+register('sample', { 'allow-oom' }, function(call, asked)
+  local process, queues = asked.process, asked.queues
   local this = Rate.bucket(call)
   local of, by = string.match(redis.call('HGET', K.ticked(call), 'sampled') or '', '^(%d+) (.+)$')
   local is_new = tonumber(of) ~= this
@@ -169,25 +168,24 @@ register('sample', { 'allow-oom' }, function(keys, args)
   if is_new or by == process then
     empty = are_empty(call, queues)
     -- Nobody else has added a sample in between.
-    local stayed_empty = empty and was_empty and is_new and by == process and tonumber(of) == this - 1
+    local stayed_empty = empty and asked.wereEmpty and is_new and by == process and tonumber(of) == this - 1
     for _, queue in ipairs(queues) do sample(call, queue, this, empty, stayed_empty) end
   end
-  return { [ANSWER.endsMs] = whole((this + 1) * C.bucketMs - call.now), [ANSWER.empty] = empty and 1 or 0 }
+  return { endsMs = (this + 1) * C.bucketMs - call.now, empty = empty }
 end)
 
--- Returns the latest samples of each queue, one per line, the newest first: a text costs a client much less than that many replies. Those of
--- a longer span begin with the latest sample of all, after which nothing has changed.
-register('history', { 'no-writes' }, function(keys, args)
-  local call, ARGS, ANSWER = Call.new(keys), Layout.history.args, Layout.history.answer
-  local last, span, histories = tonumber(args[ARGS.max]) - 1, args[ARGS.span], {}
-  for n = ARGS.count + 1, #args do
-    local key, samples = K.history(call, args[n]), {}
-    if span ~= '1' then
+-- Returns the time; beside it the latest samples of each queue, one per line, the newest first: a text costs a client much less than that
+-- many replies. Those of a longer span begin with the latest sample of all, after which nothing has changed.
+register('history', { 'no-writes' }, function(call, asked)
+  local histories = {}
+  for n, queue in ipairs(asked.queues) do
+    local key, samples = K.history(call, queue), {}
+    if asked.span ~= 1 then
       samples = redis.call('LRANGE', key, 0, 0)
-      key = key .. ' ' .. span
+      key = key .. ' ' .. asked.span
     end
-    for _, line in ipairs(redis.call('LRANGE', key, 0, last)) do samples[#samples + 1] = line end
-    histories[#histories + 1] = table.concat(samples, '\n')
+    for _, line in ipairs(redis.call('LRANGE', key, 0, asked.max - 1)) do samples[#samples + 1] = line end
+    histories[n] = table.concat(samples, '\n')
   end
-  return { [ANSWER.nowMs] = call.now_text, [ANSWER.histories] = histories }
+  return call.now, histories
 end)

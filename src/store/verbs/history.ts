@@ -1,5 +1,5 @@
-import { named, verb } from "./codec.ts";
-import { list, number, text } from "./reply.ts";
+import { jsonVerb } from "./json.ts";
+import { list, text } from "./reply.ts";
 
 /** The state of a queue at the end of an interval, and what has happened to it until then. */
 export interface Sample extends Gauges, Counts {
@@ -33,37 +33,32 @@ export interface Times {
   readonly waitP95: number | null;
 }
 
-const HISTORIES = ["nowMs", "histories"] as const;
-const SAMPLED = ["endsMs", "empty"] as const;
+/** The queues whose samples are read, and how many. */
+interface HistoryRequest {
+  readonly queues: readonly string[];
+  readonly max: number;
+  /** In how many intervals the last sample is wanted: 1, SHARED.fiveMinutes or SHARED.anHour. */
+  readonly span: number;
+}
 
-/**
- * The latest samples of queues, by queue, the newest first, and the time of the store, ms.
- * @param span in how many intervals the last sample is wanted: 1, SHARED.fiveMinutes or SHARED.anHour
- */
-export const history = verb({
-  layout: { args: ["max", "span"], item: ["queue"], answer: HISTORIES },
-  write: (queues: readonly string[], count: number, span: number) => [count, span, queues.length, ...queues],
-  read: (reply) => {
-    const { nowMs, histories } = named(HISTORIES, reply);
-    return { nowMs: number(nowMs), samples: list(histories).map((samples) => samplesOf(text(samples))) };
-  },
+/** Queues of which a process takes samples. */
+interface Sampling {
+  readonly process: string;
+  readonly queues: readonly string[];
+  /** Whether all of them were empty at its last call. */
+  readonly wereEmpty: boolean;
+}
+
+/** The latest samples of queues, in their order, the newest first, and the time of the store, ms. */
+export const history = jsonVerb<HistoryRequest, { readonly nowMs: number; readonly samples: readonly Sample[][] }>({
+  read: (nowMs: number, { beside }) => ({ nowMs, samples: list(beside).map((samples) => samplesOf(text(samples))) }),
 });
 
 /**
  * Adds to the histories of queues, unless another process has begun to in this interval; returns the ms until the interval ends, and
- * whether all of the queues are empty: the next call passes that on.
+ * whether all of the queues are empty.
  */
-export const sample = verb({
-  layout: { args: ["process", "empty"], item: ["queue"], answer: SAMPLED },
-  write: (process: string, queues: readonly string[], wasEmpty: boolean) => [
-    ...[process, wasEmpty ? "1" : "", queues.length],
-    ...queues,
-  ],
-  read: (reply) => {
-    const { endsMs, empty } = named(SAMPLED, reply);
-    return { endsMs: number(endsMs), empty: number(empty) === 1 };
-  },
-});
+export const sample = jsonVerb<Sampling, { readonly endsMs: number; readonly empty: boolean }>();
 
 /** How many numbers a sample has. */
 const NUMBERS = 13;

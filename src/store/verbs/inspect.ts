@@ -1,7 +1,8 @@
 import { ANSWER_MEMBERS, decodeTask, STORED_MEMBERS, type TaskRecord } from "../task-record.ts";
 import { counted, named, names, verb } from "./codec.ts";
+import { jsonVerb } from "./json.ts";
 import { list, number, type Reply } from "./reply.ts";
-import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
+import { type QueueSnapshot, SNAPSHOT, snapshotOf } from "./snapshot.ts";
 
 /** Tasks and the figures of their queues, all at the same instant. */
 export interface InspectAnswer {
@@ -19,8 +20,7 @@ export interface InspectItem {
 
 const ITEM = names<InspectItem>("id", "result");
 const ANSWER = ["nowMs", "snapshots", "tasks"] as const;
-/** That of a verb that reads tasks. */
-export const LAYOUT = { item: ITEM, answer: ANSWER, stored: STORED_MEMBERS, task: ANSWER_MEMBERS };
+const LAYOUT = { item: ITEM, answer: ANSWER, stored: STORED_MEMBERS, task: ANSWER_MEMBERS, snapshot: SNAPSHOT };
 
 /** Reads tasks. */
 export const inspect = verb({
@@ -39,14 +39,9 @@ export const watch = verb({
 });
 
 /** How long tasks, or groups, will still exist, ms: infinity for one that has not ended, 0 for an unknown one. */
-export const lifetimes = verb({
-  layout: { item: ["id"] },
-  write: (ids: readonly string[]) => [ids.length, ...ids],
-  read: (reply) =>
-    list(reply).map((left) => {
-      const ms = number(left);
-      return ms === -1 ? Number.POSITIVE_INFINITY : Math.max(0, ms);
-    }),
+export const lifetimes = jsonVerb({
+  sent: (ids: readonly string[]) => ({ items: ids }),
+  read: (left: readonly number[]) => left.map((ms) => (ms === -1 ? Number.POSITIVE_INFINITY : Math.max(0, ms))),
 });
 
 /** Reads the answer of inspection.lua. */

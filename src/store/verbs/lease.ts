@@ -1,7 +1,8 @@
 import { SHARED } from "../constants.ts";
-import { type BatchVerb, counted, names, verbOnEach, word } from "./codec.ts";
-import { list, text } from "./reply.ts";
-import { DEAD_CAP, type Retention } from "./settle.ts";
+import { type BatchVerb, counted, names } from "./codec.ts";
+import { jsonVerbOnEach } from "./json.ts";
+import { list, type Reply, text } from "./reply.ts";
+import type { DeadCap, Retention } from "./settle.ts";
 import type { LostTask, TickQueue } from "./tick.ts";
 
 /** A worker's lease, required by every verb on a running task. */
@@ -44,21 +45,23 @@ type ReleaseVerdict = "released" | "canceled" | "stale";
 /** The verdict on a task whose worker has died, see lease.lua. */
 export type LoseVerdict = LostTask["fate"] | "stale";
 
-const LOST = names<Lease & TickQueue>(
-  ...(["queue", "id", "fence", "maxLost", "problem", "keepMs", "tombstoneMs", "deadMs"] as const),
-);
-
 /** Reports that handlers begin. */
-export const begin = verbOnEach<BegunLease, BeginVerdict>({ item: ["queue", "id", "fence", "leaseMs", "apart"] });
+export const begin = jsonVerbOnEach<BegunLease, BeginVerdict>();
+
+const RENEWAL = names<Renewal>("queue", "id", "fence", "leaseMs", "asTaken");
 
 /** Prolongs leases. */
-export const renew = verbOnEach<Renewal, RenewalAnswer>({
-  item: ["queue", "id", "fence", "leaseMs", "asTaken"],
-  verdict: (reply) => {
-    const [verdict, leaseMs = 0] = text(reply).split(" ");
-    return { verdict: verdict as RenewalAnswer["verdict"], leaseMs: Number(leaseMs) };
-  },
-});
+export const renew: BatchVerb<Renewal, RenewalAnswer> = {
+  layout: { item: RENEWAL },
+  weights: {},
+  write: (items) => counted(RENEWAL, items),
+  read: (reply) => list(reply).map(renewed),
+};
+
+function renewed(reply: Reply): RenewalAnswer {
+  const [verdict, leaseMs = 0] = text(reply).split(" ");
+  return { verdict: verdict as RenewalAnswer["verdict"], leaseMs: Number(leaseMs) };
+}
 
 /** A task to hand back. */
 interface Release extends Lease, Retention {
@@ -66,17 +69,12 @@ interface Release extends Lease, Retention {
   readonly unbegun?: boolean | undefined;
 }
 
+const WORK = { workOf: () => SHARED.moveWork };
+
 /** Hands tasks back to their old places; their attempts do not count. */
-export const release = verbOnEach<Release, ReleaseVerdict>({
-  item: ["queue", "id", "fence", "keepMs", "tombstoneMs", "unbegun"],
-  ends: true,
-  workOf: () => SHARED.moveWork,
-});
+export const release = jsonVerbOnEach<Release, ReleaseVerdict>(WORK, { ends: true, filled: ["keepMs", "tombstoneMs"] });
 
 /** Reports tasks whose process died. */
-export const lose: BatchVerb<Lease & TickQueue, LoseVerdict, [deadCap?: number]> = {
-  layout: { args: ["deadCap"], item: LOST },
-  weights: { workOf: () => SHARED.moveWork },
-  write: (items, deadCap = DEAD_CAP) => [deadCap, ...counted(LOST, items)],
-  read: (reply) => list(reply).map(word<LoseVerdict>),
-};
+export const lose = jsonVerbOnEach<Lease & TickQueue, LoseVerdict, DeadCap>(WORK, {
+  filled: ["maxLost", "keepMs", "tombstoneMs", "deadMs", "problem"],
+});

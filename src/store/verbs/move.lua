@@ -1,6 +1,6 @@
 -- Moves a task that waits: to another priority, to the start or the end of its line, or to another time.
 
-local ARGS, CLASS, whole = Layout.move.args, C.classSpan, Number.whole
+local CLASS, whole = C.classSpan, Number.whole
 
 -- Another priority: it keeps its arrival, in a fair line it goes to the end of its line key.
 local function to_class(call, queue, id, share, of_key, class)
@@ -42,13 +42,14 @@ local function to_time(call, queue, id, state, of_key, priority, delay)
   Keyed.put(call, queue, id, of_key, Keyed.due_later(call.now + delay))
 end
 
-local function move(call, args, id, key)
-  local class, place, not_before = tonumber(args[ARGS.priority]), args[ARGS.place], tonumber(args[ARGS.notBeforeMs])
-  local delay = not_before and math.max(0, not_before - call.now) or tonumber(args[ARGS.delayMs])
+local function move(call, key, asked)
+  local id, class, place, not_before = asked.id, asked.priority, asked.place, asked.notBeforeMs
+  local delay = not_before and math.max(0, not_before - call.now) or asked.delayMs
   local state, queue, share, of_key, priority, noted, deadline, group =
     unpack(redis.call('HMGET', key, F.state, F.queue, F.share, F.key, F.priority, F.place, F.deadline, F.group))
+  if not state then return 'unknown' end
   local is_waiting, has_order = state == S.waiting, share or Keyed.limit(call, queue)
-  if not Allowed.move(state) or (place ~= '' and not is_waiting) then return 'not-waiting' end
+  if not Allowed.move(state) or (place and not is_waiting) then return 'not-waiting' end
   if is_waiting and has_order and not class then return 'ordered' end
   if delay and delay > C.longestDelayMs then return 'far' end
   if delay and deadline and call.now + delay >= tonumber(deadline) then return 'late' end
@@ -67,22 +68,14 @@ local function move(call, args, id, key)
   redis.call('HSET', key, F.extra, '1')
   if group then Group.note(call, group, id) end
   Notices.change(call, id, redis.call('HGET', key, F.state))
-  return 'moved'
+  return 'moved', true
 end
 
 -- Returns "moved", "not-waiting" (it has begun or ended, or should get a place but is not in line), "ordered" (its line has an order of its
 -- own: it is fair, keyed or has a limit), "late" (its deadline would pass before), "far" (later than any task may be scheduled for), or
 -- "unknown".
-register('move', {}, function(keys, args)
-  local call, id, word = Call.new(keys), args[ARGS.id], args[ARGS.call]
-  local key = K.task(call, id)
-  local state, answers = unpack(redis.call('HMGET', key, F.state, F.answers))
-  if not state then return 'unknown' end
-  local verdict = Answers.find(answers, A.move .. word)
-  if verdict then return verdict end
-  verdict = move(call, args, id, key)
-  if verdict ~= 'moved' then return verdict end
-  Answers.note(key, answers, A.move .. word, verdict)
+register('move', {}, function(call, asked)
+  local verdict = Call.once(call, K.task(call, asked.id), F.answers, A.move, move, asked)
   Notices.send(call)
   Keyed.close(call)
   return verdict

@@ -1,4 +1,4 @@
-import { verbOnOne } from "./codec.ts";
+import { jsonVerb } from "./json.ts";
 
 /** Where a task that waits is moved. Exactly one of the four. */
 export interface Move {
@@ -20,4 +20,4 @@ interface MoveCall extends Move {
 export type MoveVerdict = "moved" | "not-waiting" | "ordered" | "late" | "far" | "unknown";
 
 /** Moves a task that waits. */
-export const move = verbOnOne<MoveCall, MoveVerdict>(["id", "call", "priority", "place", "delayMs", "notBeforeMs"]);
+export const move = jsonVerb<MoveCall, MoveVerdict>({ filled: ["call"] });

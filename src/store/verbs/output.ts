@@ -1,6 +1,5 @@
-import { type BatchVerb, names, verbOnEach, written } from "./codec.ts";
+import { jsonVerbOnEach } from "./json.ts";
 import type { Lease } from "./lease.ts";
-import { list, number, text } from "./reply.ts";
 
 /** Maximum bytes of a page, as in output.lua; only the last value of a page may go beyond. */
 export const OUTPUT_PAGE_BYTES = 16_384;
@@ -50,34 +49,23 @@ export interface ProgressReport {
   readonly progress: string;
 }
 
-/** The values follow, as many as it says. */
-const OUTPUT = names<Omit<OutputItem, "values"> & { readonly values: number }>(
-  ...(["id", "fence", "call", "maxBytes", "all", "values"] as const),
+/** Reads a page of the output of each task. */
+export const output = jsonVerbOnEach<OutputPlace, OutputPart>(
+  { sizeOf: () => OUTPUT_PAGE_BYTES },
+  {
+    read: (pages: readonly { readonly total: number; readonly values: readonly string[] }[]) =>
+      pages.map(({ total, values }) => ({ total, values: values.map(outputValue) })),
+  },
 );
 
-/** Reads a page of the output of each task. */
-export const output = verbOnEach<OutputPlace, OutputPart>({
-  item: ["id", "from"],
-  sizeOf: () => OUTPUT_PAGE_BYTES,
-  verdict: (page) => {
-    const [total, ...values] = list(page);
-    return { total: number(total), values: values.map((value) => outputValue(text(value))) };
-  },
-});
-
 /** Appends values to the output of running tasks. */
-export const write: BatchVerb<OutputItem, WriteAnswer> = {
-  layout: { item: OUTPUT },
-  weights: { sizeOf: ({ values }) => values.reduce((sum, value) => sum + value.length, 0) },
-  write: (items) => [
-    items.length,
-    ...items.flatMap(({ values, ...item }) => [...written(OUTPUT, { ...item, values: values.length }), ...values]),
-  ],
-  read: (reply) => list(reply).map((verdict) => (text(verdict) === "stale" ? "stale" : number(verdict))),
-};
+export const write = jsonVerbOnEach<OutputItem, WriteAnswer>(
+  { sizeOf: ({ values }) => values.reduce((sum, value) => sum + value.length, 0) },
+  { read: (verdicts: readonly string[]) => verdicts.map((of) => (of === "stale" ? "stale" : Number(of))) },
+);
 
 /** Stores the progress of running tasks. */
-export const progress = verbOnEach<ProgressReport, "ok" | "stale">({ item: ["id", "fence", "progress"] });
+export const progress = jsonVerbOnEach<ProgressReport, "ok" | "stale">();
 
 function outputValue(stored: string): OutputValue {
   const first = stored.indexOf(" ");

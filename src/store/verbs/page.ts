@@ -1,8 +1,7 @@
 import type { State } from "../../task.ts";
 import { type Index, START } from "../keys.ts";
 import { STATE_LETTERS } from "../letters.ts";
-import { type Names, named, names, verb, written } from "./codec.ts";
-import { list, number, type Reply, text } from "./reply.ts";
+import { jsonVerb } from "./json.ts";
 
 /** The place of a task in an index. */
 export interface Place {
@@ -76,88 +75,28 @@ interface FinishedRequest {
   readonly filter: Filter;
 }
 
-/** A filter as it is sent: lua/filter.lua. */
-interface SentFilter extends Omit<Filter, "states"> {
-  /** The text with its accents apart from their letters, if that differs. */
-  readonly decomposed: string | undefined;
-  /** Their letters. */
-  readonly states: string | undefined;
-}
-interface SentPage extends SentFilter, Omit<PageRequest, "index" | "after" | "filter" | "lastScore"> {
-  /** The start of its Redis keys. */
-  readonly index: string;
-  /** Of the last entry of the page before. */
-  readonly score: string | undefined;
-  readonly id: string | undefined;
-  readonly lastScore: number | string;
-}
-interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limit" | "max"> {
-  /** When the last task of the page before ended, ms. */
-  readonly ended: string | undefined;
-  /** The id of that task. */
-  readonly id: string | undefined;
-}
-
-const FILTER = names<SentFilter>(
-  ...(["prefix", "text", "decomposed", "caller", "key", "states", "error", "withErrors", "beforeMs", "ageMs"] as const),
-);
-const PAGE = names<SentPage>(
-  ...(["index", "queue", "score", "id", "limit", "max", "lastScore", "isNewestFirst"] as const),
-  ...(FILTER as Names<SentPage>),
-);
-const PART = ["nowMs", "looked", "more", "last", "entries"] as const;
-const FINISHED = names<SentFinished>("queue", "ended", "id", "limit", "max", ...(FILTER as Names<SentFinished>));
-const ENTRY = names<Entry>("id", "score", "run", "error", "retryable");
-const PLACE = names<Place>("id", "score");
-
 /** The tasks of an index after a place, in order. */
-export const page = verb({
-  layout: { args: PAGE, answer: PART, entry: ENTRY, last: PLACE },
-  write: ({ index, after, filter, lastScore, ...asked }: PageRequest) => {
-    const place = { score: after?.score, id: after?.id };
-    return written<SentPage>(PAGE, {
-      index: START[index],
-      ...place,
-      lastScore: lastScore ?? "+inf",
-      ...asked,
-      ...sentFilter(filter),
-    });
-  },
-  read: pageOf,
+export const page = jsonVerb<PageRequest, PageAnswer>({
+  sent: ({ index, filter, ...asked }) => ({
+    ...asked,
+    lastScore: asked.lastScore ?? "+inf",
+    index: START[index],
+    filter: sentFilter(filter),
+  }),
 });
 
 /** The tasks of a queue that finished last, the newest first. */
-export const finished = verb({
-  layout: { args: FINISHED, answer: PART, entry: ENTRY, last: PLACE },
-  write: ({ queue, after, limit, max, filter }: FinishedRequest) => {
-    const place = { ended: after?.score, id: after?.id };
-    return written<SentFinished>(FINISHED, { queue, ...place, limit, max, ...sentFilter(filter) });
-  },
-  read: pageOf,
+export const finished = jsonVerb<FinishedRequest, PageAnswer>({
+  sent: ({ filter, ...asked }) => ({ ...asked, filter: sentFilter(filter) }),
 });
 
 /** Unicode writes an ü in two ways, which are the same to a person: labels and keys have either. */
-const sentFilter = ({ states, text, ...filter }: Filter): SentFilter => ({
-  ...filter,
-  text: text?.normalize("NFC"),
-  decomposed: text?.normalize("NFD") === text?.normalize("NFC") ? undefined : text?.normalize("NFD"),
-  states: states?.map((state) => STATE_LETTERS[state]).join(""),
-});
-
-function pageOf(reply: Reply): PageAnswer {
-  const { nowMs, looked, more, last, entries } = named(PART, reply);
-  const { id, score } = named(PLACE, last);
+function sentFilter({ states, text, ...filter }: Filter): object {
+  const [composed, decomposed] = [text?.normalize("NFC"), text?.normalize("NFD")];
   return {
-    nowMs: number(nowMs),
-    looked: number(looked),
-    more: text(more) === "1",
-    last: text(id) === "" ? null : { id: text(id), score: text(score) },
-    entries: list(entries).map(entryOf),
+    ...filter,
+    text: composed,
+    ...(decomposed !== composed && { decomposed }),
+    states: states?.map((state) => STATE_LETTERS[state]).join(""),
   };
-}
-
-/** Parses an entry. */
-function entryOf(reply: Reply): Entry {
-  const { id, score, run, error, retryable } = named(ENTRY, reply);
-  return { id: text(id), score: text(score), run: text(run), error: text(error), retryable: text(retryable) === "1" };
 }

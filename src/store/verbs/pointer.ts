@@ -1,5 +1,4 @@
-import { counted, named, names, verb } from "./codec.ts";
-import { list, optional, text } from "./reply.ts";
+import { jsonVerb, jsonVerbOnEach } from "./json.ts";
 import { BATCH_LIMIT } from "./script.ts";
 
 /** How long a pointer that one caller got is not given to others, ms: after that, the caller has probably gone. */
@@ -18,7 +17,7 @@ export interface Pointer {
 export interface PointerAnswer {
   readonly verdict: "new" | "noted" | "taken" | "foreign";
   /** The score of a new pointer, by which it can be deleted. */
-  readonly score: string | undefined;
+  readonly score?: string;
   readonly durable: boolean;
 }
 
@@ -36,39 +35,26 @@ interface CheckedPointer extends Pick<DuePointer, "id" | "score"> {
   readonly nextMs: number | null;
 }
 
-const POINTER = names<Pointer>("id", "queue", "caller", "home");
-const CHECKED = names<CheckedPointer>("id", "score", "nextMs");
-const DUE = ["id", "score", "home"] as const;
+/** Pointers that were checked, and how many to check next. Default: 100; which no other caller gets for a while. */
+interface PointerCheck {
+  readonly checked: readonly CheckedPointer[];
+  readonly limit?: number;
+}
 
 /** Writes pointers to tasks that will be stored; whether the tasks exist is first checked after `checkMs`. */
-export const point = verb({
-  layout: { args: ["checkMs"], item: POINTER },
-  confirmed: true,
-  write: (items: readonly Pointer[], checkMs: number) => [checkMs, ...counted(POINTER, items)],
-  read: (reply, durable): PointerAnswer[] =>
-    list(reply).map((answer) => {
-      const [verdict, score] = text(answer).split(" ");
-      return { verdict: verdict as PointerAnswer["verdict"], score, durable };
-    }),
-});
+export const point = jsonVerbOnEach<Pointer, PointerAnswer, { readonly checkMs: number }>(
+  {},
+  {
+    confirmed: true,
+    read: (answers: readonly Omit<PointerAnswer, "durable">[], { durable }) =>
+      answers.map((answer) => ({ ...answer, durable })),
+  },
+);
 
-/** Deletes the pointers to tasks that have gone; returns those to check next, which no other caller gets for a while. */
-export const repoint = verb({
-  layout: { args: ["limit", "claimMs"], item: CHECKED, due: DUE },
-  write: (checked: readonly CheckedPointer[], { limit = BATCH_LIMIT }: { readonly limit?: number } = {}) => [
-    ...[limit, CLAIM_MS],
-    ...counted(CHECKED, checked),
-  ],
-  read: (reply): DuePointer[] =>
-    list(reply).map((one) => {
-      const { id, score, home } = named(DUE, one);
-      return { id: text(id), score: text(score), home: optional(home) };
-    }),
+/** Deletes the pointers to tasks that have gone; returns those to check next. */
+export const repoint = jsonVerb<PointerCheck, readonly DuePointer[]>({
+  sent: (of) => ({ limit: BATCH_LIMIT, claimMs: CLAIM_MS, ...of }),
 });
 
 /** Finds the partitions of tasks that are not in the partition of their id; null for all others. */
-export const home = verb({
-  layout: { item: ["id"] },
-  write: (ids: readonly string[]) => [ids.length, ...ids],
-  read: (reply) => list(reply).map(optional),
-});
+export const home = jsonVerb<readonly string[], readonly (number | null)[]>({ sent: (ids) => ({ items: ids }) });

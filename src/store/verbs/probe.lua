@@ -1,15 +1,13 @@
 -- Tries every command that the library uses on a key of its own, which it removes: the store's user may not be allowed some of them, and
 -- a call that is stopped half-way has changed something. Tiny, and needed to drain, so it works even at the memory limit.
 
-local REFUSED = Layout.probe.refused
-
 -- Returns, for each command that was refused for lack of a right, its name and the error of Redis. If Redis takes no writes: its error.
-register('probe', { 'allow-oom' }, function(keys, args)
-  local call, publish = Call.untimed(keys), args[Layout.probe.args.publish]
+register('probe', { 'allow-oom' }, function(call, asked)
   local key = K.probe(call)
   local tries = {
     { 'SET', key, 1 },
     { 'GET', key },
+    { 'MGET', key },
     { 'GETRANGE', key, 0, 0 },
     { 'STRLEN', key },
     { 'EXISTS', key },
@@ -49,7 +47,6 @@ register('probe', { 'allow-oom' }, function(keys, args)
     { 'ZRANK', key, 'member' },
     { 'ZREVRANGE', key, 0, 0 },
     { 'ZREVRANGEBYSCORE', key, 0, 0 },
-    { 'ZSCAN', key, 0 },
     { 'ZSCORE', key, 'member' },
     { 'ZREM', key, 'member' },
     { 'ZPOPMIN', key },
@@ -60,7 +57,7 @@ register('probe', { 'allow-oom' }, function(keys, args)
     { 'XREVRANGE', key, '+', '-' },
     { 'TIME' },
     -- No queue has this name.
-    { publish, K.work(call, ' '), '' },
+    { asked.publish, K.work(call, ' '), '' },
     { 'UNLINK', key },
   }
 
@@ -74,7 +71,7 @@ register('probe', { 'allow-oom' }, function(keys, args)
     end
     -- The wording of Redis 7.0 and later.
     if string.find(fault, 'NOPERM') or string.find(fault, 'executing the script') or string.find(fault, 'ACL failure') then
-      refused[#refused + 1] = { [REFUSED.command] = try[1], [REFUSED.said] = fault }
+      refused[#refused + 1] = { command = try[1], said = fault }
     end
   end
   return refused

@@ -1,6 +1,6 @@
-import { named, names, verb, verbOnOne, written } from "./codec.ts";
-import { list, number, optional, type Reply, text } from "./reply.ts";
-import { type QueueSnapshot, SNAPSHOT, snapshotOf } from "./snapshot.ts";
+import { jsonVerb } from "./json.ts";
+import { list } from "./reply.ts";
+import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A queue's figures for operators. */
 export interface QueueRow {
@@ -31,79 +31,65 @@ interface Rest {
   readonly reason: string;
 }
 
-const MINUTE = ["accepted", "finished", "failed"] as const;
 /** How many tasks may start in a time span. */
 interface RateLimit {
   readonly max: number;
   readonly perMs: number;
 }
 
-const SETTINGS = ["declaredRate", "setRate", "setConcurrency"] as const;
-const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "rest", ...SETTINGS, "newcomer"] as const;
+/** The figures of a queue as queue.lua answers them. */
+interface StoredRow extends Omit<QueueRow, "snapshot" | "rest" | "declaredRate" | "setRate" | "newcomerIndex"> {
+  readonly rest: string | null;
+  readonly declaredRate: string | null;
+  readonly setRate: string | null;
+  /** Null if the line is not fair. */
+  readonly newcomer: number | null;
+}
 
 /** The figures of queues. */
-export const queue = verb({
-  layout: { item: ["queue"], figures: FIGURES, snapshot: SNAPSHOT },
-  write: (queues: readonly string[]) => [queues.length, ...queues],
-  read: (reply) => list(reply).map(queueRow),
+export const queue = jsonVerb<readonly string[], readonly QueueRow[]>({
+  sent: (queues) => ({ items: queues }),
+  read: (rows: readonly StoredRow[], { beside }) => {
+    const snapshots = list(beside).map(snapshotOf);
+    return rows.flatMap((row, n) => queueRow(row, snapshots[n]));
+  },
 });
 
 /** Pauses or resumes a queue. */
-export const pause = verbOnOne<{ readonly queue: string; readonly paused: boolean }, string>(["queue", "paused"]);
+export const pause = jsonVerb<{ readonly queue: string; readonly paused: boolean }, null>();
 
 /**
  * Sets the rate ("max per", in ms) or the concurrency of a queue in place of the declared one, and tells its workers: "" changes nothing,
  * "-" takes back what was set.
  */
-export const adjust = verbOnOne<
-  { readonly queue: string; readonly rate: string; readonly concurrency: string },
-  string
->([...(["queue", "rate", "concurrency"] as const)]);
-
-const QUIET = names<{ readonly worker: string; readonly quiet: boolean }>("worker", "quiet");
+export const adjust = jsonVerb<{ readonly queue: string; readonly rate: string; readonly concurrency: string }, null>();
 
 /** Tells a worker to take no more work of some queues, or to take it again. */
-export const quiet = verb({
-  layout: { args: QUIET, item: ["queue"] },
-  write: (worker: string, isQuiet: boolean, queues: readonly string[]) => [
-    ...written(QUIET, { worker, quiet: isQuiet }),
-    queues.length,
-    ...queues,
-  ],
-  read: () => undefined,
-});
+export const quiet = jsonVerb<
+  { readonly worker: string; readonly quiet: boolean; readonly queues: readonly string[] },
+  null
+>();
 
-function queueRow(reply: Reply): QueueRow {
-  const row = named(FIGURES, reply);
-  const figures = snapshotOf(row.snapshot);
-  return {
-    snapshot: figures,
-    dead: number(row.dead),
-    oldestWaitingMs: optional(row.oldestMs),
-    lateMs: optional(row.lateMs),
-    acceptedLastMinute: number(row.accepted),
-    finishedLastMinute: number(row.finished),
-    failedLastMinute: number(row.failed),
-    rest: restOf(text(row.rest)),
-    declaredRate: limitOf(text(row.declaredRate)),
-    setRate: limitOf(text(row.setRate)),
-    setConcurrency: optional(row.setConcurrency),
-    newcomerIndex: optional(row.newcomer) ?? figures.startable ?? figures.waiting,
-  };
+function queueRow({ newcomer, ...row }: StoredRow, snapshot: QueueSnapshot | undefined): QueueRow[] {
+  if (snapshot === undefined) return [];
+  const newcomerIndex = newcomer ?? snapshot.startable ?? snapshot.waiting;
+  const { rest, declaredRate, setRate } = row;
+  const stored = { rest: restOf(rest), declaredRate: limitOf(declaredRate), setRate: limitOf(setRate) };
+  return [{ ...row, ...stored, snapshot, newcomerIndex }];
 }
 
 /** A rate as it is stored: "max per". */
 export const storedRate = ({ max, perMs }: RateLimit): string => `${max} ${perMs}`;
 
 /** Reads "max per". */
-function limitOf(stored: string): RateLimit | null {
-  const [max = 0, perMs = 0] = stored.split(" ").map(Number);
-  return stored === "" ? null : { max, perMs };
+function limitOf(stored: string | null): RateLimit | null {
+  const [max = 0, perMs = 0] = (stored ?? "").split(" ").map(Number);
+  return stored === null ? null : { max, perMs };
 }
 
 /** Reads the field `rest`. */
-function restOf(stored: string): Rest | null {
-  const [since, until, _ofGate, ...reason] = stored.split(" ");
+function restOf(stored: string | null): Rest | null {
+  const [since, until, _ofGate, ...reason] = (stored ?? "").split(" ");
   if (!since) return null;
   return { sinceMs: Number(since), untilMs: Number(until), reason: reason.join(" ") };
 }

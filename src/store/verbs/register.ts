@@ -1,5 +1,4 @@
-import { counted, named, names, verb } from "./codec.ts";
-import { list, number, optional, text } from "./reply.ts";
+import { jsonVerb } from "./json.ts";
 import type { TickQueue } from "./tick.ts";
 
 /** The queue of a handler. */
@@ -19,31 +18,12 @@ export interface RegisteredQueue extends Omit<TickQueue, "problem"> {
   readonly silentMs: number;
 }
 
-const QUEUE = ["queue", "maxLost", "keepMs", "tombstoneMs", "deadMs", "leaseMs"] as const;
-const OWN = names<Omit<OwnQueue, "problem">>(...QUEUE, "warmup", "rate");
-const REGISTERED = names<RegisteredQueue>(...QUEUE, "silentMs");
+/** The queues of a process, at most BATCH_LIMIT. */
+interface Registration {
+  readonly queues: readonly Omit<OwnQueue, "problem">[];
+  /** After how long queues without a handler and tasks are removed, ms; null: none are removed or returned. */
+  readonly deleteAfterMs: number | null;
+}
 
-/**
- * Registers queues, at most BATCH_LIMIT; returns all that are registered. Queues without a handler and tasks are removed after
- * `deleteAfterMs`; if it is null, none are removed or returned.
- */
-export const register = verb({
-  layout: { args: ["deleteAfterMs"], item: OWN, registered: REGISTERED },
-  write: (queues: readonly Omit<OwnQueue, "problem">[], deleteAfterMs: number | null) => [
-    deleteAfterMs ?? "",
-    ...counted(OWN, queues),
-  ],
-  read: (replies): RegisteredQueue[] =>
-    list(replies).map((reply) => {
-      const of = named(REGISTERED, reply);
-      return {
-        queue: text(of.queue),
-        maxLost: number(of.maxLost),
-        keepMs: number(of.keepMs),
-        tombstoneMs: number(of.tombstoneMs),
-        deadMs: number(of.deadMs),
-        leaseMs: optional(of.leaseMs),
-        silentMs: number(of.silentMs),
-      };
-    }),
-});
+/** Registers queues; returns all that are registered. */
+export const register = jsonVerb<Registration, readonly RegisteredQueue[]>();

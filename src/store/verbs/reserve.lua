@@ -1,7 +1,7 @@
 -- Takes the first waiting tasks of a queue for a worker, each under a lease and a fence; or hands them back again. A repeated reservation
 -- gets the same tasks, so that a lost reply loses no work.
 
-local REQUEST, ANSWER, RARE, RETURNED = Layout.reserve.args, Layout.reserve.answer, Layout.reserve.rare, Layout.unreserve.args
+local REQUEST, ANSWER, RARE = Layout.reserve.args, Layout.reserve.answer, Layout.reserve.rare
 local whole = Number.whole
 
 -- Maximum bytes of an input in the answer.
@@ -239,7 +239,7 @@ end
 -- Returns, besides the tasks, how many still wait (in a keyed queue, how many that may start), -1 while the queue is paused or a worker
 -- over HTTP is quiet (others ask for nothing then); for how many
 -- ms the rate allows no more; and the verdicts on the completions that travelled with it, see complete.lua.
-register('reserve', { 'allow-oom' }, function(keys, args)
+register_hot('reserve', { 'allow-oom' }, function(keys, args)
   local call, request = Call.new(keys), read_request(args)
   local queue, counters = request.queue, K.queue(call, request.queue)
 
@@ -282,10 +282,9 @@ end)
 
 -- Hands back the tasks of a request over HTTP, unless another sender of it may have got them. Returns "handed-back", also if there was
 -- nothing, or "shared".
-register('unreserve', { 'allow-oom' }, function(keys, args)
-  local call, queue = Call.new(keys), args[RETURNED.queue]
-  local stay = Result.stay(call, args[RETURNED.keepMs], args[RETURNED.tombstoneMs])
-  local first, ids = Reservation.forget(call, queue, args[RETURNED.worker], args[RETURNED.reservation], args[RETURNED.sender])
+register('unreserve', { 'allow-oom' }, function(call, asked)
+  local queue, stay = asked.queue, Result.stay(call, asked.keepMs, asked.tombstoneMs)
+  local first, ids = Reservation.forget(call, queue, asked.worker, asked.reservation, asked.sender)
   if first == false then return 'shared' end
   local nth = tonumber(first or 0)
   for id in string.gmatch(ids or '', '%S+') do

@@ -1,5 +1,6 @@
-import { named, names, verb, verbOnOne, written } from "./codec.ts";
+import { named, names, verb, written } from "./codec.ts";
 import { type Completion, type CompletionAnswer, completeArguments, completed } from "./complete.ts";
+import { jsonVerb } from "./json.ts";
 import { list, number, type Reply, text } from "./reply.ts";
 import { BATCH_LIMIT } from "./script.ts";
 import type { Retention } from "./settle.ts";
@@ -118,9 +119,7 @@ export const reserve = verb({
 });
 
 /** Hands back the tasks of a request over HTTP; "shared" if another sender of it may have got them. */
-export const unreserve = verbOnOne<ReturnedReservation, "handed-back" | "shared">([
-  ...(["queue", "worker", "reservation", "sender", "keepMs", "tombstoneMs"] as const),
-]);
+export const unreserve = jsonVerb<ReturnedReservation, "handed-back" | "shared">({ filled: ["keepMs", "tombstoneMs"] });
 
 /** Reads the tasks in the answer of reserve.lua: for each its facts and its input, and four more members if the facts say so. */
 function reservedTasks(reply: readonly Reply[]): ReservedTask[] {

@@ -1,5 +1,7 @@
-/** Maximum number of dead tasks kept for a queue; beyond that the oldest are deleted. */
-export const DEAD_CAP = 10_000;
+/** Maximum number of dead tasks kept for a queue, beyond which the oldest are deleted, if it is not {@link SHARED.deadCap}. */
+export interface DeadCap {
+  readonly deadCap?: number;
+}
 
 /** How long ended tasks are kept, see lua/result.lua. */
 export interface Retention {

@@ -4,7 +4,6 @@
 -- A step is stored as its number in the order of beginning, a letter ("i" when it can be undone, "u" when it has been, else
 -- none), a space, and its value as JSON, which is empty until it is known.
 
-local ARGS, ANSWER = Layout.step.args, Layout.step.answer
 -- Steps of one page: all at once would block Redis for long.
 local PAGE = 200
 
@@ -12,34 +11,33 @@ local PAGE = 200
 -- next page ("0" after the last), and the page: names and steps alternating; "stale" if the task no longer belongs to the worker;
 -- "canceled", "deadline" or "abandoned" if a step must not begin because a cancel was requested; "many" or "large" when there is no room for
 -- the step.
-register('step', { 'allow-oom' }, function(keys, args)
-  local call = Call.untimed(keys)
-  local id, verb, name = args[ARGS.id], args[ARGS.verb], args[ARGS.name]
+register('step', { 'allow-oom' }, function(call, asked)
+  local id, verb, name = asked.id, asked.verb, asked.name
   local key, steps = K.task(call, id), K.steps(call, id)
   local state, run, cancel, all_bytes = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.stepBytes))
-  if not Run.is_held(state, run, args[ARGS.fence]) then return { [ANSWER.verdict] = 'stale' } end
+  if not Run.is_held(state, run, asked.fence) then return { verdict = 'stale' } end
 
   if verb == 'read' then
     local page = redis.call('HSCAN', steps, name, 'COUNT', PAGE)
-    return { [ANSWER.verdict] = 'ok', [ANSWER.cursor] = page[1], [ANSWER.page] = page[2] }
+    return { verdict = 'ok', cursor = page[1], page = page[2] }
   end
 
   local known = redis.call('HGET', steps, name)
   if verb == 'undone' then
     if known then redis.call('HSET', steps, name, (string.gsub(known, '^(%d+)%a? ', '%1u ', 1))) end
-    return { [ANSWER.verdict] = 'ok' }
+    return { verdict = 'ok' }
   end
-  if verb == 'begin' and cancel then return { [ANSWER.verdict] = Due.reason(cancel, 'canceled') } end
-  if not known and redis.call('HLEN', steps) >= tonumber(args[ARGS.max]) then return { [ANSWER.verdict] = 'many' } end
+  if verb == 'begin' and cancel then return { verdict = Due.reason(cancel, 'canceled') } end
+  if not known and redis.call('HLEN', steps) >= asked.max then return { verdict = 'many' } end
 
-  local undoable = verb == 'begin' or args[ARGS.undo] == '1'
+  local undoable = verb == 'begin' or asked.undo
   local head = known and string.match(known, '^%d+%a? ')
   if not head then head = redis.call('HLEN', steps) .. (undoable and 'i ' or ' ') end
-  local stored = verb == 'begin' and (known or head) or head .. args[ARGS.value]
+  local stored = verb == 'begin' and (known or head) or head .. (asked.value or '')
   local bytes = tonumber(all_bytes or 0) + #stored - (known and #known or -#name)
-  if bytes > tonumber(args[ARGS.bytes]) then return { [ANSWER.verdict] = 'large' } end
+  if bytes > asked.bytes then return { verdict = 'large' } end
   redis.call('HSET', steps, name, stored)
   redis.call('HSET', key, F.stepBytes, Number.whole(bytes), F.extra, '1')
   if undoable then redis.call('HSET', key, F.undo, '1') end
-  return { [ANSWER.verdict] = 'ok' }
+  return { verdict = 'ok' }
 end)

@@ -1,6 +1,5 @@
-import { named, names, verb, word, written } from "./codec.ts";
+import { jsonVerb } from "./json.ts";
 import type { Lease } from "./lease.ts";
-import { list, text } from "./reply.ts";
 
 /** A durable step of a task. */
 export interface StoredStep {
@@ -28,9 +27,6 @@ interface StepCall extends Partial<StepRoom>, Pick<Lease, "id" | "fence"> {
   readonly undo?: boolean;
 }
 
-const STEP = names<StepCall>("id", "fence", "verb", "name", "value", "undo", "max", "bytes");
-const ANSWER = ["verdict", "cursor", "page"] as const;
-
 /** The answer to a call of step.lua. */
 interface StepAnswer {
   readonly verdict: StepVerdict;
@@ -41,15 +37,12 @@ interface StepAnswer {
 }
 
 /** Reads or writes the durable steps of a running task. */
-export const step = verb({
-  layout: { args: STEP, answer: ANSWER },
-  write: (call: StepCall) => written(STEP, call),
-  read: (reply): StepAnswer => {
-    const { verdict, cursor, page } = named(ANSWER, reply);
-    const pairs = list(page).map(text);
-    const steps = pairs.flatMap((name, n) => (n % 2 === 0 ? [[name, storedStep(pairs[n + 1] ?? "")] as const] : []));
-    return { verdict: word(verdict), cursor: text(cursor), steps };
-  },
+export const step = jsonVerb<StepCall, StepAnswer>({
+  read: ({ verdict, cursor = "", page = [] }: { verdict: StepVerdict; cursor?: string; page?: string[] }) => ({
+    verdict,
+    cursor,
+    steps: page.flatMap((name, n) => (n % 2 === 0 ? [[name, storedStep(page[n + 1] ?? "")] as const] : [])),
+  }),
 });
 
 /** Parses a step as stored by step.lua. */

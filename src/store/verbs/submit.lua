@@ -136,7 +136,7 @@ end
 -- (another input), "elsewhere" (another queue), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook, and too many
 -- deliveries wait), "long" (index above `maxIndex`), "late" (its deadline would pass before it is due), "far" (it is due later than any may
 -- be), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed" (its group accepts no more members), "dry".
-register('submit', {}, function(keys, args)
+register_hot('submit', {}, function(keys, args)
   local call = Call.new(keys)
   local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil, open = {} }
   local at = ARGS.groups

@@ -2,14 +2,13 @@
 -- of lost workers to it, deletes old dead letters, closes groups that were left open, and goes on canceling others. Any number of processes
 -- may call it at any time.
 
-local ARGS, QUEUE, ANSWER = Layout.tick.args, Layout.tick.item, Layout.tick.answer
-local LOST, LATE = Layout.tick.lost, Layout.tick.late
 local whole = Number.whole
 -- The work of a task that joins the line, and of one that ends or is taken back, as multiples of an entry that is only removed.
 local JOIN, MOVE = 2, C.moveWork
 
 -- A pass is the state of one call: {left: what is left of the limit over all queues, so that no call blocks Redis for long;
--- soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; gap: see Grace.note_tick}.
+-- cap: maximum number of dead tasks kept; soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; gap: see
+-- Grace.note_tick}.
 
 local function consider(pass, due)
   if due and (not pass.soonest or due < pass.soonest) then pass.soonest = due end
@@ -58,13 +57,13 @@ end
 
 -- Cancels the tasks whose deadline has passed, and those that nobody has looked at for as long as their presence. Returns whether the
 -- queue has tasks with either: most queues have none.
-local function pass_deadlines(call, pass, args, at)
-  local queue = args[at + QUEUE.queue]
+local function pass_deadlines(call, pass, of)
+  local queue = of.queue
   local deadlines = K.deadlines(call, queue)
   local first = first_score(deadlines)
   if not first then return false end
   if first > call.now then return true end
-  local stay = Result.stay(call, args[at + QUEUE.keepMs], args[at + QUEUE.tombstoneMs])
+  local stay = Result.stay(call, of.keepMs, of.tombstoneMs)
   local due, times = due_in(pass, deadlines, call.now_text, MOVE)
   for n, id in ipairs(due) do
     redis.call('ZREM', deadlines, id)
@@ -74,9 +73,7 @@ local function pass_deadlines(call, pass, args, at)
     local cause = not group and cause_of(call, pass, queue, id, times[n], state, deadline, presence)
     if cause then
       local verdict = Settle.cancel(call, id, state, queue, cause, stay)
-      pass.late[#pass.late + 1] = {
-        [LATE.queue] = queue, [LATE.id] = id, [LATE.verdict] = verdict, [LATE.reason] = Due.reason(cause),
-      }
+      pass.late[#pass.late + 1] = { queue = queue, id = id, verdict = verdict, reason = Due.reason(cause) }
     end
   end
   return true
@@ -122,7 +119,8 @@ local function promote(call, pass, queue)
 end
 
 -- Takes back tasks whose leases have ended: their workers are lost.
-local function reclaim(call, pass, queue, ends)
+local function reclaim(call, pass, of)
+  local queue = of.queue
   local leases = K.leases(call, queue)
   local expired, ends_at = due_in(pass, leases, call.now_text, MOVE)
   if #expired == 0 then return end
@@ -134,10 +132,8 @@ local function reclaim(call, pass, queue, ends)
       redis.call('ZADD', leases, whole(later), id)
     elseif state == S.running then
       local _, _, _, _, worker = Run.parts(run)
-      local fate, losses = Lease.lose(call, queue, id, ends)
-      pass.lost[#pass.lost + 1] = {
-        [LOST.queue] = queue, [LOST.id] = id, [LOST.worker] = worker or '', [LOST.losses] = losses, [LOST.fate] = fate,
-      }
+      local fate, losses = Lease.lose(call, queue, id, of, pass.cap)
+      pass.lost[#pass.lost + 1] = { queue = queue, id = id, worker = worker or '', losses = losses, fate = fate }
     else
       redis.call('ZREM', leases, id)
     end
@@ -151,7 +147,7 @@ local function consider_queue(call, pass, queue, has_deadlines)
   consider(pass, first_score(K.scheduled(call, queue)))
   if has_deadlines then consider(pass, first_score(K.deadlines(call, queue))) end
   local lease_end = first_score(K.leases(call, queue))
-  if lease_end then pass.held = 1 end
+  if lease_end then pass.held = true end
   consider(pass, lease_end)
 end
 
@@ -170,65 +166,63 @@ local function pass_groups(call, pass)
 end
 
 -- Everything except deadlines.
-local function pass_time(call, pass, args, at, cap)
-  local queue, ends = args[at + QUEUE.queue], Lease.ends(args, at, QUEUE, cap)
-  promote(call, pass, queue)
-  reclaim(call, pass, queue, ends)
+local function pass_time(call, pass, of)
+  promote(call, pass, of.queue)
+  reclaim(call, pass, of)
   -- The data of a dead letter has expired with its TTL; this removes its entry.
-  local old = due_in(pass, K.dead(call, queue), whole(call.now - ends.dead), 1)
-  if #old > 0 then redis.call('ZREM', K.dead(call, queue), unpack(old)) end
+  local old = due_in(pass, K.dead(call, of.queue), whole(call.now - of.deadMs), 1)
+  if #old > 0 then redis.call('ZREM', K.dead(call, of.queue), unpack(old)) end
 end
 
--- The places in the arguments of the queues that may have something due, starting with another one each time, so that a long queue delays
--- no other; and the queues in which tasks wait. Most ticks find nothing at all, as one command shows.
-local function queues_to_pass(call, args)
-  local count, first, width = tonumber(args[ARGS.count]), ARGS.count, QUEUE.width
-  local keys, places, waiting = {}, {}, {}
-  for n = 0, count - 1 do
-    local queue, at = args[first + n * width + QUEUE.queue], 5 * n
+-- The queues that may have something due, starting with another one each time, so that a long queue delays no other; and the names of those
+-- in which tasks wait. Most ticks find nothing at all, as one command shows.
+local function queues_to_pass(call, queues)
+  local count, keys, to_pass, waiting = #queues, {}, {}, {}
+  for _, of in ipairs(queues) do
+    local queue, at = of.queue, #keys
     keys[at + 1], keys[at + 2], keys[at + 3] = K.waiting(call, queue), K.scheduled(call, queue), K.leases(call, queue)
     keys[at + 4], keys[at + 5] = K.deadlines(call, queue), K.dead(call, queue)
   end
-  if count == 0 or redis.call('EXISTS', unpack(keys)) == 0 then return places, waiting end
-  for n = 0, count - 1 do
-    if redis.call('EXISTS', keys[5 * n + 1]) == 1 then waiting[#waiting + 1] = args[first + n * width + QUEUE.queue] end
+  if count == 0 or redis.call('EXISTS', unpack(keys)) == 0 then return to_pass, waiting end
+  for n, of in ipairs(queues) do
+    if redis.call('EXISTS', keys[5 * n - 4]) == 1 then waiting[#waiting + 1] = of.queue end
   end
   for turn = 0, count - 1 do
     local n = (call.now + turn) % count
-    if redis.call('EXISTS', unpack(keys, 5 * n + 2, 5 * n + 5)) > 0 then places[#places + 1] = first + n * width end
+    if redis.call('EXISTS', unpack(keys, 5 * n + 2, 5 * n + 5)) > 0 then to_pass[#to_pass + 1] = queues[n + 1] end
   end
-  return places, waiting
+  return to_pass, waiting
 end
 
--- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for none; 0 when the limit was reached);
--- for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each that time cancels
--- the verdict ("requested": it is running, its worker is notified) and the reason; 1 if any lease is held, else 0; and the queues in which
--- tasks wait. The limit is of the work in one call, over all queues.
-register('tick', { 'allow-oom' }, function(keys, args)
-  local call, limit, cap = Call.new(keys), tonumber(args[ARGS.limit]), tonumber(args[ARGS.deadCap])
+-- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes (nothing for none; 0 when the limit was
+-- reached); for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each that time
+-- cancels the verdict ("requested": it is running, its worker is notified) and the reason; whether any lease is held; and the queues in
+-- which tasks wait. The limit is of the work in one call, over all queues.
+register('tick', { 'allow-oom' }, function(call, asked)
   local pass = {
-    left = limit,
+    left = asked.limit,
+    cap = asked.deadCap or C.deadCap,
     soonest = nil,
     promoted = 0,
     lost = {},
     late = {},
-    held = 0,
-    gap = Grace.note_tick(call, tonumber(args[ARGS.pausedMs])),
+    held = false,
+    gap = Grace.note_tick(call, asked.pausedMs or 0),
   }
-  local places, waiting = queues_to_pass(call, args)
+  local to_pass, waiting = queues_to_pass(call, asked.items)
   -- First, so that canceled tasks neither join the line nor return to it.
   local has_deadlines = {}
-  for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args, at) end
-  for _, at in ipairs(places) do pass_time(call, pass, args, at, cap) end
+  for n, of in ipairs(to_pass) do has_deadlines[n] = pass_deadlines(call, pass, of) end
+  for _, of in ipairs(to_pass) do pass_time(call, pass, of) end
   pass_groups(call, pass)
-  for _, at in ipairs(places) do consider_queue(call, pass, args[at + QUEUE.queue], has_deadlines[at]) end
+  for n, of in ipairs(to_pass) do consider_queue(call, pass, of.queue, has_deadlines[n]) end
   Settle.close(call)
   return {
-    [ANSWER.promoted] = pass.promoted,
-    [ANSWER.nextMs] = pass.soonest and whole(math.max(0, pass.soonest - call.now)) or '',
-    [ANSWER.lost] = pass.lost,
-    [ANSWER.late] = pass.late,
-    [ANSWER.held] = pass.held,
-    [ANSWER.waiting] = waiting,
+    promoted = pass.promoted,
+    nextMs = pass.soonest and math.max(0, pass.soonest - call.now) or cjson.null,
+    lost = pass.lost,
+    late = pass.late,
+    held = pass.held,
+    waiting = waiting,
   }
 end)

@@ -1,6 +1,6 @@
 import { OF_INPUT } from "../../wire/submit-options.ts";
-import { names, verb, written } from "./codec.ts";
-import { text } from "./reply.ts";
+import { argumentOf } from "./codec.ts";
+import { jsonVerb } from "./json.ts";
 import { type LimitReached, limitReached, type SubmitItem } from "./submit.ts";
 
 /** The new input of a task. */
@@ -14,18 +14,16 @@ interface Replacement extends Pick<SubmitItem, "id" | "input" | "digest" | "medi
 /** The verdict, see update.lua. */
 export type UpdateVerdict = "updated" | "conflict" | "changed" | "unknown" | LimitReached;
 
-type Sent = Omit<Replacement, "options"> & SubmitItem["options"];
-
 /** What goes with the input, in fields of these names. */
-const REPLACED = names<Sent>("mediaType", "query", ...OF_INPUT);
-const ARGS = names<Sent>("id", "input", "digest", "call", "revision", "key", ...REPLACED);
+const FIELDS = ["mediaType", "query", ...OF_INPUT] as const;
 
 /** Replaces the input of a task that has not begun. */
-export const update = verb({
-  layout: { args: ARGS, replaced: REPLACED },
-  write: ({ options, ...replacement }: Replacement) => written(ARGS, { ...options, ...replacement }),
-  read: (reply): UpdateVerdict => {
-    const verdict = text(reply);
-    return verdict.startsWith("too-many ") ? limitReached(verdict.split(" ")) : (verdict as UpdateVerdict);
+export const update = jsonVerb<Replacement, UpdateVerdict>({
+  raw: "input",
+  sent: ({ options, mediaType, query, ...of }) => {
+    const given = { ...options, mediaType, query };
+    return { ...of, fields: Object.fromEntries(FIELDS.map((name) => [name, String(argumentOf(given[name]))])) };
   },
+  read: (verdict: string) =>
+    verdict.startsWith("too-many ") ? limitReached(verdict.split(" ")) : (verdict as UpdateVerdict),
 });

@@ -3,7 +3,6 @@
 -- lines the invariant of keyed.lua holds; and a group has the state and the place of each member.
 
 local whole = Number.whole
-local ARGS = Layout.verify.args
 -- The index of each state that has one.
 local HOME = { [S.waiting] = P.waiting, [S.scheduled] = P.scheduled, [S.retrying] = P.scheduled, [S.running] = P.leases }
 local INDEXES = { P.waiting, P.scheduled, P.leases, P.dead }
@@ -150,11 +149,11 @@ local CHECKS = {
 -- `of` is what the keys of tasks begin with, or those of the index whose entries are checked against their tasks, or of the table of a fair
 -- line whose keys are checked against the other one, or of the line of a key. An entry that has left since it was read is skipped. Returns
 -- the ids that disagreed.
-register('verify', {}, function(keys, args)
-  local call, of, queue, heal = Call.new(keys), args[ARGS.of], args[ARGS.queue], args[ARGS.heal] == '1'
+register('verify', {}, function(call, asked)
+  local of, queue, heal = asked.of, asked.queue, asked.heal
   local check, wrong = CHECKS[of] or check_entry, {}
-  for n = ARGS.count + 1, #args do
-    if not check(call, heal, of, queue, args[n]) then wrong[#wrong + 1] = args[n] end
+  for _, id in ipairs(asked.ids) do
+    if not check(call, heal, of, queue, id) then wrong[#wrong + 1] = id end
   end
   Keyed.close(call)
   return wrong

@@ -1,6 +1,5 @@
 import { type Index, START } from "../keys.ts";
-import { verb } from "./codec.ts";
-import { list, text } from "./reply.ts";
+import { jsonVerb } from "./json.ts";
 
 /** The items that one call of a verification checks. */
 export interface VerifyItems {
@@ -17,12 +16,7 @@ export interface VerifyItems {
 }
 
 /** Compares tasks with indexes, or the reverse; returns the ids that disagree. */
-export const verify = verb({
-  layout: { args: ["of", "queue", "heal"], item: ["id"] },
-  isReading: ({ heal }: VerifyItems) => !heal,
-  write: ({ index, ids, heal }: VerifyItems) => {
-    const of = index ? START[index.name] : START.task;
-    return [of, index?.queue ?? "", heal ? "1" : "", ids.length, ...ids];
-  },
-  read: (reply) => list(reply).map(text),
+export const verify = jsonVerb<VerifyItems, readonly string[]>({
+  isReading: ({ heal }) => !heal,
+  sent: ({ index, ...items }) => ({ of: START[index?.name ?? "task"], queue: index?.queue ?? "", ...items }),
 });

@@ -4,8 +4,6 @@ local whole = Number.whole
 -- Maximum number of workers of a queue that are deleted in one call; and the longest time for which a silent worker counts as live, ms,
 -- which matters after the clock was set back.
 local MAX_DELETED, LONGEST_MS = 100, 300000
-local HEARTBEAT, WORKERS = Layout.heartbeat, Layout.workers
-local ANSWER, SLOTS, ABOUT = WORKERS.answer, WORKERS.slots, WORKERS.about
 
 -- Deletes a worker of a queue. Returns how many workers, and how many slots, that was.
 --   left  whether it has said so: one that is only silent is still quiet when it comes back
@@ -43,22 +41,21 @@ local function only_goes_on(call, queue, worker, ttl, workers, until_when)
   return true
 end
 
+--   of     of a queue: its name, slots and batch
 --   found  what the answer says of all queues
-local function beat(call, args, at, found)
-  local queue, slots, batch = args[at + HEARTBEAT.item.queue], args[at + HEARTBEAT.item.slots], args[at + HEARTBEAT.item.batch]
-  local ttl, again = tonumber(args[HEARTBEAT.args.ttlMs]), args[HEARTBEAT.args.again] == '1'
+local function beat(call, asked, of, found)
+  local worker, ttl, queue, slots = asked.worker, asked.ttlMs, of.queue, whole(of.slots)
   local live, slots_of, counters = K.workers(call, queue), K.slots(call, queue), K.queue(call, queue)
-  local worker = args[HEARTBEAT.args.worker]
   local all_slots, known_workers, known_until, concurrency, quiet =
     unpack(redis.call('HMGET', counters, Q.slots, Q.workers, Q.liveUntil, Q.setConcurrency, Q.quiet .. worker))
-  if not quiet and args[HEARTBEAT.args.quiet] == '1' then
+  if not quiet and asked.quiet then
     -- The store has lost it.
     redis.call('HSET', counters, Q.quiet .. worker, '1')
     quiet = '1'
   end
   found.quiet = found.quiet or quiet == '1'
-  if concurrency then found.set[#found.set + 1] = { queue, concurrency } end
-  if again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return end
+  if concurrency then found.set[#found.set + 1] = { queue, tonumber(concurrency) } end
+  if asked.again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return end
   -- A worker whose heartbeat was late is still known: it is not a start.
   if ttl > 0 and tonumber(known_until or 0) <= call.now and not redis.call('ZSCORE', live, worker) then
     Warmup.note_start(call, queue, slots, known_until)
@@ -79,47 +76,40 @@ local function beat(call, args, at, found)
     if known ~= slots then redis.call('HSET', slots_of, worker, slots) end
     workers = workers + redis.call('ZADD', live, whole(call.now + ttl), worker)
     total = total + tonumber(slots) - tonumber(known or 0)
-    if batch == '' then redis.call('HDEL', counters, Q.batch) else redis.call('HSET', counters, Q.batch, batch) end
+    if of.batch then redis.call('HSET', counters, Q.batch, of.batch) else redis.call('HDEL', counters, Q.batch) end
   end
   local until_text = whole(workers > 0 and live_until(call, live) or math.min(tonumber(known_until or 0), call.now))
   redis.call('HSET', counters, Q.workers, workers, Q.slots, whole(math.max(0, total)), Q.liveUntil, until_text)
 end
 
--- Returns 1 if the worker is to take no more work, else 0; and the slots that each worker process gives a queue, where an operator has set
--- them.
-register('heartbeat', { 'allow-oom' }, function(keys, args)
-  local call, ARGS = Call.new(keys), HEARTBEAT.args
-  local worker, ttl, about = args[ARGS.worker], tonumber(args[ARGS.ttlMs]), args[ARGS.about]
+-- Returns whether the worker is to take no more work, and the slots that each worker process gives a queue, where an operator has set them.
+register('heartbeat', { 'allow-oom' }, function(call, asked)
+  local worker, ttl, about = asked.worker, asked.ttlMs, asked.about
   local found = { quiet = false, set = {} }
-  Call.each(call, args, HEARTBEAT, beat, found)
+  for _, of in ipairs(asked.slots) do beat(call, asked, of, found) end
   if ttl == 0 then
     redis.call('UNLINK', K.about(call, worker))
   elseif about ~= '' then
     redis.call('SET', K.about(call, worker), whole(ttl) .. ' ' .. about, 'PX', ttl)
   end
-  local heard = HEARTBEAT.answer
-  return { [heard.quiet] = found.quiet and 1 or 0, [heard.set] = found.set }
+  return found
 end)
 
--- Returns the live workers of queues, as lists: their slots, and what each has reported about itself, "" if nothing, and for how many ms
--- that holds.
-register('workers', { 'no-writes' }, function(keys, args)
-  local call, max = Call.new(keys), tonumber(args[WORKERS.args.max])
+-- Returns the live workers of queues: their slots, and what each has reported about itself, "" if nothing, and for how many ms that holds.
+register('workers', { 'no-writes' }, function(call, asked)
   local slots, abouts, seen = {}, {}, {}
-  for n = WORKERS.args.count + 1, #args do
-    local queue = args[n]
-    local live = redis.call('ZRANGEBYSCORE', K.workers(call, queue), '(' .. call.now_text, '+inf', 'LIMIT', 0, max)
+  for _, queue in ipairs(asked.queues) do
+    local live = redis.call('ZRANGEBYSCORE', K.workers(call, queue), '(' .. call.now_text, '+inf', 'LIMIT', 0, asked.max)
     for _, worker in ipairs(live) do
-      local given = redis.call('HGET', K.slots(call, queue), worker) or '0'
-      local quiet = redis.call('HGET', K.queue(call, queue), Q.quiet .. worker) or '0'
-      slots[#slots + 1] = { [SLOTS.queue] = queue, [SLOTS.worker] = worker, [SLOTS.slots] = given, [SLOTS.quiet] = quiet }
-      if not seen[worker] and #abouts < max then
+      local given = tonumber(redis.call('HGET', K.slots(call, queue), worker) or 0)
+      local quiet = redis.call('HGET', K.queue(call, queue), Q.quiet .. worker) == '1'
+      slots[#slots + 1] = { queue = queue, worker = worker, slots = given, quiet = quiet }
+      if not seen[worker] and #abouts < asked.max then
         seen[worker] = true
         local key = K.about(call, worker)
-        local about, left = redis.call('GET', key) or '', redis.call('PTTL', key)
-        abouts[#abouts + 1] = { [ABOUT.worker] = worker, [ABOUT.about] = about, [ABOUT.leftMs] = left }
+        abouts[#abouts + 1] = { worker = worker, about = redis.call('GET', key) or '', leftMs = redis.call('PTTL', key) }
       end
     end
   end
-  return { [ANSWER.nowMs] = call.now_text, [ANSWER.slots] = slots, [ANSWER.abouts] = abouts }
+  return { nowMs = call.now, slots = slots, abouts = abouts }
 end)

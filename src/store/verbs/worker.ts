@@ -1,5 +1,4 @@
-import { counted, named, names, verb, written } from "./codec.ts";
-import { list, number, text } from "./reply.ts";
+import { jsonVerb } from "./json.ts";
 import type { SlotBatch } from "./snapshot.ts";
 
 /** Short, so that the heartbeats of queues in other partitions are in time while a cluster is changing. */
@@ -14,6 +13,9 @@ interface Heartbeat {
   readonly again: boolean;
   /** Whether it takes no more work since it was told so. */
   readonly quiet: boolean;
+  readonly slots: ReadonlyMap<string, number>;
+  /** How many tasks a slot has, where it is more than one. */
+  readonly batches?: ReadonlyMap<string, SlotBatch> | undefined;
 }
 
 /** The slots that a live worker gives a queue. */
@@ -42,57 +44,30 @@ interface WorkerAbout {
   readonly leftMs: number;
 }
 
-const HEARTBEAT = names<Heartbeat>("worker", "ttlMs", "about", "again", "quiet");
-const QUEUE = names<Pick<WorkerSlots, "queue" | "slots"> & { readonly batch: string }>("queue", "slots", "batch");
-const HEARD = ["quiet", "set"] as const;
-const ANSWER = ["nowMs", "slots", "abouts"] as const;
-const SLOTS = names<WorkerSlots>("queue", "worker", "slots", "quiet");
-const ABOUT = names<WorkerAbout>("worker", "about", "leftMs");
+/** The queues of which workers are read; at most so many of each, and of all. */
+interface WorkersRequest {
+  readonly queues: readonly string[];
+  readonly max: number;
+}
 
-/**
- * Reports that a worker is alive, with its slots for each queue, and how many tasks a slot has if it is more than one; with `ttlMs` 0,
- * that it leaves.
- */
-export const heartbeat = verb({
-  layout: { args: HEARTBEAT, item: QUEUE, answer: HEARD },
+/** Reports that a worker is alive, with its slots for each queue; with `ttlMs` 0, that it leaves. */
+export const heartbeat = jsonVerb<Heartbeat, HeartbeatAnswer>({
   patienceMs: PATIENCE_MS,
-  write: (beat: Heartbeat, slots: ReadonlyMap<string, number>, batches: ReadonlyMap<string, SlotBatch> = new Map()) => {
-    const all = [...slots].map(([queue, some]) => {
+  sent: ({ slots, batches = new Map(), ...beat }) => ({
+    ...beat,
+    slots: [...slots].map(([queue, some]) => {
       const batch = batches.get(queue);
-      return { queue, slots: some, batch: batch ? `${batch.max} ${batch.waitMs}` : "" };
-    });
-    return [...written(HEARTBEAT, beat), ...counted(QUEUE, all)];
-  },
-  read: (reply): HeartbeatAnswer => {
-    const { quiet, set } = named(HEARD, reply);
-    return {
-      quiet: number(quiet) === 1,
-      concurrency: new Map(list(set).map((of) => [text(list(of)[0]), number(list(of)[1])])),
-    };
-  },
+      return { queue, slots: some, batch: batch && `${batch.max} ${batch.waitMs}` };
+    }),
+  }),
+  read: ({ quiet, set }: { readonly quiet: boolean; readonly set: readonly (readonly [string, number])[] }) => ({
+    quiet,
+    concurrency: new Map(set),
+  }),
 });
 
-/** The live workers of queues: at most `most` of each, and of all. */
-export const workers = verb({
-  layout: { args: ["max"], item: ["queue"], answer: ANSWER, slots: SLOTS, about: ABOUT },
-  write: (queues: readonly string[], max: number) => [max, queues.length, ...queues],
-  read: (reply): { nowMs: number; slots: WorkerSlots[]; abouts: WorkerAbout[] } => {
-    const { nowMs, slots, abouts } = named(ANSWER, reply);
-    return {
-      nowMs: number(nowMs),
-      slots: list(slots).map((reply) => {
-        const of = named(SLOTS, reply);
-        return {
-          queue: text(of.queue),
-          worker: text(of.worker),
-          slots: number(of.slots),
-          quiet: number(of.quiet) === 1,
-        };
-      }),
-      abouts: list(abouts).map((reply) => {
-        const of = named(ABOUT, reply);
-        return { worker: text(of.worker), about: text(of.about), leftMs: number(of.leftMs) };
-      }),
-    };
-  },
-});
+/** The live workers of queues. */
+export const workers = jsonVerb<
+  WorkersRequest,
+  { readonly nowMs: number; readonly slots: readonly WorkerSlots[]; readonly abouts: readonly WorkerAbout[] }
+>();

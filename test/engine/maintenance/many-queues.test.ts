@@ -41,11 +41,11 @@ describe("the tick of a partition with many queues", () => {
     others = {};
     answer = () => NOTHING;
     const scripts = {
-      tick: async (_tag: string, queues: readonly { queue: string }[]) => {
+      tick: async (_tag: string, { items: queues }: Parameters<Scripts["tick"]>[1]) => {
         ticked.push(queues.map(({ queue }) => queue));
-        return { ...(await answer(queues.map(({ queue }) => queue))), nowMs: 1 };
+        return answer(queues.map(({ queue }) => queue));
       },
-      register: async (tag: string, queues: readonly unknown[], deleteAfterMs: number | null) => {
+      register: async (tag: string, { queues, deleteAfterMs }: Parameters<Scripts["register"]>[1]) => {
         registrations.push({ queues: queues.length, last: deleteAfterMs !== null });
         const own = ownIn(KEYS.tags.indexOf(tag)).map((queue) => registered(queue, 0));
         return deleteAfterMs === null ? [] : [...own, ...(others[tag] ?? [])];

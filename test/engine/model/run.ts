@@ -29,9 +29,9 @@ function cappedScripts(redis: Connection): Scripts {
   const scripts = scriptsOf(redis, { parts: PARTS });
   return {
     ...scripts,
-    fail: (tag, items) => scripts.fail(tag, items, MODEL_DEAD_CAP),
-    lose: (tag, items) => scripts.lose(tag, items, MODEL_DEAD_CAP),
-    tick: (tag, queues, options) => scripts.tick(tag, queues, { ...options, deadCap: MODEL_DEAD_CAP }),
+    fail: (tag, items) => scripts.fail(tag, items, { deadCap: MODEL_DEAD_CAP }),
+    lose: (tag, items) => scripts.lose(tag, items, { deadCap: MODEL_DEAD_CAP }),
+    tick: (tag, asked) => scripts.tick(tag, { ...asked, deadCap: MODEL_DEAD_CAP }),
   };
 }
 

@@ -41,7 +41,7 @@ function storeKnowing(given: Partial<Known> = {}): { known: Known; scripts: Scri
       note("lifetimes", partitionOf(tag), ...ids);
       return ids.map((id) => known.left[id] ?? 0);
     },
-    repoint: async (tag, checked, { limit } = {}) => {
+    repoint: async (tag, { checked, limit }) => {
       if (checked.length === 0) return known.due[partitionOf(tag)] ?? [];
       note("repoint", partitionOf(tag), limit, ...checked.map(({ id, score, nextMs }) => `${id} ${score} ${nextMs}`));
       return [];

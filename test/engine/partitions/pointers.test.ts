@@ -123,8 +123,8 @@ describe("the pointers to tasks whose ids lead elsewhere", () => {
       await passTime();
       const [partition = 0] = [...t.keys.tags.keys()].filter((p) => p !== t.keys.partitionOf("jobs"));
       const tag = t.keys.tag(partition);
-      const first = await t.scripts.repoint(tag, [], { limit: 10 });
-      const second = await other.scripts.repoint(tag, [], { limit: 10 });
+      const first = await t.scripts.repoint(tag, { checked: [], limit: 10 });
+      const second = await other.scripts.repoint(tag, { checked: [], limit: 10 });
       expect(first).to.have.length(10);
       expect(new Set([...first, ...second].map(({ id }) => id)).size).to.equal(20);
     } finally {

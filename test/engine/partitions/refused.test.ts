@@ -99,7 +99,7 @@ describe("the pointer of a submission, over several partitions", () => {
     const own = t.keys.tag(t.keys.partitionOf(id));
     const pointer = { id, queue: "jobs", caller: "", home: t.keys.partitionOf("jobs") };
     // As if the time had passed after which it is looked at.
-    await t.scripts.point(own, [pointer], -1000);
+    await t.scripts.point(own, [pointer], { checkMs: -1000 });
     await t.engine.maintenance.checkPointers(t.keys.partitionOf(id));
     expect(await isFree(id)).to.equal(true);
   });

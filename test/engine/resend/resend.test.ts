@@ -31,7 +31,7 @@ const REQUEST = { queue: "jobs", worker: "w1", reservation: "r", count: 1, lease
 const TARGET = { queue: "jobs", reference: "e@1", reason: "ECONNREFUSED" };
 const SLOTS = new Map([["jobs", 4]]);
 const ALLOCATION = { id: "a-1", value: "{}", ttlMs: 60_000, queue: "jobs", limit: 10 };
-const KEPT = { verdict: "kept", waiting: 0, scheduled: 0 };
+const KEPT = { verdict: "kept" };
 const POINTER = { id: "a", queue: "jobs", caller: "", home: 2 };
 const OPENING = {
   ...{ id: "g", queue: "jobs", caller: "", webhook: "https://example.com/", limit: 10, presenceMs: 30_000 },
@@ -168,7 +168,9 @@ const CASES: readonly Case[] = [
     ...{ script: "watchGroups", when: "of one with members" },
     given: (scene) => scene.grouped(),
     call: async ({ scripts, tag }) =>
-      (await scripts.of(GROUPS).watchGroups(tag, "me", ["g"])).groups.map((row) => row?.counts.waiting),
+      (await scripts.of(GROUPS).watchGroups(tag, { process: "me", items: ["g"] })).groups.map(
+        (row) => row?.counts.waiting,
+      ),
     replies: [[2], [2]],
   },
   {
@@ -183,25 +185,25 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "point", when: "to a task in another partition" },
     given: async () => undefined,
-    call: async ({ scripts, tag }) => (await scripts.point(tag, [POINTER], 60_000)).map(({ verdict }) => verdict),
+    call: async ({ scripts, tag }) =>
+      (await scripts.point(tag, [POINTER], { checkMs: 60_000 })).map(({ verdict }) => verdict),
     replies: [["new"], ["noted"]],
   },
   {
     ...{ script: "repoint", when: "from a task that has gone" },
     given: async ({ scripts, tag, t }) => {
-      await scripts.point(tag, [POINTER], 60_000);
+      await scripts.point(tag, [POINTER], { checkMs: 60_000 });
       await t.redis.zadd(storedKey(tag, "pointers"), "7", "a");
     },
-    call: ({ scripts, tag }) => scripts.repoint(tag, [{ id: "a", score: "7", nextMs: null }]),
+    call: ({ scripts, tag }) => scripts.repoint(tag, { checked: [{ id: "a", score: "7", nextMs: null }] }),
     replies: [[], []],
   },
   {
     ...{ script: "register", when: "of a queue" },
     given: async () => undefined,
     call: async ({ scripts, tag }) => {
-      return (
-        await scripts.register(tag, [{ ...QUEUE_ENDS, leaseMs: 60_000, warmup: "70000 8", rate: "5 1000" }], 60_000)
-      ).map(({ queue }) => queue);
+      const queues = [{ ...QUEUE_ENDS, leaseMs: 60_000, warmup: "70000 8", rate: "5 1000" }];
+      return (await scripts.register(tag, { queues, deleteAfterMs: 60_000 })).map(({ queue }) => queue);
     },
     replies: [["jobs"], ["jobs"]],
   },
@@ -218,7 +220,7 @@ const CASES: readonly Case[] = [
     ...{ script: "heartbeat", when: "of a worker" },
     given: (scene) => scene.waiting(),
     call: ({ scripts, tag }) =>
-      scripts.heartbeat(tag, { worker: "w1", ttlMs: 60_000, about: "{}", again: false, quiet: false }, SLOTS),
+      scripts.heartbeat(tag, { worker: "w1", ttlMs: 60_000, about: "{}", again: false, quiet: false, slots: SLOTS }),
   },
   ...(["", "begins", "lasted"] as const).map(
     (phase): Case => ({
@@ -245,7 +247,7 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "overdue", when: "of nobody" },
     given: ({ scripts, tag }) => scripts.present(tag, PRESENCE),
-    call: ({ scripts, tag }) => scripts.overdue(tag).then(({ workers }) => workers),
+    call: ({ scripts, tag }) => scripts.overdue(tag, {}).then(({ workers }) => workers),
     replies: [[], []],
   },
   {
@@ -268,21 +270,21 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "room", when: "of a store with room" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.room(tag),
+    call: ({ scripts, tag }) => scripts.room(tag, {}),
   },
   {
     ...{ script: "losses", when: "of a worker" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.losses(tag, "w1", ["a", "b"]),
+    call: ({ scripts, tag }) => scripts.losses(tag, { workerEnd: "w1", ids: ["a", "b"] }),
   },
   {
     ...{ script: "workerLost", when: "with tasks" },
     given: async ({ scripts, tag, t }) => {
       await scripts.present(tag, PRESENCE);
-      await scripts.losses(tag, "w1", ["a"]);
+      await scripts.losses(tag, { workerEnd: "w1", ids: ["a"] });
       await t.redis.zadd(storedKey(tag, "present"), 1, "w1");
     },
-    call: ({ scripts, tag }) => scripts.workerLost(tag, "w1", "w1", ["b"]),
+    call: ({ scripts, tag }) => scripts.workerLost(tag, { worker: "w1", workerEnd: "w1", ids: ["b"] }),
   },
   {
     ...{ script: "verify", when: "with an entry lost" },
@@ -313,13 +315,14 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "probe", when: "of the rights of the store's user" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.probe(tag, "PUBLISH"),
+    call: ({ scripts, tag }) => scripts.probe(tag, { publish: "PUBLISH" }),
     replies: [[], []],
   },
   {
     ...{ script: "sample", when: "of a queue that has changed" },
     given: ({ t, tag }) => t.redis.zadd(storedKey(tag, "scheduled"), 1, "a"),
-    call: ({ scripts, tag }) => scripts.sample(tag, "p", ["jobs"], false).then(() => "taken"),
+    call: ({ scripts, tag }) =>
+      scripts.sample(tag, { process: "p", queues: ["jobs"], wereEmpty: false }).then(() => "taken"),
     replies: ["taken", "taken"],
   },
   {
@@ -330,8 +333,8 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "quiet", when: "of a worker" },
     given: ({ scripts, tag }) =>
-      scripts.heartbeat(tag, { worker: "w1", ttlMs: 60_000, about: "{}", again: false, quiet: false }, SLOTS),
-    call: ({ scripts, tag }) => scripts.quiet(tag, "w1", true, ["jobs"]),
+      scripts.heartbeat(tag, { worker: "w1", ttlMs: 60_000, about: "{}", again: false, quiet: false, slots: SLOTS }),
+    call: ({ scripts, tag }) => scripts.quiet(tag, { worker: "w1", quiet: true, queues: ["jobs"] }),
   },
   {
     ...{ script: "putSchedule", when: "of a new one" },
@@ -347,7 +350,7 @@ const CASES: readonly Case[] = [
     ...{ script: "tickSchedules", when: "of one that is due" },
     given: ({ scripts, tag }) => scripts.of(SCHEDULES).putSchedule(tag, SCHEDULE),
     call: ({ scripts, tag }) =>
-      scripts.of(SCHEDULES).tickSchedules(tag, { max: 10, skip: 0, livedMs: 0, queues: '["jobs"]' }, ["s"]),
+      scripts.of(SCHEDULES).tickSchedules(tag, { max: 10, skip: 0, livedMs: 0, queues: ["jobs"], declared: ["s"] }),
   },
   {
     ...{ script: "stepSchedule", when: "by the look that holds it" },

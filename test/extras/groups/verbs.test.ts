@@ -18,7 +18,7 @@ describe("a group", () => {
     if (typeof group === "string") throw new Error(group);
     return group.id;
   };
-  const read = async (group: string) => (await t.scripts.of(GROUPS).group(t.keys.tag(0), [group])).groups[0];
+  const read = async (group: string) => (await t.scripts.of(GROUPS).group(t.keys.tag(0), { items: [group] })).groups[0];
 
   it("has in a keyed line the turn of its last member: how many of its key must end first, and how many start before it", async () => {
     const group = await open();
@@ -52,16 +52,14 @@ describe("a group", () => {
     listening.stop();
   });
 
-  it("stops no tick by a member whose record is damaged, also after the clock was set back", async () => {
+  it("stops no tick by a member whose record is damaged", async () => {
     const group = await open();
     await t.submit({ id: "a", member: { group, line: 0 } });
     await t.reserve();
     await t.redis.hdel(t.key("task", "a"), TASK.state);
-    const [from, to] = [Date.now() + 3_600_000, Date.now() - 1000];
-    await t.redis.hset(t.key("ticked"), { back: `${from} ${to} ${from - to}` });
-    await t.redis.zadd(t.key("leases"), "XX", from + 60_000, "a");
+    await t.redis.zadd(t.key("leases"), "XX", 1, "a");
     await t.engine.maintenance.tick(0);
-    expect(Number(await t.redis.zscore(t.key("leases"), "a")), "brought forward").to.be.below(from);
+    expect(await t.redis.zscore(t.key("leases"), "a")).to.equal(null);
     expect((await read(group))?.counts).to.include({ waiting: 0, running: 1 });
   });
 });

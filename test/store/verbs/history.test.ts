@@ -10,7 +10,7 @@ describe("taking a sample of queues", () => {
 
   it("says whether all of them are empty, to the process that takes it", async () => {
     const sample = async (process: string) =>
-      (await t.scripts.sample(t.keys.tag(0), process, ["jobs", "other"], false)).empty;
+      (await t.scripts.sample(t.keys.tag(0), { process, queues: ["jobs", "other"], wereEmpty: false })).empty;
     expect(await sample("p")).to.equal(true);
     await t.submit({ id: "a" });
     // If an interval has ended meanwhile, the next one to ask takes its sample.

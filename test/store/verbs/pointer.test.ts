@@ -14,14 +14,14 @@ describe("pointers to tasks in other partitions", () => {
   afterEach(() => t.close());
 
   const point = async (pointer = POINTER, checkMs = HOUR_MS) =>
-    (await t.scripts.point(tag, [pointer], checkMs))[0] ?? { verdict: "nothing", score: undefined };
+    (await t.scripts.point(tag, [pointer], { checkMs }))[0] ?? { verdict: "nothing", score: undefined };
   const home = async (id = "a") => (await t.scripts.home(tag, [id]))[0];
-  const due = async () => (await t.scripts.repoint(tag, [])).map(({ id }) => id);
+  const due = async () => (await t.scripts.repoint(tag, { checked: [] })).map(({ id }) => id);
   const checked = async (score: string | undefined, nextMs: number | null, id = "a") => {
-    await t.scripts.repoint(tag, [{ id, score: score ?? "", nextMs }], { limit: 0 });
+    await t.scripts.repoint(tag, { checked: [{ id, score: score ?? "", nextMs }], limit: 0 });
   };
   /** The score of the pointer that has become due. */
-  const claimed = async () => (await t.scripts.repoint(tag, []))[0]?.score;
+  const claimed = async () => (await t.scripts.repoint(tag, { checked: [] }))[0]?.score;
 
   it("are deleted by the caller that wrote them, unless another has written them since", async () => {
     const { score } = await point();
@@ -50,7 +50,7 @@ describe("pointers to tasks in other partitions", () => {
   it("are gone after a check that found no task, but a task that has the id since stays", async () => {
     await t.submit({ id: "a" });
     await t.redis.zadd(t.key("pointers"), 1, "a");
-    expect(await t.scripts.repoint(tag, [])).to.have.nested.property("[0].home", null);
+    expect(await t.scripts.repoint(tag, { checked: [] })).to.have.nested.property("[0].home", null);
     await checked((await t.redis.zscore(t.key("pointers"), "a")) ?? "", null);
     expect(await t.look("a")).to.include({ state: "waiting" });
     await t.redis.zadd(t.key("pointers"), "XX", 1, "a");
