@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import { verifyWebhook } from "paihao/client";
 import { Webhook } from "standardwebhooks";
@@ -67,6 +68,26 @@ describe("verifyWebhook (Standard Webhooks 1.0)", () => {
       expect(await failure(verifyWebhook(wrong, by, at))).to.include({ kind: "unauthorized", name: "PaihaoError" });
     }
     expect(await failure(verifyWebhook({ headers, body }, "whsec_!", atMs))).to.be.instanceOf(TypeError);
+  });
+
+  it("refuses a time that is not written in digits, even if it is signed", async () => {
+    const key = Buffer.from(secret.slice("whsec_".length), "base64");
+    const seconds = headers["webhook-timestamp"];
+    for (const written of [
+      `${seconds}.0`,
+      ` ${seconds}`,
+      `+${seconds}`,
+      "1.61426533e9",
+      "0x60374c12",
+      "",
+      "Infinity",
+    ]) {
+      const message = `${headers["webhook-id"]}.${written}.${body}`;
+      const signature = `v1,${createHmac("sha256", key).update(message).digest("base64")}`;
+      const signed = { ...headers, "webhook-timestamp": written, "webhook-signature": signature };
+      const refused = await failure(verifyWebhook({ headers: signed, body }, secret, written === "" ? 0 : atMs));
+      expect(refused, JSON.stringify(written)).to.have.property("kind", "unauthorized");
+    }
   });
 
   it("accepts what a server sends", async () => {
