@@ -26,7 +26,8 @@ export async function printResult(
   let answer: { problem: Problem } | { pending: string } | { broken: unknown } | undefined;
   try {
     // Does not throw here: an error would count as an answer that broke off, to be asked for again.
-    answer = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response, limit) => {
+    const request = { signal, maxBytes: RESULT_BYTES, redirect: "manual" } as const;
+    answer = await connection.send(path + query, request, async (response, limit) => {
       const state = response.headers.get("X-Task-State");
       if (state === "failed") return { problem: (await response.json()) as Problem };
       if (state !== null && state !== "succeeded") return { pending: state };
@@ -60,6 +61,8 @@ interface Showing {
 /** Prints a result; resolves to why it broke off if part of it has been printed by then. */
 async function show(response: Response, { json, limit, name }: Showing): Promise<{ broken: unknown } | undefined> {
   const type = response.headers.get("Content-Type") ?? "";
+  const location = response.headers.get("Location");
+  if (response.status >= 300 && response.status < 400 && location) note(`the result is a redirect to ${location}`);
   const isTerminal = process.stdout.isTTY;
   if (json) printData(asJson(type, Buffer.from(await response.arrayBuffer())));
   else if (isTerminal && isJsonType(type)) printData(indented(await response.text()));

@@ -14,7 +14,7 @@ import { follow, pathTo, type Target } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
 import { targetOf } from "./link.ts";
 import { decode } from "./media.ts";
-import { errorOf, PaihaoError, type Problem } from "./problem.ts";
+import { errorOf, type PaihaoError, type Problem } from "./problem.ts";
 import { type Accepted, hasEnded, type Status, versionOf } from "./status.ts";
 import { newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
 import { type Duration, Limit, rejection, sleep } from "./time.ts";
@@ -227,7 +227,7 @@ export class PaihaoClient<H = AnyHandlers> {
    * @throws PaihaoError
    */
   request(path: string, request: Request = {}): Promise<Response> {
-    const once = /^p(ost|atch)$/i.test(request.method ?? "");
+    const once = /^p(ost|atch)$/i.test(`${request.method}`);
     return this.#connection.send(path, { maxBytes: Infinity, once, ...request }, (response) => response);
   }
 
@@ -240,15 +240,19 @@ export class PaihaoClient<H = AnyHandlers> {
     const { connection, path, query } = task;
     const { signal, as } = options;
     try {
-      return await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
-        const state = response.headers.get("X-Task-State");
+      const request = { maxBytes: RESULT_BYTES, signal, redirect: "manual" } as const;
+      return await connection.send(path + query, request, async (response) => {
+        // In a page, only the status tells that a redirect is the result.
+        const state = response.status
+          ? response.headers.get("X-Task-State")
+          : (await connection.json<Status>(pathTo(task, "/status"), { signal })).state;
         // The page of a portal or proxy counts as no answer.
         if (!state) throw Error("not from Paihao");
         if (state !== "succeeded") throw errorOf((await response.json()) as Problem);
         return as === "response" ? response : await decode(response);
       });
     } catch (error) {
-      if (!(error instanceof PaihaoError && error.code === "pending")) throw error;
+      if ((error as Partial<PaihaoError> | null)?.code !== "pending") throw error;
     }
     return this.#follow(task, options);
   }
@@ -276,7 +280,7 @@ export class PaihaoClient<H = AnyHandlers> {
    */
   async #abandon(submitting: Promise<Accepted>, id: string): Promise<void> {
     const signal = AbortSignal.timeout(FAREWELL_MS);
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       try {
         const accepted = await Promise.race([submitting, sleep(tries && LATE_MS)]).catch(() => undefined);
         const task = this.#task(accepted?.id ?? id);

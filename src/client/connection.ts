@@ -18,6 +18,8 @@ export interface Request {
   readonly waitMs?: number;
   /** The longest answer, bytes. */
   readonly maxBytes?: number;
+  /** `manual`: a redirect is the answer. Default: one is followed, unless the request has a body. */
+  readonly redirect?: "manual";
 }
 
 /** How a server is reached. */
@@ -60,7 +62,7 @@ export class Connection {
     const { method, headers, signal, once, waitMs = 0 } = request;
     // fetch throws the same error for what cannot be sent as for a missing answer.
     new Request(this.url + path, { method, headers } as RequestInit);
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1; ; attempt++) {
       const limit = new Limit(signal, ANSWER_MS + waitMs);
       try {
         return await read(await this.open(path, request, limit), limit);
@@ -115,7 +117,7 @@ export class Connection {
    */
   async open(
     path: string,
-    { method = "GET", headers = {}, body, maxBytes = DOCUMENT_BYTES }: Request,
+    { method = "GET", headers = {}, body, maxBytes = DOCUMENT_BYTES, redirect }: Request,
     limit: Limit,
   ): Promise<Response> {
     const { key, fetch: own } = this.#options;
@@ -128,7 +130,7 @@ export class Connection {
       cache: "no-store",
       // A request with a body must not follow redirects to another server. One without may: fetch sends the key only to the
       // first.
-      redirect: body ? "manual" : "follow",
+      redirect: body ? "manual" : redirect,
     } as RequestInit;
     let response = await (own ?? fetch)(this.url + path, init);
     let left = maxBytes;
@@ -141,9 +143,15 @@ export class Connection {
     // In Chromium these have a body too, with which none can be made.
     if (response.body && ![204, 205, 304].includes(response.status))
       response = new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
-    // The answers about ended and pending tasks have statuses of their own.
-    const isOfTask = response.headers.has("X-Task-State") || response.headers.has("Idempotent-Replayed");
-    if (response.ok || response.status === 304 || isOfTask) return response;
+    if (
+      response.ok ||
+      // In a page, a redirect that is not followed has the status 0, and no headers.
+      [0, 304].includes(response.status) ||
+      // The answers about ended and pending tasks have statuses of their own.
+      response.headers.has("X-Task-State") ||
+      response.headers.has("Idempotent-Replayed")
+    )
+      return response;
     throw await refusal(response);
   }
 }
@@ -161,14 +169,13 @@ async function refusal(response: Response): Promise<PaihaoError> {
 
 /** The pause before the next attempt, ms: at least what the server asks for, varied so that callers do not return together. */
 export function pauseMs(attempt: number, retryAfterS?: number): number {
-  const chance = Math.random();
-  if (retryAfterS !== undefined) return retryAfterS * 1000 * (1 + chance / 4);
-  return Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** (attempt - 1)) * (0.5 + chance / 2);
+  if (retryAfterS !== undefined) return retryAfterS * 1000 * (1 + Math.random() / 4);
+  return Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
 }
 
 /** Seconds of a Retry-After (RFC 9110 §10.2.3): a number, or a date. */
 export function retryAfterOf(value: string | null): number | undefined {
-  const text = value ?? "";
+  const text = `${value}`;
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
   return seconds >= 0 ? seconds : undefined;
 }

@@ -39,7 +39,7 @@ export async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<St
   let event: StreamEvent = {};
   for await (const line of lines) {
     if (line) {
-      const [field = "", value = ""] = line.split(/: ?(.*)/s);
+      const [field, value = ""] = line.split(/: ?(.*)/s) as [string, string?];
       event = { ...event, [field]: value };
     } else {
       if (event.data !== undefined) yield event;

@@ -12,7 +12,7 @@ import {
   RESULT_BYTES,
   SILENCE_MS,
 } from "./figures.ts";
-import { PaihaoError } from "./problem.ts";
+import type { PaihaoError } from "./problem.ts";
 import { hasEnded, type Status, versionOf } from "./status.ts";
 import { type Duration, Limit, sleep } from "./time.ts";
 
@@ -51,7 +51,7 @@ export interface FollowOptions {
  */
 export async function* follow(task: Target, options: FollowOptions): AsyncGenerator<TaskEvent, void> {
   const { connection, query } = task;
-  const { output = false } = options;
+  const { output } = options;
   const whole = new Limit(options.signal, options.timeout);
   const { signal } = whole;
   /** The id of the last event that had one. */
@@ -83,8 +83,8 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
         heard = everHeard = true;
         limit.within(SILENCE_MS);
       });
-      for await (const { event: name, id, data: text = "" } of eventsOf(lines)) {
-        const data = JSON.parse(text);
+      for await (const { event: name, id, data: text } of eventsOf(lines)) {
+        const data = JSON.parse(text as string);
         lastId = id ?? lastId;
         if (name === "output" && data.seq >= next) {
           next = data.seq + 1;
@@ -103,9 +103,9 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
     return connection.send(
       path,
       {
-        headers: { Prefer: `wait=${longS}`, ...(headers || {}) },
-        maxBytes: RESULT_BYTES,
+        headers: { Prefer: `wait=${longS}`, ...headers },
         once: true,
+        maxBytes: RESULT_BYTES,
         signal,
         waitMs: longS * 1000,
       },
@@ -175,8 +175,8 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
         // The server is back.
         polls = !everHeard || cuts >= MAX_CUTS;
       } else {
-        if (!(failure instanceof PaihaoError && failure.kind === "unreachable")) throw failure;
-        failures += 1;
+        if ((failure as Partial<PaihaoError> | null)?.kind !== "unreachable") throw failure;
+        failures++;
         // A proxy may cut long requests: try a shorter poll.
         if (waitS > 0 && lasted > QUICK_MS) waitS = Math.floor(waitS / 3);
         else await connection.pause(failure, failures, signal);

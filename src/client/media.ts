@@ -20,11 +20,11 @@ export function encode(input: unknown, type?: string): Encoded {
   return { body: JSON.stringify(input ?? null), type: type ?? "application/json" };
 }
 
-/** A result: JSON as its value, bytes as bytes, nothing as undefined, and anything else as a Response. */
+/** A result: JSON as its value, bytes as bytes, nothing as undefined, and anything else, such as a redirect, as a Response. */
 export async function decode(response: Response): Promise<unknown> {
   const type = response.headers.get("Content-Type");
   // Only a response with a body has a type.
-  if (!type) return undefined;
+  if (!type) return response.ok ? undefined : response;
   if (type.startsWith("application/octet-stream")) return new Uint8Array(await response.arrayBuffer());
   if (!JSON_TYPE.test(type)) return response;
   const text = await response.text();

@@ -56,7 +56,7 @@ export interface Accepted<Q extends string = string> extends Omit<Pending, "rel"
 
 /** Whether a task has ended. */
 export function hasEnded<R>(status: Status<R>): status is SucceededStatus<R> | UnsuccessfulStatus {
-  return status.finishedAt !== null;
+  return !!status.finishedAt;
 }
 
 /** The status in an answer, unless the caller has it, and its ETag. */

@@ -88,7 +88,7 @@ export function headersOf({ priority }: SubmitOptions): Record<string, string> {
 }
 
 /** The query of the options; "" without any. */
-export function searchOf(options: SubmitOptions, more: Readonly<Record<string, string>> = {}): string {
+export function searchOf(options: SubmitOptions, more?: Readonly<Record<string, string>>): string {
   const { delay, query } = options;
   const search = new URLSearchParams({ ...query, ...more });
   const set = (name: string, value: unknown) => value !== undefined && search.set(name, `${value}`);

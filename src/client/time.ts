@@ -57,8 +57,10 @@ export class Limit extends AbortController {
   /** Starts the time again. */
   within(time: Duration): void {
     clearTimeout(this.#timer);
-    const fire = () => this.abort(new DOMException("The time is up", "TimeoutError"));
-    this.#timer = setTimeout(fire, Math.min(msOf(time), LONGEST_TIMER_MS));
+    this.#timer = setTimeout(
+      () => this.abort(new DOMException("The time is up", "TimeoutError")),
+      Math.min(msOf(time), LONGEST_TIMER_MS),
+    );
   }
 
   /** Drops both; idempotent. */
@@ -67,7 +69,7 @@ export class Limit extends AbortController {
     const outer = this.#outer as AbortSignal;
     // There are none without one.
     const limits = LIMITS.get(outer);
-    if (limits?.delete(this) && limits.size === 0) outer.removeEventListener("abort", abortAll);
+    if (limits?.delete(this) && !limits.size) outer.removeEventListener("abort", abortAll);
   }
 
   /** Fires now, and drops both. */

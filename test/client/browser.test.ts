@@ -44,6 +44,7 @@ const none = [await client.run("nothing", 1), await client.result(await client.s
 const empty = await client.run("page", { body: "", type: "text/html" });
 const blob = await client.run("blob", "image/png");
 const raw = [await client.run("nothing", 3, { as: "response" }), await client.run("blob", "", { as: "response" })];
+const away = [await client.run("elsewhere", location.origin), await client.result(await client.submit("elsewhere", "/"))];
 const path = "/v1/requests/" + accepted.id;
 const known = [];
 for (const at of [path, path + "/status"]) {
@@ -55,6 +56,7 @@ const strange = [];
 for (const ask of [() => portal.run("greet", {}), () => portal.result("a"), () => portal.status("a"), () => portal.queues()])
   strange.push(await ask().then(() => "a result", ({ kind, message }) => [kind, /no usable answer/.test(message)]));
 return {
+  away: away.map((response) => response.type),
   none: none.map((value) => value === undefined), empty: [empty.status, await empty.text()],
   blob: [blob.headers.get("content-type"), await blob.text()], raw: raw.map(({ status }) => status), known, strange,
   count, seen, heard, greeting, linked: linked.greeting, replayed: again.replayed, verdicts,
@@ -128,6 +130,7 @@ describe("the client in a browser", () => {
       empty: [200, ""],
       blob: ["image/png", "an image"],
       raw: [204, 200],
+      away: ["opaqueredirect", "opaqueredirect"],
       known: [304, 304],
       strange: Array.from({ length: 4 }, () => ["unreachable", true]),
       count: 2,

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { expect } from "chai";
 import { PaihaoClient } from "paihao/client";
@@ -58,5 +61,33 @@ describe("what the client sends and gets", () => {
     const lying = await client.run("page", { body: "{", type: "application/json" });
     if (!(lying instanceof Response)) throw new Error("no Response");
     expect(await lying.text()).to.equal("{");
+  });
+
+  it("is a redirect as it is: the client does not go there", async () => {
+    const visited: (string | undefined)[] = [];
+    const other = http.createServer((req, res) => {
+      visited.push(req.url);
+      res.end("a file");
+    });
+    other.listen(0, "127.0.0.1");
+    await once(other, "listening");
+    try {
+      const location = `http://127.0.0.1:${(other.address() as AddressInfo).port}/file`;
+      const accepted = await client.submit("elsewhere", location);
+      const results: unknown[] = [
+        await client.run("elsewhere", location),
+        await client.run("elsewhere", location, { as: "response" }),
+        await client.result(accepted),
+        await client.result(accepted, { as: "response" }),
+      ];
+      for (const result of results) {
+        if (!(result instanceof Response)) throw new Error("no Response");
+        expect([result.status, result.headers.get("location")]).to.deep.equal([303, location]);
+      }
+      expect(visited).to.deep.equal([]);
+    } finally {
+      other.close();
+      other.closeAllConnections();
+    }
   });
 });

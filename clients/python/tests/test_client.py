@@ -37,6 +37,9 @@ class Requests(unittest.TestCase):
         self.assertIsNone(self.client.run("nothing", {}))
         page = self.client.run("page", {"body": "<p>排", "type": "text/html"})
         self.assertEqual(page, Response("<p>排".encode(), "text/html"))
+        redirect = self.client.run("elsewhere", "http://127.0.0.1:9/file")
+        self.assertEqual(redirect, Response(b"", "", 303))
+        self.assertEqual(redirect.headers["location"], "http://127.0.0.1:9/file")
 
     def test_place_progress_and_output_are_told(self) -> None:
         first, second = Gate(), Gate()

@@ -108,6 +108,7 @@ FAULTS: dict[str, tuple[Callable[[Task], Any], str]] = {
     "a result that is too deep for the server": (lambda task: nested(100), "nested deeper than 64"),
     "a response of text": (lambda task: Response("text", "text/plain"), "cannot be sent: TypeError"),  # type: ignore[arg-type]
     "a response of a wrong type": (lambda task: Response(b"", "a\r\nb"), "#/contentType"),
+    "a response with headers": (lambda task: Response(b"", "text/plain", 200, {"a": "b"}), "cannot be sent: TypeError"),
     "a response of a wrong status": (lambda task: Response(b"", "text/plain", 99), "#/status"),
     "output that is not JSON": (lambda task: task.write({1}), "TypeError"),
     "progress that is not a number": (lambda task: task.progress("half"), "ValueError"),  # type: ignore[arg-type]

@@ -196,7 +196,7 @@ class Client:
                 raise ValueError("not from Paihao")
             if state != "succeeded":
                 raise error_of(answer.json())
-            return decode(answer.read(), answer.headers.get("Content-Type"), answer.status)
+            return decode(answer.read(), answer.status, {name.lower(): value for name, value in answer.headers.items()})
 
         try:
             return task.connection.send(task.path + task.query, Request(), read, limit)

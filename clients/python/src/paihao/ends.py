@@ -61,6 +61,8 @@ def _report_of(end: Any) -> tuple[str, bytes]:
     if isinstance(end, (bytes, bytearray, memoryview)):
         end = Response(bytes(end), BYTES)
     if isinstance(end, Response):
+        if end.headers:
+            raise TypeError("the Response of a handler cannot have headers")
         body = base64.b64encode(end.body)
         return "complete", b'"body":"%b","contentType":%b,"status":%b' % (body, to_json(end.type), to_json(end.status))
     if end is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 _JSON = re.compile(r"application/([^;]+\+)?json\s*(;|$)", re.IGNORECASE)
@@ -13,11 +14,13 @@ BYTES = "application/octet-stream"
 
 @dataclass(frozen=True)
 class Response:
-    """A body with its media type: a result that is neither JSON nor plain bytes. A handler may return one."""
+    """A body with its media type: a result that is neither JSON nor plain bytes, such as a redirect. A handler may return one,
+    without headers; those of a result have their names in lower case."""
 
     body: bytes
     type: str
     status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def encode(value: object, type: str | None = None) -> tuple[bytes, str]:
@@ -29,9 +32,10 @@ def encode(value: object, type: str | None = None) -> tuple[bytes, str]:
     return to_json(value), type or "application/json"
 
 
-def decode(body: bytes, type: str | None, status: int) -> Any:
-    """A result: JSON as its value, bytes as bytes, nothing as None, and anything else as a Response."""
-    if not type:
+def decode(body: bytes, status: int, headers: Mapping[str, str]) -> Any:
+    """A result: JSON as its value, bytes as bytes, nothing as None, and anything else, such as a redirect, as a Response."""
+    type = headers.get("content-type", "")
+    if not type and 200 <= status < 300:
         return None
     if type.startswith(BYTES):
         return body
@@ -40,7 +44,7 @@ def decode(body: bytes, type: str | None, status: int) -> Any:
             return json.loads(body)
         except ValueError:
             pass  # The body of a handler's response need not match its media type.
-    return Response(body, type, status)
+    return Response(body, type, status, headers)
 
 
 def to_json(value: object) -> bytes:
