@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,9 +22,13 @@ export interface SandboxPort {
   kill(): Promise<void>;
 }
 
-/** Starts a sandbox, a child process; with a limit for its heap in MB, if one is given. */
+/**
+ * Starts a sandbox, a child process; with a limit for its heap in MB, if one is given. It leads a process group, which ends with it: the
+ * programs that a handler has started.
+ */
 export function openChild(memoryMb?: number): SandboxPort {
   const child = fork(ENTRY, {
+    detached: true,
     // Results contain bytes, which JSON cannot represent.
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
@@ -32,6 +36,7 @@ export function openChild(memoryMb?: number): SandboxPort {
   });
   const gone = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
+      killGroup(child);
       const how = signal === null ? `its process ended with exit code ${code}` : `its process was ended by ${signal}`;
       const heard = () => resolve(how);
       if (!child.connected) return heard();
@@ -49,8 +54,17 @@ export function openChild(memoryMb?: number): SandboxPort {
     listen: (listener) => child.on("message", (message) => listener(message as FromSandbox)),
     gone,
     kill: async () => {
-      child.kill("SIGKILL");
+      // Afterwards another process may have its id.
+      if (child.exitCode === null && child.signalCode === null) killGroup(child);
       await gone;
     },
   };
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing of it is left.
+  }
 }

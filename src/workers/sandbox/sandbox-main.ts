@@ -99,13 +99,13 @@ function receive(message: ToSandbox): void {
   }
 }
 
-/** A child process ends with its parent, however that ends, and ignores signals sent to the process group. */
+/** A child process ends with its parent, however that ends, and so do the programs of its handlers, its process group. */
 function mindTheParent(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
-  process.on("disconnect", () => process.exit(1));
-  // A handler that uses the CPU blocks all events; a separate thread still notices that the parent is gone.
+  process.on("disconnect", () => process.kill(-process.pid, "SIGKILL"));
+  // A handler that uses the CPU, or waits for a program, blocks all events; a separate thread still notices that the parent is gone.
   const watch = `const { workerData } = require("node:worker_threads");
-    setInterval(() => process.ppid === workerData || process.kill(process.pid, "SIGKILL"), ${PARENT_LOOK_MS});`;
+    setInterval(() => process.ppid === workerData || process.kill(-process.pid, "SIGKILL"), ${PARENT_LOOK_MS});`;
   new Worker(watch, { eval: true, workerData: process.ppid, execArgv: [], stdout: false, stderr: false }).unref();
 }
 
