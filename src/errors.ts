@@ -111,8 +111,29 @@ export function reasonOf(thrown: unknown): string {
   return cause === undefined ? messageOf(thrown) : `${messageOf(thrown)}: ${messageOf(cause)}`;
 }
 
-/** The message of anything thrown, for a log line or a start error. Never throws, whatever a handler has thrown. */
+/** How many of the errors in one error are named. */
+const PARTS = 10;
+
+/** The errors in an error, such as those of `Promise.any`, or of a host name with several addresses; the first ones of many. */
+export function partsOf(thrown: unknown): readonly unknown[] {
+  return thrown instanceof AggregateError ? thrown.errors.slice(0, PARTS) : [];
+}
+
+/**
+ * The message of anything thrown, with those of the errors in it, for a log line or a start error. Never throws, whatever a handler has
+ * thrown.
+ */
 export function messageOf(thrown: unknown): string {
+  try {
+    const parts = partsOf(thrown).map(ownMessageOf).join(", ");
+    return [ownMessageOf(thrown), parts].filter((text) => text !== "").join(": ");
+  } catch {
+    // Its errors are no array.
+    return ownMessageOf(thrown);
+  }
+}
+
+function ownMessageOf(thrown: unknown): string {
   try {
     const message: unknown = typeof thrown === "object" && thrown !== null && "message" in thrown && thrown.message;
     return typeof message === "string" ? message : String(thrown);

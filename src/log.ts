@@ -88,6 +88,11 @@ export function createLog(
   return destination ? pino(options, destination) : pino(options);
 }
 
+/** Tells of a promise that was rejected and that nothing handles, with the id of its task where that is known. */
+export function logRejection(log: Logger, reason: unknown): void {
+  log.error({ err: reason }, "a promise was rejected and nothing handled it; the process goes on");
+}
+
 /** What is known of what runs now, through all asynchronous calls. */
 export interface Scope {
   /** Undefined outside of requests and tasks. */

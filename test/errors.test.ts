@@ -41,6 +41,12 @@ describe("messageOf", () => {
     expect(messageOf(null)).to.equal("null");
     expect(messageOf(Symbol("s"))).to.equal("Symbol(s)");
     expect(messageOf(Object.create(null))).to.be.a("string");
+    expect(messageOf(new AggregateError([new Error("one"), "two"], "all failed"))).to.equal("all failed: one, two");
+    expect(messageOf(new AggregateError([new Error("one")]))).to.equal("one");
+    const circular = new AggregateError([], "round");
+    circular.errors.push(circular, circular);
+    expect(messageOf(circular)).to.equal("round: round, round");
+    expect(messageOf(Object.assign(new AggregateError([], "odd"), { errors: 1 }))).to.equal("odd");
     expect(messageOf({ message: "from another realm" })).to.equal("from another realm");
   });
 });

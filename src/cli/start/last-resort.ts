@@ -1,4 +1,4 @@
-import type { Logger } from "../../log.ts";
+import { type Logger, logRejection } from "../../log.ts";
 
 /**
  * Keeps the process running after an unhandled rejection: Node would end it, with all its tasks, for one forgotten `catch` in a handler.
@@ -6,7 +6,5 @@ import type { Logger } from "../../log.ts";
  * anywhere.
  */
 export function surviveRejections(log: Logger): void {
-  process.on("unhandledRejection", (reason) => {
-    log.error({ err: reason }, "a promise was rejected and nothing handled it; the process goes on");
-  });
+  process.on("unhandledRejection", (reason) => logRejection(log, reason));
 }

@@ -80,12 +80,10 @@ function refusalOf(error: unknown, place: string): string | undefined {
   return undefined;
 }
 
-/** The error for a host name with several addresses contains one error for each, and has no message of its own. */
 function reasonOf(error: unknown): string {
   const [, last] = /^All sentinels are unreachable.*Last error: (.+)/.exec(messageOf(error)) ?? [];
   // The library does not say why it could not connect to a sentinel or node.
   if ((last ?? messageOf(error)) === "Connection is closed.") return "there is no answer";
   if (last !== undefined) return `no sentinel can be reached: ${last}`;
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join(", ");
   return messageOf(error);
 }

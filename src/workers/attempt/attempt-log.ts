@@ -55,6 +55,13 @@ function stackOf({ message, stack = message }: { message: string; stack?: string
 /** How a line begins. A member of a handler may have the same name, and comes later. */
 const HEAD = /^\{"level":(\d+),"time":"([^"]+)"/;
 
+/** An error as the log writes it, with the errors in it. */
+interface LoggedError {
+  readonly message?: unknown;
+  readonly stack?: unknown;
+  readonly aggregateErrors?: readonly LoggedError[];
+}
+
 /** What people read of a line: its message, its error, and its other members as JSON. */
 function entryOf(line: string): LoggedLine {
   const { level: _level, time: _time, msg, err, ...members } = JSON.parse(line) as Record<string, unknown>;
@@ -68,8 +75,9 @@ function entryOf(line: string): LoggedLine {
     span_id: _span,
     ...rest
   } = members;
-  const { message, stack = message } = (err ?? {}) as { message?: unknown; stack?: unknown };
-  const parts = [msg, stack, Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined];
+  const { message, stack = message, aggregateErrors } = (err ?? {}) as LoggedError;
+  const inner = aggregateErrors?.map((one) => one.message).join(", ");
+  const parts = [msg, inner && `[${inner}]`, stack, Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined];
   const text = parts.filter((part) => typeof part === "string" && part !== "").join(" ");
   return {
     at: time,

@@ -1,13 +1,11 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
-import type { Logger } from "../../log.ts";
 import type { Attempt } from "../attempt/attempt.ts";
-import type { HandlerLimits } from "../attempt/task-context.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
 import { errorRecord } from "./handler-end.ts";
-import { Sandbox } from "./sandbox.ts";
+import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
 /** Maximum number of suspects that run in child processes of one worker, or wait for one of them in their slots. */
 const MAX_SUSPECTS = 8;
@@ -15,12 +13,7 @@ const MAX_SUSPECTS = 8;
 const IDLE_MS = 60_000;
 
 /** The options of {@link Children}. */
-interface ChildrenOptions {
-  readonly handlersDir: string;
-  /** The modules of the handlers that work on behalf of others. */
-  readonly modules?: readonly string[];
-  readonly limits: HandlerLimits;
-  readonly log: Logger;
+interface ChildrenOptions extends SandboxOptions {
   /** The limit of their heaps, MB; undefined: that of Node.js. */
   readonly memoryMb?: number;
   /** Runs a task for which no child could be started; if left out, its attempt fails. */

@@ -1,6 +1,6 @@
 import { LONGEST_MS } from "../../config/duration.ts";
 import type { ErrorRecord, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
-import { messageOf } from "../../errors.ts";
+import { messageOf, partsOf } from "../../errors.ts";
 import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
 import { jsonText } from "../../handler/json-text.ts";
 
@@ -57,11 +57,14 @@ export function errorForLog(error: unknown): unknown {
   return typeof error === "object" && error !== null ? Object.assign(Object.create(null), error) : error;
 }
 
-function stackOf(error: Error, causes: number): string {
+/** With the errors in it, and its cause. @param depth how deep to look for them */
+function stackOf(error: unknown, depth: number): string {
+  if (!(error instanceof Error)) return messageOf(error);
   const stack = String(error.stack);
-  if (causes === 0 || error.cause === undefined) return stack;
+  if (depth === 0) return stack;
   const { cause } = error;
-  return `${stack}\ncaused by: ${cause instanceof Error ? stackOf(cause, causes - 1) : messageOf(cause)}`;
+  const parts = partsOf(error).map((part) => `\none of its errors: ${stackOf(part, 0)}`);
+  return [stack, ...parts, ...(cause === undefined ? [] : [`\ncaused by: ${stackOf(cause, depth - 1)}`])].join("");
 }
 
 /** Clamps the value, since handlers can create these errors without the functions that check it. */

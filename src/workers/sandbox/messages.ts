@@ -36,6 +36,8 @@ export type FromSandbox =
   | { readonly type: "write"; readonly run: number; readonly call: number; readonly json: string }
   /** A line of the handler's log, as JSON. */
   | { readonly type: "log"; readonly run: number; readonly line: string }
+  /** A line about no run, as JSON. */
+  | { readonly type: "stray"; readonly line: string }
   | { readonly type: "load"; readonly run: number; readonly call: number }
   | {
       readonly type: "begin";

@@ -4,7 +4,7 @@ import { type HandlerEnd, TaskAborted } from "../../engine/attempt/attempt-end.t
 import type { Handler } from "../../handler/define.ts";
 import { ownQueueOf } from "../../handler/internal-queues.ts";
 import { loadHandlers } from "../../handler/load.ts";
-import { createLog, type LogLevel } from "../../log.ts";
+import { createLog, type LogLevel, logRejection, runInScope } from "../../log.ts";
 import type { StepVerdict } from "../../store/verbs/step.ts";
 import type { WriteVerdict } from "../attempt/output.ts";
 import { Reporter } from "../attempt/reporter.ts";
@@ -41,7 +41,7 @@ async function run(message: Extract<ToSandbox, { type: "run" }>): Promise<void> 
   const { run: id } = message;
   const abort = new AbortController();
   current = { run: id, abort };
-  const end = await attempt(message, abort.signal);
+  const end = await runInScope({ requestId: message.facts.id }, () => attempt(message, abort.signal));
   current = undefined;
   say({ type: "done", run: id, end: compact(end) });
 }
@@ -110,6 +110,12 @@ function mindTheParent(): void {
 }
 
 mindTheParent();
+// As in the worker's own process: it is no end of a run.
+const strayLog = createLog("error", {
+  destination: { write: (line) => say({ type: "stray", line }) },
+  isRelayed: true,
+});
+process.on("unhandledRejection", (reason) => logRejection(strayLog, reason));
 process.on("message", (message) => receive(message as ToSandbox));
 // Without this, the process would end without reporting the error, and that would count as a loss.
 process.on("uncaughtException", (error) => {

@@ -12,12 +12,22 @@ import type { FromSandbox, Reply } from "./messages.ts";
 /** How long a sandbox may take to load the handlers, ms. */
 const BOOT_MS = 60_000;
 
+/** The options of {@link Sandbox}. */
+export interface SandboxOptions {
+  readonly handlersDir: string;
+  /** The modules of the handlers that work on behalf of others. */
+  readonly modules?: readonly string[];
+  readonly limits: HandlerLimits;
+  readonly log: Logger;
+}
+
 /** A child process that runs one handler at a time, as seen by the worker. */
 export class Sandbox {
   /** Resolves when the sandbox can run handlers; rejects if it never will. */
   readonly ready: Promise<void>;
   readonly #port: SandboxPort;
   readonly #limits: HandlerLimits;
+  readonly #log: Logger;
   #gone = false;
   /** Why it can no longer run anything, once that is known. */
   #lost: HandlerEnd | undefined;
@@ -25,9 +35,10 @@ export class Sandbox {
   #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void; spoiled?: HandlerEnd } | undefined;
   #onBoot: (error?: Error) => void = () => {};
 
-  constructor(port: SandboxPort, options: { handlersDir: string; modules?: readonly string[]; limits: HandlerLimits }) {
+  constructor(port: SandboxPort, options: SandboxOptions) {
     this.#port = port;
     this.#limits = options.limits;
+    this.#log = options.log;
     this.ready = new Promise((resolve, reject) => {
       const late = setTimeout(() => this.#onBoot(new Error(`the handlers were not loaded in ${BOOT_MS} ms`)), BOOT_MS);
       this.#onBoot = (error) => {
@@ -97,6 +108,8 @@ export class Sandbox {
 
   #receive(message: FromSandbox): void {
     if (message.type === "ready") return this.#onBoot();
+    // The event fires in the async context in which the sandbox was started; the line names its task itself.
+    if (message.type === "stray") return runInScope({ requestId: undefined }, () => relayLog(this.#log, message.line));
     if (message.type === "broken") return this.#onBoot(new Error(message.error.message));
     const current = this.#current;
     // A message of an earlier run.

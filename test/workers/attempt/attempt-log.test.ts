@@ -73,6 +73,31 @@ describe("what attempts leave for operators", () => {
     expect(attempt?.stack).to.match(/^Error: four\u2028five\n {4}at /);
   });
 
+  it("names the errors in an error", async () => {
+    await open(
+      defineHandler({
+        queue: "jobs",
+        attempts: 1,
+        async run(_input: unknown, task) {
+          const down = () =>
+            Promise.any(["one", "two"].map((name) => Promise.reject(new RangeError(`${name} is down`))));
+          await down().catch((err) => task.log.warn({ err }, "once more"));
+          await down();
+        },
+      }) as Handler,
+    );
+    const id = await shop.submit(1);
+    const [attempt] = await attempts(id);
+    expect((await shop.look(id)).errors).to.deep.equal(["All promises were rejected: one is down, two is down"]);
+    for (const name of ["one", "two"]) {
+      expect(attempt?.stack).to.match(new RegExp(`\\none of its errors: RangeError: ${name} is down\\n +at `));
+    }
+    const [line] = texts(attempt?.log);
+    expect(line).to.match(/^warn once more \[one is down, two is down\] AggregateError: All promises were rejected/);
+    const logged = shop.log.find(({ msg }) => msg === "the attempt failed");
+    expect(JSON.stringify(logged?.err)).to.include("one is down").and.include("two is down");
+  });
+
   it("never changes the outcome, whatever is logged, here or in a child process", async () => {
     const handlersDir = new URL("../../fixtures/handlers/logging", import.meta.url).pathname;
     const handlers = await loadHandlers(handlersDir);

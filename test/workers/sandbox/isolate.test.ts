@@ -206,6 +206,13 @@ describe("a handler that asks for isolate", function () {
     expect(seen.errors[0]).to.equal("thrown outside");
   });
 
+  it("loses nothing by a rejection that it does not handle, which is logged", async () => {
+    const id = await submit("forgets a promise");
+    expect(await shop.ended(id)).to.include({ state: "succeeded", attempts: 1 });
+    const logged = await line(id, "a promise was rejected and nothing handled it; the process goes on");
+    expect(logged?.err).to.include({ type: "Error", message: "forgotten" });
+  });
+
   it("is not affected by what an earlier task left behind in its process", async () => {
     const reported: string[] = [];
     const restore = replaceCall(shop.engine, "progress", ({ id: of }, progress) => {

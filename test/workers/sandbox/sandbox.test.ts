@@ -28,7 +28,7 @@ function open() {
       gone.resolve("killed");
     },
   };
-  const sandbox = new Sandbox(port, { handlersDir: "handlers", limits: LIMITS });
+  const sandbox = new Sandbox(port, { handlersDir: "handlers", limits: LIMITS, log: createLog("silent") });
   return { sandbox, posted, gone, tell: (message: FromSandbox) => tell(message), kills: () => kills };
 }
 
@@ -117,7 +117,7 @@ describe("a sandbox, as its worker sees it", () => {
 describe("a sandbox in a child process", () => {
   it("says what a handler has shown of the API behind a gateway, also with its result", async () => {
     const handlersDir = path.join(import.meta.dirname, "../../fixtures/handlers/isolated");
-    const sandbox = new Sandbox(openChild(256), { handlersDir, limits: LIMITS });
+    const sandbox = new Sandbox(openChild(256), { handlersDir, limits: LIMITS, log: createLog("silent") });
     try {
       await sandbox.ready;
       const attempt = attemptOf({
