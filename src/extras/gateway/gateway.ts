@@ -56,6 +56,11 @@ export interface GatewayOptions {
   timeout?: Duration;
   /** Attempts of requests that may be sent again; default ATTEMPTS. Others are sent once. */
   attempts?: number;
+  /**
+   * Whether a request is canceled when its caller hangs up while waiting for the response: it leaves the line, or its request to the API is
+   * aborted. Not with an Idempotency-Key, with `Prefer`, or while someone else waits for it. Default: only a POST.
+   */
+  hangUpCancels?: boolean;
   concurrency?: number;
   rate?: { max: number; per: Duration };
   /**
@@ -74,6 +79,7 @@ export interface Gateway extends Handler<GatewayRequest> {
     readonly methods: readonly GatewayMethod[];
     /** The headers that are forwarded, in lower case; absent: all except secret ones and those of proxies. */
     readonly forward?: ReadonlySet<string>;
+    readonly hangUpCancels?: boolean;
   };
 }
 
@@ -95,8 +101,15 @@ export function defineGateway(options: GatewayOptions): Gateway {
       `gateway of queue ${JSON.stringify(queue)}: batch is not for gateways, which send one request at a time`,
     );
   }
+  const { hangUpCancels } = options;
+  if (hangUpCancels !== undefined && typeof hangUpCancels !== "boolean") {
+    throw new TypeError(
+      `gateway of queue ${JSON.stringify(queue)}: hangUpCancels is ${JSON.stringify(hangUpCancels)}, expected true or false`,
+    );
+  }
   const gateway = {
     methods,
+    ...(hangUpCancels !== undefined && { hangUpCancels }),
     ...(options.forward !== undefined && {
       forward: forwardList(options.forward, `gateway of queue ${JSON.stringify(queue)}`),
     }),

@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { hostOf, schemeOf, withoutPort } from "../../http/headers/forwarded.ts";
-import { checkIdempotencyKey } from "../../http/headers/request-id.ts";
+import { checkIdempotencyKey, isKeyed } from "../../http/headers/request-id.ts";
 import { readBytes } from "../../http/input/body.ts";
 import { requestId } from "../../http/middleware/request.ts";
 import { submitParameters } from "../../http/openapi/parameters.ts";
@@ -69,7 +69,8 @@ async function enter(ctx: Context, api: Api): Promise<void> {
     options: readSubmitOptions("", ctx.headers),
     checked: { input: JSON.stringify(request), mediaType: "application/json", value: request },
   });
-  await submitAndAnswer(ctx, api, submission, { put: false });
+  const { hangUpCancels = method === "POST" } = handler.gateway;
+  await submitAndAnswer(ctx, api, submission, { put: false, hangUpCancels: hangUpCancels && !isKeyed(ctx.headers) });
 }
 
 /** `origin-form` or `absolute-form` (RFC 9112 §3.2). */

@@ -58,6 +58,11 @@ export function isKeyed(headers: IdSource["headers"]): boolean {
   return (headers["idempotency-key"] ?? "") !== "";
 }
 
+/** Whether the same request again would have the same id: that comes from the request. */
+export function isChosenId({ headers, params }: IdSource, id: string): boolean {
+  return isKeyed(headers) || headers["x-request-id"] === id || params?.id === id;
+}
+
 /** Refuses an invalid Idempotency-Key. @throws ProblemError invalid-parameter */
 export function checkIdempotencyKey(headers: IdSource["headers"]): void {
   const { "idempotency-key": header } = headers;

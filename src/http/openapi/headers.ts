@@ -28,6 +28,9 @@ export const headers = {
   "Idempotent-Replayed": header("The id was already submitted with the same input: nothing new was stored.", {
     const: "true",
   }),
+  "X-Should-Retry": header("Not to be repeated by a client that repeats a 504: that would submit another task.", {
+    const: "false",
+  }),
   "X-Task-State": header("The state of the task."),
   "X-Queue-Index": header("The index of the task; absent if it has none.", { type: "string", pattern: "^[0-9]+$" }),
   "X-Queue-ETA": header("Seconds until the task is expected to start; absent if unknown.", {

@@ -14,7 +14,10 @@ export const PENDING_HEADERS: readonly HeaderName[] = [
 ];
 
 /** Headers that come with problems, each with some. */
-const PROBLEM_HEADERS: readonly HeaderName[] = [...PENDING_HEADERS, "WWW-Authenticate", "Allow", "Accept"];
+const PROBLEM_HEADERS: readonly HeaderName[] = [
+  ...PENDING_HEADERS,
+  ...(["WWW-Authenticate", "Allow", "Accept", "X-Should-Retry"] as const),
+];
 
 /** Headers of results, including those that are problems. A handler may have set any others. */
 const RESULT_HEADERS: readonly HeaderName[] = [

@@ -244,7 +244,8 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "sync-timeout": {
     meaning: "The request waited for the result, but the task did not end within the time limit. The task continues.",
-    action: "Collect the result at `Location`. Submit with `Prefer: respond-async` to get a 202 at once.",
+    action:
+      "Collect the result at `Location`. Submit with `Prefer: respond-async` to get a 202 at once. With `X-Should-Retry: false`, the same request again would be another task.",
     example: { detail: "The task continues: collect its result at Location.", ...TASK, state: "running" },
   },
 };

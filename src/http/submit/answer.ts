@@ -10,12 +10,14 @@ import type { Api } from "../api.ts";
 import { prefersEvents } from "../headers/accept.ts";
 import { preconditionFailed } from "../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../headers/prefer.ts";
+import { isChosenId } from "../headers/request-id.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { countRepeated, whenGone } from "../live/long-poll.ts";
 import { documentOf } from "../task/documents/monitor-document.ts";
 import { observe } from "../task/find.ts";
 import { linksFor } from "../task/links.ts";
 import { pendingHeaders, pendingTask, replyOutcome, replyPending, storedTask } from "../task/reply.ts";
+import { cancelUnlessAwaited } from "./hang-up.ts";
 import { conflict, tooMany } from "./refusal.ts";
 import { checkAccepted, send } from "./submission.ts";
 
@@ -27,6 +29,8 @@ export interface SubmitMode {
   readonly create?: boolean;
   /** Replaces the input only if it has this version. */
   readonly revision?: number;
+  /** Cancels a new task if its caller, who waits for the result alone, hangs up, and nobody else waits for it. */
+  readonly hangUpCancels?: boolean;
   /** The events of tasks, with which a caller that prefers them is answered, whatever Prefer says; absent: never. */
   readonly live?: LiveTasks;
 }
@@ -84,11 +88,21 @@ async function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Sub
     countRepeated(ctx, api, verdict);
     whenGone(ctx, api, () => wait.leave());
     const waited = await wait.outcome(asked.deadline, verdict.verdict === "new");
+    // A server that stops closes connections, too.
+    if (!waited.end && mayCancel(asked, verdict) && ctx.res.destroyed && !api.closing.aborted) {
+      wait.stop();
+      await cancelUnlessAwaited(api, submission);
+    }
     return waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen);
   }
   if (verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
   const seen = await api.engine.inspector.inspect(id, { result: true, inPieces: true, attends: () => true });
   return seen && isOutcome(seen.state) ? replyEnd(ctx, asked, seen) : replyPendingTask(ctx, asked, verdict, seen);
+}
+
+/** Whether the task is there for this request only: who prefers to be answered before its end may collect it later. */
+function mayCancel({ how, prefer }: SubmitRequest, { verdict }: SubmissionVerdict): boolean {
+  return how.hangUpCancels === true && verdict === "new" && !prefer.respondAsync && prefer.wait === undefined;
 }
 
 /** Answers with the events of the task: at once, with the headers of a 202. @throws ProblemError deleted */
@@ -132,7 +146,11 @@ function replyPendingTask(
   }
   throw new ProblemError("sync-timeout", "The task continues: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
-    headers: { Location: linksFor(ctx, { id, caller, createdMs: verdict.createdMs }).result },
+    headers: {
+      Location: linksFor(ctx, { id, caller, createdMs: verdict.createdMs }).result,
+      // Some clients repeat any 504, and would submit another task.
+      ...(!isChosenId(ctx, id) && { "X-Should-Retry": "false" }),
+    },
     retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,
   });
 }

@@ -8,12 +8,13 @@ local function delete_task(call, queue, id, key, state, undo)
 end
 
 local function cancel(call, key, item)
-  local id, only = item.id, item.only
-  local state, queue, deleted, expires, undo =
-    unpack(redis.call('HMGET', key, F.state, F.queue, F.deleted, F.expires, F.undo))
+  local id, only, hearer = item.id, item.only, item.heardBy
+  local state, queue, deleted, expires, undo, listeners =
+    unpack(redis.call('HMGET', key, F.state, F.queue, F.deleted, F.expires, F.undo, F.listeners))
   if not state then return 'unknown' end
   local ending = Allowed.ending(call, state, deleted, expires)
   if (only == 'pending' and ending ~= 'cancel') or (only == 'ended' and ending == 'cancel') then return 'left' end
+  if hearer and listeners and string.gsub(listeners, '^%.', '') ~= hearer then return 'left' end
   if not ending then return 'already' end
 
   if ending == 'cancel' then

@@ -12,6 +12,8 @@ export interface Cancellation extends Retention {
   readonly call: string;
   /** Only cancel ("pending"), or only delete ("ended"). Default: both. */
   readonly only?: "pending" | "ended" | undefined;
+  /** Only if no other process than this is told of its changes. */
+  readonly heardBy?: string | undefined;
 }
 
 /** The verdict, see cancel.lua. */
