@@ -4,8 +4,7 @@ import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
 import type { ApiExtension } from "./extension.ts";
 import type { IdSecret } from "./headers/request-id.ts";
-import { answerRequests } from "./middleware/answer.ts";
-import { checkRequests } from "./middleware/request.ts";
+import { answerRequests } from "./middleware/request.ts";
 import { probeRoutes } from "./operations/probes.ts";
 import type { Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
@@ -43,14 +42,11 @@ function assemble(
 ): Koa {
   // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
   const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
-  const before = [
-    checkRequests({ ...security, servedHosts, idSecret, keys: api.engine.keys }),
-    ...extensions.flatMap(({ around }) => around ?? []),
-    answerRequests(api, security.rateLimit),
-  ];
-  app.use(routing(routes, before));
+  const around = extensions.flatMap((extension) => extension.around ?? []);
+  const answer = answerRequests(api, { ...security, servedHosts, idSecret, around });
+  app.use(routing(routes, answer));
   // Requests without a route are checked, counted and logged too, then answered with 404, 405 or, for OPTIONS, the methods.
-  for (const step of before) app.use(step);
+  app.use(answer);
   app.use(new Router().allowedMethods());
   // Only errors of sockets reach this, e.g. of a client that disconnected during an answer.
   app.on("error", (error: unknown) => api.log.debug({ err: error }, "http: connection error"));
@@ -60,19 +56,19 @@ function assemble(
 /**
  * Routes requests. The router compares a request with one route after the other, so the routes with the same beginning have a router of
  * their own: an accept takes a tenth less CPU (`npm run bench -- accept`).
- * @param before the middleware that every request passes first, once its route is known
+ * @param answer what every request passes once its route is known
  */
-export function routing(routes: readonly Route[], before: readonly Middleware[] = []): Middleware {
+export function routing(routes: readonly Route[], answer: Middleware = (_ctx, next) => next()): Middleware {
   const routers = new Map<string, Router>();
   for (const route of routes) {
     const beginning = beginningOf(route.path);
     const router = routers.get(beginning) ?? new Router({ sensitive: true });
     routers.set(beginning, router);
-    const note: Middleware = (ctx, next) => {
+    const run: Middleware = (ctx) => {
       ctx.state.route = route;
-      return next();
+      return answer(ctx, async () => route.run(ctx));
     };
-    router.register(route.path, [route.method].flat(), [note, ...before, route.run], { name: route.name });
+    router.register(route.path, [route.method].flat(), [run], { name: route.name });
   }
   const byBeginning = new Map([...routers].map(([beginning, router]) => [beginning, router.routes()]));
   // The router adds the members of its context itself.

@@ -20,7 +20,7 @@ import { queueRoutes } from "./queues/queues.ts";
 import { searchRoutes } from "./queues/search.ts";
 import type { Route } from "./route.ts";
 import { againRoutes } from "./submit/again.ts";
-import { submitRoutes } from "./submit/submit.ts";
+import { submitRoutes } from "./submit/routes.ts";
 import { collectRoutes } from "./task/collect.ts";
 import { eventRoutes } from "./task/events.ts";
 import { inputRoutes } from "./task/input.ts";

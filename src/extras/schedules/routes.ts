@@ -12,7 +12,7 @@ import { requestId } from "../../http/middleware/request.ts";
 import { parameterRefs } from "../../http/openapi/parameters.ts";
 import { empty, json, jsonBody, responseRef } from "../../http/openapi/responses.ts";
 import { ADMIN, pathTo, READ, type Route } from "../../http/route.ts";
-import { checkAccepted, send } from "../../http/submit/submission.ts";
+import { checkAccepted, send } from "../../http/submit/submit.ts";
 import { accessOf } from "../../http/task/access.ts";
 import { findTask } from "../../http/task/find.ts";
 import { pendingTask, replyPending, storedTask } from "../../http/task/reply.ts";

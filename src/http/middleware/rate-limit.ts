@@ -8,16 +8,15 @@ import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
 import { routeOf } from "../route.ts";
 import { senderOf } from "../sender.ts";
-import { stoppedBy } from "./request.ts";
 
 /**
  * Counts a request of its API key, or of its address if none was sent, and reports what is left in RateLimit headers
- * (draft-ietf-httpapi-ratelimit-headers-10). Refused requests count too; preflights and routes open to everyone, such as health
+ * (draft-ietf-httpapi-ratelimit-headers-10). Refused requests count too; routes open to everyone, such as health
  * and documentation, do not.
  * @throws ProblemError rate-limited
  */
 export async function countRequest(ctx: Context, limit: RateLimit): Promise<void> {
-  if (stoppedBy(ctx) === "answered" || routeOf(ctx)?.scopes === "none") return;
+  if (routeOf(ctx)?.scopes === "none") return;
   const left = await limit.take(senderOf(ctx));
   if (!left) return;
   ctx.set("RateLimit-Policy", `"default";q=${limit.rate.max};w=${limit.rate.perS}`);

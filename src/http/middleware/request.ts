@@ -1,78 +1,105 @@
-import { isIP } from "node:net";
 import type { Context, Middleware } from "koa";
 import type { KeyRing } from "../../auth/key-ring.ts";
 import type { LinkSigner } from "../../auth/link-signer.ts";
-import type { ServedHosts } from "../../config/config.ts";
-import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
-import { ProblemError } from "../../errors.ts";
-import { runInScope } from "../../log.ts";
-import type { Keys } from "../../store/keys.ts";
-import { forwardedPrefix, hostOf, namedIn, schemeOf, shownHost } from "../headers/forwarded.ts";
+import { type ErrorCode, ProblemError } from "../../errors.ts";
+import { type Logger, runInScope } from "../../log.ts";
+import type { Api } from "../api.ts";
+import { prefersHtml } from "../headers/accept.ts";
+import { forwardedPrefix } from "../headers/forwarded.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
-import { bareProblem } from "../problems/client-error.ts";
-import { hasEffects, METHODS, routeOf } from "../route.ts";
-import { type Access, openAccess } from "../task/access.ts";
-import { authorize, fromOwnPage, sentAccess } from "./authorize.ts";
+import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
+import { routeOf } from "../route.ts";
+import { type Access, accessOf, openAccess } from "../task/access.ts";
+import { replyProblem } from "../task/reply.ts";
+import { fromOwnPage, sentAccess } from "./authorize.ts";
+import { type Rules, requestCheck } from "./checks.ts";
+import { countRequest, type RateLimit } from "./rate-limit.ts";
 
-/** What requests are checked against. */
-interface Rules {
+/** How requests are checked and answered. */
+export interface RequestOptions extends Rules {
   readonly keyRing?: KeyRing;
   readonly signer?: LinkSigner;
-  readonly corsOrigins: readonly string[];
-  /** Undefined: all. */
-  readonly servedHosts: ServedHosts | undefined;
+  readonly rateLimit?: RateLimit | undefined;
   readonly idSecret: IdSecret;
-  readonly keys: Keys;
+  /** Done around each answer. */
+  readonly around: readonly Middleware[];
 }
 
-/** Why a request does not reach its route: it is refused, or already answered. */
-type Stopped = { readonly refusal: unknown } | "answered";
-
-/** What the checks of a request have decided; undefined if it may reach its route. */
-export function stoppedBy(ctx: Pick<Context, "state">): Stopped | undefined {
-  return ctx.state.stopped as Stopped | undefined;
-}
+/** Codes for responses of Koa and the router that have no body. */
+const BARE: Readonly<Record<number, ErrorCode>> = {
+  404: "not-found",
+  405: "method-not-allowed",
+  501: "method-not-allowed",
+};
 
 /**
- * What every request passes first: who sends it, whether it is well-formed and allowed, and its correlation id, which is echoed as
- * X-Request-Id, is part of every log line of the request, and is the id of the task if one is submitted. A refusal is only recorded,
- * since its answer needs an id and is counted too: see answer.ts.
+ * What every request passes, with a route or without: who sends it, whether it is well-formed and allowed, and its correlation id, which is
+ * echoed as X-Request-Id, is part of every log line of the request, and is the id of the task if one is submitted. Then its route answers it,
+ * or a problem document. When its answer begins, each request is counted (as an answer only if its caller is still there), and logged at
+ * level info: method, path, status, milliseconds and the name of the API key. The query is not logged, since it may contain a signature.
  */
-export function checkRequests(rules: Rules): Middleware {
-  const { keyRing, signer, corsOrigins, servedHosts, idSecret, keys } = rules;
-  const origins = new Set(corsOrigins);
+export function answerRequests(
+  { log, engine, stopping }: Pick<Api, "log" | "engine" | "stopping">,
+  { keyRing, signer, rateLimit, idSecret, around, ...rules }: RequestOptions,
+): Middleware {
+  const { metrics, keys } = engine;
+  const logged = log.isLevelEnabled("info");
   const everyone = openAccess(signer);
-  const hosts = servedHosts && { ...servedHosts, names: new Set(servedHosts.names) };
-  /** Throws to refuse a request; returns true if it has been answered. */
-  const isAnswered = (ctx: Context): boolean => {
-    if (answersForm(ctx)) return true;
-    // The response depends on Prefer, which caches must know (RFC 7240 §2).
-    if (ctx.path.startsWith("/v1/")) ctx.set("Vary", "Prefer");
-    if (hosts) checkHost(ctx, hosts);
-    if (origins.size > 0 && answersOrigin(ctx, origins)) return true;
-    checkOrigin(ctx, origins);
-    authorize(ctx);
-    return false;
+  const check = requestCheck(rules);
+
+  const answer = async (ctx: Context, run: () => Promise<void>): Promise<void> => {
+    const started = performance.now();
+    // Browsers must not guess the type of an answer; and routes whose answers caches may keep say so.
+    ctx.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
+    if (stopping.aborted) ctx.set("Connection", "close");
+    try {
+      await run();
+      const code = BARE[ctx.status];
+      if (code !== undefined && ctx.respond !== false && (ctx.body ?? null) === null) replyProblem(ctx, code);
+    } catch (error) {
+      answerError(ctx, error, log);
+    }
+    // An answer that does not end its connection could delay the stop forever.
+    if (stopping.aborted) ctx.set("Connection", "close");
+    const ms = performance.now() - started;
+    const { method, path, status } = ctx;
+    const route = routeOf(ctx);
+    metrics.requests.observe(ms, method, route?.path ?? "", String(status));
+    if (!route?.polledBy && !ctx.res.destroyed) metrics.countAnswer(status);
+    if (!logged) return;
+    const { caller } = accessOf(ctx);
+    log.info({ method, path, status, ms: Math.round(ms * 10) / 10, ...(caller !== null && { caller }) }, "request");
   };
+
   return (ctx, next) => {
     // The sender comes first: the id depends on it.
     const access: Access = keyRing ? sentAccess(ctx, keyRing, signer) : everyone;
     ctx.state.access = fromOwnPage(ctx) ? { ...access, dashboard: true } : access;
     ctx.state.prefix = forwardedPrefix(ctx);
-    let stopped: Stopped | undefined;
+    let isAnswered = false;
+    let refusal: { readonly reason: unknown } | undefined;
     try {
-      if (isAnswered(ctx)) stopped = "answered";
-    } catch (refusal) {
-      stopped = { refusal };
+      isAnswered = check(ctx);
+    } catch (reason) {
+      refusal = { reason };
     }
-    ctx.state.stopped = stopped;
     // The id of a refused request does not depend on its caller: otherwise it would reveal whether a key is valid.
-    const id = requestIdOf(ctx, stopped ? null : access.caller, idSecret, keys);
+    const id = requestIdOf(ctx, isAnswered || refusal ? null : access.caller, idSecret, keys);
     ctx.state.requestId = id;
     ctx.set("X-Request-Id", id);
+    // A refused request is counted too.
+    const run = async () => {
+      if (rateLimit && !isAnswered) await countRequest(ctx, rateLimit);
+      if (refusal) throw refusal.reason;
+      if (!isAnswered) await next();
+    };
+    const all = around.reduceRight<() => Promise<unknown>>(
+      (inner, one) => async () => one(ctx, inner),
+      () => answer(ctx, run),
+    );
     // Not cls-rtracer's own middleware: it also binds every listener of the request's streams, which doubles the cost, and no such
     // listener here needs the id.
-    return runInScope({ requestId: id }, next);
+    return runInScope({ requestId: id }, all);
   };
 }
 
@@ -81,156 +108,24 @@ export function requestId(ctx: Pick<Context, "state">): string {
   return ctx.state.requestId;
 }
 
-/** Limits of a request's head; Node's parser itself stops at HEAD_BYTES. */
-const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;
-/** After a malformed head, nothing that follows on the connection can be trusted. */
-const CLOSE = { Connection: "close" };
-
-/** Refuses what RFC 9112 requires a server to refuse but Node accepts, and answers `OPTIONS *`. */
-function answersForm(ctx: Context): boolean {
-  const { url: target = "", rawHeaders, httpVersion } = ctx.req;
-  if (target.length > HEAD_LIMITS.target) {
-    throw new ProblemError("uri-too-long", `The target is longer than ${HEAD_LIMITS.target} characters.`, {
-      headers: CLOSE,
-    });
+/** Turns an error into a problem document, or into the page that the route has for it; an unexpected one is logged in full and shown as `internal`. */
+function answerError(ctx: Context, error: unknown, log: Logger): void {
+  if (!(error instanceof ProblemError)) {
+    const status = (error as { status?: unknown }).status;
+    // From Koa or the router: the request is malformed, e.g. its path cannot be decoded.
+    if (typeof status === "number" && status >= 400 && status < 500) {
+      return replyProblem(ctx, "invalid-parameter", "The request is malformed.");
+    }
+    log.error({ err: error, method: ctx.method, path: ctx.path }, "http: unexpected error; answered with 500");
+    return replyProblem(ctx, "internal");
   }
-  let bytes = 0;
-  let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] ?? "";
-    // Including the colon, a space and the line end.
-    bytes += name.length + (rawHeaders[i + 1] ?? "").length + 4;
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-  }
-  if (bytes > HEAD_LIMITS.fieldBytes) {
-    return tooManyFields(ctx, `The headers are longer than ${HEAD_LIMITS.fieldBytes} bytes.`);
-  }
-  if (rawHeaders.length > 2 * HEAD_LIMITS.fields) {
-    return tooManyFields(ctx, `There are more than ${HEAD_LIMITS.fields} headers.`);
-  }
-  if (hosts > 1) throw wrongHost("expected one Host header, not several");
-  if (hosts === 0 && httpVersion === "1.1") throw wrongHost("expected a Host header");
-  if (target !== "*" || ctx.method !== "OPTIONS") return false;
-  ctx.set("Allow", `${METHODS}, OPTIONS`);
-  ctx.status = 204;
-  return true;
-}
-
-function wrongHost(expected: string): ProblemError {
-  return new ProblemError("invalid-parameter", `Host: ${expected}`, {
-    headers: CLOSE,
-    extensions: { parameter: "Host" },
-  });
-}
-
-/** 431 is not in the catalogue, since its status says everything (RFC 6585 §5). */
-function tooManyFields(ctx: Context, detail: string): true {
-  ctx.status = 431;
-  ctx.set(CLOSE);
-  ctx.type = PROBLEM_TYPE;
-  ctx.body = JSON.stringify(bareProblem(431, detail));
-  return true;
-}
-
-/** A host without its port: a name, an IPv4 address, or an IPv6 address in brackets. */
-const HOST = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]+)(?::\d*)?$/;
-
-/**
- * Answers only requests for our own hosts. A web page can make its own name resolve to this machine (DNS rebinding) and then
- * has the same origin as we do, but its requests still have that name as Host. A request without a Host is HTTP/1.0, which no
- * browser sends. Forwarding headers are ignored, since such a page could send them itself.
- */
-function checkHost(
-  ctx: Context,
-  { names, addresses, probes }: Omit<ServedHosts, "names"> & { readonly names: ReadonlySet<string> },
-): void {
-  const { host } = ctx.req.headers;
-  if (host === undefined) return;
-  // The host of an absolute target takes precedence over the header, but no honest client sends two that differ.
-  const target = namedIn(ctx.req.url ?? "");
-  for (const given of target === undefined ? [host] : [host, target.slice(target.lastIndexOf("@") + 1)]) {
-    const name = HOST.exec(given)?.[1]?.toLowerCase() ?? "";
-    if (names.has(name) || (addresses && isIP(name.replace(/^\[|\]$/g, "")) !== 0)) continue;
-    // The probes of an orchestrator often know only the address of a server.
-    if (probes && routeOf(ctx)?.polledBy === "orchestrator") continue;
-    const shown = shownHost(name) || "The host of this request";
-    throw new ProblemError("wrong-host", `${shown} is not a host of this server; ALLOWED_HOSTS can list it.`);
-  }
-}
-
-/** Headers that pages may read in addition to those they always may; `*` is for those that handlers set. */
-const EXPOSED = [
-  "X-Request-Id",
-  "Location",
-  "Operation-Location",
-  "Link",
-  "Preference-Applied",
-  "Retry-After",
-  "X-Task-State",
-  "X-Queue-Index",
-  "X-Queue-ETA",
-  "Presence",
-  "Idempotent-Replayed",
-  "ETag",
-  "Vary",
-  "Allow",
-  "WWW-Authenticate",
-  "RateLimit",
-  "RateLimit-Policy",
-  "X-Accel-Buffering",
-  "*",
-].join(", ");
-
-/** All headers, since the gateway forwards them; `*` does not include Authorization (Fetch standard, "CORS protocol"). */
-const REQUEST_HEADERS = "*, Authorization";
-/** How long a browser may cache a preflight, seconds. */
-const MAX_AGE = "600";
-
-/**
- * Lets web pages of some origins read responses, and answers their preflights. Never with credentials: pages send keys themselves,
- * the browser does not add them.
- * @param origins those of CORS_ORIGINS: exact ones, or `*`
- */
-function answersOrigin(ctx: Context, origins: ReadonlySet<string>): boolean {
-  const origin = ctx.get("Origin");
-  ctx.vary("Origin");
-  const all = origins.has("*");
-  if (origin === "" || !(all || origins.has(origin))) return false;
-  ctx.set("Access-Control-Allow-Origin", all ? "*" : origin);
-  if (ctx.method !== "OPTIONS" || ctx.get("Access-Control-Request-Method") === "") {
-    ctx.set("Access-Control-Expose-Headers", EXPOSED);
-    return false;
-  }
-  ctx.set("Access-Control-Allow-Methods", METHODS);
-  ctx.set("Access-Control-Allow-Headers", REQUEST_HEADERS);
-  ctx.set("Access-Control-Max-Age", MAX_AGE);
-  ctx.status = 204;
-  return true;
-}
-
-/**
- * Prevents web pages of other origins from changing anything through a visitor's browser: if a request with effects has an
- * Origin, it must be ours or a listed one; if the browser marks the request as another site's (Fetch Metadata), it must be a
- * listed one. Other programs send neither header. Another port of the same host is another origin.
- * @param origins those of CORS_ORIGINS: exact ones, or `*`
- */
-function checkOrigin(ctx: Context, origins: ReadonlySet<string>): void {
-  const { origin = "", "sec-fetch-site": fetchSite = "" } = ctx.req.headers;
-  if (origin === "" && fetchSite === "") return;
-  const site = String(fetchSite).toLowerCase();
-  const elsewhere = site === "cross-site" || site === "same-site" || (origin !== "" && !isOurs(ctx, origin));
-  if (!elsewhere || !hasEffects(ctx) || origins.has(origin) || (origins.has("*") && origin !== "")) return;
-  throw new ProblemError("forbidden", "A page of another origin may do this only if CORS_ORIGINS lists that origin.");
-}
-
-/**
- * Whether an origin is that of this server as the client addressed it: with the host and port of the request. The scheme is
- * known only from a trusted proxy. `null`, and origins that are not http or https, are never ours.
- */
-function isOurs(ctx: Context, origin: string): boolean {
-  if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;
-  const { protocol, host } = new URL(origin);
-  const asked = `${protocol}//${hostOf(ctx)}`;
-  if (!URL.canParse(asked) || new URL(asked).host !== host) return false;
-  return !(ctx.app.proxy && ctx.get("X-Forwarded-Proto") !== "") || `${schemeOf(ctx)}:` === protocol;
+  // A caller that has hung up is refused nothing, e.g. if it waited for a result.
+  if (error.status >= 500 && !ctx.res.destroyed)
+    log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "http: request refused");
+  ctx.set(error.headers);
+  const retryAfterS = retryAfterOf(error);
+  if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
+  if (prefersHtml(ctx.get("Accept")) && routeOf(ctx)?.showProblem?.(ctx, error)) return;
+  const detail = error.message === "" ? undefined : error.message;
+  replyProblem(ctx, error.code, detail, error.extensions);
 }

@@ -18,10 +18,10 @@ import { accessOf, mayEnd } from "../task/access.ts";
 import { observe } from "../task/find.ts";
 import { linksFor, TASK_PATHS } from "../task/links.ts";
 import { storedInput } from "../task/stored-input.ts";
-import { submitAndAnswer } from "./answer.ts";
 import { conflict } from "./refusal.ts";
+import { EVENTS_AS_ANSWER } from "./routes.ts";
 import { assembleSubmission, withWebhook } from "./submission.ts";
-import { EVENTS_AS_ANSWER } from "./submit.ts";
+import { submitAndAnswer } from "./submit.ts";
 
 /** Submitting the input of a task again, as it was or edited. */
 export function againRoutes(api: Api, live: LiveTasks): readonly Route[] {

@@ -1,20 +1,14 @@
 import type { Context } from "koa";
 import { nearest } from "../../config/nearest.ts";
-import type { Original, Submission } from "../../engine/submission/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { SubmittedTask } from "../../handler/task-context.ts";
-import { traceOf } from "../../trace/trace-context.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { labelOf, SUBMIT_PARAMETERS, type SubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
-import { isKeyed } from "../headers/request-id.ts";
 import type { CheckedInput } from "../input/body.ts";
-import { routeOf } from "../route.ts";
 import { accessOf } from "../task/access.ts";
-import { linksFor } from "../task/links.ts";
 import { lineKeysOf } from "./line-keys.ts";
-import { refusalOf } from "./refusal.ts";
 
 /** The parts of a submission. */
 interface SubmissionParts extends Pick<Submission, "id" | "identity" | "trace" | "original" | "member"> {
@@ -105,47 +99,4 @@ function tellMisspelt(api: Pick<Api, "log">, queue: string, query: SubmitOptions
     const message = "a parameter of a submission went to the handler; was the option of a similar name meant?";
     api.log.warn({ queue, parameter, meant }, message);
   }
-}
-
-/**
- * Submits a task in the trace of its request.
- * @param listen see `submit` of the engine
- */
-export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
-  const { engine, tracing } = api;
-  const settings = engine.queues.settings(submission.queue);
-  const sent =
-    tracing && !submission.options.dryRun
-      ? tracing.send(submission, (trace) => engine.submitter.submit(submission, settings, listen, trace))
-      : engine.submitter.submit(submission, settings, listen, traceOf(ctx.headers));
-  return submission.original === undefined ? sent : noted(sent, api, submission.id, submission.original);
-}
-
-/** Notes in the original which task repeats it. The repetition is stored even if this fails. */
-async function noted(
-  sent: Promise<SubmissionVerdict>,
-  { engine, log }: Api,
-  id: string,
-  original: Original,
-): Promise<SubmissionVerdict> {
-  const verdict = await sent;
-  const failed = (error: unknown) =>
-    log.warn(
-      { original: original.id, err: error },
-      "submission: could not note in the original task which task repeats it",
-    );
-  if (verdict.verdict === "new") await engine.call("again", { ...original, again: id }).catch(failed);
-  return verdict;
-}
-
-/**
- * Refuses a submission that is not answered as accepted, see {@link refusalOf}.
- * @throws ProblemError
- */
-export function checkAccepted(ctx: Context, submission: Submission, verdict: SubmissionVerdict): void {
-  // Nothing is built for the most frequent case.
-  if (verdict.verdict === "new" && verdict.durable) return;
-  const byKey = routeOf(ctx)?.submits === "under the caller's key" && isKeyed(ctx.headers);
-  const refusal = refusalOf(submission, verdict, { byKey, linksTo: (task) => linksFor(ctx, task) });
-  if (refusal) throw refusal;
 }

@@ -1,94 +1,57 @@
 import type { Context } from "koa";
-import type { Submission } from "../../engine/submission/submission.ts";
+import { estimate } from "../../engine/estimates/estimate.ts";
+import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
+import type { Original, Submission } from "../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import { Wait } from "../../engine/watching/wait.ts";
+import { ProblemError } from "../../errors.ts";
+import { isOutcome } from "../../task.ts";
+import { traceOf } from "../../trace/trace-context.ts";
 import { readSubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import { checkedId } from "../batches/envelope.ts";
+import { prefersEvents } from "../headers/accept.ts";
 import { isAny } from "../headers/etag.ts";
-import { checkPreconditions, onlyCreates, type Preconditions, readPreconditions } from "../headers/preconditions.ts";
-import { checkIdempotencyKey } from "../headers/request-id.ts";
+import {
+  checkPreconditions,
+  onlyCreates,
+  type Preconditions,
+  preconditionFailed,
+  readPreconditions,
+} from "../headers/preconditions.ts";
+import { type Preferences, parsePrefer } from "../headers/prefer.ts";
+import { checkIdempotencyKey, isChosenId, isKeyed } from "../headers/request-id.ts";
 import { readInput } from "../input/body.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
+import { countRepeated, whenGone } from "../live/long-poll.ts";
 import { requestId } from "../middleware/request.ts";
-import { ANY_INPUT, inputOf } from "../openapi/inputs.ts";
-import { parameterRefs, submitParameters } from "../openapi/parameters.ts";
-import { SUBMITTED } from "../openapi/responses.ts";
 import { inputHandlerOf } from "../queues/named-queue.ts";
-import { DEFAULT_QUEUE, type Route, SUBMIT } from "../route.ts";
+import { routeOf } from "../route.ts";
 import { accessOf, maySee } from "../task/access.ts";
-import { TASK_PATHS } from "../task/links.ts";
-import { type SubmitMode, submitAndAnswer } from "./answer.ts";
+import { documentOf } from "../task/documents/monitor-document.ts";
+import { observe } from "../task/find.ts";
+import { linksFor } from "../task/links.ts";
+import { pendingHeaders, pendingTask, replyOutcome, replyPending, storedTask } from "../task/reply.ts";
+import { cancelUnlessAwaited } from "./hang-up.ts";
+import { conflict, refusalOf, tooMany } from "./refusal.ts";
 import { assembleSubmission, withWebhook } from "./submission.ts";
 
-/** What the description of a submission says of its events. */
-export const EVENTS_AS_ANSWER =
-  "If `Accept` prefers text/event-stream: 200 at once, with the headers of a 202 and the events of the task (as from `/events`); `Prefer` is then not applied.";
-
-const POST = {
-  method: "POST",
-  scopes: SUBMIT,
-  submits: "under the caller's key",
-  tag: "Submit",
-  description: EVENTS_AS_ANSWER,
-  answers: SUBMITTED,
-} as const satisfies Partial<Route>;
-
-const PUT = {
-  method: "PUT",
-  scopes: SUBMIT,
-  submits: "under the path's id",
-  tag: "Submit",
-  description: `If the task is waiting, its input is replaced; it keeps its place, and the response is its document. ${EVENTS_AS_ANSWER}`,
-  answers: SUBMITTED,
-} as const satisfies Partial<Route>;
-
-/** Submitting one task. */
-export function submitRoutes(api: Api, live: LiveTasks): readonly Route[] {
-  const parameters = submitParameters(api);
-  const putParameters = [
-    ...submitParameters(api, ({ name }) => name !== "X-Request-Id" && name !== "Idempotency-Key"),
-    ...parameterRefs("If-Match", "If-None-Match-write"),
-  ];
-  return [
-    {
-      ...POST,
-      name: "submit",
-      path: "/v1/requests",
-      summary: `Submit to the queue ${DEFAULT_QUEUE}`,
-      parameters,
-      body: inputOf(DEFAULT_QUEUE),
-      run: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE),
-    },
-    {
-      ...POST,
-      name: "submitTo",
-      path: "/v1/queues/:queue/requests",
-      summary: "Submit to any queue",
-      parameters,
-      body: ANY_INPUT,
-      run: (ctx) => submit(ctx, api, live, ctx.params.queue),
-    },
-    {
-      ...PUT,
-      name: "put",
-      path: TASK_PATHS.result,
-      summary: `Submit to the queue ${DEFAULT_QUEUE} under an id of your choice`,
-      parameters: putParameters,
-      body: inputOf(DEFAULT_QUEUE),
-      run: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE, ctx.params.id),
-    },
-    {
-      ...PUT,
-      name: "putTo",
-      path: "/v1/queues/:queue/requests/:id",
-      summary: "Submit to any queue under an id of your choice",
-      parameters: putParameters,
-      body: ANY_INPUT,
-      run: (ctx) => submit(ctx, api, live, ctx.params.queue, ctx.params.id),
-    },
-  ];
+/** How a submission treats an id that is taken. */
+export interface SubmitMode {
+  /** For a PUT: a different input replaces the stored one. */
+  readonly put: boolean;
+  /** Only if no task has the id. */
+  readonly create?: boolean;
+  /** Replaces the input only if it has this version. */
+  readonly revision?: number;
+  /** Cancels a new task if its caller, who waits for the result alone, hangs up, and nobody else waits for it. */
+  readonly hangUpCancels?: boolean;
+  /** The events of tasks, with which a caller that prefers them is answered, whatever Prefer says; absent: never. */
+  readonly live?: LiveTasks;
 }
 
-async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
+/** Reads a submission, submits it, and answers. @param pathId the id that a PUT has in its path */
+export async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
   if (pathId !== undefined) checkedId(pathId);
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
@@ -117,4 +80,198 @@ async function conditioned(
   if (seen && !maySee(accessOf(ctx), seen)) return {};
   checkPreconditions(id, conditions, seen);
   return seen && conditions.ifMatch !== "" && !isAny(conditions.ifMatch) ? { revision: seen.revision } : {};
+}
+
+/** Submits a request that has been read and checked, and answers as Prefer asks. */
+export async function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
+  const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
+  const prefersLive = !submission.options.dryRun && prefersEvents(String(ctx.headers.accept ?? ""));
+  const events = prefersLive ? how.live : undefined;
+  const waitMs = events ? 0 : waitOf(prefer, api.syncLimitMs);
+  // Counted before anything is stored, since too many streams refuse the submission.
+  if (events) api.streams.add(ctx);
+  // Both at once: if the store is unavailable, the caller would otherwise wait for two timeouts.
+  const wait = waitMs > 0 && !submission.options.dryRun ? new Wait(submission, api.engine) : undefined;
+  const deadline = Date.now() + waitMs;
+  try {
+    const verdict = await send(ctx, api, submission, wait !== undefined);
+    await answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how, events }, verdict);
+  } finally {
+    wait?.stop();
+  }
+}
+
+/** How long the caller waits, ms: 0 is an immediate 202. */
+function waitOf(prefer: Preferences, limitMs: number): number {
+  if (prefer.wait !== undefined) return Math.min(prefer.wait * 1000, limitMs);
+  return prefer.respondAsync ? 0 : limitMs;
+}
+
+interface SubmitRequest {
+  readonly submission: Submission;
+  readonly prefer: Preferences;
+  readonly waitMs: number;
+  /** Until when the caller waits, by `Date.now()`. */
+  readonly deadline: number;
+  readonly wait: Wait | undefined;
+  readonly how: SubmitMode;
+  /** Answers with the events of the task. */
+  readonly events: LiveTasks | undefined;
+}
+
+async function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> {
+  const { submission, wait } = asked;
+  const { id } = submission;
+  if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
+  const { put, create } = asked.how;
+  if (create && (verdict.verdict === "replay" || verdict.verdict === "conflict")) {
+    throw preconditionFailed(id, "If-None-Match: the id is taken.");
+  }
+  if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, asked, verdict);
+  checkAccepted(ctx, submission, verdict);
+  if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
+  if (asked.events) return replyEvents(ctx, api, asked.events, asked, verdict);
+  if (wait) {
+    countRepeated(ctx, api, verdict);
+    whenGone(ctx, api, () => wait.leave());
+    const waited = await wait.outcome(asked.deadline, verdict.verdict === "new");
+    // A server that stops closes connections, too.
+    if (!waited.end && mayCancel(asked, verdict) && ctx.res.destroyed && !api.closing.aborted) {
+      wait.stop();
+      await cancelUnlessAwaited(api, submission);
+    }
+    return waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen);
+  }
+  if (verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
+  const seen = await api.engine.inspector.inspect(id, { result: true, inPieces: true, attends: () => true });
+  return seen && isOutcome(seen.state) ? replyEnd(ctx, asked, seen) : replyPendingTask(ctx, asked, verdict, seen);
+}
+
+/** Whether the task is there for this request only: who prefers to be answered before its end may collect it later. */
+function mayCancel({ how, prefer }: SubmitRequest, { verdict }: SubmissionVerdict): boolean {
+  return how.hangUpCancels === true && verdict === "new" && !prefer.respondAsync && prefer.wait === undefined;
+}
+
+/** Answers with the events of the task: at once, with the headers of a 202. @throws ProblemError deleted */
+async function replyEvents(
+  ctx: Context,
+  api: Api,
+  live: LiveTasks,
+  { submission }: SubmitRequest,
+  verdict: SubmissionVerdict,
+): Promise<void> {
+  const { id } = submission;
+  ctx.vary("Accept");
+  const seen = verdict.verdict === "new" ? null : await observe(ctx, api, id);
+  const task = seen ? pendingTask(seen) : storedTask(submission, verdict);
+  pendingHeaders(ctx, task);
+  live.beginEvents(ctx, task);
+}
+
+/** Answers once the task has ended or the wait is over. */
+function replyEnd(ctx: Context, { prefer, waitMs }: SubmitRequest, end: TaskEnd): void {
+  if (prefer.waitAsSent !== undefined && waitMs > 0) ctx.set("Preference-Applied", prefer.waitAsSent);
+  replyOutcome(ctx, end);
+}
+
+/** Answers for a task that is still pending. @throws ProblemError sync-timeout if its result was asked for */
+function replyPendingTask(
+  ctx: Context,
+  asked: SubmitRequest,
+  verdict: SubmissionVerdict,
+  seen: Inspection | null,
+): void {
+  const { submission, prefer } = asked;
+  const { id, queue, caller } = submission;
+  if (prefer.respondAsync || prefer.wait !== undefined) {
+    const applied = [
+      ...(prefer.respondAsync ? ["respond-async"] : []),
+      ...(prefer.waitAsSent ? [prefer.waitAsSent] : []),
+    ];
+    ctx.set("Preference-Applied", applied.join(", "));
+    return replyPending(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict), 202);
+  }
+  throw new ProblemError("sync-timeout", "The task continues: collect its result at Location.", {
+    extensions: { id, queue, state: seen?.state ?? verdict.state },
+    headers: {
+      Location: linksFor(ctx, { id, caller, createdMs: verdict.createdMs }).result,
+      // Some clients repeat any 504, and would submit another task.
+      ...(!isChosenId(ctx, id) && { "X-Should-Retry": "false" }),
+    },
+    retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,
+  });
+}
+
+/** Answers where the task would be; a scheduled task has no place in line before it is due. */
+function replyDryRun(
+  ctx: Context,
+  { queue }: Submission,
+  { state, index, dueInMs, snapshot }: SubmissionVerdict,
+): void {
+  ctx.body = { queue, index, eta: estimate(snapshot, { state: state ?? "waiting", index, dueMs: dueInMs }, 0) };
+}
+
+/** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */
+async function replyUpdated(
+  ctx: Context,
+  api: Api,
+  { submission, events, how: { revision } }: SubmitRequest,
+  { snapshot }: SubmissionVerdict,
+): Promise<void> {
+  const settings = api.engine.queues.settings(submission.queue);
+  const updated = await api.engine.submitter.update(submission, settings, revision);
+  if (updated === "changed")
+    throw preconditionFailed(submission.id, "If-Match: the input has been replaced in the meantime.");
+  if (typeof updated === "object") throw tooMany(submission.queue, updated, snapshot);
+  const seen = await api.engine.inspector.inspect(submission.id, { result: true, inPieces: true, attends: () => true });
+  if (updated !== "updated" || !seen)
+    throw conflict(submission.id, "The task has begun or ended: its input cannot be replaced.");
+  if (events) {
+    pendingHeaders(ctx, pendingTask(seen));
+    return events.beginEvents(ctx, seen);
+  }
+  ctx.body = documentOf(ctx, api, seen);
+}
+
+/**
+ * Submits a task in the trace of its request.
+ * @param listen see `submit` of the engine
+ */
+export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
+  const { engine, tracing } = api;
+  const settings = engine.queues.settings(submission.queue);
+  const sent =
+    tracing && !submission.options.dryRun
+      ? tracing.send(submission, (trace) => engine.submitter.submit(submission, settings, listen, trace))
+      : engine.submitter.submit(submission, settings, listen, traceOf(ctx.headers));
+  return submission.original === undefined ? sent : noted(sent, api, submission.id, submission.original);
+}
+
+/** Notes in the original which task repeats it. The repetition is stored even if this fails. */
+async function noted(
+  sent: Promise<SubmissionVerdict>,
+  { engine, log }: Api,
+  id: string,
+  original: Original,
+): Promise<SubmissionVerdict> {
+  const verdict = await sent;
+  const failed = (error: unknown) =>
+    log.warn(
+      { original: original.id, err: error },
+      "submission: could not note in the original task which task repeats it",
+    );
+  if (verdict.verdict === "new") await engine.call("again", { ...original, again: id }).catch(failed);
+  return verdict;
+}
+
+/**
+ * Refuses a submission that is not answered as accepted, see {@link refusalOf}.
+ * @throws ProblemError
+ */
+export function checkAccepted(ctx: Context, submission: Submission, verdict: SubmissionVerdict): void {
+  // Nothing is built for the most frequent case.
+  if (verdict.verdict === "new" && verdict.durable) return;
+  const byKey = routeOf(ctx)?.submits === "under the caller's key" && isKeyed(ctx.headers);
+  const refusal = refusalOf(submission, verdict, { byKey, linksTo: (task) => linksFor(ctx, task) });
+  if (refusal) throw refusal;
 }

@@ -3,7 +3,8 @@ import type { Context } from "koa";
 import type { Submission } from "../../../src/engine/submission/submission.ts";
 import type { Handler } from "../../../src/handler/define.ts";
 import type { Api } from "../../../src/http/api.ts";
-import { assembleSubmission, send } from "../../../src/http/submit/submission.ts";
+import { assembleSubmission } from "../../../src/http/submit/submission.ts";
+import { send } from "../../../src/http/submit/submit.ts";
 import { SUBMIT_DEFAULTS } from "../../../src/wire/submit-options.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 
