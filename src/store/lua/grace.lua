@@ -10,6 +10,8 @@ local LATE_MS = 500
 local MAX_GAPS = 10
 -- How often it is recorded at most that a tick ran, ms.
 local NOTE_MS = 200
+-- Connections that a gap has closed are open again after this time, ms.
+local MIN_LATER_MS = 2000
 
 -- Records that a tick runs.
 --   paused  the pause that the process has planned since its last tick, ms; 0 for the usual one
@@ -30,12 +32,12 @@ function Grace.note_tick(call, paused)
 end
 
 -- When a lease or a presence that a gap has cut short ends, ms; nil if none has. Half of it is enough: workers renew a lease after a third of
--- it, and callers look as often as Retry-After says, which is every third of a presence.
+-- it, and callers look as often as Retry-After says, which is every third of a presence; but of a short one that is too soon.
 --   ended  when it ended by the clock
 --   span   for how long it was given, ms
 function Grace.later(gap, ended, span)
   if not gap.to or ended <= gap.from then return nil end
-  local later = gap.to + math.floor(span / 2)
+  local later = gap.to + math.max(MIN_LATER_MS, math.floor(span / 2))
   return ended < later and later or nil
 end
 
