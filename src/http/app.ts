@@ -54,11 +54,12 @@ function assemble(
 }
 
 /**
- * Routes requests. The router compares a request with one route after the other, so the routes with the same beginning have a router of
- * their own: an accept takes a tenth less CPU (`npm run bench -- accept`).
+ * Routes requests. A path without parameters is found by one look-up; for all others the router compares a request with one route after the
+ * other, so the routes with the same beginning have a router of their own: an accept takes a tenth less CPU (`npm run bench -- accept`).
  * @param answer what every request passes once its route is known
  */
 export function routing(routes: readonly Route[], answer: Middleware = (_ctx, next) => next()): Middleware {
+  const exact = new Map<string, Middleware>();
   const routers = new Map<string, Router>();
   for (const route of routes) {
     const beginning = beginningOf(route.path);
@@ -68,11 +69,21 @@ export function routing(routes: readonly Route[], answer: Middleware = (_ctx, ne
       ctx.state.route = route;
       return answer(ctx, async () => route.run(ctx));
     };
-    router.register(route.path, [route.method].flat(), [run], { name: route.name });
+    const methods = [route.method].flat();
+    router.register(route.path, methods, [run], { name: route.name });
+    if (/[:{]/.test(route.path)) continue;
+    for (const method of methods.includes("GET") ? [...methods, "HEAD"] : methods) {
+      // The first route that has a path gets it, as in the router.
+      const key = `${method} ${route.path}`;
+      if (!exact.has(key)) exact.set(key, run);
+    }
   }
   const byBeginning = new Map([...routers].map(([beginning, router]) => [beginning, router.routes()]));
-  // The router adds the members of its context itself.
-  return (ctx, next) => byBeginning.get(beginningOf(ctx.path))?.(ctx as RouterContext, next) ?? next();
+  return (ctx, next) => {
+    const found = exact.get(`${ctx.method} ${ctx.path}`) ?? byBeginning.get(beginningOf(ctx.path));
+    // The router adds the members of its context itself.
+    return found?.(ctx as RouterContext, next) ?? next();
+  };
 }
 
 /** The part of a path that is the same for all tasks, queues and so on: `/v1/queues`, `/healthz`. */
