@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { hostname } from "node:os";
 import { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
@@ -30,16 +31,20 @@ export interface StartParts {
   readonly handlers?: ReadonlyMap<string, Handler> | undefined;
   /** The metrics of all processes that share the port, as text; default: those of this process. */
   readonly exposition?: () => Promise<string>;
+  /** Ends the start: what has been started is stopped. Once that is done, it means nothing any more. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Starts the store, the engine and the roles of this process, as configured.
- * @throws StartError with a message for a person
+ * @throws StartError with a message for a person, or the reason of the signal
  */
 export async function start(config: Config, log: Logger, parts: StartParts = {}): Promise<Started> {
   const given = parts.handlers;
   const handlersDir = given === undefined ? (config.handlersDir ?? shippedHandlersDir) : undefined;
-  const handlers = given ?? (await loadHandlers(config.handlersDir ?? shippedHandlersDir));
+  const { signal } = parts;
+  // A file may wait for something in vain.
+  const handlers = given ?? (await orEnded(loadHandlers(config.handlersDir ?? shippedHandlersDir), signal));
   const signer = config.urlSigningKey === undefined ? undefined : new LinkSigner(config.urlSigningKey, config.urlTtlMs);
   const stopping = new AbortController();
   const closing = new AbortController();
@@ -53,8 +58,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     return unwound;
   };
   try {
-    const store = await provisionStore(config, log);
+    const store = await provisionStore(config, log, signal);
     started.push(() => store.stop());
+    signal?.throwIfAborted();
     const starting = { config, handlers, signer, storeUrl: store.url, log, engine: () => engine };
     const using = parts.extensions ?? EXTENSIONS;
     const extensions = using.map((extension) => extension.start(starting));
@@ -74,6 +80,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       partsOf(using),
     );
     started.push(close);
+    signal?.throwIfAborted();
     for (const extension of extensions) extension.opened?.(engine);
     const ends = () => stopping.signal.aborted && !replaced;
     const ready = () => (ends() ? Promise.resolve(["the server is stopping"]) : readiness());
@@ -157,6 +164,13 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     await unwind();
     throw error;
   }
+}
+
+/** The outcome of some work, unless the signal fires before. */
+async function orEnded<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  const ended = once(signal, "abort").then(() => Promise.reject(signal.reason));
+  return Promise.race([work, ended]);
 }
 
 /** Stops one part; `leftMs` is what is left of the time to stop. */

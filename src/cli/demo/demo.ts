@@ -20,23 +20,24 @@ const AWAY_MS = 10_000;
  */
 export async function demo({ port, kill }: { readonly port: string; readonly kill: number }): Promise<void> {
   const ending = new AbortController();
+  const { signal } = ending;
+  // Before anything is started: a signal that nothing listens to ends this process, and leaves its store behind.
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => ending.abort());
   const log = createLog("error");
   const store = await provisionStore(readConfig({}, { STORE: "embedded" }), log);
   const settings = { REDIS_URL: store.url, STORE: "external", HANDLERS, LOG_LEVEL: "error" };
   const stop: (() => Promise<unknown>)[] = [() => store.stop()];
   try {
-    const server = await start(readConfig({}, { ...settings, ROLE: "api", PORT: port }), log);
+    const server = await start(readConfig({}, { ...settings, ROLE: "api", PORT: port }), log, { signal });
     stop.push(() => server.stop(0));
     const url = server.url ?? "";
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => ending.abort());
     note(`queues: ${server.queues.join(", ")}; the store is embedded: its data ends with this command`);
     note(`paihao demo is ready on ${url}`);
     note(`dashboard: ${url}/dashboard · Ctrl-C ends it`);
-    await Promise.all([
-      runWorker(settings, ending.signal),
-      runWorker(settings, ending.signal, kill),
-      sendTraffic(url, ending.signal),
-    ]);
+    await Promise.all([runWorker(settings, signal), runWorker(settings, signal, kill), sendTraffic(url, signal)]);
+  } catch (error) {
+    // After a signal, this is only its consequence.
+    if (!signal.aborted) throw error;
   } finally {
     for (const each of stop.reverse()) await each();
   }

@@ -38,14 +38,16 @@ export type ParentMessage =
  * beside them. This process runs no tasks and answers no requests: it owns the store, starts processes that died again, and puts their
  * metrics together.
  * @param overrides variables that win over the environment and `.env`
- * @throws StartError with a message for a person
+ * @param signal ends the start
+ * @throws StartError with a message for a person, or the reason of the signal
  */
 export async function startFleet(
   config: Config,
   overrides: Readonly<Record<string, string | undefined>>,
   log: Logger,
+  signal: AbortSignal,
 ): Promise<Running> {
-  const store = await provisionStore(config, log);
+  const store = await provisionStore(config, log, signal);
   // Each process accepts its connections itself. If this one handed them over, a connection on its way to a process that ends would wait
   // for ever, and one beyond MAX_CONNECTIONS would be handed around without end.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
@@ -94,13 +96,18 @@ export async function startFleet(
     try {
       for (const member of all) if (stopped === undefined) await member.replace(withinMs);
     } catch (error) {
-      log.error({ reason: messageOf(error) }, "the new code does not start; the processes go on as they are");
+      if (stopped === undefined)
+        log.error({ reason: messageOf(error) }, "the new code does not start; the processes go on as they are");
     }
   };
+  const onAbort = () => void stop();
+  signal.addEventListener("abort", onAbort);
   try {
+    signal.throwIfAborted();
     // The first starts alone, so that a configuration error is reported only once.
     const [first, ...others] = all;
     const { url, queues } = (await first?.start()) ?? { url: undefined, queues: [] };
+    signal.throwIfAborted();
     await Promise.all(others.map((member) => member.start()));
     const reload = () => {
       replacing = replacing.then(replaceAll);
@@ -109,6 +116,8 @@ export async function startFleet(
   } catch (error) {
     await stop();
     throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
 

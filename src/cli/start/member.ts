@@ -45,12 +45,14 @@ try {
   const config = readConfig();
   const log = createLog(config.logLevel, { secrets: secretsOf(config) });
   surviveRejections(log);
-  const starting = start(config, log, { exposition });
+  const stopping = new AbortController();
+  const starting = start(config, log, { exposition, signal: stopping.signal });
   process.on("message", (message: ParentMessage) => {
     if ("exposition" in message) receiveMetrics(message.exposition);
-    // After the start; if that fails, the process ends by itself.
     else if ("stopWithinMs" in message) {
       const { stopWithinMs: withinMs, replaced } = message;
+      stopping.abort(new StartError("it was stopped while it started"));
+      // If it has not started, it ends below.
       starting.then((running) => endAfter(running, log, { withinMs, replaced })).catch(() => undefined);
     }
   });

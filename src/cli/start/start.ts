@@ -12,7 +12,8 @@ import { writeForPeople } from "./people.ts";
 import { keepObjectsYoung } from "./young-objects.ts";
 
 /**
- * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
+ * `paihao start`: runs the server until SIGINT or SIGTERM, then drains; one that comes during the start ends that. A second signal ends
+ * it at once.
  * @param overrides variables given as options; they win over the environment, which wins over `.env`
  * @param dev for who writes handlers: the log is for people, and running tasks are not waited for
  */
@@ -25,18 +26,36 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   for (const { name, meant } of misspeltVariables())
     log.warn({ variable: name, meant }, "nothing reads this variable; is its name misspelt?");
   const several = config.webConcurrency > 1 && config.role !== "worker";
-  const running = several ? await startFleet(config, overrides, log) : await start(config, log);
-  for (const line of greeting(running, config)) note(line);
+  const stopping = new AbortController();
   const onSignal = (signal: NodeJS.Signals) => {
+    if (stopping.signal.aborted) return;
     for (const again of ["SIGINT", "SIGTERM"] as const)
       process.removeListener(again, onSignal).once(again, () => process.exit(130));
-    tellStop(running, signal, config);
-    endAfter(running, log);
+    tellStop(signal, config);
+    stopping.abort();
+    starting.then(
+      (running) => {
+        tellWait(running, config);
+        endAfter(running, log);
+      },
+      () => process.exit(),
+    );
   };
-  endWhenStuck(running, log);
+  const reload = () => starting.then((running) => running.reload()).catch(() => undefined);
+  // Before the start: a signal that nothing listens to ends this process, and leaves its store behind.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
   // Without anything to read again it ends: closing the terminal ends the server, as people expect.
-  process.on("SIGHUP", several || config.apiKeysFile !== undefined ? () => running.reload() : onSignal);
+  process.on("SIGHUP", several || config.apiKeysFile !== undefined ? reload : onSignal);
+  const { signal } = stopping;
+  const starting = several ? startFleet(config, overrides, log, signal) : start(config, log, { signal });
+  try {
+    const running = await starting;
+    endWhenStuck(running, log);
+    if (!signal.aborted) for (const line of greeting(running, config)) note(line);
+  } catch (error) {
+    // After a signal, this is only its consequence.
+    if (!signal.aborted) throw error;
+  }
 }
 
 /** Settings while handlers are written: a changed file is not kept waiting, one process is enough, and errors are for who wrote them. */
@@ -45,11 +64,15 @@ const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1", SHOW_STACKS: "true" } as
 /** If the server has not stopped by then, it says what it waits for, ms. */
 const TELL_MS = 500;
 
-/** Says that the server stops, what it waits for, and that it has stopped. */
-function tellStop(running: Running, signal: string, { role, drainTimeoutMs }: Config): void {
+/** Says that the server stops, and that it has stopped. */
+function tellStop(signal: string, { role }: Config): void {
   const began = performance.now();
-  const span = (ms: number) => duration(ms / 1000);
   note(`paihao ${role} is stopping: ${signal}; another one ends it at once`);
+  process.once("exit", () => note(`paihao ${role} has stopped after ${span(performance.now() - began)}`));
+}
+
+/** Says what a server that stops waits for, if it is long. */
+function tellWait(running: Running, { role, drainTimeoutMs }: Config): void {
   setTimeout(async () => {
     const busy = await running.busy?.();
     const what = busy
@@ -57,8 +80,9 @@ function tellStop(running: Running, signal: string, { role, drainTimeoutMs }: Co
       : "its processes";
     note(`paihao ${role} waits for ${what}, for ${span(drainTimeoutMs)} at most`);
   }, TELL_MS);
-  process.once("exit", () => note(`paihao ${role} has stopped after ${span(performance.now() - began)}`));
 }
+
+const span = (ms: number) => duration(ms / 1000);
 
 /** What is printed when the server is ready: which store, the URLs, and a command to try. */
 function greeting(running: Running, { role, apiKeys, apiKeysFile }: Config): string[] {

@@ -11,17 +11,23 @@ const RETRY_MS = 250;
 
 /**
  * Connects to the operator's Redis and checks it.
+ * @param signal ends the attempts
  * @returns one line that describes the store, without its password
  * @throws StartError that names host, port and reason, never the password
  */
-export async function probeExternal(url: string, log: Logger, patienceMs = PATIENCE_MS): Promise<string> {
+export async function probeExternal(
+  url: string,
+  log: Logger,
+  patienceMs = PATIENCE_MS,
+  signal?: AbortSignal,
+): Promise<string> {
   const place = placeIn(url);
   const deadline = performance.now() + patienceMs;
   for (;;) {
     try {
       const redis = await connectOnce(url);
       try {
-        await whenLoaded(redis, log);
+        await whenLoaded(redis, log, signal);
         const { version } = await checkServer(redis);
         return `store: external, version ${version}, at ${place}`;
       } finally {
@@ -40,7 +46,7 @@ export async function probeExternal(url: string, log: Logger, patienceMs = PATIE
         );
       }
     }
-    await delay(RETRY_MS);
+    await delay(RETRY_MS, undefined, { signal });
   }
 }
 

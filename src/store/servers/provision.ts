@@ -26,23 +26,25 @@ const INSTALL = "install one, e.g. with `apt-get install redis-server` or `brew 
 
 /**
  * Provides the store: the Redis of REDIS_URL, else an installed server as a child process, else the embedded one.
+ * @param signal ends the start where that may take long; an embedded store is there in a second
  * @throws StartError with a message for the operator, also if the kind that `store` requires is not available
  */
 export async function provisionStore(
   config: Pick<Config, "redisUrl" | "store" | "dataDir">,
   log: Logger,
+  signal?: AbortSignal,
 ): Promise<ProvisionedStore> {
   const kind = config.store ?? (config.redisUrl === undefined ? undefined : "external");
   if (kind === "external") {
     const url = config.redisUrl;
     if (url === undefined)
       throw new StartError("STORE is external but REDIS_URL is not set, expected redis://host:port");
-    return { kind, url, description: await probeExternal(url, log), stop: async () => {} };
+    return { kind, url, description: await probeExternal(url, log, undefined, signal), stop: async () => {} };
   }
   if (kind !== "embedded") {
     const { binary, rejected } = await findServerBinary(log);
     if (binary !== undefined) {
-      return { kind: "native", ...(await startNativeStore({ binary, dataDir: config.dataDir, log })) };
+      return { kind: "native", ...(await startNativeStore({ binary, dataDir: config.dataDir, log, signal })) };
     }
     if (kind === "native") {
       const found = rejected.length > 0 ? rejected.join("; ") : "there is no redis-server or valkey-server on PATH";

@@ -32,6 +32,8 @@ const leave = () => {
   process.exit(0);
 };
 process.on("disconnect", leave);
+// It may have ended before that was listened to.
+if (!process.connected) leave();
 
 const valkey = new ValkeyWasm(socketPath, {
   onEnd: fail,

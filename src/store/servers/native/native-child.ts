@@ -30,9 +30,9 @@ const LOG_TAIL_LINES = 5;
 const WRAPPER = `
 trap '' INT TERM HUP
 umask 077
-read -r start || exit 0
 folder=$1
 shift
+read -r start || { rmdir "$folder" 2>/dev/null; exit 0; }
 exec 4<&0
 "$@" </dev/null 4<&- &
 server=$!
@@ -55,7 +55,7 @@ export interface NativeChildOptions {
   /** Where it listens. */
   readonly socket: string;
   readonly log: Logger;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Where the server writes its own log. */

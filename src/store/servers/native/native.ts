@@ -14,6 +14,8 @@ export interface NativeStoreOptions {
   /** The data directory; created if needed. */
   readonly dataDir: string;
   readonly log: Logger;
+  /** Ends the start. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface NativeStoreOptions {
  * @throws StartError if the directory is in use or unusable, or the server does not start
  */
 export async function startNativeStore(options: NativeStoreOptions): Promise<ChildStore> {
-  const { binary, log } = options;
+  const { binary, log, signal } = options;
   const dir = path.resolve(options.dataDir);
   const lock = await DataLock.take(dir, log);
   let socket: string | undefined;
@@ -34,7 +36,7 @@ export async function startNativeStore(options: NativeStoreOptions): Promise<Chi
   try {
     socket = await makeSocket();
     const made = { binary, dir, lock, socket, log };
-    const respawner = new Respawner(await startNativeChild(made), {
+    const respawner = new Respawner(await startNativeChild({ ...made, signal }), {
       start: (signal) => startNativeChild({ ...made, signal }),
       consequence: "at most the last second of what was written is lost",
       log,
