@@ -24,7 +24,7 @@ export function startCommand(): Command {
 
 /** `paihao dev`: the server, for who writes handlers. */
 export function devCommand(): Command {
-  return command("dev", "start the server, and again when a file it has loaded changes", [
+  return command("dev", "start the server, and again when a source file changes", [
     "paihao dev",
     "paihao dev --handlers ./handlers --port 8080",
   ])

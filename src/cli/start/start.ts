@@ -48,6 +48,7 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   process.on("SIGHUP", several || config.apiKeysFile !== undefined ? reload : onSignal);
   const { signal } = stopping;
   const starting = several ? startFleet(config, overrides, log, signal) : start(config, log, { signal });
+  if (dev) onParentEnd(() => onSignal("SIGTERM"));
   try {
     const running = await starting;
     endWhenStuck(running, log);
@@ -60,6 +61,15 @@ export async function startServer(overrides: Readonly<Record<string, string | un
 
 /** Settings while handlers are written: a changed file is not kept waiting, one process is enough, and errors are for who wrote them. */
 const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1", SHOW_STACKS: "true" } as const;
+
+/** Calls when `paihao dev` closes the channel, as it does for a new start, or is gone. */
+function onParentEnd(end: () => void): void {
+  process.on("disconnect", end);
+  // The channel alone does not keep this process alive.
+  process.channel?.unref();
+  // It may have been closed before that was listened to.
+  if (process.connected === false) end();
+}
 
 /** If the server has not stopped by then, it says what it waits for, ms. */
 const TELL_MS = 500;
