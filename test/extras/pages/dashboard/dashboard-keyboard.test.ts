@@ -56,6 +56,35 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
       await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
   });
 
+  it("keeps the focus at the selection after an action on it, and in the page after one on all that match", async () => {
+    const { page } = test;
+    for (const n of [1, 2, 3, 4]) await test.submit("gated", {}, "?delay=3600", `acted-${n}`);
+    await test.open("/dashboard/queues/gated/scheduled?idPrefix=acted-");
+    const answer = async (name: string) => {
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").getByRole("button", { name }).focus();
+      await page.keyboard.press("Enter");
+    };
+    for (const n of [1, 2]) await page.getByRole("checkbox", { name: `Select acted-${n}` }).check();
+    await page.getByRole("button", { name: "Cancel 2" }).focus();
+    await answer("Cancel 2 tasks");
+    await page.getByText("acted-2 is canceled.").waitFor();
+    await page.getByRole("checkbox", { name: "Select acted-2" }).waitFor({ state: "detached" });
+    const all = page.getByRole("checkbox", { name: "Select all on this page" });
+    await eventually(() => all.evaluate((box) => box === box.ownerDocument.activeElement));
+
+    await page.getByRole("checkbox", { name: "Select acted-3" }).check();
+    await page.getByRole("button", { name: "Cancel 1", exact: true }).focus();
+    await answer("Cancel the task");
+    await page.getByRole("checkbox", { name: "Select acted-3" }).waitFor({ state: "detached" });
+    await eventually(() => all.evaluate((box) => box === box.ownerDocument.activeElement));
+
+    await page.getByRole("button", { name: "Cancel all that match …" }).focus();
+    await answer("Cancel 1 task");
+    await page.getByText("1 task canceled.").waitFor();
+    await eventually(() => page.evaluate<boolean>("document.activeElement.closest('main') !== null"));
+  });
+
   it("restores the scroll position after going back", async () => {
     const { page } = test;
     const ids = await Promise.all(

@@ -117,17 +117,18 @@ export function useBulk(list, queue) {
     return `${isFinished ? "" : "Stopped: "}${counted(done, "task")} ${words.done}.`;
   }
 
+  // Not `disabled`, which would take the focus from the button.
   /** @param {Action} action */
   const button = (action) => html`
-    <button type="button" key=${action} disabled=${work !== null} class=${action === "retry" ? null : "danger"}
-      onClick=${() => desk.act(() => run(action, queryOf(list)))}>
+    <button type="button" key=${action} aria-disabled=${work !== null} class=${action === "retry" ? null : "danger"}
+      onClick=${() => work !== null || desk.act(() => run(action, queryOf(list)))}>
       ${WORDS[action].verb} all${isFiltered(list) ? " that match" : ""} …
     </button>`;
   /** On the tasks that died of one error. @param {Action} action @param {string} error @param {number} number */
   const buttonOf = (action, error, number) => html`
-    <button type="button" key=${action} disabled=${work !== null} class="quiet ${action === "retry" ? "" : "danger"}"
+    <button type="button" key=${action} aria-disabled=${work !== null} class="quiet ${action === "retry" ? "" : "danger"}"
       aria-label="${WORDS[action].verb} ${number === 1 ? "this one" : `these ${count(number)}`}: ${error}"
-      onClick=${() => desk.act(() => run(action, new URLSearchParams({ error })))}>
+      onClick=${() => work !== null || desk.act(() => run(action, new URLSearchParams({ error })))}>
       ${WORDS[action].verb} ${number === 1 ? "this one" : `these ${count(number)}`} …
     </button>`;
   const allowed = ACTIONS[list].filter((action) => queue.actions.includes(action));

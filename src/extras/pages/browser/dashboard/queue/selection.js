@@ -17,6 +17,7 @@ export function useSelection(tasks, page) {
   const [{ of, ids }, set] = useState({ of: page, ids: /** @type {ReadonlySet<string>} */ (new Set()) });
   const [isActing, setActing] = useState(false);
   const [results, setResults] = useState(/** @type {readonly { text: string, isBad: boolean }[]} */ ([]));
+  const bar = useRef(/** @type {HTMLElement | null} */ (null));
   /** Where a range begins. */
   const last = useRef("");
   const possible = tasks.filter((task) => actionsOn([task]).length > 0);
@@ -56,6 +57,8 @@ export function useSelection(tasks, page) {
     } finally {
       setActing(false);
     }
+    // The button of the action leaves with the selection.
+    if (bar.current?.contains(document.activeElement)) bar.current.querySelector("input")?.focus();
     set({ of: page, ids: new Set() });
     const isOne = told.length === 1 && told[0]?.isBad === false;
     setResults(isOne ? [] : told);
@@ -68,10 +71,11 @@ export function useSelection(tasks, page) {
         onClick=${() => select(possible, selected.length < possible.length)} />
       ${selected.length === 0 ? "Select all on this page" : `${count(selected.length)} selected`}
     </label>`;
+  // Not `disabled`, which would take the focus from the button.
   const buttons = actionsOn(selected).map(
     (action) => html`
-      <button type="button" key=${action.name} class="quiet ${action.kind ?? ""}" disabled=${isActing}
-        onClick=${() => desk.act(() => run(action))}>${action.verb} ${count(action.tasks.length)}</button>`,
+      <button type="button" key=${action.name} class="quiet ${action.kind ?? ""}" aria-disabled=${isActing}
+        onClick=${() => isActing || desk.act(() => run(action))}>${action.verb} ${count(action.tasks.length)}</button>`,
   );
   return {
     /** @param {ListedTask} task */
@@ -82,7 +86,7 @@ export function useSelection(tasks, page) {
           onClick=${(/** @type {MouseEvent} */ event) => toggle(task, event)} />`,
     bar:
       possible.length > 0 &&
-      html`<div class="selection" role="group" aria-label="Selected tasks">${all}${buttons}</div>`,
+      html`<div class="selection" role="group" aria-label="Selected tasks" ref=${bar}>${all}${buttons}</div>`,
     results:
       results.length > 0 &&
       html`
