@@ -83,7 +83,7 @@ function messageOf(error: PaihaoError): string {
   const { title, detail = "", errors = [], reason } = error.problem;
   const fields = errors.map((field) => `${field.pointer}: ${field.detail}`).join("; ");
   // The detail often repeats another part.
-  const parts = [title, detail === title || detail === fields ? "" : detail, fields];
+  const parts = [title, detail === title || fields.includes(detail) ? "" : detail, fields];
   if (reason === "deadline") parts.push("its deadline has passed");
   if (reason === "abandoned") parts.push("nobody looked at it");
   const said = parts.filter((part) => part !== "").join(": ");

@@ -44,8 +44,8 @@ export const MAX_LENGTH = 1_000_000;
 /** If the next input takes longer than this, the collected ones are sent. */
 export const PATIENCE_MS = 50;
 
-/** The longest time for setTimeout; with a longer one it would fire at once. */
-export const LONGEST_TIMER_MS = 2_147_483_647;
+/** 23 days: with a time a little longer setTimeout would fire at once. */
+export const LONGEST_TIMER_MS = 2_000_000_000;
 
 /** How old, or how far in the future, a webhook's event may be (Standard Webhooks 1.0). */
 export const TOLERANCE_S = 300;

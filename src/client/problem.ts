@@ -100,7 +100,8 @@ export function ownProblem(title: string, status: number, detail = ""): Problem 
   return { type: "about:blank", title, status, detail };
 }
 
-function messageOf({ title, detail, errors }: Problem): string {
+/** The detail often repeats the first of the errors. */
+function messageOf({ title, detail = "", errors }: Problem): string {
   const fields = errors?.map((field) => `${field.pointer}: ${field.detail}`).join("; ");
-  return [title, detail, fields].filter(Boolean).join(": ");
+  return [title, fields?.includes(detail) ? "" : detail, fields].filter(Boolean).join(": ");
 }

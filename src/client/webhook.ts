@@ -31,11 +31,11 @@ export async function verifyWebhook(
   nowMs = Date.now(),
 ): Promise<WebhookEvent> {
   const { headers } = request;
-  const header = (name: string) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
+  const header = (name: string) => `${(headers instanceof Headers ? headers.get(name) : headers[name]) ?? ""}`;
   const text = await new Response(request.body as string).text();
   const id = header("webhook-id");
   const timestamp = header("webhook-timestamp");
-  if (!/^\d+$/.test(timestamp) || Math.abs(nowMs / 1000 - Number(timestamp)) > TOLERANCE_S)
+  if (!/^\d+$/.test(timestamp) || Math.abs(nowMs / 1000 - +timestamp) > TOLERANCE_S)
     throw unverified("webhook-timestamp");
   const message = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   const signatures = header("webhook-signature").split(" ");

@@ -152,7 +152,10 @@ describe("the client", () => {
     expect(error).to.be.instanceOf(PaihaoError);
     expect(error).to.include({ kind: "refused", code: "invalid-input" });
     expect((error as PaihaoError).problem.errors?.[0]?.pointer).to.equal("#/name");
-    expect((error as PaihaoError).message).to.include("#/name");
+    const { errors = [] } = (error as PaihaoError).problem;
+    expect((error as PaihaoError).message, "each once").to.equal(
+      `The queue does not accept this input: ${errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ")}`,
+    );
   });
 
   it("distinguishes unknown tasks, expired results and unknown queues", async () => {

@@ -68,7 +68,7 @@ class Requests(unittest.TestCase):
         with self.assertRaises(PaihaoError) as refused:
             self.client.run("greet", {"name": ""})
         self.assertEqual((refused.exception.kind, refused.exception.code), ("refused", "invalid-input"))
-        self.assertIn("#/name", str(refused.exception))
+        self.assertEqual(str(refused.exception).count("#/name"), 1, refused.exception)
         with self.assertRaises(TaskUnknown):
             self.client.result("nobody-knows-it")
         brief = self.client.submit("brief", {})

@@ -20,7 +20,10 @@ class PaihaoError(Exception):
 
     def __init__(self, kind: str, problem: Problem, retry_after: float | None = None) -> None:
         fields = "; ".join(f"{field.get('pointer')}: {field.get('detail')}" for field in problem.get("errors") or [])
-        super().__init__(": ".join(part for part in (problem.get("title"), problem.get("detail"), fields) if part))
+        title, detail = problem.get("title") or "", problem.get("detail") or ""
+        # The detail often repeats the title, or the first of the errors.
+        parts = (title, "" if detail in title + fields else detail, fields)
+        super().__init__(": ".join(part for part in parts if part))
         self.kind = kind
         self.problem = problem
         self.retry_after = retry_after
