@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   mkdirSync,
@@ -54,6 +54,17 @@ describe("paihao init", () => {
       .map((entry) => path.relative(path.join(dir, folder), path.join(entry.parentPath, entry.name)))
       .sort();
   const dockerfileIn = (folder: string): string => read(path.join(folder, "Dockerfile"));
+
+  for (const python of ["", "--python "]) {
+    it(`keeps the files of keys that the guides make out of repositories and images ${python}`, async () => {
+      expect((await init(`. ${python}--from ^0.1.0`)).code).to.equal(0);
+      for (const name of ["keys", "shop.key"]) put(name, "");
+      execFileSync("git", ["init", "--quiet", dir]);
+      const ignored = execFileSync("git", ["-C", dir, "check-ignore", "keys", "shop.key", ".paihao/redis"]);
+      expect(String(ignored)).to.equal("keys\nshop.key\n.paihao/redis\n");
+      expect(read(".dockerignore").split("\n")).to.include.members(["keys", "*.key"]);
+    });
+  }
 
   it("writes a project into a new folder, and prints what it wrote and how to go on", async () => {
     const { code, printed } = await init("'My Tasks' --from ^0.1.0");

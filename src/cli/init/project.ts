@@ -22,7 +22,7 @@ export function projectFiles(options: ProjectOptions): Readonly<Record<string, s
   const shared = {
     "package.json": manifest(options),
     ".env": ENV,
-    ".dockerignore": "node_modules\n.paihao\n.git\n.env\n",
+    ".dockerignore": `node_modules\n.paihao\n.git\n.env\n${KEYS}`,
   };
   if (python) {
     return {
@@ -33,7 +33,7 @@ export function projectFiles(options: ProjectOptions): Readonly<Record<string, s
       "test_worker.py": PYTHON_TEST,
       Dockerfile: dockerfile.replace("bookworm-slim", "$& AS server").replace(HANDLERS_RUN, "") + WORKER_STAGE,
       "compose.yaml": COMPOSE.replace(SERVICES, PYTHON_SERVICES),
-      ".gitignore": "node_modules/\n.paihao/\n__pycache__/\n",
+      ".gitignore": `node_modules/\n.paihao/\n__pycache__/\n${KEYS}`,
       "README.md": pythonReadme(name, inReadme),
     };
   }
@@ -44,7 +44,7 @@ export function projectFiles(options: ProjectOptions): Readonly<Record<string, s
     Dockerfile: dockerfile,
     "compose.yaml": COMPOSE,
     "tsconfig.json": TSCONFIG,
-    ".gitignore": "node_modules/\n.paihao/\n",
+    ".gitignore": `node_modules/\n.paihao/\n${KEYS}`,
     "README.md": readme(name, inReadme),
   };
 }
@@ -113,6 +113,9 @@ test("is served over HTTP", async (t) => {
   await server.drained();
 });
 `;
+
+/** What the guides call the files of API keys. */
+const KEYS = "keys\n*.key\n";
 
 const ENV = `# Settings of the server, read by all commands of paihao. All of them, with their defaults: node_modules/paihao/.env.example
 # No secrets here if this file is committed.
@@ -185,6 +188,9 @@ x-tasks: &tasks
   # Longer than DRAIN_TIMEOUT (20s), so that running tasks can end.
   stop_grace_period: 35s
   env_file: .env
+  # With API_KEYS_FILE=keys in .env, and the file readable for the user 1000:
+  # volumes:
+  #   - ./keys:/app/keys:ro
   depends_on:
     redis:
       condition: service_healthy
