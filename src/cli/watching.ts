@@ -52,16 +52,22 @@ export async function waitForTask(task: NamedTask, { json, signal }: WatchOption
 export async function watchTask(task: NamedTask, { json, signal }: WatchOptions): Promise<void> {
   const view = openView({ json });
   let problem: PaihaoError | undefined;
+  let hasResult = false;
   try {
     for await (const { name, data } of eventsOf(task, { signal, say: (line) => view.say(line) })) {
       if (name === "output") view.output(data);
       else view.status(data);
+      hasResult = "result" in data;
       if ("problem" in data && data.problem) problem = errorOf(data.problem);
     }
   } finally {
     view.end();
   }
-  if (problem === undefined) return json ? undefined : printResult(task, { signal });
+  if (problem === undefined && json) {
+    if (!hasResult) note(`the result is not JSON, or too long for the last line; to get it: paihao get ${task.name}`);
+    return;
+  }
+  if (problem === undefined) return printResult(task, { signal });
   if (!json) return withLastError(task, json, () => Promise.reject(problem));
   // It has been printed.
   const { exitCode, message = "" } = failureOf(problem);

@@ -334,6 +334,26 @@ describe("paihao in a script", function () {
       expect(lines.at(-1)).to.include({ state: "failed" }).and.have.nested.property("problem.status", 500);
     });
 
+    it("says how to get a result that is too long for the last line", async () => {
+      for (const [length, said] of [
+        [10, /^submitted as short\n$/],
+        [30_000, /^submitted as long\nthe result is .*; to get it: paihao get long\n$/],
+      ] as const) {
+        const gate = closedGate();
+        const id = length === 10 ? "short" : "long";
+        const run = startCli(
+          ["submit", "gated", JSON.stringify(gate.input), "--watch", "--json", "--id", id],
+          optionsOf(),
+        );
+        await gate.entered;
+        gate.open("x".repeat(length));
+        const { code, stdout, stderr } = await run.ended;
+        expect(code).to.equal(0);
+        expect(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "")).to.include({ state: "succeeded" });
+        expect(stderr).to.match(said);
+      }
+    });
+
     it("goes on through a restart of the server", async () => {
       const port = String(await reservePort());
       const first = await startServer({ PORT: port });
