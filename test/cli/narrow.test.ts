@@ -60,7 +60,7 @@ describe("on a narrow terminal", () => {
     expect(widest, "a state that no queue has is left out").to.match(/^QUEUE +WAITING +RUNNING .*NEW STARTS IN$/);
   });
 
-  it("dead tasks keep their ids, cut in the middle, and what was thrown last, at 40 columns and at 80", () => {
+  it("dead tasks keep their ids, cut in the middle only at 40 columns, and what was thrown last", () => {
     const task = {
       ...{ id: "2e9961d754ddf1f38e63d53dc27f0837", finishedAt: new Date(Date.now() - 7_500_000).toISOString() },
       ...{ attempt: 3, maxAttempts: 3, error: { code: "task-failed", message: "The handler failed." } },
@@ -72,7 +72,9 @@ describe("on a narrow terminal", () => {
     expect(row).to.match(/^2e99\S*…\S*0837 +2 h 5 min ago +世界 cannot/);
     const [wide = "", wideRow = ""] = at(80);
     expect(wide).to.match(/^ID +ENDED +ATTEMPT +ERROR$/);
-    expect(wideRow).to.match(/^2e99\S*…\S*0837 +2 h 5 min ago +3 of 3 +世界 cannot be read from the disk/);
+    expect(wideRow).to.match(/^2e9961d754ddf1f38e63d53dc27f0837 +2 h 5 min ago +3 of 3 +世界 cannot/);
+    const long = { ...task, id: "a".repeat(64) };
+    expect(tableLines(COLUMNS.dead, [long as never], 80)[1], "rather than when it ended").to.match(/^a{64} +世界 cann/);
     for (const line of [...at(40), ...at(80)]) expect(widthOf(line)).to.be.within(1, 80);
     expect(at(200)[1]).to.contain("0837  2 h 5 min ago  3 of 3   世界 cannot be read from the disk of the machine");
   });

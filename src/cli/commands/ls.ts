@@ -12,7 +12,7 @@ import { wholeWithin } from "../values.ts";
 const LISTS = ["waiting", "scheduled", "running", "dead", "finished"] as const;
 type ListName = (typeof LISTS)[number];
 
-const ID: Column<ListedTask> = { title: "ID", value: ({ id }) => id, cut: { where: "middle", min: 11 } };
+const ID: Column<ListedTask> = { title: "ID", value: ({ id }) => id, cut: { where: "middle", min: 11, last: true } };
 const STATE: Column<ListedTask> = { title: "STATE", value: ({ state }) => state };
 const ATTEMPT: Column<ListedTask> = {
   title: "ATTEMPT",

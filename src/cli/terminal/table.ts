@@ -8,8 +8,16 @@ export interface Column<Row> {
   /** The title if there is little room. */
   readonly short?: string;
   readonly value: (row: Row) => string | number | null;
-  /** Where its values may be cut, down to `min` columns of the terminal. It gets room up to `wanted` before all others. */
-  readonly cut?: { readonly where: "end" | "middle"; readonly min: number; readonly wanted?: number };
+  /**
+   * Where its values may be cut, down to `min` columns of the terminal. It gets room up to `wanted` before all others; one that is cut
+   * `last` keeps its values whole as long as it has room without the columns that may be left out.
+   */
+  readonly cut?: {
+    readonly where: "end" | "middle";
+    readonly min: number;
+    readonly wanted?: number;
+    readonly last?: true;
+  };
   /** If there is too little room, the column with the highest rank is left out first; columns without a rank never are. */
   readonly rank?: number;
   /** On a terminal it comes after the first column, or is left out if it has no values. */
@@ -45,24 +53,28 @@ interface ShownColumn {
 /** The lines of a table, none longer than the terminal is wide. */
 export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): string[] {
   const [first, ...others] = columns.filter(({ early, value }) => !early || rows.some((row) => value(row)));
-  let shown = [...(first ? [first] : []), ...others.filter(({ early }) => early), ...others.filter((c) => !c.early)];
+  const all = [...(first ? [first] : []), ...others.filter(({ early }) => early), ...others.filter((c) => !c.early)];
+  let shown = all;
   let isShort = false;
+  let cutsAll = !all.some(({ cut }) => cut?.last);
   for (;;) {
-    const made = shown.map((column) => shownColumn(column, rows, isShort));
+    const made = shown.map((column) => shownColumn(column, rows, isShort, cutsAll));
     const spare = width - made.reduce((sum, { min }) => sum + min, 0) - GAP.length * (made.length - 1);
     const last = Math.max(0, ...shown.map(({ rank = 0 }) => rank));
     if (spare < 0 && !isShort) isShort = true;
     else if (spare < 0 && last > 0) shown = shown.filter(({ rank }) => rank !== last);
+    else if (spare < 0 && !cutsAll) [shown, isShort, cutsAll] = [all, false, true];
     else return linesOf(made, spare).map((line, n) => (n === 0 ? paint("dim", cut(line, width)) : cut(line, width)));
   }
 }
 
-function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: boolean): ShownColumn {
+function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: boolean, cutsAll: boolean): ShownColumn {
   const title = (isShort && column.short) || column.title;
   const values = rows.map((row) => column.value(row));
   const cells = values.map((value) => plain(String(value ?? NOTHING)));
   const width = Math.max(widthOf(title), ...cells.map(widthOf));
-  const min = column.cut ? Math.min(width, Math.max(widthOf(title), column.cut.min)) : width;
+  const min =
+    column.cut && (cutsAll || !column.cut.last) ? Math.min(width, Math.max(widthOf(title), column.cut.min)) : width;
   return {
     ...{ title, cells, width, min },
     wanted: Math.max(min, Math.min(width, column.cut?.wanted ?? min)),
