@@ -117,5 +117,11 @@ describe("the help of a command", () => {
     it(`${name} fits on a terminal of 80 columns`, () => {
       for (const line of help.split("\n")) expect(line.length, line).to.be.at.most(80);
     });
+
+    it(`${name} gives a default time with its unit`, () => {
+      for (const option of help.split(/\n(?= *-)/).filter((text) => text.includes("<time>"))) {
+        expect(option.replaceAll(/\s+/g, " ")).not.to.match(/default: [\d.]+\)/);
+      }
+    });
   }
 });

@@ -54,6 +54,22 @@ describe("docs/cli.md", () => {
     expect([...new Set(named)]).to.have.members(names);
   });
 
+  it("names the commands of commands, and none that does not exist", () => {
+    const [, table = ""] = /## Commands\n(.*?)\n## /s.exec(text) ?? [];
+    for (const command of createProgram().commands) {
+      const names = command.commands.map((sub) => sub.name());
+      const named = [...table.matchAll(new RegExp(`\`${command.name()} \\[?((?:[a-z]+(?:\\\\\\|)?)+)`, "g"))];
+      expect([...new Set(named.flatMap(([, words = ""]) => words.split("\\|")))], command.name()).to.have.members(
+        names,
+      );
+    }
+    // Other names that the texts beside them give.
+    const aliases = createProgram().commands.flatMap((command) =>
+      [command, ...command.commands].flatMap((one) => one.aliases()),
+    );
+    expect([...table.matchAll(/also `([a-z]+)`/g)].map(([, name]) => name)).to.have.members(aliases);
+  });
+
   it("gives every exit code", () => {
     const codes = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
     expect(codes).to.have.members(Object.values(EXIT));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Connection } from "../../client/connection.ts";
 import type { Queues } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
@@ -23,7 +23,11 @@ interface TopOptions extends ClientOptions {
 /** `paihao top`: all queues, live. */
 export function topCommand(): Command {
   return clientCommand("top", "show all queues, live", ["paihao top", "paihao top --once", "paihao top --once --json"])
-    .option("--interval <time>", `time between two refreshes: ${DURATION_HELP}`, readInterval, 1000)
+    .addOption(
+      new Option("--interval <time>", `time between two refreshes: ${DURATION_HELP}`)
+        .argParser(readInterval)
+        .default(1000, "1s"),
+    )
     .option("--once", "print once and exit, as when stdout is not a terminal")
     .action(clientAction(run));
 }

@@ -9,7 +9,11 @@ export function demoCommand(): Command {
     "paihao demo --port 8080 --kill 20s",
   ])
     .addOption(new Option("--port <port>", "port to listen on").env("PORT").default("3000"))
-    .option("--kill <time>", `how often a worker is killed: ${DURATION_HELP}`, readDuration, 60_000)
+    .addOption(
+      new Option("--kill <time>", `how often a worker is killed: ${DURATION_HELP}`)
+        .argParser(readDuration)
+        .default(60_000, "1m"),
+    )
     .action(async (options: { port: string; kill: number }) => {
       const { demo } = await import("./demo.ts");
       await demo(options);
