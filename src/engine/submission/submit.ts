@@ -124,11 +124,6 @@ export class Submitter {
     return scripts.update(this.#keys.tagOfQueue(item.queue), item);
   }
 
-  /** Whether these, submitted together, are put in line before all that is submitted after them. */
-  isInOrder(submissions: readonly Pick<Submission, "id" | "queue" | "input">[]): boolean {
-    return !submissions.some((submission) => isLarge(submission.input) || this.#isElsewhere(submission));
-  }
-
   /** Whether an id leads to another partition than that of the queue: only one that a caller chose does. */
   #isElsewhere({ id, queue }: Pick<SubmitItem, "id" | "queue">): boolean {
     const keys = this.#keys;

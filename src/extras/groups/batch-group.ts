@@ -1,16 +1,38 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import type { BatchTally, BatchVerdicts, OpenGroup } from "../../http/batches/batch-group.ts";
+import type { OpenGroup } from "../../http/batches/batch-group.ts";
+import {
+  type BatchVerdicts,
+  type LineVerdict,
+  mayBeStored,
+  type RefusedLine,
+  refusedLine,
+  verdictLines,
+} from "../../http/batches/line-verdict.ts";
 import { derivedId } from "../../http/headers/request-id.ts";
 import { conflict, webhooksFull } from "../../http/submit/refusal.ts";
 import { accessOf } from "../../http/task/access.ts";
+import type { Logger } from "../../log.ts";
 import { groupLinksFor } from "./group-document.ts";
 import { type BatchGroup, groupsOf } from "./groups.ts";
 import type { GroupOpeningVerdict } from "./verbs.ts";
 
+/** How many problems of lines a batch without any task is told. */
+const TOLD = 10;
+
+/** A batch that is added to a group. */
+interface BatchOf {
+  readonly ctx: Context;
+  readonly log: Logger;
+  readonly group: BatchGroup;
+  /** Whether the group stays open after the batch. */
+  readonly staysOpen: boolean;
+  readonly location: string;
+}
+
 /** Opens the group of a batch, or finds that to which it is added. */
-export const openGroup: OpenGroup = async (ctx, { engine, idSecret }, { group, staysOpen, options, settings }) => {
+export const openGroup: OpenGroup = async (ctx, { engine, idSecret, log }, { group, staysOpen, options, settings }) => {
   const { caller } = accessOf(ctx);
   const { webhook, presenceMs, query } = options;
   if (presenceMs !== null) ctx.set("Presence", String(presenceMs / 1000));
@@ -29,12 +51,31 @@ export const openGroup: OpenGroup = async (ctx, { engine, idSecret }, { group, s
   };
   const location = groupLinksFor(ctx, { id, caller, createdMs }).group;
   return {
-    ...opened,
-    staysOpen,
+    id,
+    firstLine: opened.firstLine,
     nextId: isNamed ? nextId : () => idOfQueue(() => randomUUID()),
-    answer: (of, verdicts) => answerOf(of, { ...opened, location }, verdicts),
+    answer: (verdicts, maxBytes) => answerOf({ ctx, log, group: opened, staysOpen, location }, verdicts, maxBytes),
   };
 };
+
+/** The verdicts of a batch, after which it ends; if that fails, the last one says so. A batch that broke off leaves its group open, for the lines that are missing. */
+async function* untilEnd(of: BatchOf, verdicts: BatchVerdicts): AsyncGenerator<readonly LineVerdict[], void, void> {
+  const { ctx, log, group, staysOpen } = of;
+  let [hasTasks, mayGoOn] = [false, staysOpen];
+  let next = await verdicts.next();
+  for (; !next.done; next = await verdicts.next()) {
+    hasTasks ||= next.value.some(isNew);
+    mayGoOn ||= next.value.some(isDeferred);
+    yield next.value;
+  }
+  const lines = next.value;
+  if (lines === null) return;
+  try {
+    await group.endBatch({ lines: hasTasks ? group.firstLine + lines : 0, closes: !mayGoOn });
+  } catch (error) {
+    yield [refusedLine(ctx, log, lines, error)];
+  }
+}
 
 /**
  * Waits until it is known whether a batch is answered with its verdicts, which it then returns. One for an open group always is; one for a
@@ -42,47 +83,56 @@ export const openGroup: OpenGroup = async (ctx, { engine, idSecret }, { group, s
  * @throws ProblemError if no line has become a task: that of the first line that was refused for the moment, else invalid-input; id-conflict
  * if the group is closed, and nothing was repeated
  */
-async function answerOf(
-  ctx: Context,
-  { state, id, location }: BatchGroup & { readonly location: string },
-  { tally, verdicts, maxBytes }: BatchVerdicts,
-): Promise<AsyncIterable<string>> {
-  const isDecided = () => state === "open" || (state === "new" ? tally.accepted : tally.repeated) > 0;
-  const texts = verdicts[Symbol.asyncIterator]();
-  const early: string[] = [];
+async function answerOf(of: BatchOf, verdicts: BatchVerdicts, maxBytes: number) {
+  const { ctx, location, group } = of;
+  const { state, id } = group;
+  const all = untilEnd(of, verdicts);
+  const early: (readonly LineVerdict[])[] = [];
   let bytes = 0;
-  let ended = false;
-  while (!isDecided() && !ended && bytes <= maxBytes) {
-    const { value, done = false } = await texts.next();
-    ended = done;
-    if (done) continue;
-    early.push(value);
-    bytes += value.length;
+  for (let isDecided = state === "open"; !isDecided && bytes <= maxBytes; ) {
+    const next = await all.next();
+    if (next.done) {
+      const told = early.flat();
+      // An empty batch closes a group, also if it is sent again.
+      if (state === "closed" && told.length > 0) throw groupRefusal(id, "closed");
+      // Lines that may have been stored have ids in their verdicts.
+      if (state === "new" && !told.some((verdict) => isRepeated(verdict) || isUnsure(verdict)))
+        throw withoutTasks(told);
+      if (state === "closed") ctx.set("Location", location);
+      return early.values();
+    }
+    early.push(next.value);
+    bytes += verdictLines(next.value).length;
+    isDecided = next.value.some(state === "new" ? isNew : isRepeated);
   }
-  if (ended && !isDecided()) {
-    // An empty batch closes a group, also if it is sent again.
-    if (state === "closed" && tally.lines > 0) throw groupRefusal(id, "closed");
-    // Lines that may have been stored have ids in their verdicts.
-    if (state === "new" && tally.repeated + tally.unsure === 0) throw withoutTasks(tally);
-  }
-  if (state !== "new" || !ended || tally.accepted > 0) ctx.set("Location", location);
-  return restOf(early, texts);
+  ctx.set("Location", location);
+  return restOf(early, all);
+}
+async function* restOf<T>(early: readonly T[], rest: AsyncIterable<T>): AsyncGenerator<T, void, void> {
+  yield* early;
+  yield* rest;
 }
 
-async function* restOf(early: readonly string[], texts: AsyncIterator<string>): AsyncGenerator<string, void, void> {
-  yield* early;
-  for (let next = await texts.next(); !next.done; next = await texts.next()) yield next.value;
-}
+const isNew = (verdict: LineVerdict): boolean => "id" in verdict && !verdict.replayed;
+const isRepeated = (verdict: LineVerdict): boolean => "id" in verdict && verdict.replayed === true;
+/** It may be sent again. */
+const isDeferred = (verdict: LineVerdict): verdict is RefusedLine =>
+  "error" in verdict && (verdict.error.status === 429 || verdict.error.status === 503);
+/** It may have been stored. */
+const isUnsure = (verdict: LineVerdict): boolean =>
+  "error" in verdict && mayBeStored(verdict.error) && verdict.problem.id !== undefined;
 
 /** A group has at least one task. */
-function withoutTasks({ lines, problems, deferral }: BatchTally): ProblemError {
-  const detail = lines === 0 ? "The batch has no lines." : "No line of the batch became a task of the group.";
-  const errors = problems.map(({ line, problem }) => ({
+function withoutTasks(verdicts: readonly LineVerdict[]): ProblemError {
+  const detail = verdicts.length === 0 ? "The batch has no lines." : "No line of the batch became a task of the group.";
+  const refused = verdicts.filter((verdict) => "problem" in verdict).slice(0, TOLD);
+  const errors = refused.map(({ line, problem }) => ({
     pointer: `#/${line}`,
     detail: problem.detail ?? problem.title,
   }));
-  if (!deferral) return new ProblemError("invalid-input", detail, { extensions: { errors } });
-  const { code, extensions, retryAfterS } = deferral;
+  const deferred = verdicts.find(isDeferred);
+  if (!deferred) return new ProblemError("invalid-input", detail, { extensions: { errors } });
+  const { code, extensions, retryAfterS } = deferred.error;
   return new ProblemError(code, detail, {
     extensions: { ...extensions, errors },
     ...(retryAfterS !== undefined && { retryAfterS }),

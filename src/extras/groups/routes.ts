@@ -4,7 +4,7 @@ import { Watchers } from "../../engine/watching/watchers.ts";
 import { messageOf } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";
-import { sendTexts } from "../../http/batches/send-texts.ts";
+import { sendParts } from "../../http/batches/send-parts.ts";
 import { prefersEvents, prefersHtml } from "../../http/headers/accept.ts";
 import { isAny, namesVersion } from "../../http/headers/etag.ts";
 import { replyIfNotModified } from "../../http/headers/not-modified.ts";
@@ -215,7 +215,7 @@ async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise
   });
   const answer = handOver(ctx);
   answer.flushHeaders();
-  sendTexts(answer, lines, ANSWER_BYTES).catch((error: unknown) => {
+  sendParts(answer, lines, (text) => text, ANSWER_BYTES).catch((error: unknown) => {
     api.log.debug(
       { group: group.id, reason: messageOf(error) },
       "groups: could not read results; breaking the response off",

@@ -1,10 +1,10 @@
 import type { Context } from "koa";
 import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
-import type { ProblemError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
 import type { SubmitOptions } from "../../wire/submit-options.ts";
 import type { IdSecret } from "../headers/request-id.ts";
-import type { ProblemDocument } from "../problems/problem.ts";
+import type { BatchVerdicts, LineVerdict } from "./line-verdict.ts";
 
 /** What a request says of the group of its batch. */
 export interface AskedGroup {
@@ -19,41 +19,20 @@ export interface AskedGroup {
 /** The group of a batch. */
 export interface OpenedGroup {
   readonly id: string;
-  readonly staysOpen: boolean;
   /** The number of the first line of the batch. */
   readonly firstLine: number;
   /** The id of the task of the next line. To be called for each line that has none of its own, and with all lines in their order. */
   nextId(text: string): string;
-  /** Ends the batch, after which the group has had so many lines. @throws ProblemError store-unavailable */
-  endBatch(end: { readonly lines: number; readonly closes: boolean }): Promise<unknown>;
   /**
-   * Waits until it is known whether the batch is answered with its verdicts, which it then returns.
+   * Waits until it is known whether the batch is answered with its verdicts, which it then returns. When all have been read, the batch ends.
+   * @param maxBytes of verdicts that are kept until then; beyond it they are sent in any case
    * @throws ProblemError if no line has become a task: that of the first line that was refused for the moment, else invalid-input; id-conflict
    * if the group is closed, and nothing was repeated
    */
-  answer(ctx: Context, verdicts: BatchVerdicts): Promise<AsyncIterable<string>>;
-}
-
-/** How many lines of a batch there were so far. */
-export interface BatchTally {
-  readonly lines: number;
-  /** New tasks; tasks that existed before; lines that may be sent again. */
-  readonly accepted: number;
-  readonly repeated: number;
-  readonly deferred: number;
-  /** Those of them that may have been stored, and why the first was refused. */
-  readonly unsure: number;
-  readonly deferral: ProblemError | undefined;
-  /** The first problems of lines. */
-  readonly problems: readonly { readonly line: number; readonly problem: ProblemDocument }[];
-}
-
-/** The verdicts of a batch. */
-export interface BatchVerdicts {
-  readonly tally: BatchTally;
-  readonly verdicts: AsyncIterable<string>;
-  /** Of verdicts that are kept until the answer is decided; beyond it they are sent in any case. */
-  readonly maxBytes: number;
+  answer(
+    verdicts: BatchVerdicts,
+    maxBytes: number,
+  ): Promise<AsyncIterable<readonly LineVerdict[]> | Iterable<readonly LineVerdict[]>>;
 }
 
 /**
@@ -62,6 +41,6 @@ export interface BatchVerdicts {
  */
 export type OpenGroup = (
   ctx: Context,
-  api: { readonly engine: Engine; readonly idSecret: IdSecret },
+  api: { readonly engine: Engine; readonly idSecret: IdSecret; readonly log: Logger },
   asked: AskedGroup,
 ) => Promise<OpenedGroup>;

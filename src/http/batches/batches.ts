@@ -1,34 +1,23 @@
-import { isUtf8 } from "node:buffer";
-import { randomUUID } from "node:crypto";
 import type { Context } from "koa";
-import type { QueueSettings } from "../../engine/settings.ts";
-import type { Submission } from "../../engine/submission/submission.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
 import { traceOf } from "../../trace/trace-context.ts";
 import { type Parameter, readParameter, wrongParameter } from "../../wire/parameter.ts";
-import { readSubmitOptions, type SubmitOptions } from "../../wire/submit-options.ts";
+import { readSubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
-import { type CheckedInput, checkJson, parseJson, refuseCoding } from "../input/body.ts";
+import { refuseCoding } from "../input/body.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { laterParameters, parameterRefs } from "../openapi/parameters.ts";
 import { schemaRef } from "../openapi/responses.ts";
-import { problemDocument, shownProblem } from "../problems/problem.ts";
 import { inputHandlerOf } from "../queues/named-queue.ts";
 import { type Route, SUBMIT } from "../route.ts";
-import { handOver, whenClosed } from "../server/response.ts";
+import { handOver } from "../server/response.ts";
 import { assembleSubmission, withWebhook } from "../submit/submission.ts";
-import type { OwnedTask } from "../task/access.ts";
-import { linksFor, type TaskLinks } from "../task/links.ts";
-import type { OpenedGroup } from "./batch-group.ts";
-import { type Envelope, readEnvelope } from "./envelope.ts";
-import { GatheredLines, type LineVerdict, lineProblem, verdictLine } from "./gathered-lines.ts";
-import { Resequencer } from "./resequencer.ts";
-import { sendTexts } from "./send-texts.ts";
-import { BatchTooLarge, type BodyLine, LineSplitter } from "./split-lines.ts";
-import { Tally } from "./tally.ts";
+import { batchVerdicts } from "./batch-verdicts.ts";
+import { verdictLines } from "./line-verdict.ts";
+import { sendParts } from "./send-parts.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */
 const NDJSON = "application/x-ndjson";
@@ -37,31 +26,12 @@ const NDJSON = "application/x-ndjson";
 const BATCH_DEFAULTS = {
   lines: 10_000,
   bytes: 32 * 1024 ** 2,
-  /** The maximum number of lines whose verdict has not been sent: the body is read only as fast as the verdicts are. */
-  inFlight: 500,
   /**
    * The maximum number of bytes of verdicts waiting for the caller, enough for 10,000 usual ones: many clients read the
    * response only after writing the whole request, and with less, both sides would wait for each other.
    */
   answerBytes: 4 * 1024 ** 2,
 } as const;
-
-/** What all lines of a batch share. */
-interface BatchRequest {
-  readonly api: Api;
-  readonly handler: Handler;
-  readonly settings: QueueSettings;
-  readonly envelopes: boolean;
-  /** Options that a line does not set itself. */
-  readonly options: SubmitOptions;
-  readonly group: OpenedGroup | undefined;
-  readonly tally: Tally;
-  /** Makes the submission of a line. @throws ProblemError invalid-input if the handler's `by` gives no key */
-  assemble(line: number, id: string, options: SubmitOptions, checked: CheckedInput): Submission;
-  /** Counts a verdict, and places it. @param error why the line was refused */
-  tell(place: (text: string) => void, line: number, verdict: LineVerdict, error?: unknown): void;
-  linksTo(task: OwnedTask): TaskLinks;
-}
 
 /** Submitting many tasks at once. */
 export function batchRoutes(api: Api): readonly Route[] {
@@ -130,13 +100,8 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
       : await api.openGroup?.(ctx, api, { group: asked, staysOpen, options: withDefaults, settings });
   const sending = api.tracing?.sendBatch(queue);
   const trace = sending?.trace ?? traceOf(ctx.headers);
-  const request: BatchRequest = {
-    api,
-    handler,
-    settings,
-    envelopes,
-    group,
-    tally: new Tally(),
+  const verdicts = batchVerdicts(ctx, {
+    ...{ api, handler, settings, envelopes, group, limits: BATCH_DEFAULTS },
     // The webhook and the presence are those of the group.
     options: group ? { ...checked, webhook: null, presenceMs: null } : checked,
     assemble: (line, id, options, checked) => {
@@ -144,21 +109,17 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
       sending?.add();
       return assembleSubmission(ctx, api, { id, handler, options, checked, trace, member });
     },
-    tell: (place, line, verdict, error) => {
-      request.tally.count(line, verdict, error);
-      place(verdictLine(line, "problem" in verdict ? { problem: shownProblem(ctx, verdict.problem) } : verdict));
-    },
-    linksTo: (task) => linksFor(ctx, task),
-  };
-  const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
-  whenClosed(ctx.res, () => verdicts.abandon());
-  void readBatch(ctx, request, verdicts).finally(() => sending?.end());
-  const { tally } = request;
+  });
   const maxBytes = BATCH_DEFAULTS.answerBytes;
-  const answer = group ? await group.answer(ctx, { tally, verdicts, maxBytes }) : verdicts;
-  ctx.status = 202;
-  ctx.type = NDJSON;
-  void sendTexts(handOver(ctx), answer, maxBytes);
+  try {
+    const answer = group ? await group.answer(verdicts, maxBytes) : verdicts;
+    ctx.status = 202;
+    ctx.type = NDJSON;
+    void sendParts(handOver(ctx), answer, verdictLines, maxBytes).finally(() => sending?.end());
+  } catch (error) {
+    sending?.end();
+    throw error;
+  }
 }
 
 /** @throws ProblemError unsupported-media-type */
@@ -182,104 +143,4 @@ function checkLength(ctx: Context): void {
   if (Number(ctx.get("Content-Length")) > BATCH_DEFAULTS.bytes) {
     throw new ProblemError("payload-too-large", `A batch has at most ${BATCH_DEFAULTS.bytes} bytes.`);
   }
-}
-
-/** Reads the body line by line and stores each line; never fails. */
-async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequencer): Promise<void> {
-  const { api, group, tally } = request;
-  // A batch that broke off leaves its group open, for the lines that are missing.
-  let complete = true;
-  const gathered = new GatheredLines(request);
-  // Without `destroyOnReturn`, since the connection must stay open for the response if reading stops early.
-  const chunks: AsyncIterable<Buffer> = ctx.req.iterator({ destroyOnReturn: false });
-  const splitter = new LineSplitter({
-    lineBytes: api.maxBodyBytes,
-    bodyBytes: BATCH_DEFAULTS.bytes,
-    lines: BATCH_DEFAULTS.lines,
-  });
-  try {
-    for await (const chunk of chunks) {
-      complete = await readLines(request, splitter.take(chunk), gathered, verdicts);
-      if (!complete) break;
-    }
-    const rest = splitter.rest();
-    if (rest && complete) complete = await readLines(request, [rest], gathered, verdicts);
-  } catch (error) {
-    gathered.store();
-    // Any other read error means that the connection has ended, so there is no response.
-    if (error instanceof BatchTooLarge) {
-      const problem = problemDocument("payload-too-large", error.message);
-      request.tell(verdicts.place(), error.line, { problem });
-    } else {
-      complete = false;
-      if (!ctx.req.destroyed)
-        api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
-    }
-  }
-  // The rest is read and discarded: many clients read nothing of the response before they have sent everything.
-  ctx.req.resume();
-  if (group && complete) {
-    await gathered.settled();
-    const lines = tally.accepted > 0 ? group.firstLine + splitter.next : 0;
-    const closes = !group.staysOpen && tally.deferred === 0;
-    await group.endBatch({ lines, closes }).catch((error: unknown) => {
-      request.tell(verdicts.place(), splitter.next, lineProblem(error, api.log));
-    });
-  }
-  verdicts.end();
-}
-
-/** Stores each line; false if nobody reads the verdicts any more. */
-async function readLines(
-  request: BatchRequest,
-  lines: Iterable<BodyLine>,
-  gathered: GatheredLines,
-  verdicts: Resequencer,
-): Promise<boolean> {
-  for (const line of lines) {
-    const place = verdicts.place();
-    try {
-      // Lines are checked one after the other and stored together, so that tasks join the queue in the order of the batch.
-      const checked = checkLine(request, line);
-      if (checked instanceof Promise) gathered.store();
-      gathered.add({ line: line.number, submission: checked instanceof Promise ? await checked : checked, place });
-    } catch (error) {
-      request.tell(place, line.number, lineProblem(error, request.api.log), error);
-    }
-    // Awaited only if there is no room: a promise for each line would cost more than the line.
-    const room = verdicts.room();
-    if (room === true) continue;
-    gathered.store();
-    if (!(await room)) return false;
-  }
-  gathered.store();
-  return true;
-}
-
-/**
- * Checks a line; returns its submission. @throws ProblemError payload-too-large, malformed-json, invalid-input,
- * invalid-parameter
- */
-function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<Submission> {
-  const { api, handler, envelopes, group } = request;
-  if (line.bytes === null) {
-    throw new ProblemError("payload-too-large", `The line is longer than ${api.maxBodyBytes} bytes.`);
-  }
-  if (!isUtf8(line.bytes)) throw new ProblemError("malformed-json", "The line is not UTF-8.");
-  const text = line.bytes.toString("utf8");
-  const { keys } = api.engine;
-  const made = group?.nextId(text) ?? keys.idIn(keys.partitionOfQueue(handler.queue), () => randomUUID());
-  const {
-    input,
-    value,
-    id = made,
-    options,
-  }: Envelope = envelopes
-    ? readEnvelope(text, request.options)
-    : { input: text, value: parseJson(text), options: request.options };
-  if (group && options.presenceMs !== null)
-    throw wrongParameter("presence", "of all lines of a group: a parameter of the batch");
-  const checked = checkJson(input, value, handler);
-  const assemble = (ready: CheckedInput) => request.assemble(line.number, id, options, ready);
-  return checked instanceof Promise ? checked.then(assemble) : assemble(checked);
 }

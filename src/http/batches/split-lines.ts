@@ -1,30 +1,22 @@
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
 
-const LF = 0x0a;
+/** The byte that ends a line. */
+export const LF = 0x0a;
 const CR = 0x0d;
 
-/** A line of a body, without its line break: its bytes, or null if it was too long. */
+/** A line of a body. */
 export interface BodyLine {
   /** From 0; empty lines count. */
   readonly number: number;
-  readonly bytes: Buffer | null;
-}
-
-/** The body exceeds the limits of a batch. */
-export class BatchTooLarge extends Error {
-  override readonly name = "BatchTooLarge";
-  /** The number of the first line beyond the limit. */
-  readonly line: number;
-  constructor(line: number, message: string) {
-    super(message);
-    this.line = line;
-  }
+  /** Without its line break; or why it is refused. */
+  readonly bytes: Buffer | string;
 }
 
 /** How long a body and its lines may be. */
 interface BodyBounds {
   readonly lineBytes: number;
-  readonly bodyBytes: number;
+  /** Of the body. */
+  readonly bytes: number;
   readonly lines: number;
 }
 
@@ -36,6 +28,7 @@ export class LineSplitter {
   readonly #bounds: BodyBounds;
   #number = 0;
   #received = 0;
+  #isFull = false;
   /** The current line, and its length: more than was kept if it is too long. */
   readonly #begun = new GrowingBuffer();
   #begunBytes = 0;
@@ -49,28 +42,37 @@ export class LineSplitter {
     return this.#number;
   }
 
-  /** The lines that end in the next chunk. @throws BatchTooLarge with the number of the first line that was not yielded */
-  *take(chunk: Buffer): Generator<BodyLine, void, void> {
-    const { bodyBytes, lines } = this.#bounds;
+  /** The body is longer than it may be: the line that was yielded last says so. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** The lines that end in the next chunk, which may be the last one. */
+  *take(chunk: Buffer, isLast = false): Generator<BodyLine, void, void> {
+    const { bytes, lines } = this.#bounds;
     this.#received += chunk.length;
-    if (this.#received > bodyBytes)
-      throw new BatchTooLarge(this.#number, `The body is longer than ${bodyBytes} bytes.`);
-    for (let from = 0; ; ) {
-      const to = chunk.indexOf(LF, from);
-      if (this.#number >= lines && from < chunk.length) {
-        throw new BatchTooLarge(this.#number, `The body has more than ${lines} lines.`);
-      }
-      this.#append(chunk.subarray(from, to < 0 ? chunk.length : to));
-      if (to < 0) return;
-      const line = this.#end();
+    if (this.#received > bytes) return yield this.#refuse(`The body is longer than ${bytes} bytes.`);
+    for (let from = 0; from < chunk.length; ) {
+      if (this.#number >= lines) return yield this.#refuse(`The body has more than ${lines} lines.`);
+      const found = chunk.indexOf(LF, from);
+      const to = found < 0 ? chunk.length : found;
+      this.#append(chunk.subarray(from, to));
+      const line = found < 0 ? undefined : this.#end();
       if (line) yield line;
       from = to + 1;
     }
+    if (isLast) yield* this.rest();
   }
 
   /** The last line, if it has no line break. */
-  rest(): BodyLine | undefined {
-    return this.#begunBytes > 0 ? this.#end() : undefined;
+  *rest(): Generator<BodyLine, void, void> {
+    const line = this.#begunBytes > 0 ? this.#end() : undefined;
+    if (line) yield line;
+  }
+
+  #refuse(why: string): BodyLine {
+    this.#isFull = true;
+    return { number: this.#number, bytes: why };
   }
 
   #append(part: Buffer): void {
@@ -81,15 +83,14 @@ export class LineSplitter {
 
   #end(): BodyLine | undefined {
     const { lineBytes } = this.#bounds;
-    const tooLong = this.#begunBytes > lineBytes + 1;
+    const isCut = this.#begunBytes > lineBytes + 1;
     const taken = this.#begun.take();
-    const whole = this.#number === 0 ? withoutMark(taken) : taken;
-    const bytes = tooLong ? null : trimEnd(whole);
     const number = this.#number;
+    const bytes = trimEnd(number === 0 ? withoutMark(taken) : taken);
     this.#begunBytes = 0;
     this.#number += 1;
-    if (bytes !== null && bytes.length > lineBytes) return { number, bytes: null };
-    return bytes === null || !isBlank(bytes) ? { number, bytes } : undefined;
+    if (isCut || bytes.length > lineBytes) return { number, bytes: `The line is longer than ${lineBytes} bytes.` };
+    return isBlank(bytes) ? undefined : { number, bytes };
   }
 }
 

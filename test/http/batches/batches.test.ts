@@ -1,9 +1,12 @@
 import { once } from "node:events";
 import http from "node:http";
 import { expect } from "chai";
+import { Redis } from "ioredis";
 import { closedGate } from "../../helpers/gates.ts";
 import { openBatch, verdictsOf } from "../../helpers/http/batch.ts";
 import { type Sent, startServer, type TestServer } from "../../helpers/http/server.ts";
+import { storeUrl } from "../../helpers/store/run-store.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 const MIB = 1024 ** 2;
@@ -200,6 +203,25 @@ describe("batches over HTTP", () => {
     expect(await batch.next()).to.equal(undefined);
     expect(process.memoryUsage().rss - before).to.be.below(64 * MIB);
     batch.leave();
+  });
+
+  it("stores a last line without its newline together with the lines before it", async () => {
+    const redis = new Redis(storeUrl());
+    const monitor = await redis.monitor();
+    try {
+      const submits: string[] = [];
+      monitor.on("monitor", (_time: string, [command = "", name = "", ...args]: string[]) => {
+        const isOurs = args.some((arg) => arg.startsWith(`{${server.prefix}`));
+        if (command.toLowerCase() === "fcall" && /submit/.test(name) && isOurs) submits.push(args.join(" "));
+      });
+      const verdicts = verdictsOf((await send("later", { body: "1\n2\n3" }, "?delay=3600")).text);
+      const last = String(verdicts[2].id);
+      await eventually(() => submits.some((call) => call.includes(last)));
+      expect(submits).to.have.length(1);
+    } finally {
+      monitor.disconnect();
+      redis.disconnect();
+    }
   });
 
   it("answers a line before the next one is sent", async () => {

@@ -1,21 +1,18 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { BatchTooLarge, type BodyLine, LineSplitter } from "../../../src/http/batches/split-lines.ts";
+import { LineSplitter } from "../../../src/http/batches/split-lines.ts";
 
-const BOUNDS = { lineBytes: 1000, bodyBytes: 100_000, lines: 1000 };
+const BOUNDS = { lineBytes: 1000, bytes: 100_000, lines: 1000 };
 
-/** All lines of some chunks, and the number at which it was too much. */
+/** All lines of some chunks, null for those that are refused, and the number at which it was too much. */
 function split(chunks: readonly Buffer[], bounds = BOUNDS) {
   const lines: [number, string | null][] = [];
   const splitter = new LineSplitter(bounds);
-  const keep = ({ number, bytes }: BodyLine) => lines.push([number, bytes?.toString() ?? null]);
-  try {
-    for (const chunk of chunks) for (const line of splitter.take(chunk)) keep(line);
-    const rest = splitter.rest();
-    if (rest) keep(rest);
-  } catch (error) {
-    if (!(error instanceof BatchTooLarge)) throw error;
-    return { lines, tooMuch: error.line };
+  for (const [n, chunk] of chunks.entries()) {
+    for (const { number, bytes } of splitter.take(chunk, n === chunks.length - 1)) {
+      if (splitter.isFull) return { lines, tooMuch: number };
+      lines.push([number, typeof bytes === "string" ? null : bytes.toString()]);
+    }
   }
   return { lines };
 }
@@ -60,7 +57,7 @@ describe("the lines of a body", () => {
       for (const sizes of [[], [1, 1, 1]]) expect(split(cut(Buffer.from(body), sizes)).lines).to.deep.equal(lines);
   });
 
-  it("are null if they are too long, not counting the line end", () => {
+  it("are refused if they are too long, not counting the line end", () => {
     const bounds = { ...BOUNDS, lineBytes: 3 };
     for (const sizes of [[], [1, 1, 1, 1, 1, 1, 1, 1]]) {
       const chunks = cut(Buffer.from("abc\r\nabcd\nabc\nabcd\r\nabcdefgh\nabc"), sizes);
@@ -79,7 +76,7 @@ describe("the lines of a body", () => {
     const body = [Buffer.from("a\nb\nc\n")];
     expect(split(body, { ...BOUNDS, lines: 3 })).to.not.have.property("tooMuch");
     expect(split(body, { ...BOUNDS, lines: 2 })).to.deep.include({ tooMuch: 2 });
-    expect(split(body, { ...BOUNDS, bodyBytes: 6 })).to.not.have.property("tooMuch");
-    expect(split([...body, Buffer.from("d")], { ...BOUNDS, bodyBytes: 6 })).to.deep.include({ tooMuch: 3 });
+    expect(split(body, { ...BOUNDS, bytes: 6 })).to.not.have.property("tooMuch");
+    expect(split([...body, Buffer.from("d")], { ...BOUNDS, bytes: 6 })).to.deep.include({ tooMuch: 3 });
   });
 });

@@ -1,0 +1,164 @@
+import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import type { Context } from "koa";
+import type { QueueSettings } from "../../engine/settings.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import { ProblemError } from "../../errors.ts";
+import type { Handler } from "../../handler/define.ts";
+import { wrongParameter } from "../../wire/parameter.ts";
+import type { SubmitOptions } from "../../wire/submit-options.ts";
+import type { Api } from "../api.ts";
+import { type CheckedInput, checkJson, parseJson } from "../input/body.ts";
+import { refusalOf } from "../submit/refusal.ts";
+import type { OwnedTask } from "../task/access.ts";
+import { linksFor } from "../task/links.ts";
+import type { OpenedGroup } from "./batch-group.ts";
+import { type Envelope, readEnvelope } from "./envelope.ts";
+import { type BatchVerdicts, type LineVerdict, type RefusedLine, refusedLine } from "./line-verdict.ts";
+import { type BodyLine, LF, LineSplitter } from "./split-lines.ts";
+
+/** The maximum number of lines that are stored together: the body is read on when their verdicts have been sent. */
+const TOGETHER = 500;
+
+/** What all lines of a batch share. */
+export interface Batch {
+  readonly api: Api;
+  readonly handler: Handler;
+  readonly settings: QueueSettings;
+  readonly envelopes: boolean;
+  /** Options that a line does not set itself. */
+  readonly options: SubmitOptions;
+  readonly group: OpenedGroup | undefined;
+  readonly limits: { readonly lines: number; readonly bytes: number };
+  /** Makes the submission of a line. @throws ProblemError invalid-input if the handler's `by` gives no key */
+  assemble(line: number, id: string, options: SubmitOptions, checked: CheckedInput): Submission;
+}
+
+/** A line that can be stored. */
+interface CheckedLine {
+  readonly line: number;
+  readonly submission: Submission;
+}
+
+/** Reads the body of a batch and stores its lines in their order, those of a chunk together; never fails. Reads on when a verdict is asked for. */
+export async function* batchVerdicts(ctx: Context, batch: Batch): BatchVerdicts {
+  const { api, limits } = batch;
+  const { req } = ctx;
+  const splitter = new LineSplitter({ ...limits, lineBytes: api.maxBodyBytes });
+  const store = lineStore(ctx, batch);
+  try {
+    for await (const lines of linesOf(ctx, splitter)) {
+      let checked: (CheckedLine | RefusedLine)[] = [];
+      for (const line of lines) {
+        const one = checkLine(ctx, batch, line);
+        // A schema may take its time: the lines before it do not wait for that, and no line for those behind it.
+        if ((one instanceof Promise && checked.length > 0) || checked.length >= TOGETHER) {
+          yield await store(checked);
+          checked = [];
+        }
+        checked.push(one instanceof Promise ? await one : one);
+      }
+      if (checked.length > 0) yield await store(checked);
+    }
+    return splitter.next;
+  } catch (error) {
+    // An error of reading means that the connection has ended, so there is no response.
+    if (!req.destroyed) api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
+    return null;
+  } finally {
+    // The rest is read and discarded: many clients read nothing of the response before they have sent everything.
+    req.resume();
+  }
+}
+
+/** The lines of a body, those that end in a chunk together, until there are too many. */
+async function* linesOf({ req }: Context, splitter: LineSplitter): AsyncGenerator<Iterable<BodyLine>, void, void> {
+  // Without `destroyOnReturn`, since the connection must stay open for the response if reading stops early.
+  const chunks: AsyncIterable<Buffer> = req.iterator({ destroyOnReturn: false });
+  for await (const chunk of chunks) {
+    // The last line may lack its newline: it is stored with those before it, not one round trip later. Node says when the turn is over that
+    // the body ends.
+    if (chunk.at(-1) !== LF) await setImmediate();
+    yield splitter.take(chunk, req.complete && req.readableLength === 0);
+    if (splitter.isFull) return;
+  }
+  yield splitter.rest();
+}
+
+/** Stores lines of a batch. */
+function lineStore(ctx: Context, batch: Batch) {
+  const { api, settings } = batch;
+  /** The store did not answer in time: further lines are refused, since each would wait as long. */
+  let isAway = false;
+  return async (lines: readonly (CheckedLine | RefusedLine)[]): Promise<readonly LineVerdict[]> => {
+    const submissions = lines.flatMap((line) => ("submission" in line ? [line.submission] : []));
+    const ends = isAway ? [] : await api.engine.submitter.submitAll(submissions, settings);
+    let next = 0;
+    const verdicts = lines.map((line): LineVerdict => {
+      if (!("submission" in line)) return line;
+      const end = ends[next++];
+      if (end?.status === "fulfilled") return verdictOf(ctx, batch, line, end.value);
+      return refusedLine(ctx, api.log, line.line, end?.reason ?? notTried(), line.submission.id);
+    });
+    isAway ||= verdicts.some((verdict) => "error" in verdict && verdict.error.code === "store-unavailable");
+    return verdicts;
+  };
+}
+
+function notTried(): ProblemError {
+  return new ProblemError("store-unavailable", "Not tried: the store did not answer before.");
+}
+
+function verdictOf(ctx: Context, batch: Batch, one: CheckedLine, submitted: SubmissionVerdict): LineVerdict {
+  const { line, submission } = one;
+  const linksTo = (task: OwnedTask) => linksFor(ctx, task);
+  const refusal = refusalOf(submission, submitted, { byKey: false, linksTo });
+  const { id, caller } = submission;
+  if (refusal) return refusedLine(ctx, batch.api.log, line, refusal, id);
+  const { verdict, index, createdMs, group = null } = submitted;
+  const href = linksTo({ id, caller, createdMs }).result;
+  if (verdict !== "replay") return { line, id, href, index };
+  return { line, id, href, index, replayed: true, ...(batch.group && { group }) };
+}
+
+/** Checks a line; never fails. */
+function checkLine(
+  ctx: Context,
+  batch: Batch,
+  line: BodyLine,
+): CheckedLine | RefusedLine | Promise<CheckedLine | RefusedLine> {
+  const { number } = line;
+  const refuse = (error: unknown) => refusedLine(ctx, batch.api.log, number, error);
+  try {
+    const submission = submissionOf(batch, line);
+    if (!(submission instanceof Promise)) return { line: number, submission };
+    return submission.then((submission) => ({ line: number, submission }), refuse);
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+/** @throws ProblemError payload-too-large, malformed-json, invalid-input, invalid-parameter */
+function submissionOf(batch: Batch, { number, bytes }: BodyLine): Submission | Promise<Submission> {
+  const { api, handler, envelopes, group } = batch;
+  if (typeof bytes === "string") throw new ProblemError("payload-too-large", bytes);
+  if (!isUtf8(bytes)) throw new ProblemError("malformed-json", "The line is not UTF-8.");
+  const text = bytes.toString("utf8");
+  const { keys } = api.engine;
+  const made = group?.nextId(text) ?? keys.idIn(keys.partitionOfQueue(handler.queue), () => randomUUID());
+  const {
+    input,
+    value,
+    id = made,
+    options,
+  }: Envelope = envelopes
+    ? readEnvelope(text, batch.options)
+    : { input: text, value: parseJson(text), options: batch.options };
+  if (group && options.presenceMs !== null)
+    throw wrongParameter("presence", "of all lines of a group: a parameter of the batch");
+  const checked = checkJson(input, value, handler);
+  const assemble = (ready: CheckedInput) => batch.assemble(number, id, options, ready);
+  return checked instanceof Promise ? checked.then(assemble) : assemble(checked);
+}
