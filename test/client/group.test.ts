@@ -1,13 +1,15 @@
 import { expect } from "chai";
 import type { PaihaoError } from "paihao/client";
+import { eventually } from "../shared/eventually.ts";
 import { proxiedClient } from "./proxied-client.ts";
 
 describe("a group that the client submits", () => {
   const to = proxiedClient();
 
-  /** The results of a group, once all of its tasks have ended. */
+  /** The results of a group in the order of submission, once all of its tasks have ended. */
   const resultsOf = async (id: string) => {
-    const lines = await (await to.client.request(`/v1/groups/${id}/results?follow=true`)).text();
+    await eventually(async () => (await stateOf(id)).state === "done");
+    const lines = await (await to.client.request(`/v1/groups/${id}/results`)).text();
     return lines
       .split("\n")
       .filter(Boolean)
