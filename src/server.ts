@@ -13,7 +13,7 @@ import type { Handler } from "./handler/define.ts";
 import { inEachPartition } from "./handler/internal-queues.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
-import { OpenStreams } from "./http/live/open-streams.ts";
+import { Streams } from "./http/live/streams.ts";
 import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server/server.ts";
 import type { Logger } from "./log.ts";
@@ -127,7 +127,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         openGroup: extensions.find((extension) => extension.openGroup)?.openGroup,
         pages: extensions.find((extension) => extension.pages)?.pages,
         checkWebhook: extensions.find((extension) => extension.checkWebhook)?.checkWebhook,
-        streams: new OpenStreams(config.maxStreams),
+        streams: new Streams(config.maxStreams, stopping.signal),
         ...config,
       };
       const security = await openSecurity(config, { url: store.url, keys: engine.keys, signer, log });

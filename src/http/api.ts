@@ -5,7 +5,7 @@ import type { Logger } from "../log.ts";
 import type { Tracing } from "../trace/tracing.ts";
 import type { OpenGroup } from "./batches/batch-group.ts";
 import type { IdSecret } from "./headers/request-id.ts";
-import type { OpenStreams } from "./live/open-streams.ts";
+import type { Streams } from "./live/streams.ts";
 import type { Pages } from "./shown-pages.ts";
 
 /** What the routes need, including the settings of the server. */
@@ -26,7 +26,7 @@ export interface Api extends Config {
   readonly stopping: AbortSignal;
   /** Fires when the time for answers is over: waiting callers get the current state. */
   readonly closing: AbortSignal;
-  readonly streams: OpenStreams;
+  readonly streams: Streams;
   /** Undefined if the server has no groups. */
   readonly openGroup: OpenGroup | undefined;
   /** What browsers get in place of documents, if anything. */

@@ -150,13 +150,13 @@ describe("presence", () => {
     const watchers = new Watchers(watchedTasks(t.engine), { passMs: 20 });
     const due = (await now()) + SPAN_MS / 2;
     await absent("a", due);
-    const operator = await watchers.watch({ id: "a", queue: "jobs" }, () => undefined);
+    const operator = await watchers.watch({ id: "a", queue: "jobs" });
     expect(await until("a")).to.equal(due);
-    const caller = await watchers.watch({ id: "a", queue: "jobs" }, () => undefined, true);
+    const caller = await watchers.watch({ id: "a", queue: "jobs" }, { keeps: true });
     await eventually(async () => ((await until("a")) ?? 0) > due);
     // The last look is the end of the watch.
     const last = new Watchers(watchedTasks(t.engine), { passMs: HOUR_MS });
-    const stopped = await last.watch({ id: "a", queue: "jobs" }, () => undefined, true);
+    const stopped = await last.watch({ id: "a", queue: "jobs" }, { keeps: true });
     caller.stop();
     await settled();
     await absent("a", due);

@@ -4,15 +4,59 @@ import type { Subscription } from "./notices.ts";
 import { Sleep } from "./sleep.ts";
 import type { Common, Watched } from "./watched.ts";
 
-/** Called with the new state of what is watched; null if it no longer exists. If it throws, the other listeners are still called. */
-export type WatchListener<Seen extends Common = Inspection> = (seen: Seen | null) => void;
+/** A caller's watch of a task or a group. A change that comes while the caller is busy is not lost: it finds the latest state. */
+export class Watch<Seen extends Common = Inspection> {
+  /** As it was read last; null if it is unknown, or no longer exists. */
+  seen: Seen | null = null;
+  readonly options: WatchOptions;
+  readonly #of: { readonly outputs: number };
+  readonly #leave: () => void;
+  #isNews = false;
+  #isOver = false;
+  #heard: () => void = () => undefined;
 
-/** A watch of a task or a group. */
-export interface Watch<Seen extends Common = Inspection> {
-  /** As it was when the watch began; null when it is not known. */
-  readonly first: Seen | null;
+  /** @param leave called when it ends */
+  constructor(of: { readonly outputs: number }, options: WatchOptions, leave: () => void) {
+    this.#of = of;
+    this.options = options;
+    this.#leave = leave;
+  }
+
+  /** Increases when the task may have written more. */
+  get outputs(): number {
+    return this.#of.outputs;
+  }
+
+  /** Waits for the next change, or until it is woken; false once it has ended. One call at a time. */
+  async next(): Promise<boolean> {
+    if (!this.#isNews && !this.#isOver)
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve;
+      });
+    this.#isNews = false;
+    return !this.#isOver;
+  }
+
+  /** Ends the wait of {@link next}, or the next one. */
+  wake(): void {
+    this.#isNews = true;
+    this.#heard();
+  }
+
   /** Ends the watch; idempotent. */
-  stop(): void;
+  readonly stop = (): void => {
+    if (!this.#isOver) this.#leave();
+    this.#isOver = true;
+    this.wake();
+  };
+}
+
+/** What a watch is for. */
+export interface WatchOptions {
+  /** It counts for the presence of what is watched, for as long as it lasts. */
+  readonly keeps?: boolean;
+  /** It is also woken when a task may have written more. */
+  readonly output?: boolean;
 }
 
 /** Limits for watching. */
@@ -21,6 +65,8 @@ const WATCH_DEFAULTS = {
   passMs: 1000,
   /** Each is read in one of this many passes even without a notice, since a notice may be lost. */
   fullEvery: 10,
+  /** In one of this many passes, outputs may have more values even without a notice. */
+  outputEvery: 3,
   /** How many are read together: a pass over many must not block Redis for others. */
   slice: 1000,
 } as const;
@@ -33,14 +79,14 @@ export interface WatchersOptions {
   readonly passMs?: number;
 }
 
-/** A watched task or group, with all its watchers. */
+/** A watched task or group, with all its watches. */
 interface Entry<Seen extends Common> {
   readonly id: string;
   /** Which of the passes reads it even without a notice. */
   readonly pass: number;
-  readonly listeners: Set<WatchListener<Seen>>;
-  /** Watchers that count for its presence. */
-  readonly attendants: Set<WatchListener<Seen>>;
+  readonly watches: Set<Watch<Seen>>;
+  /** {@link Watch.outputs} of its watches. */
+  outputs: number;
   latest: Seen | null;
   /** When it was read, on the clock of `performance.now()`. */
   latestAt: number;
@@ -72,6 +118,7 @@ export class Watchers<Seen extends Common = Inspection> {
   #opened = 0;
   /** Number of reads begun. Reads are ordered by it, since the store's clock may be set back. */
   #looks = 0;
+  #outputs = 0;
   /** The figures of each queue at the last pass. */
   #figures = new Map<string, string>();
 
@@ -92,27 +139,23 @@ export class Watchers<Seen extends Common = Inspection> {
     return this.#entries.size;
   }
 
-  /**
-   * Begins to watch one: the listener is called for every change after `first`, perhaps twice for one.
-   * @param keeps whether the watch counts for its presence, for as long as it lasts
-   * @throws ProblemError store-unavailable
-   */
-  async watch(one: Pick<Seen, "id" | "queue">, listener: WatchListener<Seen>, keeps = false): Promise<Watch<Seen>> {
+  /** Begins to watch one. @throws ProblemError store-unavailable */
+  async watch(one: Pick<Seen, "id" | "queue">, options: WatchOptions = {}): Promise<Watch<Seen>> {
     const entry = this.#entries.get(one.id) ?? this.#open(one);
-    entry.listeners.add(listener);
-    if (keeps) entry.attendants.add(listener);
-    const stop = () => this.#leave(entry, listener);
+    const watch = new Watch<Seen>(entry, options, () => this.#leave(entry, watch));
+    entry.watches.add(watch);
     try {
       // Listen first, then read: otherwise a change could be missed in between.
       await entry.listening.ready;
       const look = this.#beginLook();
       const seen = await this.#inspect(entry, !entry.listed);
-      // A read for another watcher may have overtaken this one.
+      // A read for another watch may have overtaken this one.
       const overtaken = entry.latestLook > look;
       this.#tell(entry, seen, { look, ofPass: false });
-      return { first: overtaken && seen && entry.latest ? entry.latest : seen, stop };
+      watch.seen = overtaken && seen && entry.latest ? entry.latest : seen;
+      return watch;
     } catch (error) {
-      stop();
+      watch.stop();
       throw error;
     }
   }
@@ -135,8 +178,8 @@ export class Watchers<Seen extends Common = Inspection> {
     const entry: Entry<Seen> = {
       id,
       pass: this.#opened % WATCH_DEFAULTS.fullEvery,
-      listeners: new Set(),
-      attendants: new Set(),
+      watches: new Set(),
+      outputs: this.#nextOutputs(),
       latest: null,
       latestAt: 0,
       latestLook: 0,
@@ -146,6 +189,7 @@ export class Watchers<Seen extends Common = Inspection> {
       rest: new Sleep(),
       listed: false,
       listening: this.#of.notices.listen({ id: this.#of.address(id), queue }, (notice) => {
+        if (notice === null || notice.output) this.#tellOutput(entry);
         if (notice?.output) return;
         this.#noticed(entry);
         if (notice?.ended) entry.rest.wake();
@@ -156,12 +200,11 @@ export class Watchers<Seen extends Common = Inspection> {
     return entry;
   }
 
-  #leave(entry: Entry<Seen>, listener: WatchListener<Seen>): void {
+  #leave(entry: Entry<Seen>, watch: Watch<Seen>): void {
+    entry.watches.delete(watch);
     // It was watched until now.
-    if (entry.attendants.delete(listener) && entry.attendants.size === 0 && this.#isToKeep(entry)) {
-      this.#keep(entry).catch(this.#onError);
-    }
-    if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
+    if (watch.options.keeps && !isKept(entry) && this.#isToKeep(entry)) this.#keep(entry).catch(this.#onError);
+    if (entry.watches.size > 0) return;
     this.#entries.delete(entry.id);
     entry.listening.stop();
     entry.rest.wake();
@@ -183,7 +226,7 @@ export class Watchers<Seen extends Common = Inspection> {
   }
 
   async #follow(entry: Entry<Seen>): Promise<void> {
-    while (entry.due && entry.listeners.size > 0) {
+    while (entry.due && entry.watches.size > 0) {
       await this.#look(entry, false);
       await entry.rest.for(this.#of.restMs);
     }
@@ -219,18 +262,29 @@ export class Watchers<Seen extends Common = Inspection> {
     entry.latest = seen;
     entry.version = version;
     if (isFirst) return;
-    for (const listener of [...entry.listeners]) {
-      try {
-        listener(seen);
-      } catch (error) {
-        this.#onError(error);
-      }
+    for (const watch of entry.watches) {
+      watch.seen = seen;
+      watch.wake();
     }
+  }
+
+  /** Its task may have written more. */
+  #tellOutput(entry: Entry<Seen>): void {
+    entry.outputs = this.#nextOutputs();
+    for (const watch of entry.watches) if (watch.options.output) watch.wake();
+  }
+
+  /** Greater than that of any entry before, since the outputs that were read may outlive an entry. */
+  #nextOutputs(): number {
+    this.#outputs += 1;
+    return this.#outputs;
   }
 
   async #pass(): Promise<number> {
     this.#passes += 1;
     const turn = this.#passes % WATCH_DEFAULTS.fullEvery;
+    if (this.#passes % WATCH_DEFAULTS.outputEvery === 0)
+      for (const entry of this.#entries.values()) this.#tellOutput(entry);
     await this.#keepWatched();
     const waiting = new Set<string>();
     for (const { latest } of this.#entries.values())
@@ -246,7 +300,7 @@ export class Watchers<Seen extends Common = Inspection> {
 
   /** Keeps those with a presence that somebody watches. What fails is repeated in the next pass. */
   async #keepWatched(): Promise<void> {
-    const watched = [...this.#entries.values()].filter((entry) => entry.attendants.size > 0 && this.#isToKeep(entry));
+    const watched = [...this.#entries.values()].filter((entry) => isKept(entry) && this.#isToKeep(entry));
     await inSlices(watched, (entry) => this.#keep(entry).catch(this.#onError));
   }
 
@@ -276,6 +330,11 @@ export class Watchers<Seen extends Common = Inspection> {
     this.#figures = figures;
     return moved;
   }
+}
+
+function isKept<Seen extends Common>({ watches }: Entry<Seen>): boolean {
+  for (const { options } of watches) if (options.keeps) return true;
+  return false;
 }
 
 /** The time by the clock of the store, ms, from the last reading. */

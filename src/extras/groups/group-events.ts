@@ -1,7 +1,8 @@
 import type { Context } from "koa";
-import type { Watchers } from "../../engine/watching/watchers.ts";
-import { type EventStreams, eventText } from "../../http/live/event-streams.ts";
-import { handOver } from "../../http/server/response.ts";
+import type { Watch, Watchers } from "../../engine/watching/watchers.ts";
+import type { Api } from "../../http/api.ts";
+import type { Sender } from "../../http/headers/forwarded.ts";
+import { EVENTS, eventText } from "../../http/live/streams.ts";
 import { accessOf, keepsPresent } from "../../http/task/access.ts";
 import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
 import type { GroupInspection } from "./group-inspection.ts";
@@ -12,33 +13,29 @@ export type GroupWatchers = Watchers<GroupInspection>;
 /** Answers with the events of a group: `status` at once and on every change, then `done`. @throws ProblemError store-unavailable */
 export async function followGroup(
   ctx: Context,
+  api: Api,
   watchers: GroupWatchers,
-  streams: EventStreams,
   group: GroupInspection,
 ): Promise<void> {
-  const { createdMs } = group;
+  const watch = await watchers.watch(group, { keeps: keepsPresent(accessOf(ctx), group) });
   // Only the caller's state, not the whole request, since a stream may be open for hours.
-  const reader = { state: ctx.state };
-  let stream: ReturnType<EventStreams["open"]> | undefined;
+  api.streams.send(ctx, EVENTS, { parts: groupEvents({ state: ctx.state }, watch, group), onClose: watch.stop });
+}
+
+async function* groupEvents(reader: Sender, watch: Watch<GroupInspection>, { createdMs }: GroupInspection) {
   let version = "";
-  /** A change that arrived before the beginning. */
-  let early: GroupInspection | null | undefined;
-  const tell = (seen: GroupInspection | null): void => {
-    if (!stream) {
-      early = seen;
-      return;
-    }
+  do {
+    const { seen } = watch;
     // The group is unknown, or another one with the same id: a client that reconnects gets the right answer.
-    if (!seen || seen.createdMs !== createdMs) return stream.end();
+    if (seen?.createdMs !== createdMs) return;
     const current = groupVersion(seen);
-    if (current === version) return;
+    if (current === version) continue;
     version = current;
     const data = JSON.stringify(groupDocumentOf(reader, seen));
     // The last state has no id, so that a client disconnected before `done` gets both again.
-    if (!hasEnded(seen)) return stream.send(eventText({ name: "status", id: current, data }));
-    stream.end(eventText({ name: "status", data }) + eventText({ name: "done", id: current, data }));
-  };
-  const { first, stop } = await watchers.watch(group, tell, keepsPresent(accessOf(ctx), group));
-  stream = streams.open(handOver(ctx), { close: stop });
-  tell(early === undefined ? first : early);
+    const ends = hasEnded(seen);
+    const status = eventText({ name: "status", ...(!ends && { id: current }), data });
+    yield ends ? status + eventText({ name: "done", id: current, data }) : status;
+    if (ends) return;
+  } while (await watch.next());
 }

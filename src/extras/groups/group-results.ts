@@ -63,40 +63,22 @@ async function* joined(parts: ResultsParts, ends: number): AsyncGenerator<string
 /** The results of the other members, as they end. */
 async function* ended(parts: ResultsParts, watchers: GroupWatchers, ends: number): AsyncGenerator<string, void, void> {
   const { api, group, gone } = parts;
-  let latest: GroupInspection | null = group;
-  /** Whether it has changed, or the reader has left, since members were last read. */
-  let isNews = false;
-  let wake: () => void = () => undefined;
-  const notice = () => {
-    isNews = true;
-    wake();
-  };
-  gone.addEventListener("abort", notice);
-  const tell = (seen: GroupInspection | null) => {
-    latest = seen?.createdMs === group.createdMs ? seen : null;
-    notice();
-  };
-  const { first, stop } = await watchers.watch(group, tell, keepsPresent(accessOf(parts.ctx), group));
-  // It may have ended while the first results were read.
-  if (!isNews) tell(first);
+  const watch = await watchers.watch(group, { keeps: keepsPresent(accessOf(parts.ctx), group) });
+  gone.addEventListener("abort", watch.stop);
   try {
     for (let from = Math.max(ends, parts.after); !gone.aborted; ) {
-      // Noted before reading: what happens afterwards is read in another round.
-      isNews = false;
-      const isOver: boolean = latest === null || hasEnded(latest);
+      // As of before reading: what happens afterwards is read in another round.
+      const { seen } = watch;
+      const isOver = seen?.createdMs !== group.createdMs || hasEnded(seen);
       const members = await groupsOf(api.engine).members(group.id, group.queue, { by: "end", from, count: PAGE });
       const text = await textOf(parts, members);
       if (text !== "") yield text;
       from = 1 + (members.at(-1)?.end ?? from - 1);
       if (members.length === PAGE) continue;
-      if (isOver) return;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        if (isNews) resolve();
-      });
+      if (isOver || !(await watch.next())) return;
     }
   } finally {
-    stop();
+    watch.stop();
   }
 }
 

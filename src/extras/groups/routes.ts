@@ -4,7 +4,6 @@ import { Watchers } from "../../engine/watching/watchers.ts";
 import { messageOf } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";
-import { sendParts } from "../../http/batches/send-parts.ts";
 import { prefersEvents, prefersHtml } from "../../http/headers/accept.ts";
 import { isAny, namesVersion } from "../../http/headers/etag.ts";
 import { replyIfNotModified } from "../../http/headers/not-modified.ts";
@@ -12,15 +11,14 @@ import { checkTag, readPreconditions } from "../../http/headers/preconditions.ts
 import { parsePrefer } from "../../http/headers/prefer.ts";
 import { groupRetryAfterS, setRetryAfter } from "../../http/headers/retry-after.ts";
 import { PARAMETERS, searchOf } from "../../http/input/parameters.ts";
-import { EventStreams } from "../../http/live/event-streams.ts";
 import { isAnsweredWithoutEvents, lastEventId } from "../../http/live/last-event.ts";
 import { longPoll, whenGone } from "../../http/live/long-poll.ts";
+import { LINES } from "../../http/live/streams.ts";
 import { forbidden } from "../../http/middleware/authorize.ts";
 import { headerRefs } from "../../http/openapi/headers.ts";
 import { parameterRefs } from "../../http/openapi/parameters.ts";
 import { empty, json, responseRef, schemaRef } from "../../http/openapi/responses.ts";
 import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
-import { handOver } from "../../http/server/response.ts";
 import { accessOf, keepsPresent, mayEnd } from "../../http/task/access.ts";
 import { unknownTask } from "../../http/task/reply.ts";
 import { readParameter } from "../../wire/parameter.ts";
@@ -35,9 +33,6 @@ import { groupResults } from "./group-results.ts";
 import { groupsOf } from "./groups.ts";
 import { watchedGroups } from "./watched-groups.ts";
 
-/** Maximum bytes of results that wait for a slow caller. */
-const ANSWER_BYTES = 64 * 1024;
-
 const PENDING_HEADERS = ["ETag", "Preference-Applied", "Retry-After", "Location"] as const;
 
 /** Groups of tasks: one number for many. A batch with the parameter `group` makes one. */
@@ -45,7 +40,6 @@ export function groupRoutes(api: Api): readonly Route[] {
   const watchers: GroupWatchers = new Watchers(watchedGroups(api.engine, groupsOf(api.engine)), {
     onError: (error) => api.log.debug({ err: error }, "groups: could not read the watched groups; trying again later"),
   });
-  const streams = new EventStreams(api.stopping);
   return [
     {
       name: "group",
@@ -72,7 +66,7 @@ export function groupRoutes(api: Api): readonly Route[] {
         "204": empty("Of its events, the caller has already received the last."),
         "304": empty("The caller has the current version of the document.", ...PENDING_HEADERS),
       },
-      run: (ctx) => show(ctx, api, watchers, streams),
+      run: (ctx) => show(ctx, api, watchers),
       showProblem: (ctx, error) => replyMissingPage(ctx, error, api.embedOrigins),
     },
     {
@@ -90,7 +84,7 @@ export function groupRoutes(api: Api): readonly Route[] {
         "200": { description: "Events until the group has ended.", content: { "text/event-stream": {} } },
         "204": empty("The caller has already received the last event."),
       },
-      run: async (ctx) => follow(ctx, api, watchers, streams, await findGroup(ctx, api, ctx.params.id)),
+      run: async (ctx) => follow(ctx, api, watchers, await findGroup(ctx, api, ctx.params.id)),
     },
     {
       name: "groupResults",
@@ -129,7 +123,7 @@ export function groupRoutes(api: Api): readonly Route[] {
   ];
 }
 
-async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: EventStreams): Promise<void> {
+async function show(ctx: Context, api: Api, watchers: GroupWatchers): Promise<void> {
   ctx.vary("Accept");
   const { id } = ctx.params;
   const first = await findGroup(ctx, api, id);
@@ -137,7 +131,7 @@ async function show(ctx: Context, api: Api, watchers: GroupWatchers, streams: Ev
     const cancel = mayEnd(accessOf(ctx), first) ? groupLinksFor(ctx, first).cancel : "";
     return replyGroupPage(ctx, groupDocumentOf(ctx, first), { cancel, failures: await failuresOf(ctx, api, first) });
   }
-  if (prefersEvents(ctx.get("Accept"))) return await follow(ctx, api, watchers, streams, first);
+  if (prefersEvents(ctx.get("Accept"))) return await follow(ctx, api, watchers, first);
   replyGroup(ctx, (await untilChanged(ctx, api, watchers, first)) ? await findGroup(ctx, api, id) : first);
 }
 
@@ -168,22 +162,16 @@ async function untilChanged(ctx: Context, api: Api, watchers: GroupWatchers, fir
   const ready = (seen: GroupInspection | null) => seen === null || !namesVersion(condition, tagOf(seen));
   if (ready(first)) return false;
   const keeps = keepsPresent(accessOf(ctx), first);
-  await longPoll(ctx, api, { watch: (listener) => watchers.watch(first, listener, keeps), ms, ready });
+  await longPoll(ctx, api, { watch: () => watchers.watch(first, { keeps }), ms, ready });
   ctx.set("Preference-Applied", waitAsSent);
   return true;
 }
 
-async function follow(
-  ctx: Context,
-  api: Api,
-  watchers: GroupWatchers,
-  streams: EventStreams,
-  seen: GroupInspection,
-): Promise<void> {
+async function follow(ctx: Context, api: Api, watchers: GroupWatchers, seen: GroupInspection): Promise<void> {
   const known = lastEventId(ctx);
   if (isAnsweredWithoutEvents(ctx, hasEnded(seen) && known === groupVersion(seen))) return;
   api.streams.add(ctx);
-  await followGroup(ctx, watchers, streams, seen);
+  await followGroup(ctx, api, watchers, seen);
 }
 
 async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise<void> {
@@ -191,37 +179,30 @@ async function results(ctx: Context, api: Api, watchers: GroupWatchers): Promise
   const follows = readParameter(search, PARAMETERS.follow);
   const after = readParameter(search, PARAMETERS.afterLine) ?? 0;
   const group = await findGroup(ctx, api, ctx.params.id);
-  ctx.status = 200;
-  ctx.type = "application/x-ndjson";
-  ctx.set("Cache-Control", "no-store, no-transform");
-  ctx.set("X-Accel-Buffering", "no");
-  if (ctx.method === "HEAD") return;
+  if (ctx.method === "HEAD") {
+    ctx.status = 200;
+    ctx.set(LINES.headers);
+    return;
+  }
   api.streams.add(ctx);
   const gone = new AbortController();
   const { res } = ctx;
-  // A response that is broken off tells the client that it is incomplete.
-  whenGone(ctx, { closing: follows ? api.stopping : api.closing }, () => {
+  whenGone(ctx, api, () => {
     gone.abort();
     res.destroy();
   });
-  const reader = { state: ctx.state };
-  const lines = groupResults({
-    ctx: reader,
-    api,
-    group,
-    after,
+  const parts = groupResults({
+    ...{ ctx: { state: ctx.state }, api, group, after },
     watchers: follows ? watchers : undefined,
     gone: gone.signal,
   });
-  const answer = handOver(ctx);
-  answer.flushHeaders();
-  sendParts(answer, lines, (text) => text, ANSWER_BYTES).catch((error: unknown) => {
+  const onError = (error: unknown) =>
     api.log.debug(
       { group: group.id, reason: messageOf(error) },
       "groups: could not read results; breaking the response off",
     );
-    res.destroy();
-  });
+  // What does not follow has an end, for which a stopping server waits.
+  api.streams.send(ctx, LINES, { parts, onError, ...(!follows && { onStop: () => undefined }) });
 }
 
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {

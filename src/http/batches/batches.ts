@@ -8,6 +8,7 @@ import { readSubmitOptions } from "../../wire/submit-options.ts";
 import type { Api } from "../api.ts";
 import { refuseCoding } from "../input/body.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
+import { sendParts } from "../live/send-parts.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { laterParameters, parameterRefs } from "../openapi/parameters.ts";
 import { schemaRef } from "../openapi/responses.ts";
@@ -17,7 +18,6 @@ import { handOver } from "../server/response.ts";
 import { assembleSubmission, withWebhook } from "../submit/submission.ts";
 import { batchVerdicts } from "./batch-verdicts.ts";
 import { verdictLines } from "./line-verdict.ts";
-import { sendParts } from "./send-parts.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */
 const NDJSON = "application/x-ndjson";

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import type { KeptEvent } from "../../engine/monitoring/events.ts";
 import type { DeploymentEvent, DeploymentEvents } from "../../wire/event.ts";
@@ -6,12 +7,11 @@ import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";
 import { prefersEvents } from "../headers/accept.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
-import { EventStreams, eventText } from "../live/event-streams.ts";
 import { isAnsweredWithoutEvents, lastEventId } from "../live/last-event.ts";
+import { EVENTS, eventText } from "../live/streams.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
 import { READ, type Route } from "../route.ts";
-import { handOver } from "../server/response.ts";
 import { EventFeed } from "./event-feed.ts";
 
 /** The ids of events: when, ms, a hyphen, a number. */
@@ -19,7 +19,6 @@ const ID = /^\d{1,15}-\d{1,10}$/;
 
 /** What happened to the deployment. */
 export function deploymentEventRoutes(api: Api): readonly Route[] {
-  const streams = new EventStreams(api.stopping);
   const feed = new EventFeed(api.engine.events, (error) =>
     api.log.debug({ err: error }, "events: could not read what happened; trying again later"),
   );
@@ -40,7 +39,7 @@ export function deploymentEventRoutes(api: Api): readonly Route[] {
           content: { ...json("", "DeploymentEvents").content, "text/event-stream": {} },
         },
       },
-      run: (ctx) => (prefersEvents(ctx.get("Accept")) ? follow(ctx, api, streams, feed) : list(ctx, api)),
+      run: (ctx) => (prefersEvents(ctx.get("Accept")) ? follow(ctx, api, feed) : list(ctx, api)),
     },
   ];
 }
@@ -57,23 +56,28 @@ async function list(ctx: Context, { engine }: Api): Promise<void> {
   ctx.body = { items: page.map(documentOf), next } satisfies DeploymentEvents;
 }
 
-async function follow(ctx: Context, api: Api, streams: EventStreams, feed: EventFeed): Promise<void> {
+async function follow(ctx: Context, api: Api, feed: EventFeed): Promise<void> {
   ctx.vary("Accept");
   const known = lastEventId(ctx);
   if (known !== "" && !ID.test(known)) throw wrongParameter("lastEventId", "expected the id of an event");
   const limit = readParameter(searchOf(ctx), PARAMETERS.limit);
   if (isAnsweredWithoutEvents(ctx, false)) return;
   api.streams.add(ctx);
-  const first = known === "" ? (await api.engine.events.latest(limit)).reverse() : [];
-  const from = known || (first.at(-1)?.id ?? "0-0");
-  let stop = () => {};
-  const stream = streams.open(handOver(ctx), { close: () => stop() });
-  const send = (events: readonly KeptEvent[]) => {
-    for (const event of events)
-      stream.push(eventText({ name: "event", id: event.id, data: JSON.stringify(documentOf(event)) }));
-  };
-  send(first);
-  stop = feed.follow(from, send);
+  const first = known === "" ? (await api.engine.events.latest(limit)).reverse() : await feed.read(known);
+  api.streams.send(ctx, EVENTS, { parts: eventsAfter(ctx.res, feed, known || "0-0", first) });
+}
+
+/** The first events, then others as they happen, until nobody reads them any more. */
+async function* eventsAfter(res: ServerResponse, feed: EventFeed, known: string, first: readonly KeptEvent[]) {
+  let from = known;
+  for (let events = first; !res.destroyed; events = await feed.after(from)) {
+    from = events.at(-1)?.id ?? from;
+    if (events.length > 0) yield events.map(textOf).join("");
+  }
+}
+
+function textOf(event: KeptEvent): string {
+  return eventText({ name: "event", id: event.id, data: JSON.stringify(documentOf(event)) });
 }
 
 function documentOf({ id: _, atMs, ...event }: KeptEvent): DeploymentEvent {

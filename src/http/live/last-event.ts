@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { oneParameter } from "../../wire/parameter.ts";
 import { searchOf } from "../input/parameters.ts";
-import { EVENT_HEADERS } from "./event-streams.ts";
+import { EVENTS } from "./streams.ts";
 
 /**
  * The id of the last event that a client has received, "" if none.
@@ -19,7 +19,7 @@ export function isAnsweredWithoutEvents(ctx: Context, hasFinal: boolean): boolea
   // 204 stops an EventSource from reconnecting (WHATWG HTML §9.2.3).
   if (hasFinal) ctx.status = 204;
   else if (ctx.method === "HEAD") {
-    ctx.set(EVENT_HEADERS);
+    ctx.set(EVENTS.headers);
     ctx.status = 200;
   }
   return hasFinal || ctx.method === "HEAD";

@@ -1,5 +1,7 @@
 import type { Context } from "koa";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import type { Common } from "../../engine/watching/watched.ts";
+import type { Watch } from "../../engine/watching/watchers.ts";
 import { ChurnMap } from "../../store/churn-map.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
@@ -53,9 +55,9 @@ function callersUntil(closing: AbortSignal): ChurnMap<() => void, true> {
 }
 
 /** The condition and time limit of a long poll, for a task or a group. */
-interface LongPoll<Seen> {
+interface LongPoll<Seen extends Common> {
   /** Begins to watch it. */
-  watch(listener: (seen: Seen | null) => void): Promise<{ readonly first: Seen | null; stop(): void }>;
+  watch(): Promise<Watch<Seen>>;
   readonly ms: number;
   /** Whether the caller can be answered; null: it is unknown, or was deleted. */
   ready(seen: Seen | null): boolean;
@@ -65,19 +67,16 @@ interface LongPoll<Seen> {
  * Waits until what is watched is ready, the time is up, or the caller must be answered.
  * @throws ProblemError store-unavailable, rate-limited where this caller has too many streams and long polls open
  */
-export async function longPoll<Seen>(ctx: Context, api: Api, { watch, ms, ready }: LongPoll<Seen>): Promise<void> {
+export async function longPoll<Seen extends Common>(
+  ctx: Context,
+  api: Api,
+  { watch, ms, ready }: LongPoll<Seen>,
+): Promise<void> {
   api.streams.add(ctx);
-  let release: () => void = () => undefined;
-  const over = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const watched = await watch((seen) => {
-    if (ready(seen)) release();
-  });
-  const timer = setTimeout(release, ms);
-  whenGone(ctx, api, release);
-  if (ready(watched.first)) release();
-  await over;
+  const watched = await watch();
+  const timer = setTimeout(watched.stop, ms);
+  whenGone(ctx, api, watched.stop);
+  while (!ready(watched.seen) && (await watched.next()));
   clearTimeout(timer);
   watched.stop();
 }

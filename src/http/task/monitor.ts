@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts";
+import type { Watchers } from "../../engine/watching/watchers.ts";
 import { isOutcome } from "../../task.ts";
 import { type Parameter, readParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
@@ -140,7 +140,7 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
 
 /** How a long poll watches a task. */
 function watchOf(ctx: Context, watchers: Watchers, task: Inspection) {
-  return (listener: WatchListener) => watchers.watch(task, listener, keepsPresent(accessOf(ctx), task));
+  return () => watchers.watch(task, { keeps: keepsPresent(accessOf(ctx), task) });
 }
 
 /** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */

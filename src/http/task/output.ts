@@ -4,7 +4,6 @@ import type { Api } from "../api.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
-import { untilGone } from "../live/long-poll.ts";
 import { headerRefs } from "../openapi/headers.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { schemaRef } from "../openapi/responses.ts";
@@ -52,6 +51,5 @@ async function output(ctx: Context, api: Api, live: LiveTasks): Promise<void> {
   }
   api.streams.add(ctx);
   if (waitAsSent !== undefined) ctx.set("Preference-Applied", waitAsSent);
-  const reader = await live.followOutput(ctx, seen, after === null ? 0 : after + 1);
-  if (wait !== undefined) reader.endAfter(wait * 1000, untilGone(ctx, api));
+  await live.followOutput(ctx, seen, after === null ? 0 : after + 1, wait === undefined ? undefined : wait * 1000);
 }

@@ -91,16 +91,13 @@ describe("a watcher whose store's clock is set back", () => {
     const parts = { inspector, notices: engine.notices, queues: engine.queues };
     const watchers = new Watchers(watchedTasks(parts), { passMs: 20 });
     await t.submit({ id: "a" });
-    let told: (state: string | undefined) => void = () => undefined;
-    const news = new Promise<string | undefined>((resolve) => {
-      told = resolve;
-    });
-    const { first, stop } = await watchers.watch({ id: "a", queue: "jobs" }, (seen) => told(seen?.state));
-    expect(first?.state).to.equal("waiting");
+    const watch = await watchers.watch({ id: "a", queue: "jobs" });
+    expect(watch.seen?.state).to.equal("waiting");
     back = HOUR_MS;
     await t.reserve();
-    expect(await news).to.equal("running");
-    stop();
+    await watch.next();
+    expect(watch.seen?.state).to.equal("running");
+    watch.stop();
     await t.close();
   });
 });

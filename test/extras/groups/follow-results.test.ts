@@ -58,13 +58,10 @@ describe("the results of a group that are followed", () => {
     expect(linesOf(await lines.next())).to.deep.equal([0]);
     await endOne();
     expect(linesOf(await lines.next())).to.deep.equal([1]);
-    let told = false;
-    const { stop } = await watchers.watch(await seen(), () => {
-      told = true;
-    });
+    const watch = await watchers.watch(await seen());
     await endOne();
-    await eventually(() => told);
-    stop();
+    await watch.next();
+    watch.stop();
     expect(linesOf(await lines.next())).to.deep.equal([2]);
     expect((await lines.next()).done).to.equal(true);
     expect(watchers.size).to.equal(0);

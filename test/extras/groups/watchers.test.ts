@@ -48,12 +48,17 @@ describe("watching groups", () => {
     for (const { id, fence } of await t.reserve(count))
       await t.engine.leases.complete({ queue: "jobs", id, fence }, resultOf("ok"), t.settings);
   };
-  const watch = (watchers: Watchers<GroupInspection>) =>
-    watchers.watch({ id: "g", queue: "jobs" }, (seen) => told.push(seen));
+  const watch = async (watchers: Watchers<GroupInspection>) => {
+    const watched = await watchers.watch({ id: "g", queue: "jobs" });
+    void (async () => {
+      while (await watched.next()) told.push(watched.seen);
+    })();
+    return watched;
+  };
 
   it("reports the end of a member at once, although passes are slow", async () => {
-    const { first, stop } = await watch(new Watchers(watchedGroups(engine, looked), SLOW));
-    expect(first?.counts).to.include({ waiting: 20 });
+    const { seen, stop } = await watch(new Watchers(watchedGroups(engine, looked), SLOW));
+    expect(seen?.counts).to.include({ waiting: 20 });
     await endSome(1);
     await eventually(() => told.some((seen) => seen?.counts.succeeded === 1));
     stop();

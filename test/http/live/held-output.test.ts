@@ -1,35 +1,47 @@
 import { expect } from "chai";
 import { ByteBudget } from "../../../src/engine/large-values/byte-budget.ts";
 import type { OutputFeeds, OutputPage } from "../../../src/engine/watching/output-feeds.ts";
-import { OutputPump } from "../../../src/http/live/output-pump.ts";
+import { Watch } from "../../../src/engine/watching/watchers.ts";
+import { OutputReader } from "../../../src/http/live/output-reader.ts";
 
 const MIB = 1024 ** 2;
 
 /** An output of this many values of this length. */
 function outputOf(total: number, length: number): OutputFeeds {
-  const page = (from: number): OutputPage => ({ from, values: ["x"], length, textOf: () => "" });
-  const feed = { total, refresh: async () => undefined, page };
-  return { follow: () => ({ feed, stop: () => undefined }) } as unknown as OutputFeeds;
+  const page = (from: number): OutputPage => ({
+    ...{ from, values: from < total ? ["x"] : [], length: from < total ? length : 0, total },
+    textOf: () => "",
+  });
+  return {
+    open: () => ({ read: async (from: number) => page(from), page, leave: () => undefined }),
+  } as unknown as OutputFeeds;
 }
 
 describe("what a process holds of output for slow readers", () => {
   /** A reader that takes nothing until it is told to. */
-  const slowReader = (held: ByteBudget, output: OutputFeeds) => {
-    const reader = { sent: 0, ended: false };
-    const pump = new OutputPump({ feeds: output, held }, { id: "a", queue: "jobs", caller: null, createdMs: 0 }, 0, {
-      write: () => {
-        reader.sent += 1;
-        return false;
-      },
-      end: () => {
-        reader.ended = true;
-      },
-      fail: (error) => {
-        throw error;
-      },
-    });
-    pump.start();
-    return Object.assign(reader, { pump });
+  const slowReader = (held: ByteBudget, feeds: OutputFeeds) => {
+    const watch = new Watch({ outputs: 1 }, {}, () => undefined);
+    const onError = (error: unknown) => {
+      throw error;
+    };
+    const task = { id: "a", queue: "jobs", caller: null, createdMs: 0 };
+    const reader = new OutputReader({ feeds, held, onError }, watch, task, 0);
+    const state = { sent: 0, ended: false };
+    let resume: () => void = () => undefined;
+    void (async () => {
+      for await (const _ of reader.rest()) {
+        state.sent += 1;
+        await new Promise<void>((resolve) => {
+          resume = resolve;
+        });
+      }
+      state.ended = true;
+    })();
+    const stop = () => {
+      reader.stop();
+      watch.stop();
+    };
+    return Object.assign(state, { resume: () => resume(), stop });
   };
   const turns = async () => {
     for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -43,13 +55,12 @@ describe("what a process holds of output for slow readers", () => {
     const holding = () => readers.filter(({ sent }) => sent > 0).length;
     expect(holding()).to.equal(4);
     // The first is gone, the second has taken its value: two others take their places.
-    readers[0]?.pump.stop();
-    readers[1]?.pump.resume();
+    readers[0]?.stop();
+    readers[1]?.resume();
     await turns();
     expect(holding()).to.equal(6);
-    for (const { pump } of readers.slice(1)) pump.finish();
     for (let n = 0; n < 200 && readers.slice(1).some(({ ended }) => !ended); n += 1) {
-      for (const reader of readers.slice(1)) if (reader.sent > 0) reader.pump.resume();
+      for (const reader of readers.slice(1)) if (reader.sent > 0) reader.resume();
       await turns();
     }
     expect(readers.slice(1).map(({ sent, ended }) => `${sent} ${ended}`)).to.deep.equal(
@@ -63,7 +74,7 @@ describe("what a process holds of output for slow readers", () => {
     const short = slowReader(held, outputOf(1, 1000));
     await turns();
     expect([long.sent, longer.sent, short.sent]).to.deep.equal([1, 0, 1]);
-    long.pump.resume();
+    long.resume();
     await turns();
     expect(longer.sent).to.equal(1);
   });
@@ -72,8 +83,8 @@ describe("what a process holds of output for slow readers", () => {
     const held = new ByteBudget(MIB);
     const [first, gone, last] = [0, 1, 2].map(() => slowReader(held, outputOf(1, MIB)));
     await turns();
-    gone?.pump.stop();
-    first?.pump.stop();
+    gone?.stop();
+    first?.stop();
     await turns();
     expect([first?.sent, gone?.sent, last?.sent]).to.deep.equal([1, 0, 1]);
   });

@@ -6,6 +6,7 @@ import { watchedTasks } from "../../../src/engine/watching/watched.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { LiveTasks } from "../../../src/http/live/live-tasks.ts";
+import { Streams } from "../../../src/http/live/streams.ts";
 
 describe("the live answers", () => {
   it("leave nothing behind if the client goes before its stream begins", async () => {
@@ -22,7 +23,8 @@ describe("the live answers", () => {
       inspector: { inspect: async () => null },
       outputs: { read: async () => ({ total: 0, values: [] }) },
     } as unknown as Api["engine"];
-    const api = { engine, stopping: new AbortController().signal } as unknown as Api;
+    const streams = new Streams(1, new AbortController().signal);
+    const api = { engine, streams, closing: new AbortController().signal } as unknown as Api;
     const watchers = new Watchers(watchedTasks(engine));
     const live = new LiveTasks(api, watchers);
     const res = Object.assign(new EventEmitter(), {

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Config, readConfig } from "../../../src/config/config.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
 import { openEngine } from "../../../src/engine/opening/open.ts";
-import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { watchedTasks } from "../../../src/engine/watching/watched.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
@@ -191,13 +190,10 @@ export class World implements Deployment {
   /** Waits however long it takes to be told: a task whose end nobody tells keeps the simulation from ending. */
   async watch(subject: Subject): Promise<void> {
     const { process, watchers } = this.#api;
-    let isTold = false;
-    const hear = (seen: Inspection | null) => {
-      isTold ||= seen === null || isOutcome(seen.state);
-    };
-    const { first, stop } = await this.#ask(() => watchers?.watch(subject, hear) ?? Promise.reject());
-    for (hear(first); !isTold; await delay(RESTART_MS)) if (process.isDead) throw new Error("the API is gone");
-    stop();
+    const watch = await this.#ask(() => watchers?.watch(subject) ?? Promise.reject());
+    for (; watch.seen !== null && !isOutcome(watch.seen.state); await delay(RESTART_MS))
+      if (process.isDead) throw new Error("the API is gone");
+    watch.stop();
   }
 
   get #api(): Machine {
