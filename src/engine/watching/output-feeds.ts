@@ -1,5 +1,7 @@
-import type { OutputPart } from "../../store/verbs/output.ts";
-import type { Engine } from "../engine.ts";
+import type { Outputs } from "../attempt/output.ts";
+
+/** A task whose output is read. */
+type OutputTask = Parameters<Outputs["read"]>[0];
 
 /** Consecutive values of an output. */
 export interface OutputPage {
@@ -23,14 +25,14 @@ const MAX_KEPT = 16 * 1024 ** 2;
  * one. That there may be more they learn by watching the task.
  */
 export class OutputFeeds {
-  readonly #engine: Pick<Engine, "outputs">;
+  readonly #outputs: Pick<Outputs, "read">;
   readonly #feeds = new Map<string, OutputFeed>();
   /** Feeds with a cached page, in the order in which they read it, with its length. */
   readonly #kept = new Map<OutputFeed, number>();
   #keptLength = 0;
 
-  constructor(engine: Pick<Engine, "outputs">) {
-    this.#engine = engine;
+  constructor(outputs: Pick<Outputs, "read">) {
+    this.#outputs = outputs;
   }
 
   /** How many outputs are read. */
@@ -39,25 +41,21 @@ export class OutputFeeds {
   }
 
   /** The output of a task, until the reader leaves it. */
-  open(task: { readonly id: string; readonly queue: string }): OutputFeed {
-    const { id } = task;
-    const feed =
-      this.#feeds.get(id) ??
-      new OutputFeed({
-        read: (from) => this.#engine.outputs.read(task, from),
-        keep: (feed, length) => this.#keep(feed, length),
-        close: (feed) => {
-          this.#feeds.delete(id);
-          this.#keep(feed, 0);
-        },
-      });
-    this.#feeds.set(id, feed);
+  open(task: OutputTask): OutputFeed {
+    const feed = this.#feeds.get(task.id) ?? new OutputFeed(task, this.#outputs, this);
+    this.#feeds.set(task.id, feed);
     feed.readers += 1;
     return feed;
   }
 
+  /** Nobody reads an output any more. */
+  close(id: string, feed: OutputFeed): void {
+    this.#feeds.delete(id);
+    this.keep(feed, 0);
+  }
+
   /** Notes that a feed caches a page of this length, and drops the pages that were read longest ago. */
-  #keep(feed: OutputFeed, length: number): void {
+  keep(feed: OutputFeed, length: number): void {
     this.#keptLength += length - (this.#kept.get(feed) ?? 0);
     this.#kept.delete(feed);
     if (length > 0) this.#kept.set(feed, length);
@@ -70,30 +68,28 @@ export class OutputFeeds {
   }
 }
 
-interface FeedParts {
-  read(from: number): Promise<OutputPart>;
-  keep(feed: OutputFeed, length: number): void;
-  close(feed: OutputFeed): void;
-}
-
 /** The output of one task, for all its readers in this process. */
 export class OutputFeed {
   readers = 0;
-  readonly #parts: FeedParts;
+  readonly #task: OutputTask;
+  readonly #outputs: Pick<Outputs, "read">;
+  readonly #feeds: OutputFeeds;
   readonly #reading = new Map<string, Promise<OutputPage>>();
   #page: OutputPage | undefined;
   /** How many values there were, as of this news. */
   #total = 0;
   #asOf = -1;
 
-  constructor(parts: FeedParts) {
-    this.#parts = parts;
+  constructor(task: OutputTask, outputs: Pick<Outputs, "read">, feeds: OutputFeeds) {
+    this.#task = task;
+    this.#outputs = outputs;
+    this.#feeds = feeds;
   }
 
   /** A reader leaves. */
   leave(): void {
     this.readers -= 1;
-    if (this.readers === 0) this.#parts.close(this);
+    if (this.readers === 0) this.#feeds.close(this.#task.id, this);
   }
 
   /** Drops the cached page. */
@@ -123,7 +119,7 @@ export class OutputFeed {
   }
 
   async #read(from: number, news: number | undefined): Promise<OutputPage> {
-    const { total, values } = await this.#parts.read(from);
+    const { total, values } = await this.#outputs.read(this.#task, from);
     if (news !== undefined && news >= this.#asOf) [this.#asOf, this.#total] = [news, total];
     const texts = values.map(
       ({ run, attempt, json }, n) => `{"seq":${from + n},"run":${run},"attempt":${attempt},"data":${json}}`,
@@ -131,7 +127,7 @@ export class OutputFeed {
     const page = pageOf(from, texts, total);
     if (values.length > 0 && this.readers > 0) {
       this.#page = page;
-      this.#parts.keep(this, page.length);
+      this.#feeds.keep(this, page.length);
     }
     return page;
   }

@@ -1,5 +1,6 @@
 import type { Context } from "koa";
-import type { Watch, Watchers } from "../../engine/watching/watchers.ts";
+import type { Watch } from "../../engine/watching/watch.ts";
+import type { Watchers } from "../../engine/watching/watchers.ts";
 import type { Api } from "../../http/api.ts";
 import type { Sender } from "../../http/headers/forwarded.ts";
 import { EVENTS, eventText } from "../../http/live/streams.ts";

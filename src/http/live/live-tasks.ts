@@ -2,7 +2,8 @@ import type { Context } from "koa";
 import { LONGEST_TIMER_MS } from "../../config/duration.ts";
 import { ByteBudget } from "../../engine/large-values/byte-budget.ts";
 import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
-import type { Watch, Watchers } from "../../engine/watching/watchers.ts";
+import type { Watch } from "../../engine/watching/watch.ts";
+import type { Watchers } from "../../engine/watching/watchers.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../api.ts";
 import { whenClosed } from "../server/response.ts";
@@ -27,7 +28,7 @@ export class LiveTasks {
     this.#watchers = watchers;
     const onError = (error: unknown) =>
       api.log.debug({ err: error }, "output: could not read what tasks have written; trying again later");
-    this.#source = { feeds: new OutputFeeds(api.engine), held: new ByteBudget(MAX_HELD), onError };
+    this.#source = { feeds: new OutputFeeds(api.engine.outputs), held: new ByteBudget(MAX_HELD), onError };
   }
 
   /**

@@ -7,23 +7,21 @@ type Parts = ConstructorParameters<typeof OutputFeeds>[0];
 const MIB = 1024 ** 2;
 
 /** Outputs of tasks, as many values as are stored of each, without a store. */
-function outputs() {
+function stubbed() {
   const stored = new Map<string, string[]>();
   const reads: string[] = [];
-  const engine = {
-    outputs: {
-      read: async ({ id }: { id: string }, from: number) => {
-        reads.push(`${id} ${from}`);
-        const values = stored.get(id) ?? [];
-        return {
-          total: values.length,
-          values: values.slice(from, from + 100).map((json) => ({ run: 1, attempt: 2, json })),
-        };
-      },
+  const outputs: Parts = {
+    read: async ({ id }, from) => {
+      reads.push(`${id} ${from}`);
+      const values = stored.get(id) ?? [];
+      return {
+        total: values.length,
+        values: values.slice(from, from + 100).map((json) => ({ run: 1, attempt: 2, json })),
+      };
     },
-  } as unknown as Parts;
+  };
   const store = (id: string, ...jsons: string[]) => stored.set(id, [...(stored.get(id) ?? []), ...jsons]);
-  return { engine, stored, store, reads, feeds: new OutputFeeds(engine) };
+  return { outputs, stored, store, reads, feeds: new OutputFeeds(outputs) };
 }
 
 /** What readers of a feed see from a number on, as of some news. */
@@ -31,7 +29,7 @@ const valuesOf = async (feed: OutputFeed, from: number, news = 1) => [...(await 
 
 describe("the feeds of outputs", () => {
   it("read values once for ten thousand readers of a task, and keep nothing when they have left", async () => {
-    const { feeds, store, reads } = outputs();
+    const { feeds, store, reads } = stubbed();
     store("a", ...Array.from({ length: 500 }, (_, n) => String(n)));
     const readers = Array.from({ length: 10_000 }, () => feeds.open({ id: "a", queue: "jobs" }));
     expect(feeds.size).to.equal(1);
@@ -53,7 +51,7 @@ describe("the feeds of outputs", () => {
   });
 
   it("do not read again what there is not, until there are news", async () => {
-    const { feeds, store, reads } = outputs();
+    const { feeds, store, reads } = stubbed();
     const feed = feeds.open({ id: "a", queue: "jobs" });
     expect(await valuesOf(feed, 0)).to.deep.equal([]);
     store("a", '"one"');
@@ -64,10 +62,10 @@ describe("the feeds of outputs", () => {
   });
 
   it("do not share a read that has begun before the news", async () => {
-    const { engine, feeds, store } = outputs();
-    const { read } = engine.outputs;
+    const { outputs, feeds, store } = stubbed();
+    const { read } = outputs;
     const pending: (() => void)[] = [];
-    engine.outputs.read = async (...args) => {
+    outputs.read = async (...args) => {
       const part = await read(...args);
       await new Promise<void>((resolve) => pending.push(resolve));
       return part;
@@ -87,7 +85,7 @@ describe("the feeds of outputs", () => {
   });
 
   it("keep the page that was read last, for readers who are at its beginning or within it", async () => {
-    const { feeds, store, reads } = outputs();
+    const { feeds, store, reads } = stubbed();
     const feed = feeds.open({ id: "a", queue: "jobs" });
     store("a", '"zero"', '"one"', '"two"');
     const whole = await valuesOf(feed, 0);
@@ -106,7 +104,7 @@ describe("the feeds of outputs", () => {
   });
 
   it("keep only so much over all tasks, and drop what was read longest ago", async () => {
-    const { feeds, store, reads } = outputs();
+    const { feeds, store, reads } = stubbed();
     const ids = ["a", "b", "c"];
     for (const id of ids) store(id, `"${"x".repeat(7 * MIB)}"`);
     const [a, b, c] = ids.map((id) => feeds.open({ id, queue: "jobs" }));
@@ -125,7 +123,7 @@ describe("the feeds of outputs", () => {
   });
 
   it("make a text of a page once for all readers who want the same", async () => {
-    const { feeds, store } = outputs();
+    const { feeds, store } = stubbed();
     store("a", "1", "2");
     const page = await feeds.open({ id: "a", queue: "jobs" }).page(0, 1);
     let made = 0;
@@ -139,7 +137,7 @@ describe("the feeds of outputs", () => {
   });
 
   it("begin anew if there are fewer values than before, since another task has the id now", async () => {
-    const { feeds, store, stored } = outputs();
+    const { feeds, store, stored } = stubbed();
     const feed = feeds.open({ id: "a", queue: "jobs" });
     store("a", "1", "2", "3");
     expect((await feed.read(3, 1)).total).to.equal(3);
