@@ -11,7 +11,7 @@ const WATCH_DEFAULTS = {
   passMs: 1000,
   /** Each is read in one of this many passes even without a notice, since a notice may be lost. */
   fullEvery: 10,
-  /** In one of this many passes, outputs may have more values even without a notice. */
+  /** The output of each may have more values in one of this many passes, even without a notice. */
   outputEvery: 3,
   /** How many are read together: a pass over many must not block Redis for others. */
   slice: 1000,
@@ -229,8 +229,9 @@ export class Watchers<Seen extends Common = Inspection> {
   async #pass(): Promise<number> {
     this.#passes += 1;
     const turn = this.#passes % WATCH_DEFAULTS.fullEvery;
-    if (this.#passes % WATCH_DEFAULTS.outputEvery === 0)
-      for (const entry of this.#entries.values()) this.#tellOutput(entry);
+    const { outputEvery } = WATCH_DEFAULTS;
+    for (const entry of this.#entries.values())
+      if (entry.pass % outputEvery === this.#passes % outputEvery) this.#tellOutput(entry);
     await this.#keepWatched();
     const waiting = new Set<string>();
     for (const { latest } of this.#entries.values())

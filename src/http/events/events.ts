@@ -12,15 +12,19 @@ import { EVENTS, eventText } from "../live/streams.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
 import { READ, type Route } from "../route.ts";
-import { EventFeed } from "./event-feed.ts";
+import { type EventFeed, eventFeed } from "./event-feed.ts";
 
 /** The ids of events: when, ms, a hyphen, a number. */
 const ID = /^\d{1,15}-\d{1,10}$/;
 
+/** As many as are kept. */
+const MAX_EVENTS = 1000;
+
 /** What happened to the deployment. */
 export function deploymentEventRoutes(api: Api): readonly Route[] {
-  const feed = new EventFeed(api.engine.events, (error) =>
-    api.log.debug({ err: error }, "events: could not read what happened; trying again later"),
+  const feed = eventFeed(
+    (from) => readAfter(api, from),
+    (error) => api.log.debug({ err: error }, "events: could not read what happened; trying again later"),
   );
   return [
     {
@@ -63,14 +67,16 @@ async function follow(ctx: Context, api: Api, feed: EventFeed): Promise<void> {
   const limit = readParameter(searchOf(ctx), PARAMETERS.limit);
   if (isAnsweredWithoutEvents(ctx, false)) return;
   api.streams.add(ctx);
-  const first = known === "" ? (await api.engine.events.latest(limit)).reverse() : await feed.read(known);
+  const first = known === "" ? (await api.engine.events.latest(limit)).reverse() : await readAfter(api, known);
   api.streams.send(ctx, EVENTS, { parts: eventsAfter(ctx.res, feed, known || "0-0", first) });
 }
+
+const readAfter = ({ engine }: Api, from: string) => engine.events.after(from, MAX_EVENTS);
 
 /** The first events, then others as they happen, until nobody reads them any more. */
 async function* eventsAfter(res: ServerResponse, feed: EventFeed, known: string, first: readonly KeptEvent[]) {
   let from = known;
-  for (let events = first; !res.destroyed; events = await feed.after(from)) {
+  for (let events = first; !res.destroyed; events = await feed(from)) {
     from = events.at(-1)?.id ?? from;
     if (events.length > 0) yield events.map(textOf).join("");
   }
