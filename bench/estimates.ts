@@ -96,7 +96,7 @@ function simulate(name: WorkloadName, slots: number, seeds: number): Coverage {
     const looks: Look[] = [];
     for (let seed = 1; seed <= seeds; seed += 1) {
       for (const { busy, waited } of simulateLine({ workload: WORKLOADS[name], arrivals, slots, tasks: 4000, seed })) {
-        looks.push(lookAt(forecastTurnovers(busy), waited, busy.samples));
+        looks.push(lookAt(forecastTurnovers(busy), waited, busy.service.samples));
       }
     }
     for (const look of looks) all.push(look);

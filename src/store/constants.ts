@@ -2,9 +2,6 @@ import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
 import { LONGEST_WARMUP_MS } from "../handler/options.ts";
 import { LONGEST_DELAY_S, PRIORITY } from "../task.ts";
 
-/** The tasks in the shortest of {@link SHARED.forecastBlocks}. */
-const SHORTEST_BLOCK = 16;
-
 /** Constants that TypeScript and the Lua files share; a Lua file writes `C.classSpan`. */
 export const SHARED = {
   /** The zero of clock values, so that they stay below {@link SHARED.classSpan}. */
@@ -49,15 +46,8 @@ export const SHARED = {
   abandoned: "abandoned",
   /** The distance between two states in a score of K.memberStates: more than any time, ms. */
   memberSpan: 1e13,
-  /** The numbers of tasks over which the error of the mean service time as a forecast is measured. */
-  forecastBlocks: [SHORTEST_BLOCK, 4 * SHORTEST_BLOCK, 16 * SHORTEST_BLOCK, 64 * SHORTEST_BLOCK],
-  shortestForecastBlock: SHORTEST_BLOCK,
-  /** The statistics of service times in a queue's hash, as Lua's struct library packs them: mean, variance, samples, total. */
-  serviceFormat: "<dddd",
-  /** The minimum weight of a new service time in the mean, so that a mean of many still follows changes. */
-  minWeight: 0.03,
-  /** The minimum weight of a shortest block in the slow mean, which follows only lasting changes. */
-  minSlowWeight: 1 / 32,
+  /** The latest service times that are kept of a queue. */
+  window: 64,
   /** What takes a worker longer is not a start: no worker came, ms. */
   longestStartMs: LONGEST_WARMUP_MS,
   /** The minimum weight of a new start in the mean of how long workers take to start. */

@@ -126,15 +126,7 @@ export const QUEUE_FIELDS = {
   ],
   paused: ["paused", "1 while the queue is paused"],
   rest: ["rest", "while its gate lets nothing through: since when, until when, ms, a number of the gate, why"],
-  service: [
-    "service",
-    "exponentially weighted mean (ms) and variance (ms²) of the service times, how many there were, their total (ms): SHARED.serviceFormat",
-  ],
-  foretold: ["foretold", "the forecasts for blocks of tasks that have not ended, see lua/forecast.lua"],
-  forecast: [
-    "forecast",
-    "slow mean of the service time, and how far both means were off as forecasts, see lua/forecast.lua",
-  ],
+  service: ["service", "how many service times there were, and the latest of them, see lua/service.lua"],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],
   batch: [

@@ -1,7 +1,7 @@
 import { estimate } from "../../src/engine/estimates/estimate.ts";
 import type { KeyTurn, LineRate, Pace, QueueSnapshot } from "../../src/store/verbs/snapshot.ts";
 import type { Eta } from "../../src/wire/task.ts";
-import { MEAN, normal, ServiceStatistics, type Workload } from "./line-simulation.ts";
+import { MEAN, normal, ServiceWindow, type Workload } from "./line-simulation.ts";
 import { randomOf } from "./random.ts";
 
 /** Ms of one unit of a workload. */
@@ -57,7 +57,7 @@ interface Call {
 export function simulateHeldLine(line: Line): HeldLook[] {
   const { workload, slots, rate, keyed, batch, wave, waves, seed, startMs = 0 } = line;
   const random = randomOf(seed);
-  const statistics = new ServiceStatistics();
+  const window = new ServiceWindow();
   const looks: HeldLook[] = [];
   const starts: number[] = [];
   let waiting: Waiting[] = [];
@@ -127,7 +127,7 @@ export function simulateHeldLine(line: Line): HeldLook[] {
 
   const look = (index: number) => {
     const task = waiting[index];
-    if (!task || (line.fresh && statistics.samples > 0)) return;
+    if (!task || (line.fresh && window.samples > 0)) return;
     const startable = startableNow();
     const tasks = calls.flatMap((call) => call.keys.map(() => call));
     const live = now >= startMs;
@@ -138,13 +138,11 @@ export function simulateHeldLine(line: Line): HeldLook[] {
           .sort((a, b) => a.by - b.by)
           .slice(0, MOST)
       : [];
-    const known = statistics.samples > 0;
     const rateKnown = rateNow();
     const snapshot: QueueSnapshot = {
       ...{ queue: "held", waiting: waiting.length, scheduled: 0, running: tasks.length, paused: false },
-      ...{ resting: false, workers: live ? 1 : 0, slots: live ? slots : 0, samples: statistics.samples },
-      ...(known ? { meanMs: statistics.mean, variance: statistics.variance } : { meanMs: null, variance: null }),
-      ...{ misses: [...statistics.misses], slowMeanMs: statistics.slowMean, slowMisses: [...statistics.slowMisses] },
+      ...{ resting: false, workers: live ? 1 : 0, slots: live ? slots : 0, samples: window.samples },
+      timesMs: window.timesMs,
       agesMs: some.map(({ call }) => now - call.began),
       ...(keyed && { startable: startable.length, mostFrequent: mostFrequent() }),
       ...(rateKnown && { rate: rateKnown }),
@@ -194,7 +192,7 @@ export function simulateHeldLine(line: Line): HeldLook[] {
       }
       arrived += wave;
     }
-    for (const { ends, began } of calls) if (ends <= now) statistics.add(ends - began);
+    for (const { ends, began } of calls) if (ends <= now) window.add(ends - began);
     calls = calls.filter(({ ends }) => ends > now);
     take();
   }

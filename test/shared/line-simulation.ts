@@ -1,4 +1,5 @@
 import type { Busy } from "../../src/engine/estimates/forecast.ts";
+import { figuresOf } from "../../src/engine/estimates/service-figures.ts";
 import { SHARED } from "../../src/store/constants.ts";
 import { randomOf } from "./random.ts";
 
@@ -29,49 +30,14 @@ export type WorkloadName = keyof typeof WORKLOADS;
 export const ARRIVALS = ["steady", "burst", "waves"] as const;
 export type Arrivals = (typeof ARRIVALS)[number];
 
-/** The statistics of service times, as lua/service.lua keeps them; a test holds them against each other. */
-export class ServiceStatistics {
-  mean = 0;
-  variance = 0;
+/** The window of the latest service times, as lua/service.lua keeps it for tasks that are not quick. */
+export class ServiceWindow {
   samples = 0;
-  readonly misses: number[] = [];
-  slowMean: number | null = null;
-  readonly slowMisses: number[] = [];
-  #total = 0;
-  readonly #blocks = new Map<number, { mean: number; slowMean: number; total: number }>();
+  timesMs: readonly number[] = [];
 
   add(time: number): void {
     this.samples += 1;
-    this.#total += time;
-    const weight = Math.max(1 / this.samples, SHARED.minWeight);
-    const distance = time - this.mean;
-    this.mean += weight * distance;
-    this.variance = (1 - weight) * (this.variance + weight * distance * distance);
-    if (this.samples % SHARED.forecastBlocks[0] === 0) this.#foretell();
-  }
-
-  #foretell(): void {
-    const [shortest] = SHARED.forecastBlocks;
-    const before = this.slowMean ?? this.mean;
-    const recent = this.#blocks.get(shortest);
-    const slowWeight = recent ? Math.max(shortest / this.samples, SHARED.minSlowWeight) : 0;
-    const slowMean = before + slowWeight * ((this.#total - (recent?.total ?? 0)) / shortest - before);
-    this.slowMean = slowMean;
-    for (const [i, length] of SHARED.forecastBlocks.entries()) {
-      if (this.samples % length !== 0) continue;
-      const block = this.#blocks.get(length);
-      this.#blocks.set(length, { mean: this.mean, slowMean, total: this.#total });
-      if (!block) {
-        this.misses[i] = 0;
-        this.slowMisses[i] = 0;
-        continue;
-      }
-      const truth = (this.#total - block.total) / length;
-      const weight = Math.max(1 / (this.samples / length - 1), 0.1);
-      const updated = (miss = 0, foretold: number) => miss + weight * ((truth - foretold) ** 2 - miss);
-      this.misses[i] = updated(this.misses[i], block.mean);
-      this.slowMisses[i] = updated(this.slowMisses[i], block.slowMean);
-    }
+    this.timesMs = [...this.timesMs, time].slice(-SHARED.window);
   }
 }
 
@@ -102,7 +68,7 @@ export function simulateLine(options: {
 class Simulation {
   readonly #options: Parameters<typeof simulateLine>[0];
   readonly #random: () => number;
-  readonly #statistics = new ServiceStatistics();
+  readonly #window = new ServiceWindow();
   readonly #looks: Look[] = [];
   readonly #waiting: Waiting[] = [];
   #running: { readonly began: number; readonly ends: number }[] = [];
@@ -144,7 +110,7 @@ class Simulation {
     this.#now = at;
     const ended = this.#running.find((task) => task.ends === at);
     this.#running = this.#running.filter((task) => task !== ended);
-    if (ended) this.#statistics.add(at - ended.began);
+    if (ended) this.#window.add(at - ended.began);
     const next = this.#waiting.shift();
     if (!next) return;
     for (const look of next.looks) this.#looks.push({ busy: look.busy, waited: at - look.at });
@@ -167,18 +133,12 @@ class Simulation {
   }
 
   #look(task: Waiting, index: number, at: number): void {
-    const { mean, variance, samples, misses, slowMean, slowMisses } = this.#statistics;
+    const { samples, timesMs } = this.#window;
     if (samples === 0) return;
     const { slots } = this.#options;
     const agesMs = this.#running.map((running) => at - running.began);
     const turnovers = index + this.#running.length - slots + 1;
-    task.looks.push({
-      at,
-      busy: {
-        ...{ turnovers, slots, agesMs, variance, samples },
-        ...{ meanMs: mean, misses: [...misses], slowMeanMs: slowMean, slowMisses: [...slowMisses] },
-      },
-    });
+    task.looks.push({ at, busy: { turnovers, slots, agesMs, service: figuresOf(timesMs, samples) } });
   }
 
   /** Until the next arrival. */

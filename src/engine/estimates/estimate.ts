@@ -6,7 +6,8 @@ import { type Forecast, forecastTurnovers } from "./forecast.ts";
 import { later } from "./later.ts";
 import { startsBefore } from "./overtaking.ts";
 import { forecastRate, lagOf, laterRounds, rateAfter, TIMERS } from "./rate.ts";
-import { reportedRest, type ServiceFigures, serviceFigures } from "./reports.ts";
+import { reportedRest } from "./reports.ts";
+import { meanOfEnded, type ServiceFigures, serviceFigures } from "./service-figures.ts";
 import { turnoversBefore } from "./turnovers.ts";
 import { forecastStart } from "./worker-start.ts";
 
@@ -157,13 +158,13 @@ function slotsWait(
   const chanceMs = (overtaken * service.meanMs) / slots / (snapshot.batch?.max ?? 1);
   const forLine =
     line.turnovers > 0
-      ? forecastTurnovers({ ...line, slots, ...service, unsureMs: Math.hypot(line.unsureMs, chanceMs) })
+      ? forecastTurnovers({ ...line, slots, service, unsureMs: Math.hypot(line.unsureMs, chanceMs) })
       : AT_ONCE;
   // Assumes that each earlier task of its key ends with its first attempt; how long the current ones have been running is unknown.
   const atOnce = Math.min(turn?.limit ?? slots, slots);
   const unsureMs = UNKNOWN_AGE * service.meanMs;
   const forKey =
-    ends > 0 ? forecastTurnovers({ turnovers: ends, slots: atOnce, agesMs: [], unsureMs, ...service }) : AT_ONCE;
+    ends > 0 ? forecastTurnovers({ turnovers: ends, slots: atOnce, agesMs: [], unsureMs, service }) : AT_ONCE;
   const wait = later(forLine, forKey);
   return line.perhapsNow && ends === 0 ? { ...wait, lowMs: 0 } : wait;
 }
@@ -240,6 +241,6 @@ export function restMs(snapshot: QueueSnapshot, progress: Pace | null, runningFo
 
 /** The probable progress of a running task, from the service times of others: 0–99; null without history. */
 export function estimatedPercent(snapshot: QueueSnapshot, startedMs: number, nowMs: number): number | null {
-  if (snapshot.meanMs === null || snapshot.meanMs <= 0) return null;
-  return Math.max(0, Math.min(99, Math.floor(((nowMs - startedMs) / snapshot.meanMs) * 100)));
+  const meanMs = meanOfEnded(snapshot) ?? 0;
+  return meanMs > 0 ? Math.max(0, Math.min(99, Math.floor(((nowMs - startedMs) / meanMs) * 100))) : null;
 }

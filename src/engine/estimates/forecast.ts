@@ -1,5 +1,5 @@
-import { SHARED } from "../../store/constants.ts";
 import { combined, type Rest } from "./reports.ts";
+import type { ServiceFigures } from "./service-figures.ts";
 
 /** The basis of a forecast: a queue whose slots are all busy. Times are in ms. */
 export interface Busy {
@@ -12,15 +12,7 @@ export interface Busy {
   readonly reported?: readonly (Rest | null)[];
   /** The standard deviation of the error of their ages, ms; default 0. */
   readonly unsureMs?: number;
-  /** The service times: exponentially weighted mean and variance, and their number, from 1. */
-  readonly meanMs: number;
-  readonly variance: number;
-  readonly samples: number;
-  /** Mean square errors of the mean as a forecast for blocks of {@link BLOCKS} tasks, as far as measured. */
-  readonly misses: readonly number[];
-  /** The mean over many more tasks, null before the first of these blocks has ended; and its errors. */
-  readonly slowMeanMs: number | null;
-  readonly slowMisses: readonly number[];
+  readonly service: ServiceFigures;
 }
 
 /** When something will happen, ms from now: between low and high in about 80 of 100 cases. */
@@ -30,10 +22,6 @@ export interface Forecast {
   readonly highMs: number;
 }
 
-const BLOCKS = SHARED.forecastBlocks;
-/** The number of equally weighted samples that determine a mean as well as the exponentially weighted ones. */
-const MAX_EFFECTIVE_SAMPLES = Math.round(2 / SHARED.minWeight - 1);
-const MAX_SLOW_SAMPLES = BLOCKS[0] * Math.round(2 / SHARED.minSlowWeight - 1);
 /**
  * Low and high are this many standard deviations from the middle. A normal distribution would need 1.28 for 80 of 100 cases; the
  * parts of the spread are each a little too large, and `npm run bench -- estimates` comes nearest to 80 with this.
@@ -43,12 +31,8 @@ const Z80 = 1.18;
 const MIN_MEAN_MS = 0.001;
 /** If the time when a slot becomes free varies by less than this many mean service times, the slots keep their order. */
 const ORDERED = 0.25;
-/** Without measurements, an error grows by this factor from one block to the next longer one. */
-const GROWTH = 2;
-/** A middle is at least this share of the mean. */
-const MIN_SHARE = 0.1;
-/** Lines are long when work is slowest: then the error of the mean is larger than on average. */
-const WORST_TIME = 1.2;
+/** The standard deviation of the mean of what is still to come is at most this share of it. */
+const MAX_DRIFT = 0.4;
 
 /**
  * Forecasts when the given number of turnovers will have happened.
@@ -56,49 +40,59 @@ const WORST_TIME = 1.2;
  * Each slot is a chain: the rest of its running task, then one service time after the other. As long as service times vary
  * little, the chains keep the order in which the running tasks will end (tasks that began together end together), so only the
  * chain of the turnover in question matters. Later, or if they vary more, the order is lost, and the turnovers of all chains
- * are counted together. Middle and spread are those of a gamma distribution; the spread includes the measured error of the mean
- * itself.
+ * are counted together. The spread includes the error of the mean itself. Whatever the mean, the rounds that are certain to come take
+ * as long as the quickest tasks.
  */
 export function forecastTurnovers(busy: Busy): Forecast {
-  const { turnovers, slots, reported = [] } = busy;
-  const mean = believedMean(busy);
-  const service = serviceOf(busy, mean.meanMs);
+  const { turnovers, slots, reported = [], unsureMs = 0 } = busy;
+  const service = believed(busy);
   const chain = inOrder(busy, service) ?? together(busy, service);
   // The tasks that say themselves how long they will take do not depend on the mean.
   const said = reported.length === 0 ? 0 : reported.filter((rest) => rest !== null).length / reported.length;
   const unsaid = turnovers / slots - said * Math.min(1, turnovers / slots);
-  const missed = unsaid ** 2 * WORST_TIME * mean.error;
-  return gamma(chain.middleMs, Math.sqrt(chain.variance + missed + (busy.unsureMs ?? 0) ** 2));
+  const missed = unsaid ** 2 * service.error;
+  const leastMs = Math.floor((turnovers - 1) / slots) * service.quickestMs;
+  return logNormal(chain.middleMs, chain.variance + missed + unsureMs ** 2, leastMs);
 }
 
-/** Corrected mean and variance of the service times. */
-interface Service {
-  readonly meanMs: number;
-  readonly variance: number;
+/** The service times as a forecast uses them. */
+interface Service extends Pick<ServiceFigures, "sortedMs" | "meanMs" | "variance" | "error" | "quickestMs"> {
   /** The squared coefficient of variation: 0 for constant times, 1 for exponential ones. */
   readonly cv2: number;
 }
 
 /**
- * Corrects for few samples: short tasks end first, so running tasks that already exceed the mean show that it is too low; and
- * few samples vary less than their distribution. Both corrections shrink as the number of samples grows.
+ * Corrects for few times: short tasks end first, so running tasks that already exceed the mean show that it is too low; and
+ * few times vary less than their distribution. Both corrections shrink as their number grows.
  */
-function serviceOf({ agesMs, variance, samples }: Busy, meanMs: number): Service {
+function believed({ agesMs, turnovers, service }: Busy): Service {
+  const { samples, sortedMs } = service;
   let overdue = 0;
-  for (const age of agesMs) if (age > meanMs) overdue += age;
-  const mean = Math.max(meanMs + overdue / samples, MIN_MEAN_MS);
-  const believed = variance + (mean - meanMs) ** 2 + (mean / samples) ** 2;
-  return { meanMs: mean, variance: believed, cv2: believed / mean ** 2 };
+  for (const age of agesMs) if (age > service.meanMs) overdue += age;
+  const meanMs = Math.max(service.meanMs + overdue / samples, MIN_MEAN_MS);
+  const added = (meanMs - service.meanMs) ** 2 + (meanMs / samples) ** 2;
+  const variance = service.variance + added;
+  // Work that changes does so all the time: over twice as many tasks by twice as much.
+  const drift = Math.min((MAX_DRIFT * meanMs) ** 2, service.change * (turnovers / sortedMs.length) ** 2);
+  return { ...service, meanMs, variance, error: service.error + added + drift, cv2: variance / meanMs ** 2 };
 }
 
 /**
- * The remaining time of a task that has been running for a while: it shrinks if service times are even, and grows if they are
- * uneven.
+ * The remaining time of a task that has been running for a while: that of the service times that were longer; if none was, as much as service
+ * times vary.
  */
-function residual(ageMs: number, { meanMs, variance, cv2 }: Service): Rest {
-  if (cv2 >= 1) return { ms: Math.min(meanMs + ageMs * (cv2 - 1), (meanMs * (1 + cv2)) / 2), variance };
-  const ms = Math.max(meanMs - ageMs * (1 - cv2), meanMs * cv2);
-  return { ms, variance: Math.min(variance, ms ** 2) };
+function residual(ageMs: number, { sortedMs, variance, meanMs }: Service): Rest {
+  let [count, sum, squares] = [0, 0, 0];
+  for (let n = sortedMs.length - 1; n >= 0; n -= 1) {
+    const ms = (sortedMs[n] ?? 0) - ageMs;
+    if (ms <= 0) break;
+    count += 1;
+    sum += ms;
+    squares += ms ** 2;
+  }
+  if (count === 0) return { ms: variance / meanMs, variance: (variance / meanMs) ** 2 };
+  const ms = sum / count;
+  return { ms, variance: Math.max(0, squares / count - ms ** 2) };
 }
 
 /** The remaining times of running tasks, as far as their ages are known, from these and from what they report. */
@@ -161,58 +155,10 @@ function together(busy: Busy, service: Service): Turnover {
   return { middleMs, variance: perTurnover ** 2 * counted * (slots / left.length) };
 }
 
-/**
- * The mean service time of the tasks in front, and its mean square error, ms². The mean of the latest tasks follows a change, while the
- * slow mean is less affected by chance: whichever has been the better forecast over as many tasks has the greater weight.
- */
-function believedMean(busy: Busy): { readonly meanMs: number; readonly error: number } {
-  const { meanMs, slowMeanMs, misses, slowMisses, samples } = busy;
-  const { variance } = serviceOf(busy, meanMs);
-  const error = meanError(busy, misses, variance, Math.min(samples, MAX_EFFECTIVE_SAMPLES));
-  if (slowMeanMs === null) return { meanMs, error };
-  const inBlocks = Math.max(samples - (samples % BLOCKS[0]), BLOCKS[0]);
-  const slowError = meanError(busy, slowMisses, variance, Math.min(inBlocks, MAX_SLOW_SAMPLES));
-  const slowWeight = error ** 2 / (error ** 2 + slowError ** 2);
-  return {
-    meanMs: meanMs + slowWeight * (slowMeanMs - meanMs),
-    error: error + slowWeight * (slowError - error),
-  };
-}
-
-/**
- * Mean square error of a mean service time as a forecast for the tasks in front: how well that number of samples determines it, and how far
- * it has drifted over as many tasks in the past, beyond the chance in each block of tasks. ms².
- */
-function meanError(
-  { turnovers, samples }: Busy,
-  misses: readonly number[],
-  variance: number,
-  effectiveSamples: number,
-): number {
-  const known = variance / effectiveSamples;
-  let before = known;
-  const errors = BLOCKS.map((length, i) => {
-    const seen = Math.max(0, Math.floor(samples / length) - 1);
-    const own = Math.max(0, (misses[i] ?? 0) - variance / length) * (1 + 2 / Math.max(1, seen));
-    const weight = seen / (seen + 3);
-    before = weight * own + (1 - weight) * before * GROWTH;
-    return before;
-  });
-  // Logarithmic interpolation between two block lengths; each is four times the one before.
-  const at = Math.log(turnovers / BLOCKS[0]) / Math.log(4);
-  const lower = Math.min(Math.floor(at), BLOCKS.length - 1);
-  const [shortest = known] = errors;
-  if (lower < 0) return known + (shortest - known) * (turnovers / BLOCKS[0]);
-  const [here = known, next = here] = errors.slice(lower);
-  return here + (next - here) * (at - lower);
-}
-
-/** Quantiles of the gamma distribution of this mean and deviation, by Wilson and Hilferty's approximation. */
-function gamma(meanMs: number, deviationMs: number): Forecast {
-  const shape = (meanMs / Math.max(deviationMs, Number.MIN_VALUE)) ** 2;
-  const quantile = (z: number) =>
-    Number.isFinite(shape) ? meanMs * Math.max(0, 1 - 1 / (9 * shape) + z / (3 * Math.sqrt(shape))) ** 3 : meanMs;
-  // After a change of the work the deviation may be several means: then the approximation is 0.
-  const middleMs = Math.max(quantile(0), meanMs * MIN_SHARE);
-  return { lowMs: quantile(-Z80), middleMs, highMs: Math.max(quantile(Z80), middleMs) };
+/** Quantiles of the log-normal distribution of this mean and variance. */
+function logNormal(meanMs: number, variance: number, leastMs: number): Forecast {
+  const logVariance = Math.log1p(variance / meanMs ** 2);
+  const median = Math.max(leastMs, meanMs / Math.exp(logVariance / 2));
+  const factor = Math.exp(Z80 * Math.sqrt(logVariance));
+  return { lowMs: median / factor, middleMs: median, highMs: median * factor };
 }

@@ -1,10 +1,11 @@
 import type { QueueRow } from "../../store/verbs/queue.ts";
+import { meanOfEnded } from "./service-figures.ts";
 
 /** What the number of slots depends on. */
 type QueueFacts = Pick<QueueRow, "acceptedLastMinute" | "finishedLastMinute"> & {
   readonly snapshot: Pick<
     QueueRow["snapshot"],
-    "waiting" | "startable" | "running" | "paused" | "resting" | "workers" | "meanMs" | "samples" | "batch" | "rate"
+    "waiting" | "startable" | "running" | "paused" | "resting" | "workers" | "samples" | "timesMs" | "batch" | "rate"
   >;
 };
 
@@ -28,14 +29,15 @@ export function slotsWanted(
   { snapshot, acceptedLastMinute, finishedLastMinute }: QueueFacts,
   targetWaitMs: number | undefined,
 ): number | null {
-  const { waiting, startable = waiting, running, paused, resting, workers, meanMs, samples, batch, rate } = snapshot;
+  const { waiting, startable = waiting, running, paused, resting, workers, batch, rate } = snapshot;
+  const meanMs = meanOfEnded(snapshot);
   const startsNone = paused || resting;
   if (targetWaitMs === undefined) return running + (startsNone ? 0 : startable) > 0 ? 1 : 0;
   if (startsNone) return null;
   // Tasks that wait for their keys need no slots.
   const work = startable + running;
   if (work === 0 && acceptedLastMinute + finishedLastMinute === 0) return 0;
-  if (meanMs === null || samples === 0) {
+  if (meanMs === null) {
     // A free slot starts the first task at once, however long it takes; only a worker can tell more.
     return work === 0 || workers === 0 ? 1 : null;
   }

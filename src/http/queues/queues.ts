@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { estimate, rateLimitOf } from "../../engine/estimates/estimate.ts";
+import { meanOfEnded } from "../../engine/estimates/service-figures.ts";
 import { slotsWanted } from "../../engine/estimates/slots-wanted.ts";
 import type { Handler } from "../../handler/define.ts";
 import { inputJsonSchema } from "../../handler/input.ts";
@@ -90,6 +91,7 @@ const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
 function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
   const { snapshot } = row;
   const { queue } = snapshot;
+  const meanMs = meanOfEnded(snapshot);
   // The handler of another process has its own settings, and an orphaned queue has none.
   const handler = api.handlers.get(queue) ?? api.ownHandlers.get(queue);
   return {
@@ -107,7 +109,7 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
     slots: snapshot.slots,
     oldestWaitingSeconds: row.oldestWaitingMs === null ? null : thousandth(row.oldestWaitingMs / 1000),
     serviceTime: {
-      mean: snapshot.meanMs === null ? null : thousandth(snapshot.meanMs / 1000),
+      mean: meanMs === null ? null : thousandth(meanMs / 1000),
       samples: snapshot.samples,
     },
     rate: {

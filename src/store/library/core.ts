@@ -7,7 +7,7 @@ import type { LibraryPart } from "./part.ts";
 
 /** The modules of `store/lua`. */
 const MODULES = [
-  "number answers call run input result past notices rate forecast service warmup snapshot keyed fair line",
+  "number answers call run input result past notices rate service warmup snapshot keyed fair line",
   "due follow group settle lease completion reservation allowed filter inspection grace submission",
 ].flatMap((line) => line.split(" "));
 

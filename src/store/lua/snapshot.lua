@@ -1,6 +1,5 @@
 -- The figures of a queue that an estimate needs: see verbs/snapshot.ts.
---   mean, deviation  of the service time, µs; "" if there is none yet
---   forecast   see forecast.lua
+--   service    see service.lua; "" if no task has ended yet
 --   slots      of live workers; followed by "max wait" if a slot has one call with several tasks, see Q.batch
 --   rate       "" without one; else "max per", how many tasks may start in how many ms, and for some of the latest starts within that time,
 --              from the newest on, "nth age": the how-manieth it is, from 0, and how many ms ago it was
@@ -19,8 +18,8 @@ local MAX_STARTS = 16
 -- Reads its fields of the queue's hash, followed by further ones; the last of its own is the limit of a keyed queue.
 function Snapshot.read(call, queue, ...)
   return redis.call(
-    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.batch, Q.setRate,
-    Q.rate, Q.keyed, ...
+    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.rest, Q.batch, Q.setRate, Q.rate,
+    Q.keyed, ...
   )
 end
 
@@ -69,20 +68,14 @@ end
 
 -- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
-  local paused, workers, slots, live_until, service, forecast, rest, batch, set_rate, declared, keyed = unpack(q, 1, 11)
+  local paused, workers, slots, live_until, service, rest, batch, set_rate, declared, keyed = unpack(q, 1, 10)
   local rate = set_rate or declared
-  local mean, deviation, samples = '', '', 0
-  if service then
-    local variance
-    mean, variance, samples = struct.unpack(C.serviceFormat, service)
-    mean, deviation = math.floor(mean * 1000 + 0.5), math.floor(math.sqrt(variance) * 1000 + 0.5)
-  end
   local live = tonumber(live_until or 0) > call.now
   local leases = K.leases(call, queue)
   local running = redis.call('ZCARD', leases)
   local is_busy = live and running > 0 and (keyed or running + waiting > tonumber(slots or 0) or running >= tonumber(slots or 0))
   -- Preallocated: a table that grows, or does not start as a list, costs a submission up to 4 % more.
-  local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
+  local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
   snapshot[SNAPSHOT.queue] = queue
   snapshot[SNAPSHOT.paused] = paused or '0'
   snapshot[SNAPSHOT.resting] = rest and '1' or '0'
@@ -91,10 +84,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   snapshot[SNAPSHOT.running] = running
   snapshot[SNAPSHOT.workers] = live and workers or '0'
   snapshot[SNAPSHOT.slots] = (live and slots or '0') .. (batch and ' ' .. batch or '')
-  snapshot[SNAPSHOT.mean] = mean
-  snapshot[SNAPSHOT.deviation] = deviation
-  snapshot[SNAPSHOT.samples] = samples
-  snapshot[SNAPSHOT.forecast] = forecast or ''
+  snapshot[SNAPSHOT.service] = service or ''
   snapshot[SNAPSHOT.rate] = rate and rate_and_starts(call, queue, rate) or ''
   snapshot[SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {}
   local starting = not live and Warmup.of(call, queue, waiting, live_until)
@@ -108,7 +98,7 @@ end
 function Snapshot.of(call, queue)
   local q = Snapshot.read(call, queue)
   local waiting, scheduled = redis.call('ZCARD', K.waiting(call, queue)), redis.call('ZCARD', K.scheduled(call, queue))
-  local keyed = q[11]
+  local keyed = q[10]
   return Snapshot.with(call, queue, q, waiting, scheduled, keyed and redis.call('ZCARD', K.startable(call, queue)) or nil)
 end
 

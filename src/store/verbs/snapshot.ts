@@ -58,17 +58,10 @@ export interface QueueSnapshot {
   readonly batch?: SlotBatch;
   /** Only if its handler declares a rate. */
   readonly rate?: LineRate;
-  /** Exponentially weighted mean of the service time, ms; null before the first sample. */
-  readonly meanMs: number | null;
-  /** Its variance, ms²; null before the first sample. */
-  readonly variance: number | null;
+  /** How many service times there were. */
   readonly samples: number;
-  /** Mean square errors of the mean as a forecast for the next 16, 64, 256, 1024 tasks, ms²; 0 before the first of each. */
-  readonly misses: readonly number[];
-  /** The mean over about the last thousand tasks, ms; null before the sixteenth. */
-  readonly slowMeanMs: number | null;
-  /** Its mean square errors. */
-  readonly slowMisses: readonly number[];
+  /** The latest of them, the oldest first, ms. Snapshots with the same times share the list. */
+  readonly timesMs: readonly number[];
   /** How long some of the running tasks have been running, ms; empty while every task may have a slot, unless the queue is keyed. */
   readonly agesMs: readonly number[];
   /** What these tasks have reported, in the same order, null for nothing; left out if none has. */
@@ -94,14 +87,13 @@ export function keyTurn(words: readonly string[]): KeyTurn | null {
 
 const QUEUE = ["queue", "paused", "resting"] as const;
 const COUNTS = ["waiting", "scheduled", "running", "workers", "slots"] as const;
-/** Statistics of the service times, µs; the rate; how long some tasks have been running; and for a keyed queue, how many may start. */
-const TIMES = ["mean", "deviation", "samples", "forecast", "rate", "ages", "startable"] as const;
+/** The service times; the rate; how long some tasks have been running; and for a keyed queue, how many may start. */
+const TIMES = ["service", "rate", "ages", "startable"] as const;
 export const SNAPSHOT = [...QUEUE, ...COUNTS, ...TIMES, "starting"] as const;
 
 /** Parses the reply of lua/snapshot.lua. */
 export function snapshotOf(reply: Reply | undefined): QueueSnapshot {
   const of = named(SNAPSHOT, reply);
-  const [slowMean, ...misses] = text(of.forecast).split(" ");
   const slots = text(of.slots);
   const ages = list(of.ages).map((words) => text(words).split(" "));
   const rate = text(of.rate);
@@ -115,12 +107,7 @@ export function snapshotOf(reply: Reply | undefined): QueueSnapshot {
     resting: text(of.resting) === "1",
     workers: number(of.workers),
     slots: Number.parseInt(slots, 10),
-    meanMs: milliseconds(of.mean),
-    variance: squareOf(milliseconds(of.deviation)),
-    samples: number(of.samples),
-    misses: misses.flatMap((miss, i) => (i % 2 === 0 ? Number(miss) : [])),
-    slowMeanMs: slowMean ? Number(slowMean) : null,
-    slowMisses: misses.flatMap((miss, i) => (i % 2 === 1 ? Number(miss) : [])),
+    ...serviceTimesOf(text(of.service)),
     agesMs: ages.map(([age]) => Number(age)),
   };
   const [mayStart = "", percent = ""] = text(of.startable).split(" ");
@@ -167,10 +154,21 @@ function batchOf(words: string): SlotBatch {
   return { max: Math.max(1, Number(max)), waitMs: Number(waitMs) };
 }
 
-/** µs as ms; null for "". */
-function milliseconds(reply: Reply | undefined): number | null {
-  const micros = optional(reply);
-  return micros === null ? null : micros / 1000;
-}
+type ServiceTimes = Pick<QueueSnapshot, "samples" | "timesMs">;
 
-const squareOf = (value: number | null): number | null => (value === null ? null : value ** 2);
+const NONE: ServiceTimes = { samples: 0, timesMs: [] };
+/** The latest windows that were parsed: there are many more snapshots than changes of a window. */
+const parsed = new Map<string, ServiceTimes>();
+const MAX_PARSED = 64;
+
+/** Reads "samples total times". */
+function serviceTimesOf(words: string): ServiceTimes {
+  if (words === "") return NONE;
+  const known = parsed.get(words);
+  if (known) return known;
+  const [samples = 0, , ...timesMs] = words.split(" ").map(Number);
+  const times = { samples, timesMs };
+  if (parsed.size >= MAX_PARSED) parsed.clear();
+  parsed.set(words, times);
+  return times;
+}

@@ -46,7 +46,7 @@ end
 -- The state of a queue, with counters of what this call adds to it.
 local function read_state(call, queue)
   local figures = Snapshot.read(call, queue, Q.hlc, Q.keptUntil, Rate.field(call, R.accepted))
-  local keyed, hlc, kept_until = figures[11], figures[12], figures[13]
+  local keyed, hlc, kept_until = figures[10], figures[11], figures[12]
   local kept = 0
   -- Kept places count as waiting tasks.
   if kept_until and tonumber(kept_until) > call.now then
@@ -118,7 +118,7 @@ end
 -- Writes the changes of a queue, and notifies its workers.
 local function write_state(call, queue, state)
   if state.entries then Submission.join_line(call, queue, state) end
-  local accepted = Rate.added(call, state.figures[14], state.accepted)
+  local accepted = Rate.added(call, state.figures[13], state.accepted)
   redis.call('HSET', K.queue(call, queue), Q.hlc, whole(state.hlc), Rate.field(call, R.accepted), accepted)
   -- Workers with free slots have emptied the line before, so only its first tasks need a message.
   local waiting, joined = state.waiting, state.joined

@@ -5,6 +5,7 @@ import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics/metrics.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 import { eventually } from "../../shared/eventually.ts";
+import { serviceTimes } from "../../shared/service-times.ts";
 
 /** Of even tasks of one second behind one slot: a newcomer at index 0 starts in a second. */
 const LINE: QueueSnapshot = {
@@ -16,12 +17,7 @@ const LINE: QueueSnapshot = {
   resting: false,
   workers: 1,
   slots: 1,
-  meanMs: 1000,
-  variance: 100,
-  samples: 1000,
-  misses: [],
-  slowMeanMs: null,
-  slowMisses: [],
+  ...serviceTimes(1000, 10),
   agesMs: [0],
 };
 

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import * as wanted from "../../../src/engine/estimates/slots-wanted.ts";
 import { randomOf } from "../../shared/random.ts";
+import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 
 const snapshot = {
   waiting: 0,
@@ -9,8 +10,7 @@ const snapshot = {
   paused: false,
   resting: false,
   workers: 1,
-  meanMs: 10_000,
-  samples: 500,
+  ...serviceTimes(10_000),
 };
 
 const slotsWanted = (
@@ -44,7 +44,7 @@ function autoscale(targetMs: number, seed: number): { late: number; slots: numbe
     } else if (now === nextEnd) running.splice(running.indexOf(now), 1);
     else {
       while ((arrivals[0] ?? now) < now - 60_000) arrivals.shift();
-      const figures = { ...snapshot, meanMs: 1000, waiting: line.length, running: running.length };
+      const figures = { ...snapshot, ...serviceTimes(1000), waiting: line.length, running: running.length };
       slots = slotsWanted(figures, targetMs, arrivals.length) ?? Number.NaN;
       slotSum += slots;
       scaled += 1;
@@ -63,12 +63,12 @@ function autoscale(targetMs: number, seed: number): { late: number; slots: numbe
 }
 
 describe("the slots that start a newcomer within the target wait", () => {
-  const unknown = { meanMs: null, samples: 0 };
+  const unknown = { ...NO_TIMES };
   const busy = { waiting: 15, running: 4 };
   const cold = { ...unknown, waiting: 5, workers: 0 };
-  const limited = { waiting: 3475, running: 5, meanMs: 900, rate: { max: 5, perMs: 1000, starts: [] } };
+  const limited = { waiting: 3475, running: 5, ...serviceTimes(900), rate: { max: 5, perMs: 1000, starts: [] } };
   /** Of 40 tasks a second of 2 s, for 46 s so far. */
-  const arriving = { running: 80, meanMs: 2000 };
+  const arriving = { running: 80, ...serviceTimes(2000) };
   const S = 10_000;
   type Row = readonly [
     of: object,
@@ -128,9 +128,9 @@ describe("the slots that start a newcomer within the target wait", () => {
     "are whole, rounded up, never fewer than one, and never more than there are tasks": [
       [{ waiting: 1 }, S, 1],
       [{ waiting: 2 }, S, 2],
-      [{ waiting: 3, meanMs: 0.3 }, 0.9, 1],
-      [{ waiting: 1000, meanMs: 0 }, 1, 1],
-      [{ waiting: 1_000_000, meanMs: 1e12 }, 1, 1_000_001],
+      [{ waiting: 3, ...serviceTimes(0.3) }, 0.9, 1],
+      [{ waiting: 1000, ...serviceTimes(0) }, 1, 1],
+      [{ waiting: 1_000_000, ...serviceTimes(1e12) }, 1, 1_000_001],
     ],
     "keep up with arrivals, even if no task is waiting": [
       // 300 tasks of 10 s in a minute: 50 busy slots, and a tenth more.
@@ -141,7 +141,7 @@ describe("the slots that start a newcomer within the target wait", () => {
     ],
     "are no more than a rate can keep busy": [
       [limited, S, 5],
-      [{ ...limited, meanMs: 2500 }, S, 15],
+      [{ ...limited, ...serviceTimes(2500) }, S, 15],
       [{ ...limited, waiting: 2, running: 0 }, S, 1],
     ],
   };
@@ -163,7 +163,7 @@ describe("the slots that start a newcomer within the target wait", () => {
   it("do not gain one by an error of floating-point arithmetic", () => {
     for (let slots = 1; slots <= 200; slots += 1) {
       // (work + 1) × 0.1 / (0.1 + 0.2) is the number of slots, give or take the last bit.
-      expect(slotsWanted({ ...snapshot, waiting: slots * 3 - 1, meanMs: 0.1 }, 0.2)).to.equal(slots);
+      expect(slotsWanted({ ...snapshot, waiting: slots * 3 - 1, ...serviceTimes(0.1) }, 0.2)).to.equal(slots);
     }
   });
 
@@ -182,9 +182,9 @@ describe("the slots that start a newcomer within the target wait", () => {
       const targetMs = meanMs * (0.5 + random() * 20);
       const waiting = Math.floor(50 + random() * 5000);
       const running = Math.floor(1 + random() * 20);
-      const wanted = slotsWanted({ ...snapshot, waiting, running, meanMs }, targetMs) ?? Number.NaN;
+      const wanted = slotsWanted({ ...snapshot, waiting, running, ...serviceTimes(meanMs) }, targetMs) ?? Number.NaN;
       const waitMs = (slots: number) => {
-        const figures = { queue: "q", scheduled: 0, workers: 1, variance: 0, samples: 1e9, misses: [], slowMisses: [] };
+        const figures = { queue: "q", scheduled: 0, workers: 1, ...serviceTimes(meanMs, 0, 1e9) };
         const seen = {
           ...figures,
           waiting,
@@ -192,8 +192,6 @@ describe("the slots that start a newcomer within the target wait", () => {
           paused: false,
           resting: false,
           slots,
-          meanMs,
-          slowMeanMs: null,
           agesMs: [],
         };
         return (estimate(seen, { state: "waiting", index: waiting }, 0)?.seconds ?? Number.NaN) * 1000;

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { forecastStart } from "../../../src/engine/estimates/worker-start.ts";
 import type { QueueSnapshot, WorkerStart } from "../../../src/store/verbs/snapshot.ts";
+import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 import { START_TIMES, type StartTimes, simulateStarts } from "../../shared/start-simulation.ts";
 
 const declared: WorkerStart = { elapsedMs: 0, declaredMs: 70_000, meanMs: 0, variance: 0, samples: 0, slots: 2 };
@@ -71,8 +72,8 @@ describe("the forecast of a worker's start", () => {
 describe("an estimate without a worker", () => {
   const snapshot: QueueSnapshot = {
     ...{ queue: "jobs", waiting: 10, scheduled: 0, running: 0, paused: false, resting: false },
-    ...{ workers: 0, slots: 0, meanMs: 10_000, variance: 1_000_000, samples: 500, agesMs: [] },
-    ...{ misses: [], slowMeanMs: null, slowMisses: [], starting: declared },
+    ...{ workers: 0, slots: 0, ...serviceTimes(10_000, 1000), agesMs: [] },
+    starting: declared,
   };
   const at = (index: number, over: Partial<QueueSnapshot> = {}) =>
     estimate({ ...snapshot, ...over }, { state: "waiting", index }, 0);
@@ -102,7 +103,7 @@ describe("an estimate without a worker", () => {
   it("counts in a keyed line only what may start, and before a held task those with its key", () => {
     const turn = { before: 0, ends: 1, limit: 1 };
     const held = estimate(snapshot, { state: "waiting", index: 9, turn }, 0);
-    expect(held?.seconds).to.be.within(74, 82);
+    expect(held?.seconds).to.be.within(73, 82);
     expect(held?.basis).to.equal("starting");
   });
 
@@ -110,7 +111,7 @@ describe("an estimate without a worker", () => {
     expect(at(0, { paused: true })).to.equal(null);
     expect(at(0, { resting: true })).to.equal(null);
     expect(at(0, { starting: null })).to.equal(null);
-    const unknown = { meanMs: null, variance: null, samples: 0 };
+    const unknown = NO_TIMES;
     expect(at(1, unknown)?.seconds, "it starts with the worker").to.equal(70);
     expect(at(2, unknown), "nobody knows how long those before it take").to.equal(null);
   });

@@ -7,7 +7,7 @@ import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
 
 const SNAPSHOT: QueueSnapshot = {
   ...{ queue: "jobs", waiting: 0, scheduled: 0, running: 0, paused: false, resting: false, workers: 1, slots: 4 },
-  ...{ meanMs: null, variance: null, samples: 0, misses: [], slowMeanMs: null, slowMisses: [], agesMs: [] },
+  ...{ samples: 0, timesMs: [], agesMs: [] },
 };
 const rowOf = ({ snapshot, ...row }: Partial<Omit<QueueRow, "snapshot">> & { snapshot?: Partial<QueueSnapshot> }) => ({
   ...{ dead: 0, oldestWaitingMs: null, lateMs: null, rest: null, newcomerIndex: 0 },

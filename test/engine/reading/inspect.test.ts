@@ -8,11 +8,13 @@ import { Keys } from "../../../src/store/keys.ts";
 import { ANSWER_MEMBERS, decodeTask, type TaskRecord } from "../../../src/store/task-record.ts";
 import type { Scripts } from "../../../src/store/verbs/scripts.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import { serviceTimes } from "../../shared/service-times.ts";
 
 const NOW = 1_000_000;
 const SNAPSHOT: QueueSnapshot = {
   ...{ queue: "jobs", waiting: 9, scheduled: 0, running: 3, paused: false, resting: false, workers: 1, slots: 3 },
-  ...{ meanMs: 1000, variance: 1, samples: 99, misses: [], slowMeanMs: null, slowMisses: [], agesMs: [0, 0, 0] },
+  ...serviceTimes(1000, 1, 99),
+  agesMs: [0, 0, 0],
 };
 /** A task of which the store answers this. */
 const rowOf = (answer: Readonly<Record<string, string>>): TaskRecord =>

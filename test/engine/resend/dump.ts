@@ -1,6 +1,6 @@
 import type { Connection } from "../../../src/store/connection.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
-import { serviceIn } from "../../helpers/store/service.ts";
+import { samplesIn } from "../../helpers/store/service.ts";
 import { GROUP, QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
@@ -59,10 +59,10 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       return [name, value];
     }),
   );
-  const service = kind === "q" ? await serviceIn(redis, key) : null;
+  const samples = kind === "q" ? await samplesIn(redis, key) : null;
   return {
     ...values,
     ...(rates.length > 0 && { counted }),
-    ...(service && { samples: service.samples }),
+    ...(samples !== null && { samples }),
   };
 }

@@ -3,12 +3,14 @@ import { estimateEnd } from "../../../src/extras/groups/estimate-end.ts";
 import { viewOf } from "../../../src/extras/groups/group-inspection.ts";
 import type { GroupRow, MemberCounts } from "../../../src/extras/groups/verbs.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 
 const NOW = 1_000_000;
 /** Its only slot is free: what waits at index 0 starts at once. A task takes ten seconds, give or take two. */
 const IDLE: QueueSnapshot = {
   ...{ queue: "jobs", waiting: 1, scheduled: 0, running: 0, paused: false, resting: false, workers: 1, slots: 1 },
-  ...{ meanMs: 10_000, variance: 4_000_000, samples: 500, misses: [], slowMeanMs: null, slowMisses: [], agesMs: [] },
+  ...serviceTimes(10_000, 2000),
+  agesMs: [],
 };
 const counts = (over: Partial<MemberCounts>): MemberCounts => ({
   ...{ waiting: 0, scheduled: 0, retrying: 0, running: 0, succeeded: 0, failed: 0, canceled: 0 },
@@ -59,8 +61,7 @@ describe("the end of a group", () => {
   it("is unknown if one of them is, or how long tasks take", () => {
     expect(endOf({ waiting: 1, running: 1 }, { snapshot: { paused: true }, begunMs: NOW })).to.equal(null);
     expect(endOf({ running: 1, retrying: 1 }, { begunMs: NOW })).to.equal(null);
-    expect(endOf({ running: 1 }, { snapshot: { meanMs: null } })).to.equal(null);
-    expect(endOf({ running: 1 }, { snapshot: { variance: null } })).to.equal(null);
+    expect(endOf({ running: 1 }, { snapshot: NO_TIMES })).to.equal(null);
   });
 });
 

@@ -3,9 +3,10 @@ import { restMs } from "../../../src/engine/estimates/estimate.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { fullRetryAfterS, pendingRetryAfterS, retryAfterOf } from "../../../src/http/headers/retry-after.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 
 const snapshot = (meanMs: number | null, slots = 1, over: Partial<QueueSnapshot> = {}) =>
-  ({ meanMs, variance: meanMs && 0, samples: 100, slots, ...over }) as QueueSnapshot;
+  ({ ...(meanMs === null ? NO_TIMES : serviceTimes(meanMs)), slots, ...over }) as QueueSnapshot;
 const eta = (seconds: number, basis = "queue") =>
   ({ seconds, basis }) as unknown as Parameters<typeof pendingRetryAfterS>[0];
 

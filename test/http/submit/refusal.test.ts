@@ -4,11 +4,13 @@ import { groupRefusal } from "../../../src/extras/groups/batch-group.ts";
 import { refusalOf, tooMany } from "../../../src/http/submit/refusal.ts";
 import { taskLinks } from "../../../src/http/task/links.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import { serviceTimes } from "../../shared/service-times.ts";
 
 /** One slot, with 4 s a task. */
 const SNAPSHOT = {
   ...{ queue: "jobs", waiting: 7, scheduled: 2, running: 1, paused: false, resting: false, workers: 1, slots: 1 },
-  ...{ meanMs: 4000, variance: 0, samples: 50, misses: [], slowMeanMs: 4000, slowMisses: [], agesMs: [] },
+  ...serviceTimes(4000, 0, 50),
+  agesMs: [],
 } satisfies QueueSnapshot;
 /** Of three tasks that wait, the first is the second in line. */
 const FIRST = { state: "waiting", index: 1, dueInMs: null, turn: null } as const;

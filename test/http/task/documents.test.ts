@@ -7,6 +7,7 @@ import { doneDocument } from "../../../src/http/live/task-events.ts";
 import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
 import { pendingTask } from "../../../src/http/task/reply.ts";
 import type { Result } from "../../../src/task.ts";
+import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 
 const ENDED_MS = Date.UTC(2030, 0, 31, 12);
 
@@ -16,7 +17,7 @@ const taskOf = (given: Partial<Inspection> = {}): Inspection =>
     ...{ id: "a", queue: "jobs", state: "succeeded", nowMs: ENDED_MS + 1000, attempts: 1, result: null },
     ...{ startedMs: ENDED_MS - 1000, finishedMs: ENDED_MS, expiresMs: ENDED_MS + 60_000, expired: false },
     ...{ deleted: false, canceledBy: null, errorCode: null, progress: null, errors: [] },
-    snapshot: { queue: "jobs", running: 0, waiting: 0, samples: 0, meanMs: null },
+    snapshot: { queue: "jobs", running: 0, waiting: 0, ...NO_TIMES },
     ...given,
   }) as unknown as Inspection;
 
@@ -75,7 +76,7 @@ describe("the error in a task's document", () => {
 describe("the document of a task", () => {
   it("has progress while it runs, if it is reported or can be estimated", () => {
     const progressOf = (given: Partial<Inspection>) => monitorDocument(taskOf(given), 1).progress;
-    const snapshot = { ...taskOf().snapshot, samples: 20, meanMs: 4000 };
+    const snapshot = { ...taskOf().snapshot, ...serviceTimes(4000) };
     expect(progressOf({})).to.deep.equal({ percent: 100, message: null, estimated: false });
     const progress = { percent: 40, message: "almost" };
     const reported = { ...progress, totalMs: 9000 };
@@ -97,7 +98,7 @@ describe("the document of a task", () => {
 });
 
 describe("the Retry-After of a pending task", () => {
-  const snapshot = { ...taskOf().snapshot, meanMs: 4000, variance: 0, samples: 20 };
+  const snapshot = { ...taskOf().snapshot, ...serviceTimes(4000) };
   const retryAfter = (given: Partial<Inspection>) =>
     pendingTask(taskOf({ presenceMs: null, eta: null, index: 0, nowMs: ENDED_MS, snapshot, ...given })).retryAfterS;
 
