@@ -1,29 +1,25 @@
-/** Workers whose tasks sleep for as long as a workload says, and the estimates of their starts: `estimates URL`. */
+/** Workers whose tasks sleep for as long as a line says, and the estimates of their starts: `estimates URL`. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Eta } from "../../src/wire/task.ts";
-import { MEAN, WORKLOADS, type WorkloadName } from "../../test/shared/line-simulation.ts";
-import { randomOf } from "../../test/shared/random.ts";
 import { submissionOf } from "../../test/shared/submission.ts";
 import { type BuiltEngine, built, openBuiltEngine } from "../harness/built.ts";
 import { serve } from "../harness/rpc.ts";
+import type { Line, LineTask } from "../lines.ts";
 
 const [url = ""] = process.argv.slice(2);
-/** Tasks that arrive together. */
-const WAVE = 30;
+/** How often it is asked whether the last task has started, ms. */
+const LOOK_MS = 50;
 
 const { estimate } =
   await built<typeof import("../../src/engine/estimates/estimate.ts")>("engine/estimates/estimate.js");
 const { Worker } = await built<typeof import("../../src/workers/worker.ts")>("workers/worker.js");
 
 interface Scenario {
-  readonly workload: WorkloadName;
+  readonly prefix: string;
+  /** The slots of each line. */
   readonly slots: number;
   /** Lines that run at once, each with its own slots: the estimates of one wave are right or wrong together. */
-  readonly lines: number;
-  /** The slots of each line. */
-  readonly tasks: number;
-  readonly meanMs: number;
-  readonly prefix: string;
+  readonly lines: readonly Line[];
 }
 
 /** An estimate that a caller got, seconds, and when the task started. */
@@ -37,17 +33,12 @@ export interface Told {
 
 const calls = {
   /** Runs the tasks of a scenario; resolves with the estimates of those that had to wait. */
-  async measure(scenario: Scenario): Promise<Told[]> {
-    const { workload, slots, lines, meanMs, prefix } = scenario;
-    const queues = Array.from({ length: lines }, (_, n) => {
-      const random = randomOf(100 * slots + n);
-      let begun = 0;
-      const run = async () => {
-        begun += 1;
-        await delay((WORKLOADS[workload](begun, random) * meanMs) / MEAN);
-      };
-      return { queue: `line${n}`, concurrency: slots, run };
-    });
+  async measure({ prefix, slots, lines }: Scenario): Promise<Told[]> {
+    const queues = lines.map((_, n) => ({
+      queue: `line${n}`,
+      concurrency: slots,
+      run: (ms: unknown) => delay(Number(ms)),
+    }));
     const built = await openBuiltEngine(url, prefix, queues);
     const { engine, handlers, log } = built;
     const worker = new Worker({
@@ -60,7 +51,7 @@ const calls = {
     });
     await worker.start();
     try {
-      return (await Promise.all(queues.map(({ queue }, n) => feed(built, queue, randomOf(n + 1), scenario)))).flat();
+      return (await Promise.all(lines.map((line, n) => feed(built, `line${n}`, line)))).flat();
     } finally {
       await worker.stop();
       built.close();
@@ -70,29 +61,25 @@ const calls = {
 export type EstimateCalls = typeof calls;
 serve(calls);
 
-/** Submits the tasks of one line in waves, as many as its slots can do, and waits until the last has started. */
-async function feed(
-  { engine }: BuiltEngine,
-  queue: string,
-  random: () => number,
-  { slots, tasks, meanMs }: Scenario,
-): Promise<Told[]> {
+/** Submits the tasks of a line, each at its time, and waits until the last has started. */
+async function feed({ engine }: BuiltEngine, queue: string, line: Line): Promise<Told[]> {
   const given: { readonly id: string; readonly eta: Eta }[] = [];
+  const submitted: Promise<void>[] = [];
+  const submit = async (id: string, { ms, judged }: LineTask) => {
+    const submission = submissionOf(id, queue, String(ms));
+    const { index, snapshot } = await engine.submitter.submit(submission, engine.queues.settings(queue));
+    const eta = judged && estimate(snapshot, { state: "waiting", index }, 0);
+    if (eta && eta.basis === "history") given.push({ id, eta });
+  };
   const startOf = async (id: string) => (await engine.inspector.inspect(id, { result: false }))?.startedMs;
-  const last = `${queue}-${tasks - 1}`;
-  for (let n = 0; n < tasks; n += WAVE) {
-    for (let k = n; k < Math.min(n + WAVE, tasks); k += 1) {
-      const id = `${queue}-${k}`;
-      const { index, snapshot } = await engine.submitter.submit(
-        submissionOf(id, queue, "{}"),
-        engine.queues.settings(queue),
-      );
-      const eta = estimate(snapshot, { state: "waiting", index }, 0);
-      if (eta?.basis === "history") given.push({ id, eta });
-    }
-    await delay(((WAVE * meanMs) / slots) * 2 * random());
+  const began = performance.now();
+  for (const [n, task] of line.entries()) {
+    const early = began + task.atMs - performance.now();
+    if (early > 1) await delay(early);
+    submitted.push(submit(`${queue}-${n}`, task));
   }
-  while (!(await startOf(last))) await delay(meanMs);
+  await Promise.all(submitted);
+  while (!(await startOf(`${queue}-${line.length - 1}`))) await delay(LOOK_MS);
   const seen = await Promise.all(given.map(({ id }) => engine.inspector.inspect(id, { result: false })));
   return given.map(({ eta }, i) => {
     const { createdMs = 0, startedMs = 0 } = seen[i] ?? {};

@@ -1,6 +1,5 @@
 import type { Connection } from "../../../src/store/connection.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
-import { samplesIn } from "../../helpers/store/service.ts";
 import { GROUP, QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
@@ -59,10 +58,11 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       return [name, value];
     }),
   );
-  const samples = kind === "q" ? await samplesIn(redis, key) : null;
+  // Service times differ, but not how many there are.
+  const service = kind === "q" ? await redis.hget(key, QUEUE.service) : null;
   return {
     ...values,
     ...(rates.length > 0 && { counted }),
-    ...(samples !== null && { samples }),
+    ...(service && { samples: Number.parseInt(service, 10) }),
   };
 }
