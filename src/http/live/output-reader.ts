@@ -66,7 +66,7 @@ export class OutputReader {
     }
   }
 
-  /** Idempotent. */
+  /** Call it once, when nothing more is read. */
   stop(): void {
     this.#letGo();
     this.#feed.leave();
