@@ -11,15 +11,16 @@ const LOOK_MS = 2000;
 /** The result of a wait: the end of the task, or else the task as last read; null if it is unknown. */
 export type WaitEnd = { readonly end: TaskEnd } | { readonly end: null; readonly seen: Inspection | null };
 
-/** One caller's wait for the end of one task. */
+/** One caller's wait for one task. */
 export class Wait {
   readonly #task: { readonly id: string; readonly queue: string };
   readonly #inspector: Inspector;
   readonly #listening: Subscription;
   /** The end, once a notice has reported it. */
   #end: NoticedEnd | undefined;
-  /** The task must be read: it may have ended, or the caller has left. */
-  #isNews = false;
+  /** A notice without the end has arrived: the task must be read. */
+  #changed = false;
+  /** The caller has left. */
   #left = false;
   readonly #sleep = new Sleep();
 
@@ -32,48 +33,53 @@ export class Wait {
     this.#inspector = inspector;
     this.#listening = notices.listen(task, (notice) => {
       if (notice?.ended === false) return;
-      this.#end ??= notice?.end ?? undefined;
-      this.#wake();
+      if (notice?.end) this.#end = notice.end;
+      else this.#changed = true;
+      this.#sleep.wake();
     });
   }
 
   /**
    * Resolves when the task is terminal, the time is up or the caller {@link leave}s. Its record must already name this process.
    * @param deadlineMs on the clock of `Date.now()`
-   * @param isNew it was submitted after this wait began, so there is nothing to read yet: the next notice is nearly always its end
+   * @param isNew it was submitted after this wait began, so there is nothing to read yet
    * @throws ProblemError store-unavailable
    */
-  async outcome(deadlineMs: number, isNew: boolean): Promise<WaitEnd> {
+  outcome(deadlineMs: number, isNew: boolean): Promise<WaitEnd> {
     const { ready } = this.#listening;
+    if (!isNew || ready !== null) return this.#look(deadlineMs, ready);
+    // The next notice of a new task is nearly always its end: one promise for that, instead of those of the loop.
+    return new Promise((resolve) => {
+      const woken = () => resolve(this.#end ? { end: this.#endOf(this.#end) } : this.#look(deadlineMs, null));
+      if (this.#end || this.#changed || this.#left) woken();
+      else this.#sleep.begin(Math.min(deadlineMs - Date.now(), LOOK_MS), woken);
+    });
+  }
+
+  /** Reads the task, now and whenever it has changed, until it is terminal or the caller need not wait any longer. */
+  async #look(deadlineMs: number, ready: Promise<void> | null): Promise<WaitEnd> {
     // Listen first, then read: otherwise the end could be missed in between.
     if (ready !== null) await ready;
-    for (let looks = !isNew || ready !== null; ; looks = true) {
+    for (;;) {
       if (this.#end) return { end: this.#endOf(this.#end) };
-      if (looks || this.#isNews) {
-        this.#isNews = false;
-        const attends = () => !this.#left;
-        const seen = await this.#inspector.inspect(this.#task.id, { result: true, inPieces: true, attends });
-        if (seen && isOutcome(seen.state)) return { end: seen };
-        if (seen === null || deadlineMs <= Date.now() || this.#left) return { end: null, seen };
-      }
-      if (!this.#isNews) await this.#sleep.for(Math.min(deadlineMs - Date.now(), LOOK_MS));
+      this.#changed = false;
+      const attends = () => !this.#left;
+      const seen = await this.#inspector.inspect(this.#task.id, { result: true, inPieces: true, attends });
+      if (seen && isOutcome(seen.state)) return { end: seen };
+      if (seen === null || deadlineMs <= Date.now() || this.#left) return { end: null, seen };
+      if (!this.#end && !this.#changed) await this.#sleep.for(Math.min(deadlineMs - Date.now(), LOOK_MS));
     }
   }
 
   /** Ends the wait early: the task is read once more. */
   leave(): void {
     this.#left = true;
-    this.#wake();
+    this.#sleep.wake();
   }
 
   /** Stops listening; idempotent. */
   stop(): void {
     this.#listening.stop();
-  }
-
-  #wake(): void {
-    this.#isNews = true;
-    this.#sleep.wake();
   }
 
   #endOf({ result, finishedMs, ...end }: NoticedEnd): TaskEnd {
