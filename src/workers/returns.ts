@@ -24,6 +24,7 @@ export class Returns {
 
   /** There is no slot for it any more, or it is to stop before it has begun: returns it to its place at once. */
   async handBack({ id, fence }: ReservedTask): Promise<void> {
+    this.#log.info({ requestId: id, queue: this.#settings.queue, outcome: "unbegun" }, "pool: handing a task back");
     try {
       await this.#engine.call("release", { queue: this.#settings.queue, id, fence, unbegun: true });
     } catch (error) {

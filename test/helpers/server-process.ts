@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { ROOT } from "../shared/root.ts";
 import { builtCommand } from "./build.ts";
 import { storeUrl } from "./store/run-store.ts";
@@ -29,10 +30,12 @@ process.on("exit", () => {
 /**
  * Starts `paihao start` with these variables, and waits until it is ready.
  * @param command the arguments of Node that run the command `paihao`
+ * @param onLine is told each line of its log
  */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
   command: readonly string[] = builtCommand(),
+  onLine?: (line: string) => void,
 ): Promise<ServerProcess> {
   const child = spawn(process.execPath, [...command, "start"], {
     cwd: ROOT,
@@ -47,10 +50,13 @@ export async function startProcess(
     });
   });
   const logged: string[] = [];
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    logged.push(...text.split("\n").filter((line) => line !== ""));
-    logged.splice(0, logged.length - LOGGED_LINES);
-  });
+  if (child.stdout) {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      onLine?.(line);
+      logged.push(line);
+      if (logged.length > 2 * LOGGED_LINES) logged.splice(0, LOGGED_LINES);
+    });
+  }
   const said: string[] = [];
   const ready = new Promise<string>((resolve) => {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {

@@ -12,6 +12,7 @@ import { startTcpProxy, type TcpProxy } from "../../helpers/tcp-proxy.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 import type { Callers } from "../callers.ts";
+import { type HandBack, handBackIn } from "../history/history.ts";
 import { Journal } from "./journal.ts";
 
 /** Causes a fault under load, and resolves when it is over: from then on everything must recover by itself. */
@@ -33,6 +34,8 @@ const RESPAWN_MS = 200;
 /** A Redis, an API process and two worker processes between which faults happen, and an observer beside them. */
 export class World {
   readonly journal = new Journal();
+  /** Since it was last emptied. */
+  readonly handBacks: HandBack[] = [];
   /** The running worker processes. */
   readonly workers: ServerProcess[] = [];
   readonly observer: TestEngine;
@@ -202,11 +205,16 @@ export class World {
   }
 
   #start(role: string, env: Env): Promise<ServerProcess> {
-    return startProcess({
-      ...{ ROLE: role, REDIS_URL: urlOf(this.#proxy), KEY_PREFIX: this.observer.keys.prefix, LOG_LEVEL: "warn" },
-      ...{ HANDLERS: this.#handlers, WORLD_JOURNAL: this.journal.file },
+    const variables = {
+      ...{ ROLE: role, REDIS_URL: urlOf(this.#proxy), KEY_PREFIX: this.observer.keys.prefix },
+      // The log of a worker tells which tasks it hands back.
+      ...{ LOG_LEVEL: role === "api" ? "warn" : "info", HANDLERS: this.#handlers, WORLD_JOURNAL: this.journal.file },
       ...this.#env,
       ...env,
+    };
+    return startProcess(variables, undefined, (line) => {
+      const handBack = handBackIn(line);
+      if (handBack) this.handBacks.push(handBack);
     });
   }
 }

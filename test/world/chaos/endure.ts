@@ -69,6 +69,7 @@ export async function endure(
 ): Promise<Round> {
   const callers = new Callers(new HttpCalls(() => world.nextUrl(), chance), pace);
   world.journal.clear();
+  world.handBacks.length = 0;
   let recoveryS = 0;
   callers.start();
   beside?.start();
@@ -95,7 +96,7 @@ export async function endure(
     await beside?.finish();
   }
   const marks = world.journal.marks();
-  const history = [...callers.history, ...marks];
+  const history = [...callers.history, ...marks, ...world.handBacks];
   const broken = brokenIn(history);
   // A soak compares latencies instead.
   if (!beside && callers.slowestMs > ANSWER_MS)

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { heard } from "./answer.ts";
 import { check } from "./check.ts";
-import { type Call, entriesOf, type HistoryEntry, historyOf, type Mark } from "./history.ts";
+import { type Call, entriesOf, type HistoryEntry, handBackIn, historyOf, type Mark } from "./history.ts";
 
 const WORK = "work";
 /** A process that runs nothing else. */
@@ -158,6 +158,13 @@ describe("the check of a history", () => {
       expect(violated(entries)).to.include(rule);
     });
   }
+
+  it("does not judge a task that a worker gave back before its handler had begun, and which others may have passed", () => {
+    const entries = exchanged("a", "b");
+    const line = JSON.stringify({ requestId: "a", queue: "q", outcome: "unbegun", msg: "pool: handing a task back" });
+    expect(violated([...entries, ...[handBackIn(line) ?? []].flat()])).to.deep.equal([]);
+    expect(handBackIn(line.replace("unbegun", "result"))).to.equal(undefined);
+  });
 
   it("does not take places for a promise when a task that returned may have moved others", () => {
     const entries = exchanged("b", "c").map((entry) => (isOf("c", "call")(entry) ? earlier(entry as Call) : entry));

@@ -38,6 +38,20 @@ export interface Mark {
   readonly at: number;
 }
 
+/** A worker gives a task back that it has taken, and whose handler has not begun. Only its log tells of that. */
+export interface HandBack {
+  readonly type: "handed-back";
+  readonly id: string;
+  readonly queue: string;
+}
+
+/** The hand-back of which a line of a log tells; undefined for any other line. */
+export function handBackIn(line: string): HandBack | undefined {
+  if (!line.includes('"outcome":"unbegun"')) return undefined;
+  const { requestId: id, queue } = JSON.parse(line) as { requestId: string; queue: string };
+  return { type: "handed-back", id, queue };
+}
+
 /**
  * The store went on with an older state. "nothing": acknowledged writes may be lost, as with DURABILITY=memory; "submissions":
  * those of submissions may not, as with DURABILITY=replica.
@@ -48,7 +62,7 @@ export interface Fork {
   readonly kept: "nothing" | "submissions";
 }
 
-export type HistoryEntry = Call | Mark | Fork;
+export type HistoryEntry = Call | Mark | HandBack | Fork;
 
 /** A run of a handler. */
 export interface Run {
@@ -71,6 +85,8 @@ export interface TaskHistory {
   readonly calls: readonly Call[];
   /** In the order in which they began. */
   readonly runs: readonly Run[];
+  /** How often a worker gave it back before its handler had begun. */
+  readonly handBacks: number;
 }
 
 /** What was recorded while faults struck, by task. */
@@ -97,16 +113,17 @@ export function entriesOf(text: string): HistoryEntry[] {
  */
 export function historyOf(entries: readonly HistoryEntry[]): History {
   const forks = entries.filter((entry) => entry.type === "fork");
-  const tasks = new Map<string, { calls: Call[]; marks: Mark[] }>();
+  const tasks = new Map<string, { calls: Call[]; marks: Mark[]; handBacks: number }>();
   for (const entry of entries) {
     if (entry.type === "fork") continue;
-    const of = tasks.get(entry.id) ?? { calls: [], marks: [] };
+    const of = tasks.get(entry.id) ?? { calls: [], marks: [], handBacks: 0 };
     tasks.set(entry.id, of);
     if (entry.type === "call") of.calls.push(afterForks(entry, forks));
+    else if (entry.type === "handed-back") of.handBacks += 1;
     else of.marks.push(entry);
   }
   return {
-    tasks: [...tasks].map(([id, { calls, marks }]) => taskOf(id, calls, marks)),
+    tasks: [...tasks].map(([id, { calls, marks, handBacks }]) => ({ ...taskOf(id, calls, marks), handBacks })),
     forkedAt: Math.max(Number.NEGATIVE_INFINITY, ...forks.map(({ at }) => at)),
   };
 }
@@ -122,7 +139,7 @@ function afterForks(call: Call, forks: readonly Fork[]): Call {
   return isKept ? { ...bare, outcome: "ok", told: "pending" } : { ...bare, outcome: "unknown" };
 }
 
-function taskOf(id: string, calls: readonly Call[], marks: readonly Mark[]): TaskHistory {
+function taskOf(id: string, calls: readonly Call[], marks: readonly Mark[]): Omit<TaskHistory, "handBacks"> {
   const first = calls[0] ?? marks[0];
   return {
     ...{ id, queue: first?.queue ?? "", key: first?.key },

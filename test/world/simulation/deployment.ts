@@ -18,7 +18,7 @@ import { randomOf } from "../../shared/random.ts";
 import { submissionOf } from "../../shared/submission.ts";
 import type { Deployment, Order, Subject } from "../callers.ts";
 import { toldByState } from "../history/answer.ts";
-import type { CallAnswer, HistoryEntry } from "../history/history.ts";
+import { type CallAnswer, type HistoryEntry, handBackIn } from "../history/history.ts";
 import { disagreeing, leftovers, type Observer } from "../leftovers.ts";
 import { type Work, work } from "../work.ts";
 import { Network } from "./network.ts";
@@ -131,10 +131,13 @@ export class World implements Deployment {
     this.network = new Network(time, randomOf(seed + 2e9));
     this.store = new SimulatedStore(time, this.newProcess("store"), randomOf(seed + 3e9));
     const named = (line: string) => {
+      const handBack = handBackIn(line);
+      if (handBack) this.history.push(handBack);
+      if (!write) return;
       const { level: _, time: at, pid: __, msg, ...more } = JSON.parse(line);
-      write?.(`${at.slice(11, 23)} ${time.process.name.padEnd(12)} ${msg} ${JSON.stringify(more)}`);
+      write(`${at.slice(11, 23)} ${time.process.name.padEnd(12)} ${msg} ${JSON.stringify(more)}`);
     };
-    this.log = createLog(write ? "debug" : "silent", { destination: { write: named } });
+    this.log = createLog(write ? "debug" : "info", { destination: { write: named } });
   }
 
   async start(): Promise<void> {

@@ -58,14 +58,14 @@ function startsOf({ calls }: TaskHistory): number | undefined {
 
 function returnsOf(task: TaskHistory): number {
   const starts = startsOf(task);
-  if (starts === undefined) return task.runs.length > 0 ? Number.POSITIVE_INFINITY : 0;
-  return starts >= MOST_STARTS ? Number.POSITIVE_INFINITY : Math.max(0, starts - 1);
+  if (starts === undefined) return task.runs.length > 0 ? Number.POSITIVE_INFINITY : task.handBacks;
+  return starts >= MOST_STARTS ? Number.POSITIVE_INFINITY : Math.max(0, starts - 1) + task.handBacks;
 }
 
 function startedOf(task: TaskHistory, { forkedAt }: History): Started[] {
   const accepted = acceptance(task);
   const [run] = task.runs;
-  if (task.key !== undefined || run === undefined || startsOf(task) !== 1) return [];
+  if (task.key !== undefined || run === undefined || startsOf(task) !== 1 || task.handBacks > 0) return [];
   // The reservations of the lost state are unknown.
   if (accepted === undefined || accepted.invokedAt < forkedAt) return [];
   const places = task.calls.flatMap(({ told, index, invokedAt, returnedAt }) =>
