@@ -32,6 +32,17 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
   501: "method-not-allowed",
 };
 
+/** What the checks of a request have decided. */
+interface Checked {
+  /** It is answered already. */
+  readonly isAnswered: boolean;
+  /** Why it must not reach its route. */
+  readonly refusal?: { readonly reason: unknown };
+}
+
+/** Answers a request: by `run`, if it may reach its route. */
+export type AnswerRequest = (ctx: Context, run: () => unknown) => Promise<unknown>;
+
 /**
  * What every request passes, with a route or without: who sends it, whether it is well-formed and allowed, and its correlation id, which is
  * echoed as X-Request-Id, is part of every log line of the request, and is the id of the task if one is submitted. Then its route answers it,
@@ -41,19 +52,22 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
 export function answerRequests(
   { log, engine, stopping }: Pick<Api, "log" | "engine" | "stopping">,
   { keyRing, signer, rateLimit, idSecret, around, ...rules }: RequestOptions,
-): Middleware {
+): AnswerRequest {
   const { metrics, keys } = engine;
   const logged = log.isLevelEnabled("info");
   const everyone = openAccess(signer);
   const check = requestCheck(rules);
 
-  const answer = async (ctx: Context, run: () => Promise<void>): Promise<void> => {
+  const answer = async (ctx: Context, { isAnswered, refusal }: Checked, run: () => unknown): Promise<void> => {
     const started = performance.now();
     // Browsers must not guess the type of an answer; and routes whose answers caches may keep say so.
     ctx.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     if (stopping.aborted) ctx.set("Connection", "close");
     try {
-      await run();
+      // A refused request is counted too.
+      if (rateLimit && !isAnswered) await countRequest(ctx, rateLimit);
+      if (refusal) throw refusal.reason;
+      if (!isAnswered) await run();
       const code = BARE[ctx.status];
       if (code !== undefined && ctx.respond !== false && (ctx.body ?? null) === null) replyProblem(ctx, code);
     } catch (error) {
@@ -71,31 +85,27 @@ export function answerRequests(
     log.info({ method, path, status, ms: Math.round(ms * 10) / 10, ...(caller !== null && { caller }) }, "request");
   };
 
-  return (ctx, next) => {
+  const checked = (ctx: Context): Checked => {
+    try {
+      return { isAnswered: check(ctx) };
+    } catch (reason) {
+      return { isAnswered: false, refusal: { reason } };
+    }
+  };
+
+  return (ctx, run) => {
     // The sender comes first: the id depends on it.
     const access: Access = keyRing ? sentAccess(ctx, keyRing, signer) : everyone;
     ctx.state.access = fromOwnPage(ctx) ? { ...access, dashboard: true } : access;
     ctx.state.prefix = forwardedPrefix(ctx);
-    let isAnswered = false;
-    let refusal: { readonly reason: unknown } | undefined;
-    try {
-      isAnswered = check(ctx);
-    } catch (reason) {
-      refusal = { reason };
-    }
+    const decided = checked(ctx);
     // The id of a refused request does not depend on its caller: otherwise it would reveal whether a key is valid.
-    const id = requestIdOf(ctx, isAnswered || refusal ? null : access.caller, idSecret, keys);
+    const id = requestIdOf(ctx, decided.isAnswered || decided.refusal ? null : access.caller, idSecret, keys);
     ctx.state.requestId = id;
     ctx.set("X-Request-Id", id);
-    // A refused request is counted too.
-    const run = async () => {
-      if (rateLimit && !isAnswered) await countRequest(ctx, rateLimit);
-      if (refusal) throw refusal.reason;
-      if (!isAnswered) await next();
-    };
     const all = around.reduceRight<() => Promise<unknown>>(
       (inner, one) => async () => one(ctx, inner),
-      () => answer(ctx, run),
+      () => answer(ctx, decided, run),
     );
     // Not cls-rtracer's own middleware: it also binds every listener of the request's streams, which doubles the cost, and no such
     // listener here needs the id.

@@ -151,8 +151,10 @@ export class HttpServer implements Role {
       timer = setTimeout(() => this.#server.closeAllConnections(), HTTP_DEFAULTS.lastAnswersMs);
     }, withinMs);
     await this.#emptyBacklog();
+    let isClosed = false;
     let idle: NodeJS.Timeout | undefined;
     const closeIdle = () => {
+      if (isClosed) return;
       this.#server.closeIdleConnections();
       // Timers run before sockets are read: a request that has arrived meanwhile is read first.
       idle = setTimeout(() => setImmediate(closeIdle), HTTP_DEFAULTS.closeEveryMs);
@@ -160,6 +162,8 @@ export class HttpServer implements Role {
     if (!replaced) idle = setTimeout(() => setImmediate(closeIdle), Math.min(HTTP_DEFAULTS.idleMs, withinMs));
     // Closes the listener alone; `close` of an HTTP server also closes idle connections, on which a request may be on its way.
     await new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    // The last connection may have ended between the timer and its next turn.
+    isClosed = true;
     clearTimeout(idle);
     clearTimeout(timer);
     // Stops checking the time limits of requests.

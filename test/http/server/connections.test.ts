@@ -243,3 +243,32 @@ describe("clients that do not read", () => {
     server.emit("close");
   });
 });
+
+describe("a stopped HTTP server", () => {
+  /** Timers that keep a process alive. */
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+
+  it("leaves nothing that keeps its process alive, also if its last connection ends while it looks for idle ones", async () => {
+    const app = new Koa();
+    app.use((ctx) => {
+      ctx.body = "";
+    });
+    const server = new HttpServer(app, { host: "127.0.0.1", port: 0 });
+    await server.start();
+    const client = await ask(`http://127.0.0.1:${server.port}`, "/");
+    await once(client, "data");
+    const before = timers();
+    const withinMs = 30;
+    const stopped = server.stop(withinMs);
+    // In one turn of the event loop, the client leaves, the timer of the stop is due, and then the server reads that the client has left.
+    setTimeout(() => client.resetAndDestroy(), withinMs - 5);
+    setTimeout(() => {
+      setImmediate(() => {
+        for (const begun = performance.now(); performance.now() < begun + 2 * withinMs; );
+      });
+    }, withinMs / 3);
+    await stopped;
+    await new Promise(setImmediate);
+    expect(timers()).to.equal(before);
+  });
+});
