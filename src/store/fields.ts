@@ -7,7 +7,7 @@ export const INLINE_BYTES = 64;
 /**
  * The fields of a task: name → its short form in Redis, and its content; a field with its default value is omitted. Lua files write
  * `F.state`. Only `answers`, `progress`, `query`, `label`, `trace` and `group` may exceed 64 bytes and so prevent the compact encoding:
- * `answers` only after failures, the others only if a caller or handler uses them.
+ * `answers` only after failures or output, the others only if a caller or handler uses them.
  */
 export const TASK_FIELDS = {
   queue: ["q", "queue"],
