@@ -135,7 +135,7 @@ export class Tick {
       const deleteAfterMs = i + BATCH_LIMIT >= own.length ? DELETE_AFTER_MS : null;
       all = await this.#scripts.register(tag, { queues: own.slice(i, i + BATCH_LIMIT), deleteAfterMs });
     }
-    const queues = all.filter(({ queue }) => !names.has(queue)).map((queue) => ({ ...queue, problem: workerLost() }));
+    const queues = all.filter(({ queue }) => !names.has(queue)).map((queue) => ({ ...queue, problem: WORKER_LOST }));
     for (const { queue } of queues) this.#found(queue);
     this.#others[partition] = { queues, atMs: nowMs };
     this.#silentMs = new Map(
@@ -145,7 +145,8 @@ export class Tick {
   }
 }
 
-const workerLost = () => String(encodeResult(catalogueResult("worker-lost")));
+/** The stored form of the result of a task that has lost its workers. */
+const WORKER_LOST = String(encodeResult(catalogueResult("worker-lost")));
 
 /** What the loss of a worker means for tasks of a queue. */
 export function lossOf(settings: QueueSettings): TickQueue {
@@ -154,6 +155,6 @@ export function lossOf(settings: QueueSettings): TickQueue {
     maxLost: settings.maxLost,
     ...retentionOf(settings),
     deadMs: settings.deadTtlMs,
-    problem: workerLost(),
+    problem: WORKER_LOST,
   };
 }
