@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { closedGate } from "../../helpers/gates.ts";
+import { closedGate, openGates } from "../../helpers/gates.ts";
 import { openBatch, verdictsOf } from "../../helpers/http/batch.ts";
 import { readEvents } from "../../helpers/http/events.ts";
 import { openLines } from "../../helpers/http/lines.ts";
@@ -13,6 +13,7 @@ describe("a group over HTTP", () => {
   before(async () => {
     server = await startServer();
   });
+  afterEach(openGates);
   after(() => server.stop());
 
   const batch = (queue: string, search: string, lines: readonly unknown[], headers: Sent["headers"] = {}) =>
@@ -108,13 +109,18 @@ describe("a group over HTTP", () => {
   it("sends results as they end, and goes on behind those that were sent", async () => {
     const [slow, fast, first] = [closedGate(), closedGate(), closedGate()];
     first.open("first");
-    // The queue runs one at a time: the first line last, the last one second.
+    const ahead = closedGate();
+    const other = await server.enqueue("gated", ahead.input);
+    await ahead.entered;
+    // The queue runs one at a time: the first line last, the last one second, however many of them it finds at once.
     const lines = [
       { input: slow.input, priority: 5 },
       { input: first.input, priority: 0 },
       { input: fast.input, priority: 3 },
     ];
     await batch("gated", "?group=ends&envelope=true", lines);
+    ahead.open();
+    await server.until(other, "succeeded");
     await eventually(async () => (await get("/v1/groups/ends")).json.succeeded === 1);
     const path = "/v1/groups/ends/results?follow=true";
     const reader = await openLines(server.url + path);
