@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { type ErrorKind, PaihaoError } from "../client/problem.ts";
 import { StartError } from "../errors.ts";
-import { about } from "../extras/pages/browser/words.ts";
+import { about } from "../words/numbers.ts";
 import { plain } from "./terminal/print.ts";
 
 /** The exit codes of all commands. */

@@ -1,4 +1,4 @@
-import { duration } from "../extras/pages/browser/words.ts";
+import { duration } from "../words/numbers.ts";
 import { CommandError, EXIT } from "./exit.ts";
 
 /** What a command waits for, and for how long. */

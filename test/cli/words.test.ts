@@ -4,7 +4,7 @@ import { plain, plainLines } from "../../src/cli/terminal/print.ts";
 import { tableLines } from "../../src/cli/terminal/table.ts";
 import { startText, statusText } from "../../src/cli/terminal/words.ts";
 import type { Status } from "../../src/client/status.ts";
-import { about, allowed, duration } from "../../src/extras/pages/browser/words.ts";
+import { about, allowed, duration } from "../../src/words/numbers.ts";
 import { TerminalScreen } from "../helpers/terminal-screen.ts";
 
 const eta = (seconds: number, low = seconds, high = seconds) =>

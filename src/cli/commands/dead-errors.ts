@@ -1,6 +1,6 @@
 import type { Connection } from "../../client/connection.ts";
-import { counted } from "../../extras/pages/browser/words.ts";
 import type { BulkStep, DeadError, DeadErrors } from "../../wire/bulk.ts";
+import { counted } from "../../words/numbers.ts";
 import { ask, queuePath } from "../server.ts";
 import { note, paint, plain, print, printJson } from "../terminal/print.ts";
 import { type Column, printTable } from "../terminal/table.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
-import { counted } from "../../extras/pages/browser/words.ts";
 import type { Attempt, Timeline } from "../../wire/timeline.ts";
+import { counted } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";

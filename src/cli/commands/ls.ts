@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import { about } from "../../extras/pages/browser/words.ts";
 import { TASK_FACTS } from "../../task-record.ts";
 import type { ListedTask } from "../../wire/task.ts";
+import { about } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { connectionTo, itemsOf, queuePath } from "../server.ts";
 import { note, printJsonLine } from "../terminal/print.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { counted } from "../../extras/pages/browser/words.ts";
 import type { Queue } from "../../wire/queue.ts";
+import { counted } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";
 import { note, printJson } from "../terminal/print.ts";

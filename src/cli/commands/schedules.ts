@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Connection, Request } from "../../client/connection.ts";
 import { newId } from "../../client/submission.ts";
-import { moment } from "../../extras/pages/browser/words.ts";
 import type { Schedule, ScheduleBody } from "../../extras/schedules/wire.ts";
 import { isId, MISSED, OVERLAP, PRIORITY } from "../../task.ts";
 import type { Pending } from "../../wire/task.ts";
+import { moment } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
 import { wrongUsage } from "../exit.ts";
 import { readInput } from "../input.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
-import { factsOf } from "../../extras/pages/browser/words.ts";
 import { TASK_FACTS } from "../../task-record.ts";
+import { factsOf } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { lastErrorOf } from "../last-error.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";

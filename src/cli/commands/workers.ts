@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { moment } from "../../extras/pages/browser/words.ts";
 import type { Worker } from "../../wire/worker.ts";
+import { moment } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo } from "../server.ts";
 import { note, printJsonLine } from "../terminal/print.ts";

@@ -1,9 +1,9 @@
 import { type Config, misspeltVariables, readConfig } from "../../config/config.ts";
 import { secretsOf } from "../../config/secrets.ts";
-import { counted, duration } from "../../extras/pages/browser/words.ts";
 import { createLog } from "../../log.ts";
 import type { Running } from "../../running.ts";
 import { start } from "../../server.ts";
+import { counted, duration } from "../../words/numbers.ts";
 import { note } from "../terminal/print.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";

@@ -1,5 +1,5 @@
-import { counted } from "../../extras/pages/browser/words.ts";
 import type { DeploymentEvent } from "../../wire/event.ts";
+import { counted } from "../../words/numbers.ts";
 import { paint } from "./print.ts";
 
 /** Kinds that an operator should look at. */

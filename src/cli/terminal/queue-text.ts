@@ -1,6 +1,6 @@
-import { allowance, slotsBeside } from "../../extras/pages/browser/health.ts";
-import { allowed, counted, duration } from "../../extras/pages/browser/words.ts";
 import type { Queue } from "../../wire/queue.ts";
+import { allowed, counted, duration } from "../../words/numbers.ts";
+import { allowance, slotsBeside } from "../../words/queue-health.ts";
 import { plain } from "./print.ts";
 import type { Column } from "./table.ts";
 

@@ -1,6 +1,6 @@
-import { BAD, byTrouble, healthOf, troubleOf } from "../../extras/pages/browser/health.ts";
-import { counted } from "../../extras/pages/browser/words.ts";
 import type { Queue } from "../../wire/queue.ts";
+import { counted } from "../../words/numbers.ts";
+import { BAD, byTrouble, healthOf, troubleOf } from "../../words/queue-health.ts";
 import { paint } from "./print.ts";
 import { QUEUE_COLUMNS } from "./queue-text.ts";
 import { tableLines } from "./table.ts";

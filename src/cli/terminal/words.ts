@@ -1,7 +1,7 @@
 import type { Status } from "../../client/status.ts";
-import { about, allowed, count, counted, duration, range, starting } from "../../extras/pages/browser/words.ts";
 import type { Group } from "../../wire/group.ts";
 import type { Eta, Progress } from "../../wire/task.ts";
+import { about, allowed, count, counted, duration, range, starting } from "../../words/numbers.ts";
 
 /** How long ago something was. */
 export function ageText(time: string | null, nowMs = Date.now()): string | null {

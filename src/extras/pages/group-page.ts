@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { Group } from "../../wire/group.ts";
+import { count } from "../../words/numbers.ts";
 import { groupWords } from "./browser/group/group-words.ts";
 import { hasEnded } from "./browser/ticket/ticket-words.ts";
-import { count } from "./browser/words.ts";
 import { html } from "./html.ts";
 import { replyPage } from "./page.ts";
 import { ticket } from "./ticket.ts";

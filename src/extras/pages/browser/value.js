@@ -1,7 +1,7 @@
 /** A value, such as a result, shown by its type, and never as HTML. */
 
+import { size } from "../../../words/numbers.ts";
 import { html, useEffect, useRef, useState } from "./preact.js";
-import { size } from "./words.ts";
 
 const MAX_PICTURE_BYTES = 10_000_000;
 /** How much of a long text is shown: its beginning. */

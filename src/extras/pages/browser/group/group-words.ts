@@ -1,6 +1,6 @@
 import type { Group } from "../../../../wire/group.ts";
+import { about, count, counted, percentage } from "../../../../words/numbers.ts";
 import { type BarPart, hasEnded, type TicketFact, type TicketWords } from "../ticket/ticket-words.ts";
-import { about, count, counted, percentage } from "../words.ts";
 
 const STATES = ["waiting", "scheduled", "running", "retrying", "succeeded", "failed", "canceled"] as const;
 /** Those in the bar, from its beginning; the rest of it is what has not started. */

@@ -1,8 +1,8 @@
 /** Charts of the last hour, day or week, drawn by uPlot. */
 
 import uPlot from "uplot";
+import { duration, moment } from "../../../../../words/numbers.ts";
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
-import { duration, moment } from "../../words.ts";
 import { withOption } from "../address.js";
 import { SPANS, shownSpan } from "../server/history.js";
 

@@ -1,8 +1,8 @@
 /** How the dashboard writes times and estimates. */
 
+import { about, moment as momentAt, range } from "../../../../../words/numbers.ts";
 import { now } from "../../clock.js";
 import { html } from "../../preact.js";
-import { about, moment as momentAt, range } from "../../words.ts";
 
 /** @typedef {import("../server/wire.js").Eta} Eta */
 

@@ -1,7 +1,7 @@
 /** Actions on all tasks of a list that match its filters, in bounded steps, with progress. */
 
+import { count, counted } from "../../../../../words/numbers.ts";
 import { html, useEffect, useRef, useState } from "../../preact.js";
-import { count, counted } from "../../words.ts";
 import { useDesk } from "../desk.js";
 import { useFocusKept } from "../parts/focus.js";
 import { ask } from "../server/server.js";

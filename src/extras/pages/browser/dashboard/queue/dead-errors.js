@@ -1,7 +1,7 @@
 /** What the dead tasks of a queue died of, and the actions on those of one error. */
 
+import { count, counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
-import { count, counted } from "../../words.ts";
 import { paths } from "../address.js";
 import { Folded } from "../parts/folded.js";
 import { time } from "../parts/format.js";

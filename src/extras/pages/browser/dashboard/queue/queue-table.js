@@ -1,8 +1,8 @@
 /** Queues in a table, which can be sorted by its columns. */
 
-import { allowance, slotsBeside } from "../../health.ts";
+import { count, duration, rate } from "../../../../../words/numbers.ts";
+import { allowance, slotsBeside } from "../../../../../words/queue-health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
-import { count, duration, rate } from "../../words.ts";
 import { choose, options, paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { eta } from "../parts/format.js";

@@ -1,7 +1,7 @@
 /** The selected rows of a list of tasks, and the actions on them. */
 
+import { count } from "../../../../../words/numbers.ts";
 import { html, useRef, useState } from "../../preact.js";
-import { count } from "../../words.ts";
 import { useDesk } from "../desk.js";
 import { messageOf } from "../server/server.js";
 import { actionsOn, isWanted } from "../task/task-actions.js";

@@ -1,9 +1,9 @@
 /** The columns of each list of a queue. */
 
 import { FACTS } from "../../../../../task-record.ts";
+import { count, duration } from "../../../../../words/numbers.ts";
 import { now } from "../../clock.js";
 import { html } from "../../preact.js";
-import { count, duration } from "../../words.ts";
 import { paths } from "../address.js";
 import { eta, secondsSince, time as timeOf } from "../parts/format.js";
 import { progress, state } from "../task/task-state.js";

@@ -1,8 +1,8 @@
 /** The tasks of a list of a queue, page by page, and the actions on all that match the filters. */
 
+import { count, counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
 import { prefix } from "../../prefix.js";
-import { count, counted } from "../../words.ts";
 import { choose, options, paths } from "../address.js";
 import { row, table } from "../parts/table.js";
 import { seldom } from "../server/seldom.js";

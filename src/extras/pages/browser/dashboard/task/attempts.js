@@ -1,8 +1,8 @@
 /** The attempts of a task, as a timeline and as a table, with what each has logged and the stack of its error. */
 
+import { duration } from "../../../../../words/numbers.ts";
 import { now } from "../../clock.js";
 import { html } from "../../preact.js";
-import { duration } from "../../words.ts";
 import { Folded } from "../parts/folded.js";
 import { moment, time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";

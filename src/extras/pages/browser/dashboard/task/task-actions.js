@@ -1,7 +1,7 @@
 /** The actions on tasks. */
 
+import { counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
-import { counted } from "../../words.ts";
 import { ask, errorOf, send } from "../server/server.js";
 
 /** @typedef {Pick<import("../server/wire.js").Task, "id" | "state" | "actions">} Acted */

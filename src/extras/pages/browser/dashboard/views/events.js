@@ -1,7 +1,7 @@
 /** What happened to the deployment, newest first. */
 
+import { counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
-import { counted } from "../../words.ts";
 import { paths } from "../address.js";
 import { time, zone } from "../parts/format.js";
 import { row, table } from "../parts/table.js";

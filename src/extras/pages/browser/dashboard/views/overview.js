@@ -1,9 +1,9 @@
 /** All queues, and the last hour. */
 
+import { count, counted, duration, rate } from "../../../../../words/numbers.ts";
+import { BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../../../../words/queue-health.ts";
 import { now } from "../../clock.js";
-import { BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
-import { count, counted, duration, rate } from "../../words.ts";
 import { choose, options, scrolledBefore } from "../address.js";
 import { chart, spans } from "../parts/chart.js";
 import { asOf } from "../parts/format.js";

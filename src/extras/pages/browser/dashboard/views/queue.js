@@ -1,9 +1,9 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
+import { allowed, count, duration, rate } from "../../../../../words/numbers.ts";
+import { slotsBeside } from "../../../../../words/queue-health.ts";
 import { now } from "../../clock.js";
-import { slotsBeside } from "../../health.ts";
 import { html, useMemo, useRef, useState } from "../../preact.js";
-import { allowed, count, duration, rate } from "../../words.ts";
 import { addressOf, paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { chart, spans } from "../parts/chart.js";

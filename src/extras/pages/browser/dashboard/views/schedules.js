@@ -1,7 +1,7 @@
 /** What is submitted by the clock: when each schedule is due next, and what became of the last time. */
 
+import { counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
-import { counted } from "../../words.ts";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { time, zone } from "../parts/format.js";

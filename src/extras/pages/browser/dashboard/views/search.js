@@ -1,7 +1,7 @@
 /** Tasks of all queues by a part of their ids, labels or line keys. */
 
+import { count, counted } from "../../../../../words/numbers.ts";
 import { html, useMemo } from "../../preact.js";
-import { count, counted } from "../../words.ts";
 import { options, paths } from "../address.js";
 import { time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";

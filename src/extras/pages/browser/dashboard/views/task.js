@@ -1,9 +1,9 @@
 /** A task: its state, history, input and result. */
 
 import { FACTS } from "../../../../../task-record.ts";
+import { count, counted, duration, factsOf } from "../../../../../words/numbers.ts";
 import { html, useState } from "../../preact.js";
 import { prefix } from "../../prefix.js";
-import { count, counted, duration, factsOf } from "../../words.ts";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { Folded } from "../parts/folded.js";

@@ -1,9 +1,9 @@
 /** The workers: where they are, what each runs, and when each was last seen. */
 
+import { count, counted, duration } from "../../../../../words/numbers.ts";
+import { slotsBeside } from "../../../../../words/queue-health.ts";
 import { now } from "../../clock.js";
-import { slotsBeside } from "../../health.ts";
 import { html } from "../../preact.js";
-import { count, counted, duration } from "../../words.ts";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { asOf, moment, secondsSince } from "../parts/format.js";

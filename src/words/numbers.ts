@@ -1,7 +1,7 @@
 /** How figures are written for people, on pages and by the commands: short, and in units that a person would use. */
 
-import type { Fact } from "../../../task-record.ts";
-import type { Eta } from "../../../wire/task.ts";
+import type { Fact } from "../task-record.ts";
+import type { Eta } from "../wire/task.ts";
 
 const NONE = "–";
 

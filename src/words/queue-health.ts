@@ -1,7 +1,7 @@
 /** How queues are, in words, for the dashboard and the commands: those that need attention first. */
 
-import type { Queue } from "../../../wire/queue.ts";
-import { allowed, count, counted, duration } from "./words.ts";
+import type { Queue } from "../wire/queue.ts";
+import { allowed, count, counted, duration } from "./numbers.ts";
 
 /** What a queue can suffer from, the worst first. */
 const TROUBLES: readonly { readonly is: (queue: Queue) => unknown; readonly text: (queue: Queue) => string }[] = [

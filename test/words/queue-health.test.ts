@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { byTrouble, healthOf, slotsBeside, troubleOf } from "../../../src/extras/pages/browser/health.ts";
-import type { Queue } from "../../../src/wire/queue.ts";
+import type { Queue } from "../../src/wire/queue.ts";
+import { byTrouble, healthOf, slotsBeside, troubleOf } from "../../src/words/queue-health.ts";
 
 const queue = (name: string, more: object = {}): Queue =>
   ({
