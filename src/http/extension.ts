@@ -1,11 +1,10 @@
 import type { Middleware } from "koa";
-import type { z } from "zod";
 import type { Inspection } from "../engine/reading/inspect.ts";
 import type { TaskDetails } from "../store/verbs/details.ts";
 import type { Timeline } from "../wire/timeline.ts";
 import type { Api } from "./api.ts";
 import type { OpenGroup } from "./batches/batch-group.ts";
-import type { OpenApiDocument } from "./openapi/types.ts";
+import type { DescribedExtension } from "./openapi/document.ts";
 import type { Route } from "./route.ts";
 import type { Pages } from "./shown-pages.ts";
 
@@ -24,12 +23,8 @@ export interface TimelineMembers extends Partial<Pick<Timeline, "undo" | "webhoo
 }
 
 /** What an extension adds to the API. */
-export interface ApiExtension {
+export interface ApiExtension extends DescribedExtension {
   routes?(api: Api): readonly Route[];
-  /** What OpenAPI says of the tags of its routes. */
-  readonly tags?: OpenApiDocument["tags"];
-  /** What its routes answer with, by the names to which these refer. */
-  readonly schemas?: Readonly<Record<string, z.ZodType>>;
   /** The canonical URL of a webhook. @throws ProblemError invalid-parameter if it is not allowed */
   checkWebhook?(url: string): Promise<string>;
   readonly openGroup?: OpenGroup;

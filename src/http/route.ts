@@ -3,7 +3,6 @@ import type { Scope } from "../auth/api-key.ts";
 import type { LinkKind } from "../auth/link-signer.ts";
 import type { ProblemError } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
-import type { Answers, Reference, RequestBody } from "./openapi/types.ts";
 
 type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
@@ -53,6 +52,53 @@ interface Described {
 
 /** A route that OpenAPI describes. */
 export type DescribedRoute = Served & Described;
+
+/** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** A reference to a component. A type alias, since an interface would not be assignable to {@link Schema}. */
+export type Reference = { readonly $ref: string };
+
+/** How OpenAPI describes a header of a response. */
+export interface Header {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+interface MediaType {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+}
+
+/** How it describes a response. */
+export interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Header | Reference>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+/** The responses of an operation, by status; `default` stands for all others. */
+export type Answers = Readonly<Record<string, Response | Reference>>;
+
+/** How it describes a parameter. */
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required?: boolean;
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example?: unknown;
+  readonly style?: string;
+  readonly explode?: boolean;
+}
+
+/** How it describes the body of a request. */
+export interface RequestBody {
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly content: Readonly<Record<string, MediaType>>;
+}
 
 /** The scopes of routes that submit; that watch a task; and so on. */
 export const SUBMIT = ["submit"] as const satisfies readonly Scope[];

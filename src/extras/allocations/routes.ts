@@ -16,10 +16,9 @@ import {
 import { readInput } from "../../http/input/body.ts";
 import { searchOf } from "../../http/input/parameters.ts";
 import { forbidden } from "../../http/middleware/authorize.ts";
-import { headerRefs } from "../../http/openapi/headers.ts";
 import { ANY_INPUT } from "../../http/openapi/inputs.ts";
 import { laterParameters, parameterRefs } from "../../http/openapi/parameters.ts";
-import { empty, json, schemaRef } from "../../http/openapi/responses.ts";
+import { empty, headerRefs, json, schemaRef } from "../../http/openapi/responses.ts";
 import { inputHandlerOf } from "../../http/queues/named-queue.ts";
 import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../../http/route.ts";
 import { conflict, tooMany } from "../../http/submit/refusal.ts";

@@ -15,9 +15,8 @@ import { isAnsweredWithoutEvents, lastEventId } from "../../http/live/last-event
 import { longPoll, whenGone } from "../../http/live/long-poll.ts";
 import { LINES } from "../../http/live/streams.ts";
 import { forbidden } from "../../http/middleware/authorize.ts";
-import { headerRefs } from "../../http/openapi/headers.ts";
 import { parameterRefs } from "../../http/openapi/parameters.ts";
-import { empty, json, responseRef, schemaRef } from "../../http/openapi/responses.ts";
+import { empty, headerRefs, json, responseRef, schemaRef } from "../../http/openapi/responses.ts";
 import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
 import { accessOf, keepsPresent, mayEnd } from "../../http/task/access.ts";
 import { unknownTask } from "../../http/task/reply.ts";

@@ -1,13 +1,21 @@
+import type { z } from "zod";
 import type { Handler } from "../../handler/define.ts";
 import { Portions } from "../../portions.ts";
-import type { ApiExtension } from "../extension.ts";
-import type { DescribedRoute, Route } from "../route.ts";
-import { headerRefs, headers } from "./headers.ts";
+import type {
+  Answers,
+  DescribedRoute,
+  Header,
+  Parameter,
+  Reference,
+  RequestBody,
+  Response,
+  Route,
+  Schema,
+} from "../route.ts";
 import { inputBody, inputSchemas } from "./inputs.ts";
 import { parameterRefs, parameters } from "./parameters.ts";
-import { responseRef, responses } from "./responses.ts";
+import { headerRefs, headers, responseRef, responses } from "./responses.ts";
 import { schemas } from "./schemas.ts";
-import type { Answers, Method, OpenApiDocument, Operation, Paths, Schema } from "./types.ts";
 
 const TAGS: OpenApiDocument["tags"] = [
   { name: "Submit", description: "Submit tasks, and cancel them." },
@@ -31,14 +39,55 @@ const SECURITY_SCHEMES = {
   },
 };
 
+/** What OpenAPI says of an extension. */
+export interface DescribedExtension {
+  /** The tags of its routes. */
+  readonly tags?: OpenApiDocument["tags"];
+  /** What its routes answer with, by the names to which these refer. */
+  readonly schemas?: Readonly<Record<string, z.ZodType>>;
+}
+
 /** What a document describes. */
 export interface Described {
   readonly routes: readonly Route[];
   /** Those whose inputs it has. */
   readonly handlers: readonly Handler[];
-  readonly extensions: readonly ApiExtension[];
+  readonly extensions: readonly DescribedExtension[];
   readonly version: string;
   readonly description?: string;
+}
+
+/** A route with one of its methods. */
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly (Parameter | Reference)[];
+  readonly requestBody?: RequestBody;
+  readonly responses: Answers;
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+}
+
+export type Method = "get" | "head" | "post" | "put" | "patch" | "delete";
+
+/** The operations of paths, by path and method. */
+type Paths = Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>>;
+
+/** The parts of an OpenAPI 3.1 document that are used here. */
+export interface OpenApiDocument {
+  readonly openapi: "3.1.0";
+  readonly info: Schema;
+  readonly servers: readonly Schema[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Paths;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, Response>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly headers: Readonly<Record<string, Header>>;
+    readonly securitySchemes: Readonly<Record<string, Schema>>;
+  };
 }
 
 /** Describes all routes, with the inputs that the handlers of this server accept. */

@@ -1,6 +1,6 @@
 import type { Handler } from "../../handler/define.ts";
 import { consumesType, inputJsonSchema } from "../../handler/input.ts";
-import type { RequestBody, Schema } from "./types.ts";
+import type { RequestBody, Schema } from "../route.ts";
 
 /** Members of a schema that contain values, not schemas: a `$ref` in them is plain text. */
 const VALUES = new Set(["const", "default", "enum", "examples", "example"]);

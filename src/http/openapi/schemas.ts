@@ -28,7 +28,7 @@ import { attempt, shown, timeline } from "../../wire/timeline.ts";
 import { flag } from "../../wire/values.ts";
 import { worker } from "../../wire/worker.ts";
 import { bulkBody } from "../queues/bulk-body.ts";
-import type { Schema } from "./types.ts";
+import type { Schema } from "../route.ts";
 
 const ANSWERS = {
   State: state,

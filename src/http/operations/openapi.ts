@@ -1,10 +1,9 @@
+import type { Handler } from "../../handler/define.ts";
 import { packageVersion } from "../../version.ts";
-import type { Api } from "../api.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
-import type { ApiExtension } from "../extension.ts";
 import { prefixOf } from "../headers/forwarded.ts";
-import { headerRefs } from "../openapi/headers.ts";
-import { empty } from "../openapi/responses.ts";
+import type { DescribedExtension } from "../openapi/document.ts";
+import { empty, headerRefs } from "../openapi/responses.ts";
 import type { Route } from "../route.ts";
 import { accessOf } from "../task/access.ts";
 
@@ -14,9 +13,9 @@ import { accessOf } from "../task/access.ts";
  * @param routes those that it describes
  */
 export function openApiRoutes(
-  { handlers }: Pick<Api, "handlers">,
+  { handlers }: { readonly handlers: ReadonlyMap<string, Handler> },
   routes: readonly Route[],
-  extensions: readonly ApiExtension[],
+  extensions: readonly DescribedExtension[],
 ): readonly Route[] {
   const described = { routes, extensions, version: packageVersion() };
   // Each is generated once: handlers do not change while the server runs.

@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../api.ts";
-import { headerRefs } from "../openapi/headers.ts";
+import { headerRefs } from "../openapi/responses.ts";
 import { type Route, WATCH } from "../route.ts";
 import { observe } from "./find.ts";
 import { fitType } from "./reply-result.ts";

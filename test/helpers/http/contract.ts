@@ -1,7 +1,12 @@
 import { gunzipSync } from "node:zlib";
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
-import { openApiDocument } from "../../../src/http/openapi/document.ts";
-import type { Method, OpenApiDocument, Operation, Response } from "../../../src/http/openapi/types.ts";
+import {
+  type Method,
+  type OpenApiDocument,
+  type Operation,
+  openApiDocument,
+} from "../../../src/http/openapi/document.ts";
+import type { Response } from "../../../src/http/route.ts";
 import type { Answer } from "./answer.ts";
 import { allExtensions, allRoutes } from "./matched.ts";
 import { isOfHandler, ruleViolations } from "./rules.ts";
