@@ -5,24 +5,25 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { PARTS } from "../src/extras/extras.ts";
-import { assemble, moduleName, tablesOf } from "../src/store/library/assemble.ts";
+import { assemble, tableOf, tablesOf } from "../src/store/library/assemble.ts";
 import { CORE } from "../src/store/library/core.ts";
 import { ROOT } from "../test/shared/root.ts";
 
 const ALL = [CORE, ...PARTS];
 const SRC = new URL("../src/", import.meta.url);
 const faults: string[] = [];
-/** The Lua files of a list, by their paths below src. */
-const filesOf = (list: "modules" | "files"): string[] =>
-  ALL.flatMap((part) =>
-    (part[list] ?? []).map((file) => new URL(`${file}.lua`, part.folder).href.slice(SRC.href.length)),
-  );
+/** The Lua files of all parts, by their paths below src. */
+const files: readonly string[] = ALL.flatMap((part) =>
+  part.files.map((file) => new URL(`${file}.lua`, part.folder).href.slice(SRC.href.length)),
+);
 const read = (file: string): string => readFileSync(new URL(file, SRC), "utf8");
 const withoutComments = (lua: string): string => lua.replaceAll(/--.*$/gm, "");
-const moduleFiles = filesOf("modules");
-const verbFiles = filesOf("files");
-const nameOf = (file: string): string => moduleName(file.slice(0, -".lua".length));
-const modules = moduleFiles.map(nameOf);
+/** The files that give a table to the others, and its name. */
+const tableFiles = files.flatMap((file): [file: string, table: string][] => {
+  const table = tableOf(read(file));
+  return table === undefined ? [] : [[file, table]];
+});
+const modules = tableFiles.map(([, table]) => table);
 const verbNames = ALL.flatMap(({ verbs }) => Object.entries(verbs));
 
 /** The fields of the tables of names in the head, and of the modules. */
@@ -33,8 +34,7 @@ function fieldsOf(): Map<string, Set<string>> {
     tables.set(table, new Set([...body.matchAll(/^ {2}(\w+) = /gm)].map(([, field = ""]) => field)));
   }
   tables.set("K", new Set([...library.matchAll(/^function K\.(\w+)/gm)].map(([, kind = ""]) => kind)));
-  for (const file of moduleFiles) {
-    const name = nameOf(file);
+  for (const [file, name] of tableFiles) {
     const defined = read(file).matchAll(new RegExp(`^(?:function )?${name}\\.(\\w+)(?:\\(| = )`, "gm"));
     tables.set(name, new Set([...defined].map(([, field = ""]) => field)));
   }
@@ -57,15 +57,19 @@ const layouts = Object.fromEntries(verbNames.map(([verb, { layout }]) => [verb, 
 const placeIn = (path: string): unknown =>
   path.split(".").reduce<unknown>((of, name) => (of as Record<string, unknown> | undefined)?.[name], layouts);
 
-/** Names that do not exist, or that belong to modules later in the library. */
+/** Names that do not exist. */
 function checkNames(file: string, lua: string, tables: ReadonlyMap<string, ReadonlySet<string>>): void {
-  const position = moduleFiles.indexOf(file);
-  const later = position < 0 ? [] : modules.slice(position + 1);
   for (const [, table = "", field = ""] of lua.matchAll(/(?<![\w.'])([A-Z]\w*)\.(\w+)/g)) {
     const fields = table === "Layout" ? undefined : tables.get(table);
     if (fields && !fields.has(field)) faults.push(`${file}: there is no ${table}.${field}`);
-    if (later.includes(table)) faults.push(`${file}: ${table} comes later in the library`);
   }
+}
+
+/** A table that does not have the name of its file, or that of another one. */
+function checkTable(file: string, table: string): void {
+  if (table.toLowerCase() !== /([\w-]+)\.lua$/.exec(file)?.[1]?.replaceAll("-", ""))
+    faults.push(`${file}: gives ${table}`);
+  if (modules.indexOf(table) !== modules.lastIndexOf(table)) faults.push(`${file}: another file gives ${table} too`);
 }
 
 /** Arguments and members of answers that do not exist, or that are accessed by number. */
@@ -82,7 +86,10 @@ function checkLayouts(file: string, lua: string): void {
 /** Verbs that do not document what they return, or that end without sending their notices. */
 function checkVerbs(file: string, text: string): void {
   const registered = [...text.matchAll(/^register(?:_hot)?\('(\w+)', \{(?: '(?:allow-oom|no-writes)' )?\}, /gm)];
-  if (registered.length === 0) faults.push(`${file}: registers no verb`);
+  if (registered.length === 0) {
+    if (tableOf(text) === undefined) faults.push(`${file}: registers no verb, and gives others no table`);
+    return;
+  }
   for (const { index, 1: verb } of registered) {
     const header = text.slice(0, index).split("\n\n").at(-1) ?? "";
     if (!/\bReturns?\b/.test(header)) faults.push(`${file}: does not say what ${verb} returns`);
@@ -100,16 +107,16 @@ function checkVerbs(file: string, text: string): void {
 }
 
 const tables = fieldsOf();
-const listed = [...moduleFiles, ...verbFiles];
 for (const file of readdirSync(SRC, { recursive: true, encoding: "utf8" }))
-  if (file.endsWith(".lua") && !listed.includes(file)) faults.push(`${file}: no part of the library lists it`);
-for (const file of listed) {
+  if (file.endsWith(".lua") && !files.includes(file)) faults.push(`${file}: no part of the library lists it`);
+for (const [file, table] of tableFiles) checkTable(file, table);
+for (const file of files) {
   const text = read(file);
   checkNames(file, withoutComments(text), tables);
   checkLayouts(file, withoutComments(text));
-  if (verbFiles.includes(file)) checkVerbs(file, text);
+  checkVerbs(file, text);
 }
-const registered = verbFiles.flatMap((file) => [...read(file).matchAll(/^register(?:_hot)?\('(\w+)'/gm)]);
+const registered = files.flatMap((file) => [...read(file).matchAll(/^register(?:_hot)?\('(\w+)'/gm)]);
 const verbs = registered.map(([, verb]) => verb).sort();
 if (
   verbs.join() !==
@@ -133,5 +140,5 @@ for (const fault of faults) console.log(`✘ ${fault}`);
 const luacheckSays = luacheck.error
   ? "luacheck skipped: it is not installed (Debian: apt install lua-check)"
   : luacheck.stdout.trim();
-console.log(`Lua: ${verbs.length} verbs, ${modules.length} modules, ${faults.length} faults; ${luacheckSays}`);
+console.log(`Lua: ${verbs.length} verbs, ${files.length} files, ${faults.length} faults; ${luacheckSays}`);
 process.exitCode = faults.length > 0 ? 1 : 0;

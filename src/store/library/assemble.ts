@@ -54,7 +54,7 @@ local ${GLOBALS}
 `;
 
 /**
- * What the files of verbs call.
+ * What the files call to register their verbs.
  *
  * `register` is for a verb that takes one JSON argument and gives one JSON answer: run(call, asked) returns the answer, and sometimes what
  * goes beside it as it is. See json.ts.
@@ -89,21 +89,24 @@ local function register(verb, flags, run)
 end
 `;
 
-/** The library without its first lines: the tables of names, the modules of all parts, then their verbs. */
+/**
+ * The library without its first lines: the tables of names, then the files of all parts. A file registers verbs, or gives all others a table
+ * of functions, or both. What one takes from another's table while it is loaded (`local whole = Number.whole`) must come before it.
+ */
 export function assemble(parts: readonly LibraryPart[]): string {
-  const textOf = ({ folder }: LibraryPart, file: string) => readFileSync(new URL(`${file}.lua`, folder), "utf8");
-  const modules = parts.flatMap((part) =>
-    (part.modules ?? []).map((file) => `local ${moduleName(file)} = (function()\n${textOf(part, file)}end)()\n`),
+  const files = parts.flatMap(({ folder, files }) =>
+    files.map((file) => readFileSync(new URL(`${file}.lua`, folder), "utf8")),
   );
-  const verbs = parts.flatMap((part) => part.files.map((file) => `do\n${textOf(part, file)}end\n`));
-  return [...namesOf(parts), LOCALS, ...modules, REGISTER, ...verbs].join("\n");
+  const tables = files.flatMap((lua) => tableOf(lua) ?? []);
+  const bodies = files.map((lua) => {
+    const table = tableOf(lua);
+    return table === undefined ? `do\n${lua}end\n` : `${table} = (function()\n${lua}end)()\n`;
+  });
+  return [...namesOf(parts), LOCALS, `local ${tables.join(", ")}\n`, REGISTER, ...bodies].join("\n");
 }
 
-/** The table of a module: `lua/call` is `Call`. */
-export function moduleName(file: string): string {
-  const name = file.slice(file.lastIndexOf("/") + 1);
-  return name.slice(0, 1).toUpperCase() + name.slice(1);
-}
+/** The name of the table that a Lua file gives to all others: its last line is, for example, `return Call`. */
+export const tableOf = (lua: string): string | undefined => /\nreturn ([A-Z]\w*)\n$/.exec(lua)?.[1];
 
 /**
  * For each list of names, the place of each name, and their number: `args = { queue = 1, paused = 2, width = 2 }`. The number of the items

@@ -5,10 +5,10 @@ import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../le
 import * as VERBS from "../verbs/verbs.ts";
 import type { LibraryPart } from "./part.ts";
 
-/** The modules of `store/lua`. */
-const MODULES = [
+/** The files of `store/lua`, whose tables others use. */
+const SHARED_FILES = [
   "number answers call run input result past notices rate service warmup snapshot keyed fair line",
-  "due follow group settle lease completion reservation allowed filter inspection grace submission",
+  "due follow group settle completion reservation allowed filter inspection grace submission",
 ].flatMap((line) => line.split(" "));
 
 /** The files of `store/verbs`. */
@@ -21,8 +21,7 @@ const NOUNS = [
 export const CORE: LibraryPart = {
   name: "core",
   folder: new URL("../", import.meta.url),
-  modules: MODULES.map((file) => `lua/${file}`),
-  files: NOUNS.map((file) => `verbs/${file}`),
+  files: [...SHARED_FILES.map((file) => `lua/${file}`), ...NOUNS.map((file) => `verbs/${file}`)],
   verbs: VERBS,
   tables: {
     P: START,

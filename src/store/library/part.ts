@@ -9,9 +9,7 @@ export interface LibraryPart {
   readonly name: string;
   /** Where its Lua files are. */
   readonly folder: URL;
-  /** Files that are tables, each after those that it uses: `lua/call` is the table `Call` for all after it. */
-  readonly modules?: readonly string[];
-  /** Files that register its verbs. */
+  /** These, each after those whose tables it uses while it is loaded, see assemble.ts. */
   readonly files: readonly string[];
   /** What TypeScript knows of its verbs, by their names in the library. */
   readonly verbs: Readonly<Record<string, Pick<Verb<never, unknown>, "layout">>>;
