@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { z } from "zod";
 import { estimatedPercent } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { ProblemError } from "../../errors.ts";
@@ -10,10 +11,28 @@ import { accessOf, mayRead } from "../../http/task/access.ts";
 import { errorOf } from "../../http/task/documents/monitor-document.ts";
 import { findTask } from "../../http/task/find.ts";
 import { pendingTask, unknownTask } from "../../http/task/reply.ts";
-import { isOutcome } from "../../task.ts";
+import { isOutcome, STATES } from "../../task.ts";
+import { eta, id } from "../../wire/task.ts";
 import { timestamp } from "../../wire/timestamp.ts";
+import { type Document, text } from "../../wire/values.ts";
 import type { Allocation, Allocations } from "./ids.ts";
-import type { AllocatedTask } from "./wire.ts";
+
+export const allocation = z.object({ id });
+
+/** A task as the server-allocated dialect shows it. */
+export const allocatedTask = z.object({
+  id,
+  status: z.enum(["allocated", ...STATES]),
+  progress: z.int().min(0).max(100),
+  eta: eta.nullable(),
+});
+export type AllocatedTask = Document<typeof allocatedTask>;
+
+export const allocatedResult = allocatedTask.extend({
+  result: z.unknown().exactOptional().describe("What the handler returned; null if it is not JSON."),
+  contentType: text.nullable().exactOptional().describe("Media type of a result that is not JSON."),
+  href: text.exactOptional().describe("URL of a result that is not JSON."),
+});
 
 /** What the routes need. */
 export interface AllocatingApi extends Api {
@@ -84,7 +103,7 @@ export function expiredTask({ id, queue, state, finishedMs, expiresMs }: Inspect
 }
 
 /** The document of a task that is pending or has succeeded. */
-export function allocatedTask(task: Inspection): AllocatedTask {
+export function documentOf(task: Inspection): AllocatedTask {
   return { id: task.id, status: task.state, progress: percentOf(task), eta: task.eta };
 }
 
@@ -101,5 +120,5 @@ export function replyAllocated(ctx: Context, status: 200 | 202, task: Inspection
   // A 202 says when to ask again even if a short task has already ended.
   if (status === 202 || !isOutcome(task.state)) setRetryAfter(ctx, pendingTask(task).retryAfterS);
   ctx.status = status;
-  ctx.body = allocatedTask(task);
+  ctx.body = documentOf(task);
 }

@@ -34,15 +34,15 @@ import { oneParameter, wrongParameter } from "../../wire/parameter.ts";
 import { readSubmitOptions } from "../../wire/submit-options.ts";
 import {
   ALLOCATED_PATH,
+  type AllocatedTask,
   type AllocatingApi,
   allocatedPath,
-  allocatedTask,
+  documentOf,
   expiredTask,
   findAllocated,
   replyAllocated,
 } from "./allocated-document.ts";
 import { Allocations, isAllocated } from "./ids.ts";
-import type { AllocatedTask } from "./wire.ts";
 
 /**
  * The dialect in which the server allocates the id first: a caller gets an id, posts the input under it, repeatedly if
@@ -213,7 +213,7 @@ async function look(ctx: Context, api: AllocatingApi, id: string): Promise<void>
     api,
     { id, result },
     {
-      document: allocatedTask(seen),
+      document: documentOf(seen),
       member: "result",
       otherwise: { result: null, contentType: result.contentType, href },
     },

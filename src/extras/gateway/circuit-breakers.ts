@@ -1,13 +1,26 @@
 import type { Events } from "../../engine/monitoring/events.ts";
 import type { Gate } from "../../engine/reservation/gate.ts";
 import { messageOf } from "../../errors.ts";
+import { note } from "../../handler/noted.ts";
+import type { TaskContext } from "../../handler/task-context.ts";
 import type { Logger } from "../../log.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Lease } from "../../store/verbs/lease.ts";
 import type { Reservation, ReserveAnswer } from "../../store/verbs/reserve.ts";
 import type { CallsOf, Scripts } from "../../store/verbs/scripts.ts";
-import type { TargetState } from "./target-state.ts";
 import * as VERBS from "./verbs.ts";
+
+/** What an attempt has shown about the API behind a gateway. */
+export interface TargetState {
+  /** `down`: it could not be reached, or answered 503; `unclear`: the connection broke off, or the answer took too long. */
+  readonly state: "up" | "down" | "unclear";
+  readonly reason: string;
+  /** Whether the request may be sent again: it is idempotent, or was not sent. */
+  readonly repeatable: boolean;
+}
+
+/** Records it for the circuit breaker. */
+export const noteTarget = (task: TaskContext, seen: TargetState): void => note(task, seen);
 
 /** A task that this process has taken as a probe. */
 interface Probe {

@@ -6,9 +6,8 @@ import { type HeaderField, keptOfUpstream } from "../../handler/result-headers.t
 import type { TaskContext } from "../../handler/task-context.ts";
 import { Deadline } from "../../net/deadline.ts";
 import { answeredWith, inSpanOf, requestSpan } from "../../trace/spans.ts";
-import { isFirst } from "./first.ts";
+import { noteTarget } from "./circuit-breakers.ts";
 import type { GatewayMethod, GatewayRequest } from "./request.ts";
-import { noteTarget } from "./target-state.ts";
 import { NoAnswer, type Upstream } from "./upstream.ts";
 
 /** The name of this server in Via (RFC 9110 §7.6.3). */
@@ -149,4 +148,18 @@ export function answerHeaders(answer: IncomingMessage): Headers {
   for (const [name, value] of keptOfUpstream(fields)) headers.append(name, value);
   headers.append("via", `${answer.httpVersion} ${VIA}`);
   return headers;
+}
+
+/**
+ * Whether no earlier attempt has done the step of this name; marks it as done, under the task's fence, unless `before`, which is
+ * called first, throws.
+ */
+export async function isFirst(task: TaskContext, step: string, before?: () => Promise<void>): Promise<boolean> {
+  let first = false;
+  await task.step(step, async () => {
+    await before?.();
+    first = true;
+    return true;
+  });
+  return first;
 }

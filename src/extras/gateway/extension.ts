@@ -1,11 +1,37 @@
 import type { Extension } from "../../extension.ts";
+import { firstOf } from "../../store/fields.ts";
+import type { LibraryPart } from "../../store/library/part.ts";
 import { CircuitBreakers } from "./circuit-breakers.ts";
 import { gatewayRoutes } from "./routes.ts";
-import { gatewayPart } from "./store.ts";
+import * as verbs from "./verbs.ts";
+
+/** The fields of a queue that a circuit breaker has beside `rest` of the core. */
+export const BREAKER_FIELDS = {
+  failures: ["failures", "references of the latest consecutive failures of its target, with a space between"],
+  probe: ["probe", "until when the current probe counts if it is not renewed, ms, and which request took it"],
+  breakerClosed: ["restEnded", "the probe that closed the circuit breaker last"],
+} as const;
+
+/** The constants of circuit breakers; its Lua file writes `C.breakerFailures`. */
+export const BREAKER = {
+  /** After this many consecutive failures of its target, the circuit breaker of a queue opens. */
+  breakerFailures: 5,
+  /** When an open circuit breaker is half-open for the first time, ms; the time doubles with each failed probe. */
+  firstProbeMs: 1000,
+  longestProbeMs: 60_000,
+} as const;
+
+const part: LibraryPart = {
+  name: "gateway",
+  folder: new URL(".", import.meta.url),
+  files: ["breaker"],
+  verbs,
+  tables: { Q: firstOf(BREAKER_FIELDS), C: BREAKER },
+};
 
 /** Existing HTTP APIs behind a queue. Its handlers are made by `defineGateway`. */
 export const gateway: Extension = {
-  part: gatewayPart,
+  part,
   start: () => ({
     routes: gatewayRoutes,
     tags: [{ name: "Gateway", description: "Existing HTTP APIs behind a line." }],

@@ -13,11 +13,10 @@ import { BODILESS } from "../../handler/result-headers.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { quotedUrl } from "../../redact.ts";
-import { answerHeaders, Exchange, type Forwarder, unanswered } from "./exchange.ts";
-import { isFirst } from "./first.ts";
+import { noteTarget } from "./circuit-breakers.ts";
+import { answerHeaders, Exchange, type Forwarder, isFirst, unanswered } from "./exchange.ts";
 import { forwardedHeaders, forwardList } from "./forwarded-headers.ts";
 import { GATEWAY_METHODS, type GatewayMethod, type GatewayRequest, gatewayRequest, isUnsafePath } from "./request.ts";
-import { noteTarget } from "./target-state.ts";
 import { Upstream } from "./upstream.ts";
 
 /** The route of a gateway, as the router writes it. */

@@ -1,12 +1,18 @@
 import type { Extension } from "../../extension.ts";
+import type { LibraryPart } from "../../store/library/part.ts";
 import { group, groupResult } from "../../wire/group.ts";
 import { openGroup } from "./batch-group.ts";
 import { groupRoutes } from "./routes.ts";
-import { groupsPart } from "./store.ts";
+import * as verbs from "./verbs.ts";
+
+/**
+ * The verbs on groups. What verbs on tasks do to the group of a member, and when a group is complete, is in the core: store/lua/group.lua.
+ */
+const part: LibraryPart = { name: "groups", folder: new URL(".", import.meta.url), files: ["groups"], verbs };
 
 /** One number for many tasks. */
 export const groups: Extension = {
-  part: groupsPart,
+  part,
   start: () => ({
     routes: groupRoutes,
     openGroup,

@@ -4,8 +4,7 @@ import { pathTo } from "../../http/route.ts";
 import { type OwnedTask, signatureOf } from "../../http/task/access.ts";
 import type { Group } from "../../wire/group.ts";
 import { timestamp } from "../../wire/timestamp.ts";
-import type { GroupInspection } from "./group-inspection.ts";
-import { groupVersionOf } from "./watched-groups.ts";
+import { type GroupInspection, groupVersionOf } from "./group-inspection.ts";
 
 /** The routes of a group's resources, as the router writes them. */
 export const GROUP_PATHS = {

@@ -1,15 +1,32 @@
 import type { Context } from "koa";
+import { groupAddress } from "../../engine/partitions/homes.ts";
 import type { Watch } from "../../engine/watching/watch.ts";
+import type { Watched } from "../../engine/watching/watched.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import type { Api } from "../../http/api.ts";
 import type { Sender } from "../../http/headers/forwarded.ts";
 import { EVENTS, eventText } from "../../http/live/streams.ts";
 import { accessOf, keepsPresent } from "../../http/task/access.ts";
 import { groupDocumentOf, groupVersion, hasEnded } from "./group-document.ts";
-import type { GroupInspection } from "./group-inspection.ts";
+import { type GroupInspection, groupVersionOf, isGroupKeptByLooks } from "./group-inspection.ts";
+import type { Groups } from "./groups.ts";
 
 /** The watchers of groups. */
 export type GroupWatchers = Watchers<GroupInspection>;
+
+/** The groups of an engine, of which thousands of members may end at about the same time. */
+export function watchedGroups(
+  { notices, queues }: Pick<Watched<GroupInspection>, "notices" | "queues">,
+  groups: Pick<Groups, "inspect" | "attend">,
+): Watched<GroupInspection> {
+  return {
+    ...{ notices, queues, restMs: 500, versionOf: groupVersionOf, isKeptByLooks: isGroupKeptByLooks },
+    address: groupAddress,
+    inspect: (id, listen) => groups.inspect(id, { listen }),
+    attend: (seen) => groups.attend(seen),
+    keptUntil: ({ presenceMs }, nowMs) => nowMs + (presenceMs ?? 0),
+  };
+}
 
 /** Answers with the events of a group: `status` at once and on every change, then `done`. @throws ProblemError store-unavailable */
 export async function followGroup(

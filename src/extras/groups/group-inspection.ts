@@ -54,3 +54,8 @@ export function viewOf(id: string, row: GroupRow, snapshot: QueueSnapshot, nowMs
 
 /** Whether a look keeps it for longer: when it ends, it has no presence any more. */
 export const isGroupKeptByLooks = ({ presenceMs }: Pick<GroupInspection, "presenceMs">): boolean => presenceMs !== null;
+
+/** The version of a group as its watchers see it: state, counts, the place of its last member and cancel request. */
+export function groupVersionOf({ state, counts, index, cancelRequested, finishedMs }: GroupInspection): string {
+  return JSON.stringify([state, Object.values(counts), index, cancelRequested, finishedMs]);
+}

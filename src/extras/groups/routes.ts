@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { longestPauseS } from "../../engine/reading/presence.ts";
 import { Watchers } from "../../engine/watching/watchers.ts";
-import { messageOf } from "../../errors.ts";
+import { messageOf, ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";
 import { prefersEvents, prefersHtml } from "../../http/headers/accept.ts";
@@ -18,19 +18,19 @@ import { forbidden } from "../../http/middleware/authorize.ts";
 import { parameterRefs } from "../../http/openapi/parameters.ts";
 import { empty, headerRefs, json, responseRef, schemaRef } from "../../http/openapi/responses.ts";
 import { type Route, SUBMIT, WATCH } from "../../http/route.ts";
-import { accessOf, keepsPresent, mayEnd } from "../../http/task/access.ts";
+import { accessOf, keepsPresent, mayEnd, maySee } from "../../http/task/access.ts";
 import { unknownTask } from "../../http/task/reply.ts";
+import { isId } from "../../task.ts";
 import { readParameter } from "../../wire/parameter.ts";
+import { timestamp } from "../../wire/timestamp.ts";
 import { replyGroupPage } from "../pages/group-page.ts";
 import { replyMissingPage } from "../pages/task-page.ts";
-import { findGroup } from "./find-group.ts";
 import { GROUP_PATHS, groupDocumentOf, groupLinksFor, groupVersion, hasEnded } from "./group-document.ts";
-import { followGroup, type GroupWatchers } from "./group-events.ts";
+import { followGroup, type GroupWatchers, watchedGroups } from "./group-events.ts";
 import { failuresOf } from "./group-failures.ts";
 import type { GroupInspection } from "./group-inspection.ts";
 import { groupResults } from "./group-results.ts";
 import { groupsOf } from "./groups.ts";
-import { watchedGroups } from "./watched-groups.ts";
 
 const PENDING_HEADERS = ["ETag", "Preference-Applied", "Retry-After", "Location"] as const;
 
@@ -120,6 +120,25 @@ export function groupRoutes(api: Api): readonly Route[] {
       run: (ctx) => cancel(ctx, api, ctx.params.id),
     },
   ];
+}
+
+/**
+ * Reads a group for a caller: one that the caller may not see is treated like an unknown one, as with tasks.
+ * @throws ProblemError unknown, expired, store-unavailable
+ */
+async function findGroup(
+  ctx: Pick<Context, "state">,
+  { engine }: Pick<Api, "engine">,
+  id: string,
+): Promise<GroupInspection> {
+  const access = accessOf(ctx);
+  const seen = isId(id) ? await groupsOf(engine).inspect(id, { attends: (seen) => keepsPresent(access, seen) }) : null;
+  if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
+  if (!seen.expired) return seen;
+  const { queue, state, finishedMs, expiresMs } = seen;
+  throw new ProblemError("expired", undefined, {
+    extensions: { id, queue, state, finishedAt: timestamp(finishedMs), expiredAt: timestamp(expiresMs) },
+  });
 }
 
 async function show(ctx: Context, api: Api, watchers: GroupWatchers): Promise<void> {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
 import type { StartingServer } from "../../extension.ts";
@@ -7,7 +8,26 @@ import { errorOf } from "../../http/task/documents/monitor-document.ts";
 import { taskLinks } from "../../http/task/links.ts";
 import type { Result, State } from "../../task.ts";
 import { timestamp } from "../../wire/timestamp.ts";
-import type { Prediction } from "./wire.ts";
+import { type Document, flag, seconds, text, time } from "../../wire/values.ts";
+
+/** A prediction of Replicate's HTTP API, which describes it. */
+export const prediction = z.object({
+  id: text,
+  model: text,
+  version: text,
+  input: z.unknown(),
+  status: z.enum(["starting", "processing", "succeeded", "failed", "canceled"]),
+  output: z.unknown(),
+  error: text.nullable(),
+  logs: text,
+  data_removed: flag,
+  created_at: time,
+  started_at: time.nullable(),
+  completed_at: time.nullable(),
+  metrics: z.object({ predict_time: seconds.exactOptional() }),
+  urls: z.object({ get: text, cancel: text }),
+});
+type Prediction = Document<typeof prediction>;
 
 /** The ids of predictions begin with this, so that the webhook of their end has the form that the caller expects. */
 const PREFIX = "prediction-";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "koa";
 import { z } from "zod";
+import type { Engine } from "../../engine/engine.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";
@@ -18,14 +19,18 @@ import { findTask } from "../../http/task/find.ts";
 import { pendingTask, replyPending, storedTask } from "../../http/task/reply.ts";
 import { Portions } from "../../portions.ts";
 import { oneParameter, readParameter, wrongParameter } from "../../wire/parameter.ts";
-import { type Definition, isScheduleId, readDefinition, SCHEDULE_ID } from "./definition.ts";
-import { lastOf, scheduleDocument } from "./document.ts";
+import { timestamp } from "../../wire/timestamp.ts";
+import { type Definition, isScheduleId, readDefinition, SCHEDULE_ID, taskIdOf } from "./definition.ts";
+import { DueTimes } from "./due-times.ts";
 import type { Schedules } from "./schedules.ts";
 import type { ScheduleRow } from "./verbs.ts";
 import type { Schedule, Schedules as SchedulePage } from "./wire.ts";
 
 const PATH = "/v1/schedules/:id";
 const schedulePath = pathTo(PATH);
+
+/** How many of the next due times are shown. */
+const SHOWN = 5;
 
 const body = z.record(z.string(), z.unknown());
 
@@ -206,4 +211,23 @@ async function runNow(ctx: Context, api: Api, schedules: Schedules): Promise<voi
   if (verdict.verdict === "new") return replyPending(ctx, storedTask(submission, verdict), 202);
   ctx.set("Idempotent-Replayed", "true");
   replyPending(ctx, pendingTask(await findTask(ctx, api, id, { result: false })), 202);
+}
+
+/** A schedule as it is shown. */
+export function scheduleDocument(row: ScheduleRow, last: Schedule["last"], nowMs: number): Schedule {
+  const { id, declared, orphan, paused, createdMs, afterMs } = row;
+  const definition = JSON.parse(row.definition) as Definition;
+  const times = new DueTimes(definition, createdMs);
+  const next = paused || orphan ? [] : times.between(Math.max(nowMs, afterMs), Number.POSITIVE_INFINITY, SHOWN);
+  const shown = { declared, orphan, next: next.map((ms) => timestamp(ms)), last };
+  return { id, ...definition, paused, ...shown };
+}
+
+/** The latest due time of a schedule, and what became of it. */
+export async function lastOf(engine: Engine, { id, last }: ScheduleRow): Promise<Schedule["last"]> {
+  if (!last) return null;
+  const task = taskIdOf(id, last.atMs);
+  const { state } = last;
+  const shown = state === "submitted" ? (await engine.inspector.inspect(task, { result: false }))?.state : state;
+  return { id: task, at: timestamp(last.atMs), state: shown ?? null };
 }

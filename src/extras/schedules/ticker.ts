@@ -6,8 +6,7 @@ import type { Logger } from "../../log.ts";
 import { Loop, type Role } from "../../loop.ts";
 import { isOutcome } from "../../task.ts";
 import { type Definition, taskIdOf } from "./definition.ts";
-import { DueTimes } from "./due-times.ts";
-import { planOf } from "./plan.ts";
+import { DueTimes, dueNow } from "./due-times.ts";
 import type { Schedules } from "./schedules.ts";
 import { SCHEDULE } from "./store.ts";
 import type { DueState, ScheduleRow } from "./verbs.ts";
@@ -93,7 +92,7 @@ export class ScheduleTicker implements Role {
     const times = new DueTimes(definition, row.createdMs);
     const untilMs = retryUntilMs === 0 ? Number.POSITIVE_INFINITY : retryUntilMs;
     const retry = last && untilMs !== null ? { atMs: last.atMs, untilMs } : null;
-    const { due, leftOutMs, nextMs } = planOf(times, definition.missed, { afterMs, retry, goneMs, nowMs });
+    const { due, leftOutMs, nextMs } = dueNow(times, definition.missed, { afterMs, retry, goneMs, nowMs });
     const step = { id, state: "", task: "", atMs: null, retryUntilMs: null, holdMs: 0 } as const;
     let { heldMs, task } = row;
     if (leftOutMs !== null || due.length === 0) {

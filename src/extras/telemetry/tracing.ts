@@ -2,7 +2,10 @@ import {
   type Attributes,
   type Context,
   context,
+  createTraceState,
+  INVALID_TRACEID,
   ProxyTracerProvider,
+  ROOT_CONTEXT,
   type Span,
   SpanKind,
   type SpanOptions,
@@ -11,35 +14,19 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
+import type { Context as RequestContext } from "koa";
 import { messageOf } from "../../errors.ts";
+import { schemeOf } from "../../http/headers/forwarded.ts";
+import { routeOf } from "../../http/route.ts";
 import { useTraceIds } from "../../log.ts";
 import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "../../trace/spans.ts";
-import { traceHeadersOf } from "../../trace/trace-context.ts";
+import { traceHeadersOf, traceOf } from "../../trace/trace-context.ts";
 import type { AttemptError, AttemptTrace, BatchTrace, TracedTask, Tracing } from "../../trace/tracing.ts";
-import { contextOf, traceOfSpan } from "./stored-trace.ts";
 
 /** The name under which spans are created. */
 const SCOPE = "paihao";
-
-/** A request, as it is when it arrives. */
-export interface TracedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly scheme: string;
-  /** The host that it names, and its port. */
-  readonly address: string;
-  readonly port: number;
-  readonly userAgent: string | undefined;
-  /** The trace of its sender, "" for none. */
-  readonly trace: string;
-}
-
-/** How a request was answered. */
-export interface TracedAnswer {
-  /** "" if there is none. */
-  readonly route: string;
-  readonly status: number;
-}
+/** Longest user agent that is kept, characters. */
+const AGENT_LENGTH = 256;
 
 /** The address of the store, by the semantic conventions. */
 export interface ServerFacts {
@@ -73,26 +60,28 @@ export class ServerTracing implements Tracing {
     this.#store = store;
   }
 
-  /** Answers a request in a span. */
-  request(request: TracedRequest, work: () => Promise<unknown>, answered: () => TracedAnswer): Promise<unknown> {
-    const { method, path, scheme, address, port, userAgent } = request;
+  /** Answers a request in a span. The query is left out: it may contain a signature. */
+  request(ctx: RequestContext, work: () => Promise<unknown>): Promise<unknown> {
+    const { method, path } = ctx;
+    const scheme = schemeOf(ctx);
     // The application that embeds the server, or an instrumentation of HTTP, may already have a span for the request.
     const isInner = trace.getActiveSpan() !== undefined;
-    const above = isInner ? context.active() : contextOf(request.trace);
+    const above = isInner ? context.active() : contextOf(traceOf(ctx.headers));
     const attributes = {
       "http.request.method": method,
       "url.path": path,
       "url.scheme": scheme,
-      "server.address": address,
-      "server.port": port,
-      "user_agent.original": userAgent,
+      "server.address": ctx.hostname,
+      "server.port": Number(/:(\d+)$/.exec(ctx.host)?.[1] ?? (scheme === "https" ? 443 : 80)),
+      "user_agent.original": ctx.headers["user-agent"]?.slice(0, AGENT_LENGTH),
     };
     const kind = isInner ? SpanKind.INTERNAL : SpanKind.SERVER;
     const span = this.#tracer.startSpan(method, { kind, attributes }, above);
     const inside = trace.setSpan(above, span);
     if (!span.isRecording()) return context.with(inside, work);
     const end = () => {
-      const { route, status } = answered();
+      const status = ctx.res.statusCode;
+      const route = routeOf(ctx)?.path ?? "";
       span.setAttribute("http.response.status_code", status);
       if (route !== "") span.updateName(`${method} ${route}`).setAttribute("http.route", route);
       if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute("error.type", String(status));
@@ -275,6 +264,28 @@ function unsampled(): Span | undefined {
   const span = trace.getActiveSpan();
   const isSampled = span?.isRecording() || ((span?.spanContext().traceFlags ?? 0) & TraceFlags.SAMPLED) !== 0;
   return isSampled ? undefined : span;
+}
+
+/** The context in which a stored trace is the parent. A stored trace is valid, with every part at a fixed position. */
+function contextOf(stored: string): Context {
+  if (stored === "") return ROOT_CONTEXT;
+  const state = stored.slice(56);
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: stored.slice(3, 35),
+    spanId: stored.slice(36, 52),
+    traceFlags: Number(stored[54]),
+    isRemote: true,
+    ...(state !== "" && { traceState: createTraceState(state) }),
+  });
+}
+
+/** The stored form of the trace of a span; "" if it has none. */
+function traceOfSpan(span: Span): string {
+  const seen = span.spanContext();
+  if (seen.traceId === INVALID_TRACEID) return "";
+  const parent = `00-${seen.traceId}-${seen.spanId}-0${seen.traceFlags & 3}`;
+  const state = seen.traceState?.serialize() ?? "";
+  return state === "" ? parent : `${parent} ${state}`;
 }
 
 function fail(span: Span, error: unknown): void {

@@ -1,3 +1,4 @@
+import { backoffMs, varied } from "../../backoff.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import { messageOf } from "../../errors.ts";
 import { defineInternalHandler, type Handler } from "../../handler/define.ts";
@@ -12,7 +13,6 @@ import type { GroupInspection } from "../groups/group-inspection.ts";
 import { eventBody, groupEventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
-import { ATTEMPTS, pauseMs, SCHEDULE } from "./schedule.ts";
 import { messageId, signatureOf } from "./signature.ts";
 
 /** What deliveries need. */
@@ -32,9 +32,39 @@ export interface DeliveryParts {
   otherBody?(seen: Inspection): string | undefined;
   /** Longest time of an attempt; default 15 s. */
   readonly timeoutMs?: number;
-  /** Default: the schedule of schedule.ts. */
+  /** Default: {@link pauseMs}. */
   pauseMs?(attempt: number): number;
 }
+
+/** When a failed delivery is retried. */
+export const RETRIES = {
+  /** Pause before the second attempt; each further one is twice as long. */
+  baseMs: 3_000,
+  maxMs: 3 * 3_600_000,
+  /** A receiver may be unreachable for at least this long before the event is dead. */
+  spanMs: 24 * 3_600_000,
+  /** The longest Retry-After that is honoured. */
+  longestRetryAfterMs: 6 * 3_600_000,
+} as const;
+
+/**
+ * Milliseconds between a failed attempt (from 1) and the next, varied so that deliveries that failed together do not come back
+ * together.
+ * @param chance in [0, 1)
+ */
+export function pauseMs(attempt: number, chance: number): number {
+  return Math.round(varied(backoffMs(RETRIES, attempt), chance));
+}
+
+/** The fewest attempts whose pauses cover the whole span even if each is as short as possible. */
+function attemptsOver(spanMs: number): number {
+  let attempts = 1;
+  for (let waitedMs = 0; waitedMs < spanMs; attempts += 1) waitedMs += pauseMs(attempts, 0);
+  return attempts;
+}
+
+/** Attempts before an event is dead. */
+export const ATTEMPTS = attemptsOver(RETRIES.spanMs);
 
 /** The end of a task or of a group. */
 type StoredEnd = StoredTaskEnd | StoredGroupEnd;
@@ -57,8 +87,8 @@ export function deliverer(parts: DeliveryParts): Handler<StoredEnd> {
     queue: INTERNAL_QUEUES.webhooks,
     concurrency: CONCURRENCY,
     attempts: ATTEMPTS,
-    // Only for our own errors; after an error of the receiver, the schedule decides.
-    backoff: { base: SCHEDULE.baseMs, max: SCHEDULE.maxMs },
+    // Only for our own errors; after an error of the receiver, {@link pauseMs} decides.
+    backoff: { base: RETRIES.baseMs, max: RETRIES.maxMs },
     // The task only records that the event was delivered.
     resultTtl: "1m",
     tombstoneTtl: 1,
@@ -131,7 +161,7 @@ async function deliver(
   if (status === 410)
     throw giveUp({ status: 410, title: "The receiver answered 410: it does not want further attempts for this event" });
   const note = status >= 300 && status <= 399 ? ": redirects are not followed" : "";
-  const askedMs = retryAfterMs(answer.retryAfter, { nowMs: Date.now(), maxMs: SCHEDULE.longestRetryAfterMs }) ?? 0;
+  const askedMs = retryAfterMs(answer.retryAfter, { nowMs: Date.now(), maxMs: RETRIES.longestRetryAfterMs }) ?? 0;
   throw new RetryAfter(Math.max(askedMs, pauseAfter(parts, task)), `the receiver answered ${status}${note}`);
 }
 

@@ -1,13 +1,17 @@
 import type { Extension } from "../../extension.ts";
 import { inEachPartition } from "../../handler/internal-queues.ts";
+import type { Api } from "../../http/api.ts";
+import type { TimelineSubject } from "../../http/extension.ts";
 import { monitorDocument, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
+import { attemptsOf } from "../../http/task/documents/timeline.ts";
 import { taskLinks } from "../../http/task/links.ts";
 import { AddressGuard } from "../../net/ssrf-guard.ts";
+import type { Timeline } from "../../wire/timeline.ts";
+import { timestamp } from "../../wire/timestamp.ts";
 import { groupDocument, groupLinks } from "../groups/group-document.ts";
 import { groupsOf } from "../groups/groups.ts";
 import { predictionEvent } from "../replicate/prediction.ts";
-import { deliveriesOf } from "./deliveries.ts";
-import { deliverer } from "./delivery.ts";
+import { ATTEMPTS, deliverer } from "./delivery.ts";
 import { checkTarget } from "./target.ts";
 
 /** Tells the end of a task, or of a group, to a URL that its caller has named. */
@@ -39,3 +43,32 @@ export const webhooks: Extension = {
     };
   },
 };
+
+/** The deliveries of the webhook of a task: one for each end of the task that is still stored. */
+async function deliveriesOf(
+  { engine }: Pick<Api, "engine">,
+  { seen, details: { webhook, past }, all }: TimelineSubject,
+): Promise<Timeline["webhooks"]> {
+  if (webhook === "") return [];
+  const ends = past.flatMap(({ fate, endedMs }) => (fate === "dead" ? [endedMs] : []));
+  if (seen.finishedMs !== null) ends.push(seen.finishedMs);
+  const deliveries = ends.map(async (endMs) => {
+    const id = `${seen.id}:webhook:${endMs}`;
+    const [delivery, details] = await Promise.all([
+      engine.inspector.inspect(id, WITH_PROBLEM),
+      // It is in the partition of its task.
+      engine.call("details", { id, queue: seen.queue }),
+    ]);
+    if (!delivery || !details) return [];
+    const { state, attempts: attempt, dueMs, finishedMs } = delivery;
+    return [
+      {
+        ...{ id, url: webhook, state, attempt, maxAttempts: ATTEMPTS },
+        nextAttemptAt: timestamp(dueMs),
+        finishedAt: timestamp(finishedMs),
+        ...{ attempts: attemptsOf(delivery, details, all).attempts },
+      },
+    ];
+  });
+  return (await Promise.all(deliveries)).flat();
+}

@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import type { TargetState } from "../../../src/extras/gateway/circuit-breakers.ts";
 import { CircuitBreakers } from "../../../src/extras/gateway/circuit-breakers.ts";
-import type { TargetState } from "../../../src/extras/gateway/target-state.ts";
 import type { BreakerVerdict } from "../../../src/extras/gateway/verbs.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { attemptOf } from "../../helpers/attempt.ts";

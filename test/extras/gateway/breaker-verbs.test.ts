@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { CircuitBreakers } from "../../../src/extras/gateway/circuit-breakers.ts";
-import { BREAKER } from "../../../src/extras/gateway/store.ts";
+import { BREAKER } from "../../../src/extras/gateway/extension.ts";
 import * as VERBS from "../../../src/extras/gateway/verbs.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { QUEUE, storedKey } from "../../helpers/store/stored.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
+import { watchedGroups } from "../../../src/extras/groups/group-events.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { groupResults } from "../../../src/extras/groups/group-results.ts";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";
-import { watchedGroups } from "../../../src/extras/groups/watched-groups.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { verdictsOf } from "../../helpers/http/batch.ts";

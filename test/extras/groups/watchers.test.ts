@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { Notices } from "../../../src/engine/watching/notices.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
+import { watchedGroups } from "../../../src/extras/groups/group-events.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";
-import { watchedGroups } from "../../../src/extras/groups/watched-groups.ts";
 import type { PubSub } from "../../../src/store/pubsub.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { eventually } from "../../shared/eventually.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { z } from "zod";
-import { prediction } from "../../../src/extras/replicate/wire.ts";
+import { prediction } from "../../../src/extras/replicate/prediction.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { readDefinition, taskIdOf } from "../../../src/extras/schedules/definition.ts";
-import { lastOf, scheduleDocument } from "../../../src/extras/schedules/document.ts";
+import { lastOf, scheduleDocument } from "../../../src/extras/schedules/routes.ts";
 import { Schedules } from "../../../src/extras/schedules/schedules.ts";
 import { ScheduleTicker } from "../../../src/extras/schedules/ticker.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { DueTimes, type Times } from "../../../src/extras/schedules/due-times.ts";
-import { planOf } from "../../../src/extras/schedules/plan.ts";
+import { DueTimes, dueNow, type Times } from "../../../src/extras/schedules/due-times.ts";
 import { randomOf } from "../../shared/random.ts";
 
 const FROM = Date.UTC(2026, 0, 1);
@@ -83,7 +82,7 @@ describe("a simulated year of schedules", () => {
       let afterMs = FROM - 1;
       // Each look comes some time after what is due, as when processes are busy, and at the latest after half a minute.
       for (let nowMs = FROM; ; ) {
-        const plan = planOf(due, "once", { afterMs, retry: null, goneMs: 0, nowMs });
+        const plan = dueNow(due, "once", { afterMs, retry: null, goneMs: 0, nowMs });
         submitted.push(...plan.due);
         afterMs = plan.due.at(-1) ?? afterMs;
         if (plan.nextMs === null || plan.nextMs >= TO) break;

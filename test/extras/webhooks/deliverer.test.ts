@@ -1,9 +1,8 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
-import { type DeliveryParts, deliverer } from "../../../src/extras/webhooks/delivery.ts";
+import { type DeliveryParts, deliverer, RETRIES } from "../../../src/extras/webhooks/delivery.ts";
 import { RECEIVER_LIMITS } from "../../../src/extras/webhooks/receivers.ts";
-import { SCHEDULE } from "../../../src/extras/webhooks/schedule.ts";
 import type { Handler } from "../../../src/handler/define.ts";
 import { isGiveUp, RetryAfter, RetryLater } from "../../../src/handler/intents.ts";
 import type { TaskContext } from "../../../src/handler/task-context.ts";
@@ -90,27 +89,27 @@ describe("an attempt to deliver an event", () => {
     }
   });
 
-  it("is repeated when the receiver and the schedule allow it, but at most some hours later", async () => {
-    for (const [retryAfter, scheduledMs, pauseMs] of [
+  it("is repeated when the receiver and the pauses allow it, but at most some hours later", async () => {
+    for (const [retryAfter, usualMs, pauseMs] of [
       ["7", 1000, 7000],
       ["7", 8000, 8000],
-      ["999999", 1000, SCHEDULE.longestRetryAfterMs],
+      ["999999", 1000, RETRIES.longestRetryAfterMs],
       ["soon", 1000, 1000],
     ] as const) {
       receiver.answers((_, res) => {
         res.writeHead(503, { "Retry-After": retryAfter }).end();
         return undefined;
       });
-      const { thrown } = await attempt({ parts: { pauseMs: () => scheduledMs } });
+      const { thrown } = await attempt({ parts: { pauseMs: () => usualMs } });
       expect(pauseOf(thrown), retryAfter).to.equal(pauseMs);
     }
   });
 
-  it("is repeated by the usual schedule if the receiver cannot be reached, for the reason that the error names", async () => {
+  it("is repeated after the usual pause if the receiver cannot be reached, for the reason that the error names", async () => {
     const url = `http://127.0.0.1:${await reservePort()}/`;
     const { thrown } = await attempt({ url, handler: deliverer(partsOf(SEEN)) });
     // Twice as long as before the second attempt, and again.
-    expect(pauseOf(thrown)).to.be.within(0.8 * 4 * SCHEDULE.baseMs, 1.2 * 4 * SCHEDULE.baseMs);
+    expect(pauseOf(thrown)).to.be.within(0.8 * 4 * RETRIES.baseMs, 1.2 * 4 * RETRIES.baseMs);
     expect(thrown).to.have.property("message").that.includes("ECONNREFUSED");
     expect(thrown).to.have.property("cause").that.is.instanceOf(Error);
   });

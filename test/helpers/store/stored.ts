@@ -1,5 +1,5 @@
-import { ALLOCATION_KEYS } from "../../../src/extras/allocations/store.ts";
-import { BREAKER_FIELDS } from "../../../src/extras/gateway/store.ts";
+import { ALLOCATION_KEYS } from "../../../src/extras/allocations/allocations.ts";
+import { BREAKER_FIELDS } from "../../../src/extras/gateway/extension.ts";
 import { ATTEMPT_FIELDS, GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fields.ts";
 import { KEYS, startsOf } from "../../../src/store/keys.ts";
 

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { readDefinition, taskIdOf } from "../../../src/extras/schedules/definition.ts";
-import { DueTimes } from "../../../src/extras/schedules/due-times.ts";
-import { type Position, planOf } from "../../../src/extras/schedules/plan.ts";
+import { DueTimes, dueNow, type Position } from "../../../src/extras/schedules/due-times.ts";
 
 const HOUR_MS = 3_600_000;
 const NOON = Date.UTC(2026, 10, 26, 12);
@@ -17,14 +16,14 @@ describe("what is submitted of a schedule", () => {
     ["all", at(9, 10, 11, 12), null],
   ] as const) {
     it(`of what fell due more than a minute ago: ${missed}`, () => {
-      expect(planOf(hourly, missed, usual)).to.deep.equal({ due, leftOutMs: leftOut, nextMs: at(13)[0] });
+      expect(dueNow(hourly, missed, usual)).to.deep.equal({ due, leftOutMs: leftOut, nextMs: at(13)[0] });
     });
   }
 
   it("counts what fell due while no process lived as missed, however short that was", () => {
     const restarted = { ...usual, nowMs: NOON + 20_000, goneMs: NOON + 19_000 };
-    expect(planOf(hourly, "skip", restarted)).to.deep.include({ due: [], leftOutMs: NOON });
-    expect(planOf(hourly, "skip", { ...restarted, goneMs: NOON - 1 })).to.deep.include({
+    expect(dueNow(hourly, "skip", restarted)).to.deep.include({ due: [], leftOutMs: NOON });
+    expect(dueNow(hourly, "skip", { ...restarted, goneMs: NOON - 1 })).to.deep.include({
       due: [NOON],
       leftOutMs: at(11)[0],
     });
@@ -33,24 +32,24 @@ describe("what is submitted of a schedule", () => {
   it("submits each that has just fallen due, and of a longer time at most 1,000", () => {
     const secondly = new DueTimes({ every: "1s", timeZone: "UTC" }, NOON);
     const nowMs = NOON + 2_000_000;
-    expect(planOf(secondly, "once", { ...usual, afterMs: nowMs - 3000, nowMs }).due).to.have.length(3);
-    const { due } = planOf(secondly, "all", { ...usual, afterMs: NOON, nowMs });
+    expect(dueNow(secondly, "once", { ...usual, afterMs: nowMs - 3000, nowMs }).due).to.have.length(3);
+    const { due } = dueNow(secondly, "all", { ...usual, afterMs: NOON, nowMs });
     expect([due.length, due[0], due.at(-1)]).to.deep.equal([1060, nowMs - 1_059_000, nowMs]);
     expect(
-      planOf(new DueTimes({ cron: "* * * * * *", timeZone: "UTC" }, 0), "all", { ...usual, afterMs: NOON, nowMs }).due,
+      dueNow(new DueTimes({ cron: "* * * * * *", timeZone: "UTC" }, 0), "all", { ...usual, afterMs: NOON, nowMs }).due,
     ).to.eql(due);
   });
 
   it("tries what was refused for the moment until the next due time, even if it counts as missed by then", () => {
     const retry = { atMs: NOON, untilMs: NOON + HOUR_MS };
     const late = { ...usual, retry, nowMs: NOON + HOUR_MS - 1 };
-    expect(planOf(hourly, "skip", late)).to.deep.include({ due: [NOON], leftOutMs: null });
-    expect(planOf(hourly, "all", { ...late, nowMs: NOON + HOUR_MS })).to.deep.include({ due: at(13), leftOutMs: null });
+    expect(dueNow(hourly, "skip", late)).to.deep.include({ due: [NOON], leftOutMs: null });
+    expect(dueNow(hourly, "all", { ...late, nowMs: NOON + HOUR_MS })).to.deep.include({ due: at(13), leftOutMs: null });
   });
 
   it("submits nothing twice when the clock is set back", () => {
     const back = { ...usual, afterMs: NOON, nowMs: NOON - 2 * HOUR_MS };
-    expect(planOf(hourly, "all", back)).to.deep.equal({ due: [], leftOutMs: null, nextMs: at(13)[0] });
+    expect(dueNow(hourly, "all", back)).to.deep.equal({ due: [], leftOutMs: null, nextMs: at(13)[0] });
   });
 });
 

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { ATTEMPTS, pauseMs, SCHEDULE } from "../../../src/extras/webhooks/schedule.ts";
+import { ATTEMPTS, pauseMs, RETRIES } from "../../../src/extras/webhooks/delivery.ts";
 
 const HOUR_MS = 3_600_000;
 /** Of all pauses, when chance makes each as short, or as long, as it can be. */
 const totalMs = (chance: number) =>
   Array.from({ length: ATTEMPTS - 1 }, (_, i) => pauseMs(i + 1, chance)).reduce((sum, ms) => sum + ms, 0);
 
-describe("the schedule of webhook deliveries", () => {
+describe("the retries of webhook deliveries", () => {
   it("tries again within 5 seconds at first", () => {
     expect(pauseMs(1, 0)).to.be.within(1000, 5000);
     expect(pauseMs(1, 0.999_999)).to.be.within(1000, 5000);
@@ -15,10 +15,10 @@ describe("the schedule of webhook deliveries", () => {
 
   it("doubles the pause from one attempt to the next, up to the longest", () => {
     for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
-      const next = Math.min(SCHEDULE.maxMs, 2 * pauseMs(attempt, 0.5));
+      const next = Math.min(RETRIES.maxMs, 2 * pauseMs(attempt, 0.5));
       expect(pauseMs(attempt + 1, 0.5), `after attempt ${attempt + 1}`).to.equal(next);
     }
-    expect(pauseMs(ATTEMPTS - 1, 0.5)).to.equal(SCHEDULE.maxMs);
+    expect(pauseMs(ATTEMPTS - 1, 0.5)).to.equal(RETRIES.maxMs);
   });
 
   it("varies each pause at random by up to a fifth, whatever the attempt", () => {
