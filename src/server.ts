@@ -5,7 +5,7 @@ import type { Config } from "./config/config.ts";
 import { Calibration } from "./engine/estimates/calibration.ts";
 import { EventWatch } from "./engine/monitoring/event-watch.ts";
 import { readGauges } from "./engine/monitoring/gauges.ts";
-import { openEngine } from "./engine/opening/open.ts";
+import { openEngine } from "./engine/upkeep/boot.ts";
 import { messageOf } from "./errors.ts";
 import type { Extension } from "./extension.ts";
 import { EXTENSIONS, partsOf } from "./extras/extras.ts";

@@ -4,25 +4,25 @@ import type { Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
 import type { Standby } from "../store/standby.ts";
 import type { Scripts } from "../store/verbs/scripts.ts";
-import { Outputs } from "./attempt/output.ts";
-import { StepRecords } from "./attempt/steps.ts";
 import { type Call, Calls } from "./calls/calls.ts";
+import { Homes } from "./calls/homes.ts";
+import { LargeValues } from "./calls/large-values.ts";
 import { EstimateSample } from "./estimates/calibration.ts";
-import { LargeValues } from "./large-values/large-values.ts";
-import { Leases } from "./leases.ts";
-import { DeadLetters } from "./maintenance/dead-letters.ts";
-import { Maintenance } from "./maintenance/maintenance.ts";
-import { lossOf, Tick } from "./maintenance/tick.ts";
 import { Events } from "./monitoring/events.ts";
 import { Histories } from "./monitoring/history.ts";
 import { Workers } from "./monitoring/workers.ts";
-import { Homes } from "./partitions/homes.ts";
 import { Queues } from "./queues.ts";
-import { Inspector } from "./reading/inspect.ts";
-import { Scans } from "./reading/scans.ts";
 import type { QueueSettings } from "./settings.ts";
-import { Submitter } from "./submission/submit.ts";
-import { Notices } from "./watching/notices.ts";
+import { Leases } from "./tasks/leases.ts";
+import { StepRecords } from "./tasks/step-records.ts";
+import { Submitter } from "./tasks/submit.ts";
+import { DeadLetters } from "./upkeep/dead-letters.ts";
+import { lossOf, Tick } from "./upkeep/tick.ts";
+import { Maintenance } from "./upkeep/upkeep.ts";
+import { Inspector } from "./watch/inspect.ts";
+import { Notices } from "./watch/notices.ts";
+import { Outputs } from "./watch/output.ts";
+import { Scans } from "./watch/scans.ts";
 
 /** The dependencies of an engine. */
 export interface EngineParts {

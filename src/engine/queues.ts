@@ -2,9 +2,9 @@ import type { Index, Keys } from "../store/keys.ts";
 import { type QueueRow, storedRate } from "../store/verbs/queue.ts";
 import type { Scripts } from "../store/verbs/scripts.ts";
 import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
-import { finishedOf, type Page, type PageRequest, pageOf } from "./reading/page.ts";
-import type { Scans } from "./reading/scans.ts";
 import type { QueueSettings } from "./settings.ts";
+import { finishedOf, type Page, type PageRequest, pageOf } from "./watch/pages.ts";
+import type { Scans } from "./watch/scans.ts";
 
 /** Processes register the queues of their handlers every thirty seconds; a queue that none has registered for this long is orphaned, ms. */
 const ORPHANED_MS = 60_000;

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Inspection } from "../engine/reading/inspect.ts";
+import type { Inspection } from "../engine/watch/inspect.ts";
 import type { CancelVerdict } from "../store/verbs/cancel.ts";
 import type { Api } from "./api.ts";
 import { accessOf } from "./task/access.ts";

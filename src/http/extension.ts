@@ -1,5 +1,5 @@
 import type { Middleware } from "koa";
-import type { Inspection } from "../engine/reading/inspect.ts";
+import type { Inspection } from "../engine/watch/inspect.ts";
 import type { TaskDetails } from "../store/verbs/details.ts";
 import type { Timeline } from "../wire/timeline.ts";
 import type { Api } from "./api.ts";

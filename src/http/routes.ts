@@ -1,5 +1,5 @@
-import { watchedTasks } from "../engine/watching/watched.ts";
-import { Watchers } from "../engine/watching/watchers.ts";
+import { watchedTasks } from "../engine/watch/watched.ts";
+import { Watchers } from "../engine/watch/watchers.ts";
 import type { Api } from "./api.ts";
 import { batchRoutes } from "./batches/batches.ts";
 import { deploymentEventRoutes } from "./events/events.ts";

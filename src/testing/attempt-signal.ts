@@ -1,4 +1,4 @@
-import { type AbortCause, type HandlerEnd, TaskAborted } from "../engine/attempt/attempt-end.ts";
+import { type AbortCause, type HandlerEnd, TaskAborted } from "../engine/tasks/attempt-end.ts";
 
 /** How long a handler may continue after its signal has fired, ms, as in a worker. */
 const GRACE_MS = 2000;

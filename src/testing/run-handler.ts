@@ -1,7 +1,7 @@
 import type { Received } from "../client/handler-types.ts";
 import { readConfig } from "../config/config.ts";
-import { type AttemptEnd, attemptEnd } from "../engine/attempt/attempt-end.ts";
 import { settingsOf } from "../engine/settings.ts";
+import { type AttemptEnd, attemptEnd } from "../engine/tasks/attempt-end.ts";
 import type { Handler } from "../handler/define.ts";
 import { consumesType } from "../handler/input.ts";
 import type { Problem } from "../handler/intents.ts";

@@ -1,4 +1,4 @@
-import type { HandlerEnd } from "../engine/attempt/attempt-end.ts";
+import type { HandlerEnd } from "../engine/tasks/attempt-end.ts";
 import type { SlotBatch } from "../store/verbs/snapshot.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 import type { Slot } from "./slots.ts";

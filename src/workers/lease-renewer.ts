@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { AbortCause } from "../engine/attempt/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { AbortCause } from "../engine/tasks/attempt-end.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";

@@ -1,5 +1,5 @@
-import type { AbortCause } from "../engine/attempt/attempt-end.ts";
 import type { QueueSettings } from "../engine/settings.ts";
+import type { AbortCause } from "../engine/tasks/attempt-end.ts";
 import type { Handler } from "../handler/define.ts";
 import { MOST_OF_A_BATCH } from "../handler/options.ts";
 import type { Role } from "../loop.ts";

@@ -1,6 +1,6 @@
-import { failureOf } from "../engine/attempt/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
+import { failureOf } from "../engine/tasks/attempt-end.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { ReservedTask } from "../store/verbs/reserve.ts";

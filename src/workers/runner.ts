@@ -1,3 +1,4 @@
+import type { QueueSettings } from "../engine/settings.ts";
 import {
   type AttemptEnd,
   attemptEnd,
@@ -6,8 +7,7 @@ import {
   INPUT_GONE,
   INPUT_UNREAD,
   redactedEnd,
-} from "../engine/attempt/attempt-end.ts";
-import type { QueueSettings } from "../engine/settings.ts";
+} from "../engine/tasks/attempt-end.ts";
 import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import { runInScope } from "../log.ts";

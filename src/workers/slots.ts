@@ -1,4 +1,4 @@
-import type { HandlerEnd } from "../engine/attempt/attempt-end.ts";
+import type { HandlerEnd } from "../engine/tasks/attempt-end.ts";
 import type { Logger } from "../log.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 

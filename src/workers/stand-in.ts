@@ -1,4 +1,4 @@
-import type { Failure } from "../engine/attempt/attempt-end.ts";
+import type { Failure } from "../engine/tasks/attempt-end.ts";
 import type { Handler } from "../handler/define.ts";
 import type { StoredStep } from "../store/verbs/step.ts";
 

@@ -1,6 +1,6 @@
 import { varied } from "../backoff.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { TickReport } from "../engine/maintenance/tick.ts";
+import type { TickReport } from "../engine/upkeep/tick.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";

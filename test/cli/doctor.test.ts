@@ -6,7 +6,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { checkNode } from "../../src/cli/doctor/node.ts";
-import { claimOf } from "../../src/engine/opening/deployment.ts";
+import { claimOf } from "../../src/engine/upkeep/deployment.ts";
 import { createLog } from "../../src/log.ts";
 import { DataLock } from "../../src/store/servers/native/data-lock.ts";
 import { runCli } from "../helpers/cli.ts";

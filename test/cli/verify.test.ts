@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { claimOf } from "../../src/engine/opening/deployment.ts";
+import { claimOf } from "../../src/engine/upkeep/deployment.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { verify } from "../../src/engine/maintenance/verify.ts";
+import { verify } from "../../src/engine/upkeep/verify.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { verdictsOf } from "../helpers/http/batch.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";

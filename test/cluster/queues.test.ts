@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { verify } from "../../src/engine/maintenance/verify.ts";
+import { verify } from "../../src/engine/upkeep/verify.ts";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";

@@ -6,7 +6,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { parse } from "yaml";
-import { verifyStore } from "../../src/engine/maintenance/verify.ts";
+import { verifyStore } from "../../src/engine/upkeep/verify.ts";
 import { createLog } from "../../src/log.ts";
 import { needsRedisServer } from "../cluster/needs.ts";
 import { readGuide } from "../docs/guide.ts";

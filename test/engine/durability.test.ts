@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { readConfig } from "../../src/config/config.ts";
-import { type OpenedEngine, openEngine } from "../../src/engine/opening/open.ts";
+import { type OpenedEngine, openEngine } from "../../src/engine/upkeep/boot.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";

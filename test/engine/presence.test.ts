@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { watchedTasks } from "../../src/engine/watching/watched.ts";
-import { Watchers } from "../../src/engine/watching/watchers.ts";
+import { watchedTasks } from "../../src/engine/watch/watched.ts";
+import { Watchers } from "../../src/engine/watch/watchers.ts";
 import { groupsOf } from "../../src/extras/groups/groups.ts";
 import { openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { TASK } from "../helpers/store/stored.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Queues } from "../../src/engine/queues.ts";
-import { Scans } from "../../src/engine/reading/scans.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
+import { Scans } from "../../src/engine/watch/scans.ts";
 import { Keys } from "../../src/store/keys.ts";
 import type { QueueRow } from "../../src/store/verbs/queue.ts";
 import type { Scripts } from "../../src/store/verbs/scripts.ts";

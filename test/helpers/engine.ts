@@ -1,9 +1,9 @@
 import { readConfig } from "../../src/config/config.ts";
-import { catalogueResult } from "../../src/engine/attempt/problem.ts";
 import { Engine } from "../../src/engine/engine.ts";
-import type { Inspection } from "../../src/engine/reading/inspect.ts";
-import type { WithInput } from "../../src/engine/reservation/take.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
+import { catalogueResult } from "../../src/engine/tasks/problem.ts";
+import type { WithInput } from "../../src/engine/tasks/take.ts";
+import type { Inspection } from "../../src/engine/watch/inspect.ts";
 import { PARTS } from "../../src/extras/extras.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";

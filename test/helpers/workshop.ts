@@ -1,7 +1,7 @@
 import { readConfig } from "../../src/config/config.ts";
 import type { Engine } from "../../src/engine/engine.ts";
-import { openEngine } from "../../src/engine/opening/open.ts";
-import type { Inspection } from "../../src/engine/reading/inspect.ts";
+import { openEngine } from "../../src/engine/upkeep/boot.ts";
+import type { Inspection } from "../../src/engine/watch/inspect.ts";
 import { undoHandler } from "../../src/extras/undo/undo-handler.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import { inEachPartition } from "../../src/handler/internal-queues.ts";

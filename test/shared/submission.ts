@@ -1,4 +1,4 @@
-import type { Submission } from "../../src/engine/submission/submission.ts";
+import type { Submission } from "../../src/engine/tasks/submission.ts";
 import type { SubmitItem } from "../../src/store/verbs/submit.ts";
 import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../src/wire/submit-options.ts";
 

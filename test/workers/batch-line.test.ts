@@ -1,7 +1,7 @@
 import { mock } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { lossOf } from "../../src/engine/maintenance/tick.ts";
+import { lossOf } from "../../src/engine/upkeep/tick.ts";
 import type { Standby } from "../../src/store/standby.ts";
 import { batchHandler, LONG } from "../helpers/batch-handler.ts";
 import { deferred } from "../helpers/deferred.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { lossOf } from "../../src/engine/maintenance/tick.ts";
+import { lossOf } from "../../src/engine/upkeep/tick.ts";
 import { batchHandler, LONG } from "../helpers/batch-handler.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { firing, openWorkshop, passDeadline, type Workshop } from "../helpers/workshop.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { z } from "zod";
-import { lossOf } from "../../src/engine/maintenance/tick.ts";
+import { lossOf } from "../../src/engine/upkeep/tick.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { giveUp, retryLater } from "../../src/handler/intents.ts";
 import { type BatchCallSeen, batchHandler, LONG } from "../helpers/batch-handler.ts";

@@ -3,7 +3,7 @@
  * one by default, while a handler blocks the event loop of that worker. Says when it is ready.
  */
 import { readConfig } from "../../src/config/config.ts";
-import { openEngine } from "../../src/engine/opening/open.ts";
+import { openEngine } from "../../src/engine/upkeep/boot.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 

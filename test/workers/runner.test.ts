@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { HandlerEnd } from "../../src/engine/attempt/attempt-end.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
+import type { HandlerEnd } from "../../src/engine/tasks/attempt-end.ts";
 import { ProblemError } from "../../src/errors.ts";
 import { undoHandler } from "../../src/extras/undo/undo-handler.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";

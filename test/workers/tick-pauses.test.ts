@@ -2,7 +2,7 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { pino } from "pino";
 import type { Engine } from "../../src/engine/engine.ts";
-import type { TickReport } from "../../src/engine/maintenance/tick.ts";
+import type { TickReport } from "../../src/engine/upkeep/tick.ts";
 import { createLog } from "../../src/log.ts";
 import { Ticker } from "../../src/workers/ticker.ts";
 import { deferred } from "../helpers/deferred.ts";

@@ -1,4 +1,4 @@
-import { verify } from "../../src/engine/maintenance/verify.ts";
+import { verify } from "../../src/engine/upkeep/verify.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import type { Keys } from "../../src/store/keys.ts";
 import type { Scripts } from "../../src/store/verbs/scripts.ts";

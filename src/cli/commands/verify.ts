@@ -29,7 +29,7 @@ async function verify({ heal = false, json = false }: { heal?: boolean; json?: b
     [
       import("../../config/config.ts"),
       import("../../config/secrets.ts"),
-      import("../../engine/maintenance/verify.ts"),
+      import("../../engine/upkeep/verify.ts"),
       import("../../log.ts"),
       import("../../store/servers/provision.ts"),
       import("../../extras/extras.ts"),

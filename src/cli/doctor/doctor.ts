@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Config, readConfig } from "../../config/config.ts";
-import { verifyStore } from "../../engine/maintenance/verify.ts";
+import { verifyStore } from "../../engine/upkeep/verify.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { PARTS } from "../../extras/extras.ts";
 import { createLog, type Logger } from "../../log.ts";

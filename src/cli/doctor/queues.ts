@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
-import { Tick } from "../../engine/maintenance/tick.ts";
 import { figuresOf } from "../../engine/monitoring/figures.ts";
+import { Tick } from "../../engine/upkeep/tick.ts";
 import { PARTS } from "../../extras/extras.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Connection } from "../../store/connection.ts";

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import type { Config } from "../../config/config.ts";
-import { dataVersionProblem } from "../../engine/opening/deployment.ts";
+import { dataVersionProblem } from "../../engine/upkeep/deployment.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { type Connection, mastersOf } from "../../store/connection.ts";
 import { checkDurability } from "../../store/durability.ts";

@@ -5,8 +5,8 @@ import type { BatchVerb, Verb } from "../../store/verbs/codec.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { TickQueue } from "../../store/verbs/tick.ts";
 import * as VERBS from "../../store/verbs/verbs.ts";
-import { LARGE_DEFAULTS } from "../large-values/large-values.ts";
 import { Batch } from "./batch.ts";
+import { LARGE_DEFAULTS } from "./large-values.ts";
 
 type Verbs = typeof VERBS;
 

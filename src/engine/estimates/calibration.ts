@@ -3,7 +3,7 @@ import type { Logger } from "../../log.ts";
 import { Loop, type Role } from "../../loop.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
-import type { Inspector } from "../reading/inspect.ts";
+import type { Inspector } from "../watch/inspect.ts";
 import { estimate } from "./estimate.ts";
 
 /** One of this many estimates is compared with the actual start. */

@@ -2,7 +2,7 @@ import type { Keys } from "../../store/keys.ts";
 import type { QueueRow } from "../../store/verbs/queue.ts";
 import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
-import { queueBatches } from "../partitions/queue-batches.ts";
+import { queueBatches } from "../calls/queue-batches.ts";
 
 /** The figures of queues, in the given order. */
 export async function figuresOf(

@@ -3,7 +3,7 @@ import type { Keys } from "../../store/keys.ts";
 import type { Counts, Gauges, Sample, Times } from "../../store/verbs/history.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/calls.ts";
-import { queueBatches } from "../partitions/queue-batches.ts";
+import { queueBatches } from "../calls/queue-batches.ts";
 
 /** Maximum number of queues that are sampled in one call: each may read some of the latest outcomes. */
 const SAMPLED = 4;

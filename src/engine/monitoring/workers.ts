@@ -5,8 +5,8 @@ import { BATCH_LIMIT } from "../../store/verbs/script.ts";
 import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { SlotBatch } from "../../store/verbs/snapshot.ts";
 import type { HeartbeatAnswer } from "../../store/verbs/worker.ts";
-import { queueBatches } from "../partitions/queue-batches.ts";
-import { pageOf } from "../reading/page.ts";
+import { queueBatches } from "../calls/queue-batches.ts";
+import { pageOf } from "../watch/pages.ts";
 
 /** Maximum number of workers, and of running tasks, that are read for a queue. */
 const MAX = 200;

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { z } from "zod";
 import { estimatedPercent } from "../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { linkTo } from "../../http/headers/forwarded.ts";

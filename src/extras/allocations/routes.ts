@@ -1,7 +1,7 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { Submission } from "../../engine/submission/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import type { Submission } from "../../engine/tasks/submission.ts";
+import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import { consumesType } from "../../handler/input.ts";
 import type { Api } from "../../http/api.ts";
 import { logEnd } from "../../http/audit-log.ts";

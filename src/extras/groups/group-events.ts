@@ -1,8 +1,8 @@
 import type { Context } from "koa";
-import { groupAddress } from "../../engine/partitions/homes.ts";
-import type { Watch } from "../../engine/watching/watch.ts";
-import type { Watched } from "../../engine/watching/watched.ts";
-import type { Watchers } from "../../engine/watching/watchers.ts";
+import { groupAddress } from "../../engine/calls/homes.ts";
+import type { Watch } from "../../engine/watch/watch.ts";
+import type { Watched } from "../../engine/watch/watched.ts";
+import type { Watchers } from "../../engine/watch/watchers.ts";
 import type { Api } from "../../http/api.ts";
 import type { Sender } from "../../http/headers/forwarded.ts";
 import { EVENTS, eventText } from "../../http/live/streams.ts";

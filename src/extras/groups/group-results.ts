@@ -1,6 +1,6 @@
-import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
+import { PROBLEM_TYPE } from "../../engine/tasks/problem.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { Api } from "../../http/api.ts";
 import type { Sender } from "../../http/headers/forwarded.ts";
 import { type ProblemDocument, problemDocument, shownProblem } from "../../http/problems/problem.ts";

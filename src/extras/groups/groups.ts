@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Batch } from "../../engine/calls/batch.ts";
+import { groupAddress, pointerBatch } from "../../engine/calls/homes.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { groupAddress, pointerBatch } from "../../engine/partitions/homes.ts";
 import { type QueueSettings, retentionOf } from "../../engine/settings.ts";
 import { SHARED } from "../../store/constants.ts";
 import type { AttendVerdict } from "../../store/verbs/attend.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
-import { longestPauseS } from "../../engine/reading/presence.ts";
-import { Watchers } from "../../engine/watching/watchers.ts";
+import { longestPauseS } from "../../engine/watch/presence.ts";
+import { Watchers } from "../../engine/watch/watchers.ts";
 import { messageOf, ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { z } from "zod";
-import type { Submission } from "../../engine/submission/submission.ts";
-import { Wait } from "../../engine/watching/wait.ts";
+import type { Submission } from "../../engine/tasks/submission.ts";
+import { Wait } from "../../engine/watch/wait.ts";
 import { ProblemError } from "../../errors.ts";
 import { consumesType } from "../../handler/input.ts";
 import type { Api } from "../../http/api.ts";

@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.ts";
-import type { Submission } from "../../engine/submission/submission.ts";
+import type { Submission } from "../../engine/tasks/submission.ts";
 import { messageOf, ProblemError, StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";

@@ -1,5 +1,5 @@
 import { backoffMs, varied } from "../../backoff.ts";
-import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import { messageOf } from "../../errors.ts";
 import { defineInternalHandler, type Handler } from "../../handler/define.ts";
 import { giveUp, RetryAfter, RetryLater } from "../../handler/intents.ts";

@@ -1,5 +1,5 @@
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { StoredGroupEnd } from "../../store/task-end.ts";
 import type { Outcome } from "../../task.ts";
 import { timestamp } from "../../wire/timestamp.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import { versionOf } from "../../engine/watching/version.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
+import { versionOf } from "../../engine/watch/version.ts";
 import { splitField, trimField } from "../../wire/header-fields.ts";
 
 /** A short name for the version of a task: the `id:` of its events, and, quoted, its ETag. */

@@ -1,10 +1,10 @@
 import type { Context } from "koa";
 import type { z } from "zod";
 import { parseDuration } from "../../config/duration.ts";
-import { answerOf, jsonAnswer, sizeError } from "../../engine/attempt/answer.ts";
-import { failureOf, redactedEnd } from "../../engine/attempt/attempt-end.ts";
-import { takeOrWait, type WithInput } from "../../engine/reservation/take.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
+import { failureOf, redactedEnd } from "../../engine/tasks/attempt-end.ts";
+import { answerOf, jsonAnswer, sizeError } from "../../engine/tasks/result.ts";
+import { takeOrWait, type WithInput } from "../../engine/tasks/take.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
 import type { Lease as HeldLease } from "../../store/verbs/lease.ts";

@@ -1,9 +1,9 @@
 import type { Context } from "koa";
 import { LONGEST_TIMER_MS } from "../../config/duration.ts";
-import { ByteBudget } from "../../engine/large-values/byte-budget.ts";
-import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
-import type { Watch } from "../../engine/watching/watch.ts";
-import type { Watchers } from "../../engine/watching/watchers.ts";
+import { ByteBudget } from "../../engine/calls/byte-budget.ts";
+import { OutputFeeds } from "../../engine/watch/output-feeds.ts";
+import type { Watch } from "../../engine/watch/watch.ts";
+import type { Watchers } from "../../engine/watch/watchers.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../api.ts";
 import { whenClosed } from "../server/response.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
-import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
-import type { Watch } from "../../engine/watching/watch.ts";
-import type { Common } from "../../engine/watching/watched.ts";
+import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
+import type { Watch } from "../../engine/watch/watch.ts";
+import type { Common } from "../../engine/watch/watched.ts";
 import { ChurnMap } from "../../store/churn-map.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";

@@ -1,7 +1,7 @@
-import type { ByteBudget, Claim } from "../../engine/large-values/byte-budget.ts";
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { OutputFeed, OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
-import type { Watch } from "../../engine/watching/watch.ts";
+import type { ByteBudget, Claim } from "../../engine/calls/byte-budget.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
+import type { OutputFeed, OutputFeeds, OutputPage } from "../../engine/watch/output-feeds.ts";
+import type { Watch } from "../../engine/watch/watch.ts";
 
 /** A followed task. Its creation time tells it from a later task with the same id. */
 export type FollowedTask = Pick<Inspection, "id" | "queue" | "caller" | "createdMs">;

@@ -1,7 +1,7 @@
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
-import type { OutputPage } from "../../engine/watching/output-feeds.ts";
-import type { Watch } from "../../engine/watching/watch.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
+import type { OutputPage } from "../../engine/watch/output-feeds.ts";
+import type { Watch } from "../../engine/watch/watch.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { versionId } from "../headers/etag.ts";

@@ -1,4 +1,4 @@
-import type { Watch } from "../../engine/watching/watch.ts";
+import type { Watch } from "../../engine/watch/watch.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { type FollowedTask, OutputReader, type OutputSource } from "./output-reader.ts";

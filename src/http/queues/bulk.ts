@@ -1,6 +1,6 @@
 import type { Context } from "koa";
-import { type BulkPlace, bulkStep } from "../../engine/maintenance/bulk.ts";
-import type { PageRequest } from "../../engine/reading/page.ts";
+import { type BulkPlace, bulkStep } from "../../engine/upkeep/bulk.ts";
+import type { PageRequest } from "../../engine/watch/pages.ts";
 import type { BulkStep } from "../../wire/bulk.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";

@@ -1,4 +1,4 @@
-import type { ErrorGroup } from "../../engine/maintenance/dead-letters.ts";
+import type { ErrorGroup } from "../../engine/upkeep/dead-letters.ts";
 import type { DeadError, DeadErrors, DeletedDead, RetriedDead } from "../../wire/bulk.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Page, PageRequest } from "../../engine/reading/page.ts";
+import type { Page, PageRequest } from "../../engine/watch/pages.ts";
 import type { Index } from "../../store/keys.ts";
 import type { Entry } from "../../store/verbs/page.ts";
 import type { State } from "../../task.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { parseDuration } from "../../config/duration.ts";
-import { nameOf } from "../../engine/submission/submission.ts";
+import { nameOf } from "../../engine/tasks/submission.ts";
 import type { Filter } from "../../store/verbs/page.ts";
 import { STATES, type State } from "../../task.ts";
 import { choice, type Parameter, readParameter, text } from "../../wire/parameter.ts";

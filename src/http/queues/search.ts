@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { PageRequest } from "../../engine/reading/page.ts";
+import type { PageRequest } from "../../engine/watch/pages.ts";
 import { ID_FORM } from "../../task.ts";
 import { LISTED } from "../../task-record.ts";
 import { readParameter, wrongParameter } from "../../wire/parameter.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { readSubmitOptions, repeatedOptions, type SubmitOptions } from "../../wire/submit-options.ts";

@@ -1,4 +1,4 @@
-import type { Submission } from "../../engine/submission/submission.ts";
+import type { Submission } from "../../engine/tasks/submission.ts";
 import { reasonOf } from "../../errors.ts";
 import type { Api } from "../api.ts";
 

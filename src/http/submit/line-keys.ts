@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Submission } from "../../engine/submission/submission.ts";
+import type { Submission } from "../../engine/tasks/submission.ts";
 import { ProblemError } from "../../errors.ts";
 import type { FairOptions, Handler, KeyedOptions } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";

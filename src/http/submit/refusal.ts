@@ -1,6 +1,6 @@
 import { estimate } from "../../engine/estimates/estimate.ts";
-import type { Submission } from "../../engine/submission/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import type { Submission } from "../../engine/tasks/submission.ts";
+import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
 import { ProblemError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";

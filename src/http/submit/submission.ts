@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { nearest } from "../../config/nearest.ts";
-import type { Submission } from "../../engine/submission/submission.ts";
+import type { Submission } from "../../engine/tasks/submission.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { SubmittedTask } from "../../handler/task-context.ts";
 import { wrongParameter } from "../../wire/parameter.ts";

@@ -1,9 +1,9 @@
 import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
-import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
-import type { Original, Submission } from "../../engine/submission/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
-import { Wait } from "../../engine/watching/wait.ts";
+import type { Original, Submission } from "../../engine/tasks/submission.ts";
+import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
+import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
+import { Wait } from "../../engine/watch/wait.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { traceOf } from "../../trace/trace-context.ts";

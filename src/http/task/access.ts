@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
 import type { LinkKind, LinkSigner, SignedSubject } from "../../auth/link-signer.ts";
-import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { ProblemError } from "../../errors.ts";
 import type { Route } from "../route.ts";
 

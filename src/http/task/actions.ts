@@ -1,4 +1,4 @@
-import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import { mayBeChosen, type TaskAction } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { takesInputs } from "../queues/named-queue.ts";

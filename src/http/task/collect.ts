@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { readParameter } from "../../wire/parameter.ts";

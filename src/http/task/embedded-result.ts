@@ -1,6 +1,6 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import { beforeMember, resultJson } from "../../engine/reading/result-json.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { Result } from "../../task.ts";
 import { isJsonType } from "../../task.ts";
 import type { Api } from "../api.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
 import { timestamp } from "../../wire/timestamp.ts";

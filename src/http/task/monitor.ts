@@ -1,6 +1,6 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { Watchers } from "../../engine/watching/watchers.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
+import type { Watchers } from "../../engine/watch/watchers.ts";
 import { isOutcome } from "../../task.ts";
 import { type Parameter, readParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";

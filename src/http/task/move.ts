@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { move as moveTask } from "../../engine/submission/move.ts";
+import { move as moveTask } from "../../engine/tasks/move.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Move, MoveVerdict } from "../../store/verbs/move.ts";
 import { type MoveBody, moveBody } from "../../wire/move.ts";

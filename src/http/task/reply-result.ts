@@ -1,6 +1,6 @@
 import { validateHeaderValue } from "node:http";
 import type { Context } from "koa";
-import type { TaskEnd } from "../../engine/reading/inspect.ts";
+import type { TaskEnd } from "../../engine/watch/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
 import { replyIfNotModified } from "../headers/not-modified.ts";

@@ -1,10 +1,10 @@
 import type { Context } from "koa";
-import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import { estimate, restMs } from "../../engine/estimates/estimate.ts";
-import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
-import { longestPauseS } from "../../engine/reading/presence.ts";
-import type { Submission } from "../../engine/submission/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
+import { PROBLEM_TYPE } from "../../engine/tasks/problem.ts";
+import type { Submission } from "../../engine/tasks/submission.ts";
+import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
+import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
+import { longestPauseS } from "../../engine/watch/presence.ts";
 import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { State } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";

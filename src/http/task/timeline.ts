@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import { DETAILS_LIMITS } from "../../store/verbs/details.ts";
 import type { Timeline } from "../../wire/timeline.ts";
 import { timestamp } from "../../wire/timestamp.ts";

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
+import type { HandlerEnd } from "../../engine/tasks/attempt-end.ts";
 import { keptLog, type Logger } from "../../log.ts";
 import type { AttemptRecord, LoggedLine } from "../../wire/timeline.ts";
 

@@ -1,7 +1,7 @@
-import { type AbortCause, type HandlerEnd, TaskAborted } from "../../engine/attempt/attempt-end.ts";
 import { newCall } from "../../engine/calls/calls.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
+import { type AbortCause, type HandlerEnd, TaskAborted } from "../../engine/tasks/attempt-end.ts";
 import { messageOf, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Completion } from "../../store/verbs/complete.ts";

@@ -16,7 +16,7 @@ export interface RetryOptions {
 
 /**
  * Repeats a call to the store until it succeeds, since the store may be unreachable for a while. The attempts of a task are another
- * matter: engine/attempt/attempt-end.ts.
+ * matter: engine/tasks/attempt-end.ts.
  * @throws the last error if the call no longer matters, or if the store refuses it for another reason
  */
 export function retryCall<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {

@@ -1,4 +1,4 @@
-import { TaskAborted } from "../../engine/attempt/attempt-end.ts";
+import { TaskAborted } from "../../engine/tasks/attempt-end.ts";
 import { jsonText } from "../../handler/json-text.ts";
 import type { StepVerdict, StoredStep } from "../../store/verbs/step.ts";
 import type { InSpan } from "../../trace/spans.ts";

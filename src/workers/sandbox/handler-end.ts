@@ -1,5 +1,5 @@
 import { LONGEST_MS } from "../../config/duration.ts";
-import type { ErrorRecord, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
+import type { ErrorRecord, HandlerEnd } from "../../engine/tasks/attempt-end.ts";
 import { messageOf, partsOf } from "../../errors.ts";
 import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
 import { jsonText } from "../../handler/json-text.ts";

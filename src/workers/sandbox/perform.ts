@@ -1,4 +1,4 @@
-import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
+import type { HandlerEnd } from "../../engine/tasks/attempt-end.ts";
 import { answersOf, type Handler, resultOf } from "../../handler/define.ts";
 import { notedOn } from "../../handler/noted.ts";
 import type { Input } from "../../task.ts";

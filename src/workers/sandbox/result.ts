@@ -1,4 +1,4 @@
-import { answerOf, sizeError } from "../../engine/attempt/answer.ts";
+import { answerOf, sizeError } from "../../engine/tasks/result.ts";
 import { keptHeaders } from "../../handler/result-headers.ts";
 import { BodyTooLong, type ReadLimits, readLimited } from "../../net/read-limited.ts";
 import type { Answer } from "../../task.ts";

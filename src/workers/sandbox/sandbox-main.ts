@@ -1,6 +1,6 @@
 /** The entry of a sandbox: a child process (`fork(this)`) that runs one handler at a time for the worker that started it, and ends with it. */
 import { Worker } from "node:worker_threads";
-import { type HandlerEnd, TaskAborted } from "../../engine/attempt/attempt-end.ts";
+import { type HandlerEnd, TaskAborted } from "../../engine/tasks/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { ownQueueOf } from "../../handler/internal-queues.ts";
 import { loadHandlers } from "../../handler/load.ts";

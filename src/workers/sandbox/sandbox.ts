@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
+import type { HandlerEnd } from "../../engine/tasks/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { type Logger, runInScope } from "../../log.ts";
 import type { Attempt } from "../attempt/attempt.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Calibration, EstimateSample } from "../../../src/engine/estimates/calibration.ts";
-import type { Inspection } from "../../../src/engine/reading/inspect.ts";
+import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics/metrics.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { verify } from "../../../src/engine/upkeep/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { QUEUE } from "../../helpers/store/stored.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { verify } from "../../../src/engine/maintenance/verify.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import { move } from "../../../src/engine/submission/move.ts";
+import { move } from "../../../src/engine/tasks/move.ts";
+import { verify } from "../../../src/engine/upkeep/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
-import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { catalogueResult } from "../../../src/engine/tasks/problem.ts";
+import { verify } from "../../../src/engine/upkeep/verify.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const HOUR_MS = 3_600_000;

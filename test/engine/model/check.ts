@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Inspection } from "../../../src/engine/reading/inspect.ts";
+import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
-import { lossOf } from "../../../src/engine/maintenance/tick.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { retentionOf } from "../../../src/engine/settings.ts";
-import { move } from "../../../src/engine/submission/move.ts";
+import { move } from "../../../src/engine/tasks/move.ts";
+import { catalogueResult } from "../../../src/engine/tasks/problem.ts";
+import { lossOf } from "../../../src/engine/upkeep/tick.ts";
 import { type BatchGroup, groupsOf } from "../../../src/extras/groups/groups.ts";
 import type { Lease } from "../../../src/store/verbs/lease.ts";
 import type { Result } from "../../../src/task.ts";

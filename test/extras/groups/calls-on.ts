@@ -1,4 +1,4 @@
-import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { verify } from "../../../src/engine/upkeep/verify.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { type BatchGroup, groupsOf } from "../../../src/extras/groups/groups.ts";
 import { failureOf, resultOf, type TestEngine } from "../../helpers/engine.ts";

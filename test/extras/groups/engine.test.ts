@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { move } from "../../../src/engine/submission/move.ts";
+import { move } from "../../../src/engine/tasks/move.ts";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import * as GROUPS from "../../../src/extras/groups/verbs.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Watchers } from "../../../src/engine/watching/watchers.ts";
+import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import { watchedGroups } from "../../../src/extras/groups/group-events.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { groupResults } from "../../../src/extras/groups/group-results.ts";

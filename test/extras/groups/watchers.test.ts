@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { Notices } from "../../../src/engine/watching/notices.ts";
-import { Watchers } from "../../../src/engine/watching/watchers.ts";
+import { Notices } from "../../../src/engine/watch/notices.ts";
+import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import { watchedGroups } from "../../../src/extras/groups/group-events.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";

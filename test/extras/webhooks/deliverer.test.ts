@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Inspection } from "../../../src/engine/reading/inspect.ts";
+import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import type { GroupInspection } from "../../../src/extras/groups/group-inspection.ts";
 import { type DeliveryParts, deliverer, RETRIES } from "../../../src/extras/webhooks/delivery.ts";
 import { RECEIVER_LIMITS } from "../../../src/extras/webhooks/receivers.ts";

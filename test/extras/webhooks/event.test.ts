@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Inspection } from "../../../src/engine/reading/inspect.ts";
-import { RESULT_LIMIT } from "../../../src/engine/reading/result-json.ts";
+import { RESULT_LIMIT } from "../../../src/engine/tasks/result-json.ts";
+import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import { type EventSubject, eventBody } from "../../../src/extras/webhooks/event.ts";
 import type { Result } from "../../../src/task.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { ByteBudget } from "../../../src/engine/large-values/byte-budget.ts";
-import type { OutputFeeds, OutputPage } from "../../../src/engine/watching/output-feeds.ts";
-import { Watch } from "../../../src/engine/watching/watch.ts";
+import { ByteBudget } from "../../../src/engine/calls/byte-budget.ts";
+import type { OutputFeeds, OutputPage } from "../../../src/engine/watch/output-feeds.ts";
+import { Watch } from "../../../src/engine/watch/watch.ts";
 import { OutputReader } from "../../../src/http/live/output-reader.ts";
 
 const MIB = 1024 ** 2;

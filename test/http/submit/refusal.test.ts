@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { SubmissionVerdict } from "../../../src/engine/submission/submit.ts";
+import type { SubmissionVerdict } from "../../../src/engine/tasks/submit.ts";
 import { groupRefusal } from "../../../src/extras/groups/batch-group.ts";
 import { refusalOf, tooMany } from "../../../src/http/submit/refusal.ts";
 import { taskLinks } from "../../../src/http/task/links.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Context } from "koa";
-import type { Submission } from "../../../src/engine/submission/submission.ts";
+import type { Submission } from "../../../src/engine/tasks/submission.ts";
 import type { Handler } from "../../../src/handler/define.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { assembleSubmission } from "../../../src/http/submit/submission.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { problemResult } from "../../../src/engine/attempt/problem.ts";
-import type { Inspection } from "../../../src/engine/reading/inspect.ts";
+import { problemResult } from "../../../src/engine/tasks/problem.ts";
+import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import { errorEntry } from "../../../src/errors.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
 import { doneDocument } from "../../../src/http/live/task-events.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Context } from "koa";
 import type { Scope } from "../../../src/auth/api-key.ts";
-import type { Inspection, InspectOptions } from "../../../src/engine/reading/inspect.ts";
+import type { Inspection, InspectOptions } from "../../../src/engine/watch/inspect.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { type Access, openAccess } from "../../../src/http/task/access.ts";
 import { findTask, observe, observeEnd } from "../../../src/http/task/find.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { readConfig } from "../../../src/config/config.ts";
-import { openEngine as openStore } from "../../../src/engine/opening/open.ts";
+import { openEngine as openStore } from "../../../src/engine/upkeep/boot.ts";
 import { PARTS } from "../../../src/extras/extras.ts";
 import { createLog } from "../../../src/log.ts";
 import { libraryWith, listed } from "../../../src/store/library/library.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { verify } from "../../../src/engine/maintenance/verify.ts";
+import { verify } from "../../../src/engine/upkeep/verify.ts";
 import { PARTS } from "../../../src/extras/extras.ts";
 import { assemble } from "../../../src/store/library/assemble.ts";
 import { CORE } from "../../../src/store/library/core.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { groupAddress } from "../../../src/engine/partitions/homes.ts";
+import { groupAddress } from "../../../src/engine/calls/homes.ts";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { lossOf } from "../../../src/engine/maintenance/tick.ts";
+import { lossOf } from "../../../src/engine/upkeep/tick.ts";
 import * as fixtures from "../../fixtures/handlers/workers/handlers.ts";
 import { processGone } from "../../helpers/process.ts";
 import { openProcesses, type ProcessGroup } from "../../helpers/process-group.ts";

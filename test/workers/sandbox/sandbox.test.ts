@@ -1,6 +1,6 @@
 import path from "node:path";
 import { expect } from "chai";
-import type { HandlerEnd } from "../../../src/engine/attempt/attempt-end.ts";
+import type { HandlerEnd } from "../../../src/engine/tasks/attempt-end.ts";
 import { createLog } from "../../../src/log.ts";
 import { openChild, type SandboxPort } from "../../../src/workers/sandbox/child-port.ts";
 import type { FromSandbox, ToSandbox } from "../../../src/workers/sandbox/messages.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Config, readConfig } from "../../../src/config/config.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
-import { openEngine } from "../../../src/engine/opening/open.ts";
-import { watchedTasks } from "../../../src/engine/watching/watched.ts";
-import { Watchers } from "../../../src/engine/watching/watchers.ts";
+import { openEngine } from "../../../src/engine/upkeep/boot.ts";
+import { watchedTasks } from "../../../src/engine/watch/watched.ts";
+import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
 import { attemptsOf } from "../../../src/http/task/documents/timeline.ts";
 import { createLog, type Logger } from "../../../src/log.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { estimatedPercent } from "../../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../../engine/reading/inspect.ts";
+import type { Inspection } from "../../../engine/watch/inspect.ts";
 import { errorEntries } from "../../../errors.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import { SHARED } from "../../../store/constants.ts";

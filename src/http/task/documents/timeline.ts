@@ -1,4 +1,4 @@
-import type { Inspection } from "../../../engine/reading/inspect.ts";
+import type { Inspection } from "../../../engine/watch/inspect.ts";
 import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/details.ts";
 import { isJsonType, isOutcome } from "../../../task.ts";
 import type { Attempt, AttemptRecord, Shown, Step } from "../../../wire/timeline.ts";

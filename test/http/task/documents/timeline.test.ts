@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Inspection } from "../../../../src/engine/reading/inspect.ts";
+import type { Inspection } from "../../../../src/engine/watch/inspect.ts";
 import { attemptsOf, shown, stepDocument } from "../../../../src/http/task/documents/timeline.ts";
 import {
   DETAILS_LIMITS,

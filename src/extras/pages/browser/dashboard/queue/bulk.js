@@ -9,7 +9,7 @@ import { isFiltered, queryOf } from "./filters.js";
 
 /** @typedef {import("./task-list.js").List} List */
 /** @typedef {import("../server/wire.js").BulkStep} Step */
-/** @typedef {import("../../../../../engine/maintenance/bulk.ts").BulkAction} Action */
+/** @typedef {import("../../../../../engine/upkeep/bulk.ts").BulkAction} Action */
 
 /** @type {Readonly<Record<List, readonly Action[]>>} */
 const ACTIONS = {

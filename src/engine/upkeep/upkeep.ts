@@ -1,0 +1,86 @@
+import type { Metrics } from "../../metrics/metrics.ts";
+import type { Homes } from "../calls/homes.ts";
+import type { Events } from "../monitoring/events.ts";
+import type { Histories } from "../monitoring/history.ts";
+import type { Tick, TickReport } from "./tick.ts";
+
+/** Called when something in a partition will be due in `delayMs`: a task, its deadline, a lease. */
+type DueListener = (partition: number, delayMs: number) => void;
+
+/** Called when a tick has found waiting tasks, or this process submits some. */
+type WorkListener = () => void;
+
+/** Work that some process has to do from time to time. */
+export class Maintenance {
+  readonly #tick: Tick;
+  readonly #homes: Homes;
+  readonly #histories: Histories;
+  readonly #metrics: Metrics;
+  readonly #events: Events;
+  readonly #dueListeners = new Set<DueListener>();
+  /** By queue. */
+  readonly #workListeners = new Map<string, Set<WorkListener>>();
+
+  constructor(tick: Tick, homes: Homes, histories: Histories, metrics: Metrics, events: Events) {
+    this.#tick = tick;
+    this.#homes = homes;
+    this.#histories = histories;
+    this.#metrics = metrics;
+    this.#events = events;
+  }
+
+  /** Calls the listener when this process makes something due in the future; returns a function that removes the listener. */
+  onDue(listener: DueListener): () => void {
+    this.#dueListeners.add(listener);
+    return () => this.#dueListeners.delete(listener);
+  }
+
+  /** Notifies the listeners that something in a partition will be due. */
+  readonly noteDue: DueListener = (partition, delayMs) => {
+    for (const listener of this.#dueListeners) listener(partition, delayMs);
+  };
+
+  /** Notifies the listeners that tasks of a queue wait. */
+  noteWork(queue: string): void {
+    for (const listener of this.#workListeners.get(queue) ?? []) listener();
+  }
+
+  /** Calls the listener when a tick finds waiting tasks of a queue, and when this process submits some; returns a function that removes the listener. */
+  onWork(queue: string, listener: WorkListener): () => void {
+    const listeners = this.#workListeners.get(queue) ?? new Set();
+    this.#workListeners.set(queue, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  /**
+   * Cancels tasks past their deadline or that nobody looks at, promotes due ones, reclaims lost ones and purges old dead ones: in all queues
+   * of a partition, with or without a handler here.
+   * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
+   * @throws ProblemError store-unavailable
+   */
+  async tick(partition: number, pausedMs?: number): Promise<TickReport> {
+    const ticked = await this.#tick.run(partition, pausedMs);
+    for (const queue of ticked.waiting) this.noteWork(queue);
+    for (const { queue, fate } of ticked.lost) this.#metrics.lost.count(queue, fate);
+    if (ticked.lost.length > 0) void this.#events.lost(ticked.lost);
+    return ticked;
+  }
+
+  /** The partitions in which the store refused the writes of the last tick, and why. */
+  get refusals(): ReadonlyMap<number, string> {
+    return this.#tick.refusals;
+  }
+
+  /**
+   * Deletes the pointers to tasks that have gone, or were never stored; returns whether there may be more of them.
+   * @throws ProblemError store-unavailable
+   */
+  checkPointers(partition: number): Promise<boolean> {
+    return this.#homes.check(partition);
+  }
+
+  /** Adds to the histories of the queues in a partition; returns the ms until there is more to add. */
+  async sampleHistories(partition: number): Promise<number> {
+    return this.#histories.sample(partition, await this.#tick.queuesOf(partition));
+  }
+}

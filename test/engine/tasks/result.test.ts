@@ -1,0 +1,39 @@
+import { expect } from "chai";
+import { catalogueResult } from "../../../src/engine/tasks/problem.ts";
+import { answerOf, sizeError } from "../../../src/engine/tasks/result.ts";
+
+describe("what a worker returned", () => {
+  it("is JSON, bytes or nothing", () => {
+    const bytes = Buffer.from([1, 2]);
+    const seen = [{ n: 1 }, null, bytes, undefined].map((value) => answerOf(value));
+    expect(seen.map(({ status, contentType, body }) => [status, contentType, body])).to.deep.equal([
+      [200, "application/json", '{"n":1}'],
+      [200, "application/json", "null"],
+      [200, "application/octet-stream", bytes],
+      [204, null, ""],
+    ]);
+    for (const { headers } of seen) expect(headers).to.deep.equal({});
+  });
+
+  it("has the status and type that it chose", () => {
+    const given = { status: 201, contentType: "image/png" };
+    const bytes = Buffer.from([1, 2]);
+    expect(answerOf(bytes, given)).to.include({ ...given, body: bytes });
+    expect(answerOf([1], given)).to.include({ ...given, body: "[1]" });
+    expect(answerOf(undefined, given)).to.include({ status: 201, contentType: null, body: "" });
+  });
+
+  it("is too large from one byte beyond the limit on", () => {
+    expect(sizeError({ body: "üü" }, 4)).to.equal(undefined);
+    expect(sizeError({ body: Buffer.alloc(4) }, 4)).to.equal(undefined);
+    expect(sizeError({ body: "üüü" }, 5)).to.include("6 bytes");
+    expect(sizeError({ body: Buffer.alloc(5) }, 4)).to.include("5 bytes");
+  });
+
+  it("is a problem document if it is an error of the catalogue", () => {
+    const { body, ...rest } = catalogueResult("task-failed", "It broke.");
+    expect(rest).to.deep.equal({ status: 500, contentType: "application/problem+json", headers: {} });
+    expect(JSON.parse(String(body))).to.include({ type: "/problems/task-failed", status: 500, detail: "It broke." });
+    expect(JSON.parse(String(catalogueResult("task-failed").body))).to.have.all.keys("type", "title", "status");
+  });
+});
