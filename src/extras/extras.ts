@@ -1,14 +1,14 @@
 import type { Extension } from "../extension.ts";
 import type { LibraryPart } from "../store/library/part.ts";
-import { allocations } from "./allocations/allocations.ts";
+import { allocations } from "./allocations/extension.ts";
 import { gateway } from "./gateway/extension.ts";
 import { groups } from "./groups/extension.ts";
-import { pages } from "./pages/pages.ts";
-import { replicate } from "./replicate/replicate.ts";
+import { pages } from "./pages/extension.ts";
+import { replicate } from "./replicate/extension.ts";
 import { schedulesExtension } from "./schedules/extension.ts";
-import { telemetry } from "./telemetry/telemetry.ts";
-import { undo } from "./undo/undo.ts";
-import { webhooks } from "./webhooks/webhooks.ts";
+import { telemetry } from "./telemetry/extension.ts";
+import { undo } from "./undo/extension.ts";
+import { webhooks } from "./webhooks/extension.ts";
 
 /** What a server has beside what it needs to run tasks. */
 export const EXTENSIONS: readonly Extension[] = [

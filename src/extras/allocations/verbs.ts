@@ -11,7 +11,7 @@ interface Allocation {
   readonly limit: number;
 }
 
-/** The verdict, see allocation.lua. */
+/** The verdict, see verbs.lua. */
 interface AllocationAnswer {
   readonly verdict: "kept" | "taken" | "full";
   /** The counts of the queue in this partition if it is full. */

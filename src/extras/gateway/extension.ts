@@ -24,7 +24,7 @@ export const BREAKER = {
 const part: LibraryPart = {
   name: "gateway",
   folder: new URL(".", import.meta.url),
-  files: ["breaker"],
+  files: ["verbs"],
   verbs,
   tables: { Q: firstOf(BREAKER_FIELDS), C: BREAKER },
 };

@@ -8,7 +8,7 @@ import * as verbs from "./verbs.ts";
 /**
  * The verbs on groups. What verbs on tasks do to the group of a member, and when a group is complete, is in the core: store/lua/group.lua.
  */
-const part: LibraryPart = { name: "groups", folder: new URL(".", import.meta.url), files: ["groups"], verbs };
+const part: LibraryPart = { name: "groups", folder: new URL(".", import.meta.url), files: ["verbs"], verbs };
 
 /** One number for many tasks. */
 export const groups: Extension = {

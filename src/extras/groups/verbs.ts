@@ -19,10 +19,10 @@ export interface GroupOpening extends Retention {
   readonly openMs: number;
 }
 
-/** The verdict, see groups.lua. */
+/** The verdict, see verbs.lua. */
 export type GroupOpeningVerdict = "new" | "open" | "closed" | "elsewhere" | "foreign" | "webhooks-full";
 
-/** The verdict, see groups.lua. */
+/** The verdict, see verbs.lua. */
 export type GroupCancelVerdict = "more" | "canceled" | "ended" | "unknown";
 
 /** How many members are in each state. */
@@ -36,7 +36,7 @@ export interface MemberCounts {
   readonly canceled: number;
 }
 
-/** A group as returned by groups.lua. Times are ms; null if not reached. */
+/** A group as returned by verbs.lua. Times are ms; null if not reached. */
 export interface GroupRow {
   readonly queue: string;
   readonly caller: string;
@@ -84,7 +84,7 @@ export interface MemberPage {
   readonly count: number;
 }
 
-/** The answer to an opening, see groups.lua. */
+/** The answer to an opening, see verbs.lua. */
 interface OpenedGroup {
   readonly verdict: GroupOpeningVerdict;
   readonly createdMs: number;
@@ -115,7 +115,7 @@ interface GroupsRequest {
   readonly items: readonly string[];
 }
 
-/** A group as groups.lua answers it. */
+/** A group as verbs.lua answers it. */
 interface StoredGroup extends Omit<GroupRow, "counts" | "canceling" | "turn"> {
   /** In the order of the numbers in group.lua. */
   readonly counts: readonly [number, number, number, number, number, number, number, number];

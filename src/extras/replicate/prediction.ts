@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Inspection } from "../../engine/watch/inspect.ts";
 import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { StartingServer } from "../../extension.ts";
 import { pathTo } from "../../http/route.ts";
 import { errorOf } from "../../http/task/documents/monitor-document.ts";

@@ -54,7 +54,7 @@ export const SCHEDULE = {
 export const schedulesPart: LibraryPart = {
   name: "schedules",
   folder: new URL(".", import.meta.url),
-  files: ["schedule"],
+  files: ["verbs"],
   verbs,
   tables: { P: startsOf(SCHEDULE_KEYS), D: firstOf(SCHEDULE_FIELDS), C: SCHEDULE },
 };

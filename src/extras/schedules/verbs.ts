@@ -15,7 +15,7 @@ interface StoredSchedule {
   readonly revision?: number | undefined;
 }
 
-/** A schedule as returned by schedule.lua. Times are ms; null if there are none. */
+/** A schedule as returned by verbs.lua. Times are ms; null if there are none. */
 export interface ScheduleRow {
   readonly id: string;
   readonly definition: string;

@@ -1,4 +1,4 @@
-import { ALLOCATION_KEYS } from "../../../src/extras/allocations/allocations.ts";
+import { ALLOCATION_KEYS } from "../../../src/extras/allocations/extension.ts";
 import { BREAKER_FIELDS } from "../../../src/extras/gateway/extension.ts";
 import { ATTEMPT_FIELDS, GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fields.ts";
 import { KEYS, startsOf } from "../../../src/store/keys.ts";

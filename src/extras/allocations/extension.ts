@@ -13,7 +13,7 @@ export const ALLOCATION_KEYS = {
 const part: LibraryPart = {
   name: "allocations",
   folder: new URL(".", import.meta.url),
-  files: ["allocation"],
+  files: ["verbs"],
   verbs,
   tables: { P: startsOf(ALLOCATION_KEYS) },
 };

@@ -1,5 +1,5 @@
 import type { Extension } from "../../extension.ts";
-import { predictionRoutes } from "./predictions.ts";
+import { predictionRoutes } from "./routes.ts";
 
 /** The dialect of Replicate's HTTP API, if it is turned on. */
 export const replicate: Extension = {
