@@ -2,10 +2,10 @@ import type { Handler } from "../../handler/define.ts";
 import { packageVersion } from "../../version.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
 import { prefixOf } from "../headers/forwarded.ts";
-import type { DescribedExtension } from "../openapi/document.ts";
-import { empty, headerRefs } from "../openapi/responses.ts";
 import type { Route } from "../route.ts";
 import { accessOf } from "../task/access.ts";
+import type { DescribedExtension } from "./document.ts";
+import { empty, headerRefs } from "./responses.ts";
 
 /**
  * The API's description. If the server has keys, callers without one do not see its queues and their inputs; the rest is
@@ -39,7 +39,7 @@ export function openApiRoutes(
       },
       run: async (ctx) => {
         // Loaded when it is asked for, which most servers never are.
-        const { openApiDocument } = await import("../openapi/document.ts");
+        const { openApiDocument } = await import("./document.ts");
         const { key } = accessOf(ctx);
         if (key !== "off") ctx.vary("Authorization");
         if (key === "off" || key === "valid") {
