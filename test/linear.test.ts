@@ -14,7 +14,7 @@ import { shownHost, withoutPort } from "../src/http/headers/forwarded.ts";
 import { parsePrefer } from "../src/http/headers/prefer.ts";
 import { checkIdempotencyKey, requestIdOf } from "../src/http/headers/request-id.ts";
 import { parseJson, readMediaType } from "../src/http/input/body.ts";
-import { filterOf } from "../src/http/queues/list-filter.ts";
+import { filterOf } from "../src/http/queues/line.ts";
 import { retryAfterMs } from "../src/net/retry-after.ts";
 import { escapedControls, redaction } from "../src/redact.ts";
 import { Keys } from "../src/store/keys.ts";

@@ -11,11 +11,10 @@ import { openApiRoutes } from "./openapi/openapi.ts";
 import { accessRoutes } from "./operations/access.ts";
 import { probeRoutes } from "./operations/probes.ts";
 import { problemRoutes } from "./operations/problems.ts";
-import { adjustRoutes } from "./queues/adjust.ts";
 import { bulkRoutes } from "./queues/bulk.ts";
 import { deadRoutes } from "./queues/dead.ts";
 import { historyRoutes } from "./queues/history.ts";
-import { lineRoutes } from "./queues/line.ts";
+import { listRoutes } from "./queues/line.ts";
 import { queueRoutes } from "./queues/queues.ts";
 import { searchRoutes } from "./queues/search.ts";
 import type { Route } from "./route.ts";
@@ -49,9 +48,8 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...timelineRoutes(api, extensions),
     ...retryRoutes(api),
     ...queueRoutes(api),
-    ...adjustRoutes(api),
     ...historyRoutes(api),
-    ...lineRoutes(api),
+    ...listRoutes(api),
     ...searchRoutes(api),
     ...deadRoutes(api),
     ...bulkRoutes(api),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { adjustBody, quietBody } from "../../wire/adjustment.ts";
 import { envelope, verdict } from "../../wire/batch.ts";
-import { bulkStep, deadErrors, deletedDead, retriedDead } from "../../wire/bulk.ts";
+import { bulkBody, bulkStep, deadErrors, deletedDead, retriedDead } from "../../wire/bulk.ts";
 import { deploymentEvent, deploymentEvents } from "../../wire/event.ts";
 import { histories, history } from "../../wire/history.ts";
 import { completion, failure, lease, renewal } from "../../wire/lease.ts";
@@ -27,7 +27,6 @@ import {
 import { attempt, shown, timeline } from "../../wire/timeline.ts";
 import { flag } from "../../wire/values.ts";
 import { worker } from "../../wire/worker.ts";
-import { bulkBody } from "../queues/bulk-body.ts";
 import type { Schema } from "../route.ts";
 
 const ANSWERS = {

@@ -1,17 +1,14 @@
 import type { Context } from "koa";
 import { type BulkPlace, bulkStep } from "../../engine/upkeep/bulk.ts";
 import type { PageRequest } from "../../engine/watch/pages.ts";
-import type { BulkStep } from "../../wire/bulk.ts";
+import { type BulkStep, bulkBody } from "../../wire/bulk.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
 import { readJson } from "../input/body.ts";
 import { json, jsonBody } from "../openapi/responses.ts";
 import { ADMIN, type Route } from "../route.ts";
-import { bulkBody } from "./bulk-body.ts";
-import { cursorOf, readCursor } from "./cursor.ts";
-import { filledPage } from "./line.ts";
-import { filterOf } from "./list-filter.ts";
+import { cursorOf, filledPage, filterOf, readCursor } from "./line.ts";
 import { shownQueue } from "./named-queue.ts";
 
 /** The maximum number of entries that a step looks at. */

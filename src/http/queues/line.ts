@@ -1,25 +1,22 @@
 import type { Context } from "koa";
+import { nameOf } from "../../engine/tasks/submission.ts";
 import type { Page, PageRequest } from "../../engine/watch/pages.ts";
 import type { Index } from "../../store/keys.ts";
-import type { Entry } from "../../store/verbs/page.ts";
-import type { State } from "../../task.ts";
+import type { Entry, Filter, Place } from "../../store/verbs/page.ts";
+import { STATES, type State } from "../../task.ts";
 import { LISTED } from "../../task-record.ts";
+import { FILTER_PARAMETERS, inState, LISTS, type ListName } from "../../wire/list-filter.ts";
 import type { Page as WirePage } from "../../wire/page.ts";
-import { oneParameter, readParameter } from "../../wire/parameter.ts";
+import { oneParameter, type Parameter, readParameter, wrongParameter } from "../../wire/parameter.ts";
 import type { ListedTask } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
-import { logAction } from "../audit-log.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { untilGone } from "../live/long-poll.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
-import { ADMIN, READ, type Route } from "../route.ts";
-import { accessOf } from "../task/access.ts";
+import { READ, type Route } from "../route.ts";
 import { documentOf, membersOf, WITH_PROBLEM } from "../task/documents/monitor-document.ts";
-import { cursorOf, readCursor } from "./cursor.ts";
-import { LISTS, type ListName, readFilter } from "./list-filter.ts";
 import { shownQueue } from "./named-queue.ts";
-import { queueDocument } from "./queues.ts";
 
 /** The maximum number of entries searched for one page of those that match a filter. */
 const MAX_LOOKED_AT = 10_000;
@@ -32,8 +29,8 @@ const INDEX = {
   dead: "dead",
 } as const satisfies Readonly<Record<Exclude<ListName, "finished">, Index>>;
 
-/** The tasks of a queue, and whether it is paused. */
-export function lineRoutes(api: Api): readonly Route[] {
+/** The tasks of a queue, in lists. */
+export function listRoutes(api: Api): readonly Route[] {
   const listRoute = (name: ListName, summary: string, order: string): Route => ({
     ...{ name, method: "GET", path: `/v1/queues/:queue/${name}`, scopes: READ },
     ...{ tag: name === "dead" ? "Dead letters" : "Queues", summary },
@@ -44,19 +41,12 @@ export function lineRoutes(api: Api): readonly Route[] {
     answers: { "200": json(`A page, ${order}.`, name === "dead" ? "DeadTaskPage" : "TaskPage") },
     run: (ctx) => list(ctx, api, name),
   });
-  const pauseRoute = (name: "pause" | "resume", summary: string): Route => ({
-    ...{ name, method: "POST", path: `/v1/queues/:queue/${name}`, scopes: ADMIN },
-    ...{ tag: "Queues", summary, answers: { "200": json("Done.", "Queue") } },
-    run: (ctx) => pause(ctx, api, name === "pause"),
-  });
   return [
     listRoute("waiting", "Waiting tasks", "in line order"),
     listRoute("running", "Running tasks", "ordered by the ends of their leases"),
     listRoute("scheduled", "Scheduled and retrying tasks", "ordered by when they are due"),
     listRoute("dead", "Dead tasks", "oldest first, or newest first"),
     listRoute("finished", "The latest outcomes: at most 1,000 are kept for each queue", "newest first"),
-    pauseRoute("pause", "Pause: start no more tasks"),
-    pauseRoute("resume", "Resume: start tasks again"),
   ];
 }
 
@@ -116,7 +106,7 @@ async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
   ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked } satisfies WirePage<ListedTask>;
 }
 
-/** A task of a list; null if it has left the list since the list was read. */
+/** A task of a list; none if it has left the list since the list was read. */
 export async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
   const { engine } = api;
   let task = await engine.inspector.inspect(entry.id, name === "dead" ? WITH_PROBLEM : { result: false });
@@ -135,11 +125,67 @@ export async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entr
   ];
 }
 
-/** Pauses or resumes a queue; running tasks continue. Idempotent. */
-async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
-  const queue = shownQueue(api, ctx.params.queue ?? "");
-  await api.engine.queues.pause(queue, paused);
-  await api.engine.events.paused(queue, paused, accessOf(ctx).caller);
-  logAction(ctx, api, paused ? "pause" : "resume", { queue });
-  ctx.body = await queueDocument(ctx, api, queue);
+/** Reads the filter of a request for a list. @throws ProblemError invalid-parameter */
+function readFilter(ctx: Context, list: ListName): Filter | undefined {
+  const search = searchOf(ctx);
+  const read = <T>(parameter: Parameter<T>): T | undefined => readParameter(search, parameter) ?? undefined;
+  const { idPrefix, ofCaller, ofKey, ofText, withError, olderThan } = FILTER_PARAMETERS;
+  return filterOf({
+    idPrefix: read(idPrefix),
+    caller: read(ofCaller),
+    key: read(ofKey),
+    text: read(ofText),
+    state: read(inState(LISTS[list])),
+    error: read(withError),
+    olderThan: read(olderThan),
+  });
+}
+
+/** What a caller may filter by; a member left out matches everything. */
+interface AskedFilter {
+  readonly idPrefix?: string | undefined;
+  readonly caller?: string | undefined;
+  readonly key?: string | undefined;
+  /** A part of the id, the label or the line key. */
+  readonly text?: string | undefined;
+  readonly state?: string | undefined;
+  readonly error?: string | undefined;
+  /** The minimum time since submission, s. */
+  readonly olderThan?: number | undefined;
+}
+
+/** The digest of a long line key, as lists show it: only the digest is stored. */
+const DIGEST = /^#[0-9a-f]{32}$/;
+
+/** The same filter for the engine; undefined if it matches everything. */
+export function filterOf({ idPrefix, caller, key, text, state, error, olderThan }: AskedFilter): Filter | undefined {
+  const filter: Filter = {
+    prefix: idPrefix,
+    text,
+    caller,
+    key: key === undefined || DIGEST.test(key) ? key : nameOf(key),
+    states: state === undefined ? undefined : STATES.filter((known) => known === state),
+    error,
+    ageMs: olderThan === undefined ? undefined : Math.round(olderThan * 1000),
+  };
+  return Object.values(filter).every((value) => value === undefined) ? undefined : filter;
+}
+
+/** A score as Redis writes it, a space, and an id; ids of the server's own tasks contain colons. */
+const FORM = /^(-?\d{1,17}(?:\.\d{1,6})?) ([A-Za-z0-9][A-Za-z0-9._~:-]{0,299})$/;
+
+/** The cursor of the next page: an opaque form of the last place. */
+export function cursorOf({ score, id }: Place): string {
+  return Buffer.from(`${score} ${id}`).toString("base64url");
+}
+
+/** The place in a cursor. @throws ProblemError invalid-parameter */
+export function readCursor(cursor: string): Place {
+  const [, score, id] = FORM.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
+  const place = score !== undefined && id !== undefined ? { score, id } : null;
+  // The decoder ignores invalid characters, so the cursor must be exactly as we would write it.
+  if (place === null || cursorOf(place) !== cursor) {
+    throw wrongParameter("cursor", "expected the `next` of another page");
+  }
+  return place;
 }

@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { parseDuration } from "../../config/duration.ts";
 import { estimate, rateLimitOf } from "../../engine/estimates/estimate.ts";
 import { meanOfEnded } from "../../engine/estimates/service-figures.ts";
 import { slotsWanted } from "../../engine/estimates/slots-wanted.ts";
@@ -8,17 +9,26 @@ import { isInternalQueue } from "../../handler/internal-queues.ts";
 import { Portions } from "../../portions.ts";
 import type { QueueRow } from "../../store/verbs/queue.ts";
 import { QUEUE_ACTIONS } from "../../task.ts";
+import { type AdjustBody, adjustBody } from "../../wire/adjustment.ts";
+import { wrongParameter } from "../../wire/parameter.ts";
 import type { Queue, QueueAction } from "../../wire/queue.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";
-import { json } from "../openapi/responses.ts";
+import { logAction } from "../audit-log.ts";
+import { readJson } from "../input/body.ts";
+import { json, jsonBody } from "../openapi/responses.ts";
 import { ADMIN, READ, type Route, SUBMIT } from "../route.ts";
 import { type Access, accessOf, hasScope } from "../task/access.ts";
 import { replyList } from "./json-list.ts";
 import { shownQueue, takesInputs } from "./named-queue.ts";
 
-/** Queues and their figures. */
+/** Queues and their figures; what operators change of one while it runs. */
 export function queueRoutes(api: Api): readonly Route[] {
+  const pauseRoute = (name: "pause" | "resume", summary: string): Route => ({
+    ...{ name, method: "POST", path: `/v1/queues/:queue/${name}`, scopes: ADMIN },
+    ...{ tag: "Queues", summary, answers: { "200": json("Done.", "Queue") } },
+    run: (ctx) => pause(ctx, api, name === "pause"),
+  });
   return [
     {
       name: "queues",
@@ -42,6 +52,22 @@ export function queueRoutes(api: Api): readonly Route[] {
         ctx.body = await queueDocument(ctx, api, shownQueue(api, ctx.params.queue));
       },
     },
+    {
+      name: "adjust",
+      method: "PATCH",
+      path: "/v1/queues/:queue",
+      scopes: ADMIN,
+      tag: "Queues",
+      summary: "Change the concurrency or the rate of a queue while it runs",
+      description:
+        "Kept in Redis, and shown in `settings` beside what the handler declares. Running tasks go on: where fewer may run at a time, no more " +
+        "start until enough of them have ended. A rate counts the starts before it was set too, as far as they are known.",
+      body: jsonBody("adjust"),
+      answers: { "200": json("Done.", "Queue") },
+      run: (ctx) => adjust(ctx, api),
+    },
+    pauseRoute("pause", "Pause: start no more tasks"),
+    pauseRoute("resume", "Resume: start tasks again"),
   ];
 }
 
@@ -57,7 +83,7 @@ async function replyAll(ctx: Context, api: Api): Promise<void> {
 }
 
 /** The present state of a queue for the sender of a request. */
-export async function queueDocument(ctx: Context, api: Api, queue: string): Promise<Queue | undefined> {
+async function queueDocument(ctx: Context, api: Api, queue: string): Promise<Queue | undefined> {
   const [row] = await api.engine.queues.figures([queue]);
   return row && documentOf(ctx, api, row);
 }
@@ -131,4 +157,41 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
     input: handler ? inputJsonSchema(handler) : null,
     actions: actionsOf(accessOf(ctx), api.handlers.get(queue), snapshot.paused),
   };
+}
+
+async function adjust(ctx: Context, api: Api): Promise<void> {
+  const queue = shownQueue(api, ctx.params.queue);
+  const body = await readJson(ctx.req, adjustBody, api.maxBodyBytes);
+  const { concurrency, rate } = body;
+  const { queues, events } = api.engine;
+  // Slots belong to worker processes that have its handler.
+  if (concurrency !== undefined && !queues.own.get(queue)?.concurrency) {
+    throw wrongParameter("concurrency", "no worker process runs the handler of this queue");
+  }
+  await queues.adjust(queue, { concurrency, rate: rate && { max: rate.max, perMs: parseDuration(rate.per) ?? 0 } });
+  logAction(ctx, api, "adjust", { queue, ...body });
+  await events.note({ kind: "settings-changed", queue, ...byOf(ctx), detail: detailOf(body) });
+  ctx.body = await queueDocument(ctx, api, queue);
+}
+
+function byOf(ctx: Context): { by?: string } {
+  const { caller } = accessOf(ctx);
+  return caller === null ? {} : { by: caller };
+}
+
+/** What was set, for people. */
+function detailOf({ concurrency, rate }: AdjustBody): string {
+  const words: string[] = [];
+  if (concurrency !== undefined) words.push(`concurrency ${concurrency ?? "as declared"}`);
+  if (rate !== undefined) words.push(`rate ${rate ? `${rate.max}/${rate.per}` : "as declared"}`);
+  return words.join(", ");
+}
+
+/** Pauses or resumes a queue; running tasks continue. Idempotent. */
+async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
+  const queue = shownQueue(api, ctx.params.queue ?? "");
+  await api.engine.queues.pause(queue, paused);
+  await api.engine.events.paused(queue, paused, accessOf(ctx).caller);
+  logAction(ctx, api, paused ? "pause" : "resume", { queue });
+  ctx.body = await queueDocument(ctx, api, queue);
 }

@@ -2,6 +2,7 @@ import type { Context } from "koa";
 import type { PageRequest } from "../../engine/watch/pages.ts";
 import { ID_FORM } from "../../task.ts";
 import { LISTED } from "../../task-record.ts";
+import { FILTER_PARAMETERS, type ListName } from "../../wire/list-filter.ts";
 import { readParameter, wrongParameter } from "../../wire/parameter.ts";
 import type { ListedTask, Search } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
@@ -11,8 +12,7 @@ import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
 import { READ, type Route } from "../route.ts";
 import { documentOf, membersOf } from "../task/documents/monitor-document.ts";
-import { itemOf, pageOfList } from "./line.ts";
-import { FILTER_PARAMETERS, filterOf, type ListName } from "./list-filter.ts";
+import { filterOf, itemOf, pageOfList } from "./line.ts";
 
 /** The most tasks found, and the number of entries of lists after which no more is searched. */
 const MAX = { found: 50, lookedAt: 10_000 } as const;

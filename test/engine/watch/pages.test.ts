@@ -3,7 +3,7 @@ import { move } from "../../../src/engine/tasks/move.ts";
 import { nameOf } from "../../../src/engine/tasks/submission.ts";
 import { bulkStep } from "../../../src/engine/upkeep/bulk.ts";
 import type { Page } from "../../../src/engine/watch/pages.ts";
-import { cursorOf, readCursor } from "../../../src/http/queues/cursor.ts";
+import { cursorOf, readCursor } from "../../../src/http/queues/line.ts";
 import { runOf } from "../../../src/store/run.ts";
 import type { Filter, Place } from "../../../src/store/verbs/page.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
