@@ -33,7 +33,7 @@ const LINES: readonly { name: string; given(n: number): GivenSubmission; setting
  * and a call that does nothing.
  */
 export async function longestCalls(store: BenchStore): Promise<string> {
-  const { scriptsOf } = await built<typeof import("../src/store/verbs/scripts.ts")>("store/verbs/scripts.js");
+  const { scriptsOf } = await built<typeof import("../src/store/library/scripts.ts")>("store/library/scripts.js");
   const rows: string[] = [];
   let [fastest, usual] = [0, 0];
   /** The longest script of each turn. */

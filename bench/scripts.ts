@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Completion } from "../src/store/verbs/complete.ts";
-import type { ReservedTask } from "../src/store/verbs/reserve.ts";
-import type { Scripts } from "../src/store/verbs/scripts.ts";
-import type { SubmitItem } from "../src/store/verbs/submit.ts";
+import type { Scripts } from "../src/store/library/scripts.ts";
+import type { ReservedTask } from "../src/store/line/reserve.ts";
+import type { Completion } from "../src/store/task/complete.ts";
+import type { SubmitItem } from "../src/store/task/submit.ts";
 import { submitItemOf } from "../test/shared/submission.ts";
 import type { Bench, BenchOptions, Figure, Target } from "./harness/bench.ts";
 import { built } from "./harness/built.ts";
@@ -115,8 +115,8 @@ interface OurScripts {
 }
 
 async function openScripts(store: BenchStore): Promise<OurScripts> {
-  const { scriptsOf } = await built<typeof import("../src/store/verbs/scripts.ts")>("store/verbs/scripts.js");
-  const { encodeResult } = await built<typeof import("../src/store/result.ts")>("store/result.js");
+  const { scriptsOf } = await built<typeof import("../src/store/library/scripts.ts")>("store/library/scripts.js");
+  const { encodeResult } = await built<typeof import("../src/store/task/result.ts")>("store/task/result.js");
   const completion = ({ id, fence }: ReservedTask) => ({
     queue: QUEUE,
     id,

@@ -1,4 +1,4 @@
-import type { QueueRow } from "./store/verbs/queue.ts";
+import type { QueueRow } from "./store/line/queue.ts";
 
 /** A server that has started. */
 export interface Running {

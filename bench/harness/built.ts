@@ -46,10 +46,10 @@ export async function openBuiltEngine(
     built<typeof import("../../src/handler/define.ts")>("handler/define.js"),
     built<typeof import("../../src/store/connection.ts")>("store/connection.js"),
     built<typeof import("../../src/store/keys.ts")>("store/keys.js"),
-    built<typeof import("../../src/store/verbs/scripts.ts")>("store/verbs/scripts.js"),
+    built<typeof import("../../src/store/library/scripts.ts")>("store/library/scripts.js"),
     built<typeof import("../../src/store/pubsub.ts")>("store/pubsub.js"),
   ]);
-  const { openStandby } = await built<typeof import("../../src/store/standby.ts")>("store/standby.js");
+  const { openStandby } = await built<typeof import("../../src/store/line/standby.ts")>("store/line/standby.js");
   const [{ Engine }, { settingsOf }] = await Promise.all([
     built<typeof import("../../src/engine/engine.ts")>("engine/engine.js"),
     built<typeof import("../../src/engine/settings.ts")>("engine/settings.js"),

@@ -1,9 +1,9 @@
 import { Metrics } from "../metrics/metrics.ts";
 import { type Redaction, redaction } from "../redact.ts";
 import type { Keys } from "../store/keys.ts";
+import type { Scripts } from "../store/library/scripts.ts";
+import type { Standby } from "../store/line/standby.ts";
 import type { PubSub } from "../store/pubsub.ts";
-import type { Standby } from "../store/standby.ts";
-import type { Scripts } from "../store/verbs/scripts.ts";
 import { type Call, Calls } from "./calls/calls.ts";
 import { Homes } from "./calls/homes.ts";
 import { LargeValues } from "./calls/large-values.ts";

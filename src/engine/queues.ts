@@ -1,6 +1,6 @@
 import type { Index, Keys } from "../store/keys.ts";
-import { type QueueRow, storedRate } from "../store/verbs/queue.ts";
-import type { Scripts } from "../store/verbs/scripts.ts";
+import type { Scripts } from "../store/library/scripts.ts";
+import { type QueueRow, storedRate } from "../store/line/queue.ts";
 import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
 import type { QueueSettings } from "./settings.ts";
 import { finishedOf, type Page, type PageRequest, pageOf } from "./watch/pages.ts";

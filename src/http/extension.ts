@@ -1,6 +1,6 @@
 import type { Middleware } from "koa";
 import type { Inspection } from "../engine/watch/inspect.ts";
-import type { TaskDetails } from "../store/verbs/details.ts";
+import type { TaskDetails } from "../store/task/details.ts";
 import type { Timeline } from "../wire/timeline.ts";
 import type { Api } from "./api.ts";
 import type { OpenGroup } from "./batches/batch-group.ts";

@@ -16,7 +16,7 @@ export const TASK_FIELDS = {
   revision: ["v", "how often its input was replaced; default 0"],
   input: ["i", "input, up to INLINE_BYTES"],
   digest: ["h", "digest of a longer input, which is in the next fields or under a key of its own"],
-  input1: ["I", "a longer input, see lua/input.lua: the first 64 bytes"],
+  input1: ["I", "a longer input, see task/input.lua: the first 64 bytes"],
   input2: ["I2", "the next 64, and so on"],
   input3: ["I3", ""],
   input4: ["I4", ""],
@@ -25,7 +25,7 @@ export const TASK_FIELDS = {
   caller: ["z", "caller"],
   label: ["w", "what people call it"],
   trace: ["Z", "trace context of its submitter: traceparent, then, if there is one, a space and tracestate"],
-  run: ["f", "its last reservation: fence, begin, attempts, place, worker, see lua/run.lua; default none"],
+  run: ["f", "its last reservation: fence, begin, attempts, place, worker, see task/run.lua; default none"],
   priority: ["O", "priority class; default PRIORITY.default"],
   place: ["o", "of a scheduled task, its class as a score"],
   extra: [
@@ -51,14 +51,14 @@ export const TASK_FIELDS = {
     "H",
     "a pointer: the partition of a task or group whose id leads to this one; such a record has only queue and caller besides",
   ],
-  key: ["K", 'in a keyed line, "arrival key", see lua/keyed.lua'],
+  key: ["K", 'in a keyed line, "arrival key", see line/keyed.lua'],
   holds: ["b", "1 while it holds its line key between two attempts, or in line after that"],
-  answers: ["V", "the answers to the last calls that changed it, newest first, see lua/answers.lua"],
+  answers: ["V", "the answers to the last calls that changed it, newest first, see library/answers.lua"],
   original: ["A", "the task whose input was submitted again as this one"],
   again: ["a", "the last task that was submitted with its input"],
-  listeners: ["t", "the processes that are notified of its changes, see lua/notices.lua; default none"],
+  listeners: ["t", "the processes that are notified of its changes, see task/notices.lua; default none"],
   webhook: ["W", "URL that gets an event at its end"],
-  group: ["M", "the group of which it is a member, see lua/group.lua"],
+  group: ["M", "the group of which it is a member, see group/group.lua"],
   undo: ["U", "1 if its handler has an undo"],
   dropInput: ["X", "1 if its input is dropped once it has succeeded, unless it can be undone"],
   stepBytes: ["S", "bytes of its steps, if any"],
@@ -85,10 +85,10 @@ export const TASK_FIELDS = {
 /** What the attempts of a task leave for operators, in a key of its own, which goes with the result. Lua files write `T.errors`. */
 export const ATTEMPT_FIELDS = {
   errors: ["errors", "last errors, JSON array, newest first, truncated"],
-  past: ["past", "the attempts that did not end it, newest first, see lua/past.lua"],
+  past: ["past", "the attempts that did not end it, newest first, see task/past.lua"],
   logs: [
     "logs",
-    'stacks and logs of the latest, newest first, a line "attempt began JSON" each, see verbs/attempt-log.lua',
+    'stacks and logs of the latest, newest first, a line "attempt began JSON" each, see task/attempt-log.lua',
   ],
 } as const;
 
@@ -116,7 +116,7 @@ export const GROUP_FIELDS = {
   webhookSent: ["w", "1 once that event has been queued"],
 } as const;
 
-/** The fields of a queue, beside the rate buckets of lua/rate.lua. Lua files write `Q.paused`. */
+/** The fields of a queue, beside the rate buckets of line/rate.lua. Lua files write `Q.paused`. */
 export const QUEUE_FIELDS = {
   hlc: ["hlc", "last hybrid clock value: unique, grows, 16 a millisecond"],
   fence: ["fence", "last fence"],
@@ -126,7 +126,7 @@ export const QUEUE_FIELDS = {
   ],
   paused: ["paused", "1 while the queue is paused"],
   rest: ["rest", "while its gate lets nothing through: since when, until when, ms, a number of the gate, why"],
-  service: ["service", "how many service times there were, and the latest of them, see lua/service.lua"],
+  service: ["service", "how many service times there were, and the latest of them, see line/service.lua"],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],
   batch: [
@@ -141,15 +141,15 @@ export const QUEUE_FIELDS = {
     "with a worker behind it, 1 while that worker is to take no more work; 0 once it may again, so that a worker that has not heard of that does not say otherwise",
   ],
   liveUntil: ["liveUntil", "when the last of these heartbeats ends, ms"],
-  needed: ["needed", "when work last joined an empty line while there was no worker, ms; see lua/warmup.lua"],
-  warmup: ["warmup", 'how long workers took to start: "mean variance samples slots", see lua/warmup.lua'],
+  needed: ["needed", "when work last joined an empty line while there was no worker, ms; see line/warmup.lua"],
+  warmup: ["warmup", 'how long workers took to start: "mean variance samples slots", see line/warmup.lua'],
   lost: ["lost", "workers lost while they ran a task"],
   dead: ["dead", "tasks that died"],
-  answers: ["V", "how many dead tasks the last calls of dead.lua deleted, newest first, see lua/answers.lua"],
+  answers: ["V", "how many dead tasks the last calls of dead.lua deleted, newest first, see library/answers.lua"],
   keptUntil: ["keptUntil", "until when places in line may be kept, see KEYS.kept, ms"],
-  virtual: ["virtual", "of a fair line, followed by the class: the place of the task taken last, see lua/fair.lua"],
+  virtual: ["virtual", "of a fair line, followed by the class: the place of the task taken last, see line/fair.lua"],
   room: ["room", "of a fair line, followed by the class: the start that newcomers get when there are many line keys"],
-  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/keyed.lua"],
+  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see line/keyed.lua"],
   rekey: ["rekey", "the score from which it is still to be decided which tasks may start, after a change of the limit"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;

@@ -14,15 +14,15 @@ export const KEYS = {
   task: ["t:<id>", "hash", "the task, see TASK_FIELDS"],
   input: ["b:<id>", "string", "its input, when longer than SHARED.inlineInputBytes"],
   result: ["r:<id>", "string", "its result, see result.ts, when longer than SHARED.inlineResultBytes; PX = result TTL"],
-  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see verbs/step.lua"],
+  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see task/step.lua"],
   output: ["o:<id>", "list", 'what its handler has written: "run attempt JSON" for each value, in order'],
   attempts: ["v:<id>", "hash", "what its attempts have left, see ATTEMPT_FIELDS; PX = result TTL"],
-  waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc; in a fair line see lua/fair.lua"],
+  waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc; in a fair line see line/fair.lua"],
   scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
   leases: ["l:<queue>", "zset", "leases of running tasks: score = expiry ms"],
   dead: ["x:<queue>", "zset", "dead letters: score = time of death in ms; capped"],
   finished: ["f:<queue>", "list", "its latest outcomes, newest first: when it ended (ms), a space, id; capped"],
-  shares: ["u:<queue>", "hash", 'of a fair line, "class key" → "charge place id", see lua/fair.lua'],
+  shares: ["u:<queue>", "hash", 'of a fair line, "class key" → "charge place id", see line/fair.lua'],
   shareEnds: [
     "z:<queue>",
     "zset",
@@ -32,12 +32,12 @@ export const KEYS = {
   keyLine: [
     "pk:<queue> <key>",
     "zset",
-    "of a keyed queue, the tasks of a line key that have not ended: scores see lua/keyed.lua",
+    "of a keyed queue, the tasks of a line key that have not ended: scores see line/keyed.lua",
   ],
   history: [
     "hs:<queue>",
     "list",
-    "its figures at the ends of the latest intervals of 10 s, newest first: see verbs/history.lua; with a number behind it, the last of every so many intervals; capped, PX",
+    "its figures at the ends of the latest intervals of 10 s, newest first: see line/history.lua; with a number behind it, the last of every so many intervals; capped, PX",
   ],
   deadlines: [
     "c:<queue>",
@@ -55,7 +55,7 @@ export const KEYS = {
   request: [
     "m:<queue> …",
     "string",
-    "the tasks given to a request for leases over HTTP (worker, reservation), see lua/reservation.lua; PX = lease",
+    "the tasks given to a request for leases over HTTP (worker, reservation), see line/reservation.lua; PX = lease",
   ],
   starts: ["y:<queue>", "list", "times of the last starts, ms, as many as the queue's rate allows in its span"],
   sender: [
@@ -67,7 +67,7 @@ export const KEYS = {
   pointers: [
     "moved",
     "zset",
-    "the pointers: ids whose tasks are in another partition, see verbs/pointer.lua: score = when each is checked, ms",
+    "the pointers: ids whose tasks are in another partition, see ops/pointer.lua: score = when each is checked, ms",
   ],
   group: ["gr:<group>", "hash", "a group of tasks, see GROUP_FIELDS"],
   members: ["gm:<group>", "zset", "its members: score = the line that brought each, counted through the whole group"],
@@ -75,7 +75,7 @@ export const KEYS = {
   memberStates: [
     "gs:<group>",
     "zset",
-    "their states: score = number·SHARED.memberSpan + when it is due, has begun or has ended, ms: see lua/group.lua",
+    "their states: score = number·SHARED.memberSpan + when it is due, has begun or has ended, ms: see group/group.lua",
   ],
   memberLine: ["gw:<group>", "zset", "those that wait in line: score as in the line"],
   groups: [
@@ -83,7 +83,7 @@ export const KEYS = {
     "zset",
     "groups that are open, and those whose members are being canceled: score = when to close or to go on, ms",
   ],
-  events: ["events", "stream", "what happened to the deployment, see verbs/event.lua; capped; in partition 0 only"],
+  events: ["events", "stream", "what happened to the deployment, see ops/event.lua; capped; in partition 0 only"],
   remoteEvents: [
     "remoteEvents",
     "list",
@@ -116,11 +116,11 @@ export const KEYS = {
   version: ["version", "string", "version of the data, in partition 0 only"],
   release: ["release", "string", "the release that has used it last, in partition 0 only"],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
-  probe: ["probe", "string", "on which a start tries commands, see verbs/probe.lua; deleted at once"],
+  probe: ["probe", "string", "on which a start tries commands, see ops/probe.lua; deleted at once"],
   ticked: [
     "ticked",
     "hash",
-    "when a tick last ran, and the latest gap between two: see lua/grace.lua; the lease of each queue, and how long its workers take to start if its handler says; which process has sampled which interval; and the libraries that starts have used, newest first",
+    "when a tick last ran, and the latest gap between two: see ops/grace.lua; the lease of each queue, and how long its workers take to start if its handler says; which process has sampled which interval; and the libraries that starts have used, newest first",
   ],
   work: [
     "n:<queue>",

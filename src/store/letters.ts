@@ -1,6 +1,6 @@
 import type { State } from "../task.ts";
 
-/** Prefixes of the numbers of a queue's rate buckets, see lua/rate.lua. */
+/** Prefixes of the numbers of a queue's rate buckets, see line/rate.lua. */
 export const RATE_LETTERS = {
   accepted: "a",
   finished: "z",
@@ -10,7 +10,7 @@ export const RATE_LETTERS = {
   returned: "b",
 } as const;
 
-/** Prefixes of the call or fence of a verb whose answer is remembered, see lua/answers.lua. */
+/** Prefixes of the call or fence of a verb whose answer is remembered, see library/answers.lua. */
 export const ANSWER_LETTERS = {
   cancel: "c",
   fail: "f",

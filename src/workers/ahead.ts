@@ -1,4 +1,4 @@
-import type { ReservedTask } from "../store/verbs/reserve.ts";
+import type { ReservedTask } from "../store/line/reserve.ts";
 import type { Slot, Slots } from "./slots.ts";
 
 /** A handler that ends within this time is quick, ms: a request for its next task would take about as long. */
@@ -32,7 +32,7 @@ interface WaitingTask {
  * Tasks that a worker has taken before there is a slot for them, so that quick handlers need not wait for the store after each task
  * (`npm run bench -- run`, concurrency 1: more than three times BullMQ's rate; about the same without). Only while handlers are quick, so that a task counts as running for a few milliseconds at most before its handler begins; if that turns out to be wrong, it
  * returns to its place in line as if it had not been taken. To tell the store of each begin, so that it knows which one ended its process, was
- * tried: one more command a task halved the gain. So a death counts for none of them, see store/verbs/lease.lua.
+ * tried: one more command a task halved the gain. So a death counts for none of them, see store/task/lease.lua.
  */
 export class Ahead {
   readonly #parts: AheadParts;

@@ -1,5 +1,5 @@
 import type { HandlerEnd } from "../engine/tasks/attempt-end.ts";
-import type { SlotBatch } from "../store/verbs/snapshot.ts";
+import type { SlotBatch } from "../store/line/snapshot.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 import type { Slot } from "./slots.ts";
 

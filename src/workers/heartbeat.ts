@@ -3,8 +3,8 @@ import type { AboutWorker } from "../engine/monitoring/workers.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { SlotBatch } from "../store/verbs/snapshot.ts";
-import type { HeartbeatAnswer } from "../store/verbs/worker.ts";
+import type { SlotBatch } from "../store/line/snapshot.ts";
+import type { HeartbeatAnswer } from "../store/line/worker.ts";
 
 /** How often a worker sends a heartbeat, and how long one is valid, ms. */
 const HEARTBEAT = { intervalMs: 5000, ttlMs: 15_000 } as const;

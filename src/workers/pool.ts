@@ -4,8 +4,8 @@ import type { Handler } from "../handler/define.ts";
 import { MOST_OF_A_BATCH } from "../handler/options.ts";
 import type { Role } from "../loop.ts";
 import { SHARED } from "../store/constants.ts";
-import type { Standby } from "../store/standby.ts";
-import type { ReservedTask } from "../store/verbs/reserve.ts";
+import type { ReservedTask } from "../store/line/reserve.ts";
+import type { Standby } from "../store/line/standby.ts";
 import { Ahead } from "./ahead.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 import { BatchCalls } from "./batch-calls.ts";
@@ -14,7 +14,7 @@ import type { Runner, WorkerParts } from "./runner.ts";
 import { Slots } from "./slots.ts";
 import { Taker } from "./taker.ts";
 
-/** Requests for tasks that are underway at once: the store works on one while the tasks of the other run. See lua/reservation.lua. */
+/** Requests for tasks that are underway at once: the store works on one while the tasks of the other run. See line/reservation.lua. */
 const LANES = 2;
 
 /** How many tasks that are to stop are remembered, and for how long, ms: longer than an answer is on its way. */

@@ -3,7 +3,7 @@ import type { QueueSettings } from "../engine/settings.ts";
 import { failureOf } from "../engine/tasks/attempt-end.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { ReservedTask } from "../store/verbs/reserve.ts";
+import type { ReservedTask } from "../store/line/reserve.ts";
 
 /** When a suspect that cannot run here is reserved again, ms: at the earliest, and after the previous suspect. */
 const PUT_OFF_MS = { min: 500, each: 10 } as const;

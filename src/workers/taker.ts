@@ -4,8 +4,8 @@ import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { Standby } from "../store/standby.ts";
-import type { Reservation, ReserveAnswer, ReservedTask } from "../store/verbs/reserve.ts";
+import type { Reservation, ReserveAnswer, ReservedTask } from "../store/line/reserve.ts";
+import type { Standby } from "../store/line/standby.ts";
 import { SUSPECT_LEASE_MS } from "./attempt/attempt.ts";
 import type { Slots } from "./slots.ts";
 

@@ -3,7 +3,7 @@ import { verify } from "../../src/engine/upkeep/verify.ts";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { scriptsOf } from "../../src/store/verbs/scripts.ts";
+import { scriptsOf } from "../../src/store/library/scripts.ts";
 import { exchange, type TestServer } from "../helpers/http/server.ts";
 import { endProcesses, startProcess } from "../helpers/server-process.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";

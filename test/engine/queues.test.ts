@@ -3,8 +3,8 @@ import { Queues } from "../../src/engine/queues.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import { Scans } from "../../src/engine/watch/scans.ts";
 import { Keys } from "../../src/store/keys.ts";
-import type { QueueRow } from "../../src/store/verbs/queue.ts";
-import type { Scripts } from "../../src/store/verbs/scripts.ts";
+import type { Scripts } from "../../src/store/library/scripts.ts";
+import type { QueueRow } from "../../src/store/line/queue.ts";
 
 const settings = (queue: string) => ({ queue, attempts: queue === "mine" ? 1 : 2 }) as unknown as QueueSettings;
 const row = (queue: string, workers = 0) => ({ snapshot: { queue, workers } }) as unknown as QueueRow;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Lease } from "../../src/store/verbs/lease.ts";
+import type { Lease } from "../../src/store/task/lease.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 

@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
 import { TASK_FIELDS } from "../../src/store/fields.ts";
-import { encodeResult } from "../../src/store/result.ts";
-import { scriptsOf } from "../../src/store/verbs/scripts.ts";
+import { scriptsOf } from "../../src/store/library/scripts.ts";
+import { encodeResult } from "../../src/store/task/result.ts";
 import type { Answer } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 

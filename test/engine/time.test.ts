@@ -4,7 +4,7 @@ import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { QUEUE } from "../helpers/store/stored.ts";
 
 const HOUR_MS = 3_600_000;
-/** As lua/call.lua and run.lua count: milliseconds since 2026, sixteen places and 1000 fences in each. */
+/** As library/call.lua and run.lua count: milliseconds since 2026, sixteen places and 1000 fences in each. */
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 describe("the engine's time", () => {

@@ -3,7 +3,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog, type Logger } from "../../src/log.ts";
-import type { ReservedTask } from "../../src/store/verbs/reserve.ts";
+import type { ReservedTask } from "../../src/store/line/reserve.ts";
 import { Attempt } from "../../src/workers/attempt/attempt.ts";
 
 /** What an attempt of {@link attemptOf} is made of. */

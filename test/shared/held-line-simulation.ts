@@ -1,5 +1,5 @@
 import { estimate } from "../../src/engine/estimates/estimate.ts";
-import type { KeyTurn, LineRate, Pace, QueueSnapshot } from "../../src/store/verbs/snapshot.ts";
+import type { KeyTurn, LineRate, Pace, QueueSnapshot } from "../../src/store/line/snapshot.ts";
 import type { Eta } from "../../src/wire/task.ts";
 import { MEAN, normal, ServiceWindow, type Workload } from "./line-simulation.ts";
 import { randomOf } from "./random.ts";

@@ -1,4 +1,4 @@
-import type { QueueSnapshot } from "../../src/store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../src/store/line/snapshot.ts";
 
 const WINDOW = 64;
 /** Quantiles of an exponential distribution, mixed, with mean 0 and deviation 1. */

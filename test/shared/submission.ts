@@ -1,5 +1,5 @@
 import type { Submission } from "../../src/engine/tasks/submission.ts";
-import type { SubmitItem } from "../../src/store/verbs/submit.ts";
+import type { SubmitItem } from "../../src/store/task/submit.ts";
 import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../src/wire/submit-options.ts";
 
 /** What differs from the usual submission: members and options together. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
+import { storeError } from "../../src/store/library/script.ts";
 import { refusalOf } from "../../src/store/refusal.ts";
-import { storeError } from "../../src/store/verbs/script.ts";
 
 describe("why the store refuses writes", () => {
   it("is told by what it answers, also from within a script, and by the error made from that", () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
-import type { ReservedTask } from "../../src/store/verbs/reserve.ts";
+import type { ReservedTask } from "../../src/store/line/reserve.ts";
 import { Ahead } from "../../src/workers/ahead.ts";
 import type { Slot } from "../../src/workers/slots.ts";
 import { deferred } from "../helpers/deferred.ts";

@@ -2,7 +2,7 @@ import { mock } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { lossOf } from "../../src/engine/upkeep/tick.ts";
-import type { Standby } from "../../src/store/standby.ts";
+import type { Standby } from "../../src/store/line/standby.ts";
 import { batchHandler, LONG } from "../helpers/batch-handler.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";

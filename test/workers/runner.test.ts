@@ -7,7 +7,7 @@ import { undoHandler } from "../../src/extras/undo/undo-handler.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { redaction } from "../../src/redact.ts";
-import type { ReservedTask } from "../../src/store/verbs/reserve.ts";
+import type { ReservedTask } from "../../src/store/line/reserve.ts";
 import type { TracedTask } from "../../src/trace/tracing.ts";
 import type { Attempt } from "../../src/workers/attempt/attempt.ts";
 import { Runner, type WorkerParts } from "../../src/workers/runner.ts";

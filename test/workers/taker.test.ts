@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
-import type { Standby } from "../../src/store/standby.ts";
-import type { Reservation, ReserveAnswer, ReservedTask } from "../../src/store/verbs/reserve.ts";
+import type { Reservation, ReserveAnswer, ReservedTask } from "../../src/store/line/reserve.ts";
+import type { Standby } from "../../src/store/line/standby.ts";
 
 import { type Slot, Slots } from "../../src/workers/slots.ts";
 import { Taker, type TakerParts } from "../../src/workers/taker.ts";

@@ -1,7 +1,7 @@
 import { verify } from "../../src/engine/upkeep/verify.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import type { Keys } from "../../src/store/keys.ts";
-import type { Scripts } from "../../src/store/verbs/scripts.ts";
+import type { Scripts } from "../../src/store/library/scripts.ts";
 
 /** A connection to the store without faults. */
 export interface Observer {

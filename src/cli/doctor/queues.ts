@@ -5,8 +5,8 @@ import { PARTS } from "../../extras/extras.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Connection } from "../../store/connection.ts";
 import { Keys } from "../../store/keys.ts";
-import type { QueueRow } from "../../store/verbs/queue.ts";
-import { scriptsOf } from "../../store/verbs/scripts.ts";
+import { scriptsOf } from "../../store/library/scripts.ts";
+import type { QueueRow } from "../../store/line/queue.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const CHECK = "queues";

@@ -1,5 +1,5 @@
-import type { Weights } from "../../store/verbs/codec.ts";
-import { BATCH_LIMIT } from "../../store/verbs/script.ts";
+import { BATCH_LIMIT } from "../../store/library/script.ts";
+import type { Weights } from "../../store/library/verb.ts";
 
 interface PendingCall<Item, Verdict> {
   readonly item: Item;

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { BatchVerb, Verb } from "../../store/verbs/codec.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
-import type { TickQueue } from "../../store/verbs/tick.ts";
-import * as VERBS from "../../store/verbs/verbs.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { BatchVerb, Verb } from "../../store/library/verb.ts";
+import * as VERBS from "../../store/library/verbs.ts";
+import type { TickQueue } from "../../store/ops/tick.ts";
 import { Batch } from "./batch.ts";
 import { LARGE_DEFAULTS } from "./large-values.ts";
 

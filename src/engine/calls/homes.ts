@@ -1,6 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Pointer } from "../../store/verbs/pointer.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { Pointer } from "../../store/ops/pointer.ts";
 import { Batch } from "./batch.ts";
 
 const REMEMBERED = 100_000;

@@ -1,7 +1,7 @@
 import { ProblemError } from "../../errors.ts";
 import type { Keys, LargeValue } from "../../store/keys.ts";
-import type { ReservedTask } from "../../store/verbs/reserve.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { ReservedTask } from "../../store/line/reserve.ts";
 import type { Body, BodyRest } from "../../task.ts";
 import { ByteBudget } from "./byte-budget.ts";
 

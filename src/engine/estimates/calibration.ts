@@ -2,7 +2,7 @@ import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { Loop, type Role } from "../../loop.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
-import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 import type { Inspector } from "../watch/inspect.ts";
 import { estimate } from "./estimate.ts";
 

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../config/duration.ts";
-import type { KeyTurn, LineRate, Pace, QueueSnapshot, WorkerStart } from "../../store/verbs/snapshot.ts";
+import type { KeyTurn, LineRate, Pace, QueueSnapshot, WorkerStart } from "../../store/line/snapshot.ts";
 import type { State } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
 import { type Forecast, forecastTurnovers } from "./forecast.ts";

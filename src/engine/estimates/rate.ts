@@ -1,4 +1,4 @@
-import type { LineRate } from "../../store/verbs/snapshot.ts";
+import type { LineRate } from "../../store/line/snapshot.ts";
 import type { Forecast } from "./forecast.ts";
 import { Z80 } from "./later.ts";
 

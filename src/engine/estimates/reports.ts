@@ -1,4 +1,4 @@
-import type { Pace } from "../../store/verbs/snapshot.ts";
+import type { Pace } from "../../store/line/snapshot.ts";
 
 /** The error of a reported progress, as a share of the whole run, at 1/e of it: work is seldom even. */
 const UNEVEN = 0.25;

@@ -1,5 +1,5 @@
 import { SHARED } from "../../store/constants.ts";
-import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 
 /** From so many service times on, the progress of running tasks adds nothing to them, and their halves are compared. */
 const ENOUGH = SHARED.window / 4;

@@ -1,4 +1,4 @@
-import type { QueueRow } from "../../store/verbs/queue.ts";
+import type { QueueRow } from "../../store/line/queue.ts";
 import { meanOfEnded } from "./service-figures.ts";
 
 /** What the number of slots depends on. */

@@ -1,4 +1,4 @@
-import type { QueueSnapshot, SlotBatch } from "../../store/verbs/snapshot.ts";
+import type { QueueSnapshot, SlotBatch } from "../../store/line/snapshot.ts";
 import { type Rest, reportedRest } from "./reports.ts";
 
 /** What a task waits for: how many slots must become free first, and for how long some of them have been busy. */

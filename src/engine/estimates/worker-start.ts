@@ -1,5 +1,5 @@
 import { SHARED } from "../../store/constants.ts";
-import type { WorkerStart } from "../../store/verbs/snapshot.ts";
+import type { WorkerStart } from "../../store/line/snapshot.ts";
 import type { Forecast } from "./forecast.ts";
 
 /** The assumed standard deviation of the logarithms of start times, and how many observed starts this assumption weighs as much as. */

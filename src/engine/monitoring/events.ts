@@ -1,8 +1,8 @@
 import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import { workerEnd } from "../../store/run.ts";
-import type { StoredEvent } from "../../store/verbs/event.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { StoredEvent } from "../../store/ops/event.ts";
+import { workerEnd } from "../../store/task/run.ts";
 import type { DeploymentEvent } from "../../wire/event.ts";
 import { newCall } from "../calls/calls.ts";
 import { figuresOf } from "./figures.ts";

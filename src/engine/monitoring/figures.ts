@@ -1,7 +1,7 @@
 import type { Keys } from "../../store/keys.ts";
-import type { QueueRow } from "../../store/verbs/queue.ts";
-import { BATCH_LIMIT } from "../../store/verbs/script.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import { BATCH_LIMIT } from "../../store/library/script.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { QueueRow } from "../../store/line/queue.ts";
 import { queueBatches } from "../calls/queue-batches.ts";
 
 /** The figures of queues, in the given order. */

@@ -1,7 +1,7 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Counts, Gauges, Sample, Times } from "../../store/verbs/history.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { Counts, Gauges, Sample, Times } from "../../store/line/history.ts";
 import { newCall } from "../calls/calls.ts";
 import { queueBatches } from "../calls/queue-batches.ts";
 

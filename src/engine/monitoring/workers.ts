@@ -1,10 +1,10 @@
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Keys } from "../../store/keys.ts";
-import { runOf, workerEnd } from "../../store/run.ts";
-import { BATCH_LIMIT } from "../../store/verbs/script.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
-import type { SlotBatch } from "../../store/verbs/snapshot.ts";
-import type { HeartbeatAnswer } from "../../store/verbs/worker.ts";
+import { BATCH_LIMIT } from "../../store/library/script.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { SlotBatch } from "../../store/line/snapshot.ts";
+import type { HeartbeatAnswer } from "../../store/line/worker.ts";
+import { runOf, workerEnd } from "../../store/task/run.ts";
 import { queueBatches } from "../calls/queue-batches.ts";
 import { pageOf } from "../watch/pages.ts";
 

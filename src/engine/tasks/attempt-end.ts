@@ -1,7 +1,7 @@
 import { backoffMs } from "../../backoff.ts";
 import type { Problem } from "../../handler/intents.ts";
 import { type Redaction, redactedText } from "../../redact.ts";
-import type { FailKind } from "../../store/verbs/fail.ts";
+import type { FailKind } from "../../store/task/fail.ts";
 import type { Answer } from "../../task.ts";
 import type { QueueSettings } from "../settings.ts";
 import { catalogueResult, problemResult } from "./problem.ts";

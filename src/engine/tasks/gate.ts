@@ -1,6 +1,6 @@
 import type { Logger } from "../../log.ts";
-import type { Lease } from "../../store/verbs/lease.ts";
-import type { Reservation, ReserveAnswer } from "../../store/verbs/reserve.ts";
+import type { Reservation, ReserveAnswer } from "../../store/line/reserve.ts";
+import type { Lease } from "../../store/task/lease.ts";
 
 /** Decides beside the line whether work is taken from the queues whose handlers are `gated`. */
 export interface Gate {

@@ -1,4 +1,4 @@
-import type { Move, MoveVerdict } from "../../store/verbs/move.ts";
+import type { Move, MoveVerdict } from "../../store/task/move.ts";
 import type { Engine } from "../engine.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { ProblemError } from "../../errors.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { PointerAnswer } from "../../store/verbs/pointer.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
-import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
-import { type SubmitAnswer, type SubmitItem, type SubmitVerdict, submit } from "../../store/verbs/submit.ts";
-import type { UpdateVerdict } from "../../store/verbs/update.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { QueueSnapshot } from "../../store/line/snapshot.ts";
+import type { PointerAnswer } from "../../store/ops/pointer.ts";
+import { type SubmitAnswer, type SubmitItem, type SubmitVerdict, submit } from "../../store/task/submit.ts";
+import type { UpdateVerdict } from "../../store/task/update.ts";
 import { Batch } from "../calls/batch.ts";
 import { newCall } from "../calls/calls.ts";
 import { type Homes, pointerBatch } from "../calls/homes.ts";

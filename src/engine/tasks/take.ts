@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../backoff.ts";
 import { ProblemError } from "../../errors.ts";
-import type { ReserveAnswer, ReservedTask } from "../../store/verbs/reserve.ts";
+import type { ReserveAnswer, ReservedTask } from "../../store/line/reserve.ts";
 import { newCall } from "../calls/calls.ts";
 import type { Engine } from "../engine.ts";
 import { Sleep } from "../watch/sleep.ts";

@@ -12,11 +12,11 @@ import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection
 import { checkDurability, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import type { LibraryPart } from "../../store/library/part.ts";
+import { libraryOf, reserveOn, scriptsOf } from "../../store/library/scripts.ts";
+import { openStandby } from "../../store/line/standby.ts";
 import { PubSub } from "../../store/pubsub.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { checkServer, readNodes } from "../../store/servers/check-server.ts";
-import { openStandby } from "../../store/standby.ts";
-import { libraryOf, reserveOn, scriptsOf } from "../../store/verbs/scripts.ts";
 import { packageVersion } from "../../version.ts";
 import { Engine } from "../engine.ts";
 import { settingsOf } from "../settings.ts";

@@ -1,5 +1,5 @@
-import type { Filter, Place } from "../../store/verbs/page.ts";
-import { BATCH_LIMIT } from "../../store/verbs/script.ts";
+import { BATCH_LIMIT } from "../../store/library/script.ts";
+import type { Filter, Place } from "../../store/line/page.ts";
 import type { Engine } from "../engine.ts";
 import type { Page, PageRequest } from "../watch/pages.ts";
 

@@ -1,9 +1,9 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { RetryVerdict } from "../../store/verbs/dead.ts";
-import type { PageAnswer, Place } from "../../store/verbs/page.ts";
-import { BATCH_LIMIT } from "../../store/verbs/script.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import { BATCH_LIMIT } from "../../store/library/script.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { PageAnswer, Place } from "../../store/line/page.ts";
+import type { RetryVerdict } from "../../store/task/dead.ts";
 import { newCall } from "../calls/calls.ts";
 import { looksOf } from "../watch/pages.ts";
 import type { Scans } from "../watch/scans.ts";

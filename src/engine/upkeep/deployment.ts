@@ -3,8 +3,8 @@ import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Claim } from "../../store/verbs/deployment.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { Claim } from "../../store/ops/deployment.ts";
 import { packageVersion } from "../../version.ts";
 
 /**

@@ -2,10 +2,10 @@ import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { type Connection, connect, mastersOf } from "../../store/connection.ts";
 import { INDEXES, Keys } from "../../store/keys.ts";
+import { BATCH_LIMIT } from "../../store/library/script.ts";
+import { type Scripts, scriptsOf, type UsedLibrary } from "../../store/library/scripts.ts";
+import type { VerifyItems } from "../../store/ops/verify.ts";
 import { checkServer } from "../../store/servers/check-server.ts";
-import { BATCH_LIMIT } from "../../store/verbs/script.ts";
-import { type Scripts, scriptsOf, type UsedLibrary } from "../../store/verbs/scripts.ts";
-import type { VerifyItems } from "../../store/verbs/verify.ts";
 import { Batch } from "../calls/batch.ts";
 import { dataVersionProblem } from "./deployment.ts";
 

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { ChurnMap } from "../../store/churn-map.ts";
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import { type Notice, noticesOf } from "../../store/notice.ts";
 import type { PubSub } from "../../store/pubsub.ts";
+import { type Notice, noticesOf } from "../../store/task/notices.ts";
 
 /** Called with each change of a task, or with null when notices may have been missed. */
 export type NoticeListener = (notice: Notice | null) => void;
@@ -18,7 +18,7 @@ export interface Subscription {
 
 /**
  * The notices for this process, which has one channel in each partition, opened for the first listener and then kept. The record of each
- * task names the processes to notify (lua/notices.lua). Nothing depends on a notice: listeners also poll, slowly.
+ * task names the processes to notify (task/notices.lua). Nothing depends on a notice: listeners also poll, slowly.
  */
 export class Notices {
   /** The name of this process in records; short, so that several fit. */

@@ -1,13 +1,13 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Lease } from "../../store/verbs/lease.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { Lease } from "../../store/task/lease.ts";
 import {
   OUTPUT_PAGE_BYTES,
   type OutputItem,
   type OutputPart,
   type OutputPlace,
   type WriteAnswer,
-} from "../../store/verbs/output.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+} from "../../store/task/output.ts";
 import { Batch } from "../calls/batch.ts";
 import { ByteBudget } from "../calls/byte-budget.ts";
 import { newCall } from "../calls/calls.ts";

@@ -1,6 +1,6 @@
 import type { Index, Keys } from "../../store/keys.ts";
-import type { Entry, Filter, Place } from "../../store/verbs/page.ts";
-import type { Scripts } from "../../store/verbs/scripts.ts";
+import type { Scripts } from "../../store/library/scripts.ts";
+import type { Entry, Filter, Place } from "../../store/line/page.ts";
 
 /** Maximum number of tasks on a page. */
 const LONGEST = 200;

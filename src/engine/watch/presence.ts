@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../../store/task-record.ts";
+import type { TaskRecord } from "../../store/task/record.ts";
 import { isOutcome } from "../../task.ts";
 
 type PresenceFacts = Pick<

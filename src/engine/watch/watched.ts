@@ -1,4 +1,4 @@
-import type { AttendVerdict } from "../../store/verbs/attend.ts";
+import type { AttendVerdict } from "../../store/task/attend.ts";
 import type { Engine } from "../engine.ts";
 import type { Inspection } from "./inspect.ts";
 import { isKeptByLooks, keptUntil } from "./presence.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Engine } from "../../engine/engine.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { CallsOf } from "../../store/verbs/scripts.ts";
+import type { CallsOf } from "../../store/library/scripts.ts";
 import * as VERBS from "./verbs.ts";
 
 /** An id that a caller got before its task exists. */

@@ -5,9 +5,9 @@ import { note } from "../../handler/noted.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import type { Logger } from "../../log.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Lease } from "../../store/verbs/lease.ts";
-import type { Reservation, ReserveAnswer } from "../../store/verbs/reserve.ts";
-import type { CallsOf, Scripts } from "../../store/verbs/scripts.ts";
+import type { CallsOf, Scripts } from "../../store/library/scripts.ts";
+import type { Reservation, ReserveAnswer } from "../../store/line/reserve.ts";
+import type { Lease } from "../../store/task/lease.ts";
 import * as VERBS from "./verbs.ts";
 
 /** What an attempt has shown about the API behind a gateway. */

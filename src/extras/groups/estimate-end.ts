@@ -1,6 +1,6 @@
 import { estimate } from "../../engine/estimates/estimate.ts";
 import { serviceFigures } from "../../engine/estimates/service-figures.ts";
-import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 import type { Eta } from "../../wire/task.ts";
 import type { GroupRow } from "./verbs.ts";
 

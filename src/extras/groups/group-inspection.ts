@@ -1,4 +1,4 @@
-import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 import type { Group } from "../../wire/group.ts";
 import type { Eta } from "../../wire/task.ts";
 import { estimateEnd } from "./estimate-end.ts";

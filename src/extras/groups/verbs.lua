@@ -72,7 +72,7 @@ register('cancelGroup', { 'allow-oom' }, function(call, asked)
   return looked == max and 'more' or 'canceled'
 end)
 
--- The facts of a group; its counts in the order of the numbers of states, see lua/group.lua; and of the last member in line the place, and in
+-- The facts of a group; its counts in the order of the numbers of states, see group/group.lua; and of the last member in line the place, and in
 -- a keyed line the turn. Nothing for an unknown group.
 local function look_at(call, id, seen)
   local queue, caller, created, closed, canceled, finished, expires, presence = unpack(redis.call(
@@ -124,7 +124,7 @@ register('group', { 'no-writes' }, look_at_all)
 register('watchGroups', { 'allow-oom' }, look_at_all)
 
 -- Some members of a group, in the order in which they joined, or in which they ended. Returns of each its id, its line, the number of its
--- state, see lua/group.lua, nothing if the store has lost it; and which one of those that have ended it was.
+-- state, see group/group.lua, nothing if the store has lost it; and which one of those that have ended it was.
 register('members', { 'no-writes' }, function(call, asked)
   local id, entries = asked.id, {}
   local members, states, ends = K.members(call, id), K.memberStates(call, id), K.memberEnds(call, id)

@@ -1,7 +1,7 @@
-import { jsonVerb } from "../../store/verbs/json.ts";
-import { list, type Reply } from "../../store/verbs/reply.ts";
-import type { Retention } from "../../store/verbs/settle.ts";
-import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "../../store/verbs/snapshot.ts";
+import { jsonVerb } from "../../store/library/json.ts";
+import { list, type Reply } from "../../store/library/reply.ts";
+import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "../../store/line/snapshot.ts";
+import type { Retention } from "../../store/task/settle.ts";
 import type { State } from "../../task.ts";
 
 /** A group to be opened, or to which a batch is added. */

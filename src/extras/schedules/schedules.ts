@@ -7,7 +7,7 @@ import { checkJson } from "../../http/input/body.ts";
 import { inputHandlerOf, takesInputs } from "../../http/queues/named-queue.ts";
 import { assembleSubmission } from "../../http/submit/submission.ts";
 import type { Logger } from "../../log.ts";
-import type { CallsOf } from "../../store/verbs/scripts.ts";
+import type { CallsOf } from "../../store/library/scripts.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { type Definition, isScheduleId, optionsOf, readDefinition, SCHEDULE_ID, timesOf } from "./definition.ts";
 import * as VERBS from "./verbs.ts";

@@ -6,7 +6,7 @@ import { isGiveUp, isRetryLater, RetryAfter } from "../../handler/intents.ts";
 import { INTERNAL_QUEUES, ownQueueOf } from "../../handler/internal-queues.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { type UndoTask, undoOf } from "../../handler/undos.ts";
-import type { StoredStep } from "../../store/verbs/step.ts";
+import type { StoredStep } from "../../store/task/step.ts";
 import { inSpanOf } from "../../trace/spans.ts";
 import { LeaseLost, type StepStore } from "../../workers/attempt/steps.ts";
 import { stepStoreOf } from "../../workers/attempt/task-context.ts";
@@ -59,7 +59,7 @@ export function undoHandler(
 /** The same in a child process. */
 export const standIn: StandInModule["standIn"] = (handlers) => undoHandler(handlers);
 
-/** The task to undo: the id of the undo is "<task>:undo:<queue>", see lua/follow.lua. */
+/** The task to undo: the id of the undo is "<task>:undo:<queue>", see task/follow.lua. */
 function subjectOf(undoId: string): { id: string; queue: string } {
   const [id = "", , queue = ""] = undoId.split(":");
   return { id, queue };

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { intervalMs } from "../../engine/estimates/estimate.ts";
 import type { ProblemError } from "../../errors.ts";
-import type { QueueSnapshot } from "../../store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 import type { Eta } from "../../wire/task.ts";
 
 /** Bounds of computed values, seconds. */

@@ -7,7 +7,7 @@ import { answerOf, jsonAnswer, sizeError } from "../../engine/tasks/result.ts";
 import { takeOrWait, type WithInput } from "../../engine/tasks/take.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
-import type { Lease as HeldLease } from "../../store/verbs/lease.ts";
+import type { Lease as HeldLease } from "../../store/task/lease.ts";
 import { type Answer, isId } from "../../task.ts";
 import { traceHeadersOf } from "../../trace/trace-context.ts";
 import type { Lease, Renewal } from "../../wire/lease.ts";

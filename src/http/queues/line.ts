@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { nameOf } from "../../engine/tasks/submission.ts";
 import type { Page, PageRequest } from "../../engine/watch/pages.ts";
 import type { Index } from "../../store/keys.ts";
-import type { Entry, Filter, Place } from "../../store/verbs/page.ts";
+import type { Entry, Filter, Place } from "../../store/line/page.ts";
 import { STATES, type State } from "../../task.ts";
 import { LISTED } from "../../task-record.ts";
 import { FILTER_PARAMETERS, inState, LISTS, type ListName } from "../../wire/list-filter.ts";

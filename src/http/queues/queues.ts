@@ -7,7 +7,7 @@ import type { Handler } from "../../handler/define.ts";
 import { inputJsonSchema } from "../../handler/input.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import { Portions } from "../../portions.ts";
-import type { QueueRow } from "../../store/verbs/queue.ts";
+import type { QueueRow } from "../../store/line/queue.ts";
 import { QUEUE_ACTIONS } from "../../task.ts";
 import { type AdjustBody, adjustBody } from "../../wire/adjustment.ts";
 import { wrongParameter } from "../../wire/parameter.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { move as moveTask } from "../../engine/tasks/move.ts";
 import { ProblemError } from "../../errors.ts";
-import type { Move, MoveVerdict } from "../../store/verbs/move.ts";
+import type { Move, MoveVerdict } from "../../store/task/move.ts";
 import { type MoveBody, moveBody } from "../../wire/move.ts";
 import { wrongParameter } from "../../wire/parameter.ts";
 import { msOf } from "../../wire/submit-options.ts";

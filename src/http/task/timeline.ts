@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import { DETAILS_LIMITS } from "../../store/verbs/details.ts";
+import { DETAILS_LIMITS } from "../../store/task/details.ts";
 import type { Timeline } from "../../wire/timeline.ts";
 import { timestamp } from "../../wire/timestamp.ts";
 import type { Api } from "../api.ts";

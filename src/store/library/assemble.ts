@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { Layout } from "../verbs/codec.ts";
 import type { LibraryPart, Named } from "./part.ts";
+import type { Layout } from "./verb.ts";
 
 /**
  * The names that all Lua files share.

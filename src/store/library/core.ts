@@ -2,26 +2,28 @@ import { SHARED } from "../constants.ts";
 import { ATTEMPT_FIELDS, firstOf, GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
 import { START } from "../keys.ts";
 import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../letters.ts";
-import * as VERBS from "../verbs/verbs.ts";
 import type { LibraryPart } from "./part.ts";
+import * as VERBS from "./verbs.ts";
 
-/** The files of `store/lua`, whose tables others use. */
-const SHARED_FILES = [
-  "number answers call run input result past notices rate service warmup snapshot keyed fair line",
-  "due follow group settle completion reservation allowed filter inspection grace submission",
-].flatMap((line) => line.split(" "));
-
-/** The files of `store/verbs`. */
-const NOUNS = [
-  "again attempt-log attend cancel complete dead deployment details event fail history inspect lease move output page",
-  "pointer probe queue register reserve step submit tick update verify worker",
-].flatMap((line) => line.split(" "));
+/** Its Lua files, each after those whose tables it uses while it is loaded. */
+const FILES = {
+  library: ["number answers call"],
+  task: [
+    "run input result past notices due follow settle completion allowed inspection submission",
+    "again attempt-log attend cancel complete dead details fail inspect lease move output step submit update",
+  ],
+  line: ["rate service warmup snapshot keyed fair line reservation filter history page queue register reserve worker"],
+  group: ["group"],
+  ops: ["grace deployment event pointer probe tick verify"],
+};
 
 /** What every server has: the tasks of queues. */
 export const CORE: LibraryPart = {
   name: "core",
   folder: new URL("../", import.meta.url),
-  files: [...SHARED_FILES.map((file) => `lua/${file}`), ...NOUNS.map((file) => `verbs/${file}`)],
+  files: Object.entries(FILES).flatMap(([folder, lines]) =>
+    lines.flatMap((line) => line.split(" ").map((file) => `${folder}/${file}`)),
+  ),
   verbs: VERBS,
   tables: {
     P: START,

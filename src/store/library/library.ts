@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 import { messageOf, reasonOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { type Connection, mastersOf } from "../connection.ts";
-import type { VerbFunctions } from "../verbs/script.ts";
+import type { VerbFunctions } from "./script.ts";
 import { type LibraryOptions, libraryText } from "./text.ts";
 
 export type { LibraryOptions };

@@ -1,4 +1,4 @@
-import type { Verb } from "../verbs/codec.ts";
+import type { Verb } from "./verb.ts";
 
 /** What a name in Lua files stands for. */
 export type Named = string | number | readonly number[];

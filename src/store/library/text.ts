@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { SHARED } from "../constants.ts";
-import type { VerbFunctions } from "../verbs/script.ts";
 import { assemble } from "./assemble.ts";
 import { CORE } from "./core.ts";
 import type { LibraryPart } from "./part.ts";
+import type { VerbFunctions } from "./script.ts";
 
 /** The options on which the text depends. */
 export interface LibraryOptions {

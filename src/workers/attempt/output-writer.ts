@@ -1,4 +1,4 @@
-import type { WriteAnswer } from "../../store/verbs/output.ts";
+import type { WriteAnswer } from "../../store/task/output.ts";
 import type { OutputStore, WriteVerdict } from "./output.ts";
 
 /** Maximum number of values, and approximate number of characters, in one call. */

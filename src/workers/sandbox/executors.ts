@@ -3,7 +3,7 @@ import { StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
-import type { ReservedTask } from "../../store/verbs/reserve.ts";
+import type { ReservedTask } from "../../store/line/reserve.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import { isStandIn, type StandIn } from "../stand-in.ts";
 import { Children } from "./children.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/library/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 const MANY = 70;

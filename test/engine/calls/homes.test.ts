@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { groupAddress, Homes } from "../../../src/engine/calls/homes.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import type { Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { Scripts } from "../../../src/store/library/scripts.ts";
 
 const keys = new Keys("homes:", 3);
 /** An id whose partition is this one. */

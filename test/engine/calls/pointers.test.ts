@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { scriptsOf } from "../../../src/store/library/scripts.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { verify } from "../../../src/engine/upkeep/verify.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import type { Connection } from "../../../src/store/connection.ts";
-import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/library/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../src/engine/estimates/slots-wanted.ts";
 import { turnoversBefore } from "../../../src/engine/estimates/turnovers.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
 import { openEngine, resultOf } from "../../helpers/engine.ts";
 import { serviceTimes } from "../../shared/service-times.ts";
 

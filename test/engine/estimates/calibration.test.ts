@@ -3,7 +3,7 @@ import { Calibration, EstimateSample } from "../../../src/engine/estimates/calib
 import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics/metrics.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { serviceTimes } from "../../shared/service-times.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { TASK } from "../../helpers/store/stored.ts";
 import { ARRIVALS, simulateLine, WORKLOADS, type WorkloadName } from "../../shared/line-simulation.ts";

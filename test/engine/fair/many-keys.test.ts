@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 
-/** Places of one start, see lua/fair.lua. */
+/** Places of one start, see line/fair.lua. */
 const TURNS = 8192;
 const CLASS = 3 * 2 ** 45;
 /** The most keys that are kept beside one for each waiting task. */

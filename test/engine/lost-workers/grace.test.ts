@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import type { ReservedTask } from "../../../src/store/verbs/reserve.ts";
+import type { ReservedTask } from "../../../src/store/line/reserve.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 
-/** As lua/grace.lua has it. */
+/** As ops/grace.lua has it. */
 const MAX_GAPS = 10;
 const LEASE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";
-import type { FailKind } from "../../../src/store/verbs/fail.ts";
+import type { FailKind } from "../../../src/store/task/fail.ts";
 import { LONG_AGO, type ModelMove, UNDO_QUEUE } from "./task.ts";
 
 /** Few ids, so that the same one is met again and again; some of them odd. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Engine } from "../../../src/engine/engine.ts";
 import { type Connection, isCluster } from "../../../src/store/connection.ts";
-import type { Notice } from "../../../src/store/notice.ts";
+import type { Notice } from "../../../src/store/task/notices.ts";
 import { isOutcome } from "../../../src/task.ts";
 import { IDS, type Op, QUEUES } from "./calls.ts";
 import type { Model } from "./model.ts";

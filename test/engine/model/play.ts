@@ -6,7 +6,7 @@ import { move } from "../../../src/engine/tasks/move.ts";
 import { catalogueResult } from "../../../src/engine/tasks/problem.ts";
 import { lossOf } from "../../../src/engine/upkeep/tick.ts";
 import { type BatchGroup, groupsOf } from "../../../src/extras/groups/groups.ts";
-import type { Lease } from "../../../src/store/verbs/lease.ts";
+import type { Lease } from "../../../src/store/task/lease.ts";
 import type { Result } from "../../../src/task.ts";
 import { submissionOf } from "../../shared/submission.ts";
 import {

@@ -4,7 +4,7 @@ import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { INDEXES, type Index, type KEYS, type Keys } from "../../../src/store/keys.ts";
 import { namesOf } from "../../../src/store/library/assemble.ts";
 import { CORE } from "../../../src/store/library/core.ts";
-import type { Scripts } from "../../../src/store/verbs/scripts.ts";
+import type { Scripts } from "../../../src/store/library/scripts.ts";
 import { isOutcome } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import { DUE_NOW, LONG_AGO } from "./task.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { figuresOf, holdsTasks } from "../../../src/engine/monitoring/figures.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import type { QueueRow } from "../../../src/store/verbs/queue.ts";
-import { BATCH_LIMIT } from "../../../src/store/verbs/script.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import { BATCH_LIMIT } from "../../../src/store/library/script.ts";
+import type { QueueRow } from "../../../src/store/line/queue.ts";
+import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
 
 const SNAPSHOT: QueueSnapshot = {
   ...{ queue: "jobs", waiting: 0, scheduled: 0, running: 0, paused: false, resting: false, workers: 1, slots: 4 },

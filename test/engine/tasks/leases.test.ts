@@ -4,8 +4,8 @@ import type { Gate } from "../../../src/engine/tasks/gate.ts";
 import { Leases, type LeasesParts } from "../../../src/engine/tasks/leases.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import type { Standby } from "../../../src/store/standby.ts";
-import type { FailVerdict } from "../../../src/store/verbs/fail.ts";
+import type { Standby } from "../../../src/store/line/standby.ts";
+import type { FailVerdict } from "../../../src/store/task/fail.ts";
 
 const LEASE = { queue: "jobs", id: "a", fence: "7" };
 const STANDBY = {} as Standby;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { move as moveTask } from "../../../src/engine/tasks/move.ts";
-import type { Move } from "../../../src/store/verbs/move.ts";
+import type { Move } from "../../../src/store/task/move.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const IDS = Array.from({ length: 9 }, (_, n) => `a${n}`);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { ProblemError } from "../../../src/errors.ts";
-import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/library/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Lease } from "../../../src/store/verbs/lease.ts";
+import type { Lease } from "../../../src/store/task/lease.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the steps of a task", () => {

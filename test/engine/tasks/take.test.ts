@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { takeOrWait } from "../../../src/engine/tasks/take.ts";
 import { ProblemError } from "../../../src/errors.ts";
-import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/library/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { replaceCall } from "../../helpers/replace-call.ts";
 import { storedKey } from "../../helpers/store/stored.ts";

@@ -6,7 +6,7 @@ import { StartError } from "../../../src/errors.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Connection, connect, mastersOf } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { scriptsOf } from "../../../src/store/library/scripts.ts";
 import { resultOf } from "../../helpers/engine.ts";
 import { onCluster, storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
 import { removeKeysLike } from "../../helpers/store/scan.ts";

@@ -5,7 +5,7 @@ import { claimOf, DATA_VERSION, Deployment, dataVersionProblem } from "../../../
 import { verifyStore } from "../../../src/engine/upkeep/verify.ts";
 import { type Connection, connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { scriptsOf } from "../../../src/store/library/scripts.ts";
 import { packageVersion } from "../../../src/version.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";

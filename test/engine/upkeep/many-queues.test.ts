@@ -5,9 +5,9 @@ import { Tick } from "../../../src/engine/upkeep/tick.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { defineHandler } from "../../../src/handler/define.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import type { RegisteredQueue } from "../../../src/store/verbs/register.ts";
-import type { Scripts } from "../../../src/store/verbs/scripts.ts";
-import type { TickAnswer } from "../../../src/store/verbs/tick.ts";
+import type { Scripts } from "../../../src/store/library/scripts.ts";
+import type { RegisteredQueue } from "../../../src/store/line/register.ts";
+import type { TickAnswer } from "../../../src/store/ops/tick.ts";
 
 const KEYS = new Keys("many", 2);
 const OWN = Array.from({ length: 240 }, (_, n) => `own${n}`);

@@ -5,9 +5,9 @@ import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { Inspector } from "../../../src/engine/watch/inspect.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { ANSWER_MEMBERS, decodeTask, type TaskRecord } from "../../../src/store/task-record.ts";
-import type { Scripts } from "../../../src/store/verbs/scripts.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import type { Scripts } from "../../../src/store/library/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
+import { ANSWER_MEMBERS, decodeTask, type TaskRecord } from "../../../src/store/task/record.ts";
 import { serviceTimes } from "../../shared/service-times.ts";
 
 const NOW = 1_000_000;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Wait } from "../../../src/engine/watch/wait.ts";
 import { isCluster, mastersOf } from "../../../src/store/connection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import type { Notice } from "../../../src/store/notice.ts";
+import type { Notice } from "../../../src/store/task/notices.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";

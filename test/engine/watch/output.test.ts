@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Lease } from "../../../src/store/verbs/lease.ts";
-import type { OutputValue } from "../../../src/store/verbs/output.ts";
+import type { Lease } from "../../../src/store/task/lease.ts";
+import type { OutputValue } from "../../../src/store/task/output.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 

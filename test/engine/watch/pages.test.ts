@@ -4,8 +4,8 @@ import { nameOf } from "../../../src/engine/tasks/submission.ts";
 import { bulkStep } from "../../../src/engine/upkeep/bulk.ts";
 import type { Page } from "../../../src/engine/watch/pages.ts";
 import { cursorOf, readCursor } from "../../../src/http/queues/line.ts";
-import { runOf } from "../../../src/store/run.ts";
-import type { Filter, Place } from "../../../src/store/verbs/page.ts";
+import type { Filter, Place } from "../../../src/store/line/page.ts";
+import { runOf } from "../../../src/store/task/run.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import type { NoticeListener } from "../../../src/engine/watch/notices.ts";
 import { Wait } from "../../../src/engine/watch/wait.ts";
-import type { Notice } from "../../../src/store/notice.ts";
+import type { Notice } from "../../../src/store/task/notices.ts";
 
 type Parts = ConstructorParameters<typeof Wait>;
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { estimateEnd } from "../../../src/extras/groups/estimate-end.ts";
 import { viewOf } from "../../../src/extras/groups/group-inspection.ts";
 import type { GroupRow, MemberCounts } from "../../../src/extras/groups/verbs.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
 import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 
 const NOW = 1_000_000;

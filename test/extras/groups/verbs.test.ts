@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import * as GROUPS from "../../../src/extras/groups/verbs.ts";
-import type { Notice } from "../../../src/store/notice.ts";
+import type { Notice } from "../../../src/store/task/notices.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { TASK } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { restMs } from "../../../src/engine/estimates/estimate.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { fullRetryAfterS, pendingRetryAfterS, retryAfterOf } from "../../../src/http/headers/retry-after.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
 import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 
 const snapshot = (meanMs: number | null, slots = 1, over: Partial<QueueSnapshot> = {}) =>

@@ -3,7 +3,7 @@ import type { SubmissionVerdict } from "../../../src/engine/tasks/submit.ts";
 import { groupRefusal } from "../../../src/extras/groups/batch-group.ts";
 import { refusalOf, tooMany } from "../../../src/http/submit/refusal.ts";
 import { taskLinks } from "../../../src/http/task/links.ts";
-import type { QueueSnapshot } from "../../../src/store/verbs/snapshot.ts";
+import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
 import { serviceTimes } from "../../shared/service-times.ts";
 
 /** One slot, with 4 s a task. */

@@ -5,7 +5,7 @@ import { openEngine as openStore } from "../../../src/engine/upkeep/boot.ts";
 import { PARTS } from "../../../src/extras/extras.ts";
 import { createLog } from "../../../src/log.ts";
 import { libraryWith, listed } from "../../../src/store/library/library.ts";
-import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { scriptsOf } from "../../../src/store/library/scripts.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { eventually } from "../../shared/eventually.ts";

@@ -10,7 +10,7 @@ import { createLog, type Logger } from "../../../src/log.ts";
 import { withTimeout } from "../../../src/net/with-timeout.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
+import { scriptsOf } from "../../../src/store/library/scripts.ts";
 import { isOutcome } from "../../../src/task.ts";
 import { Ticker } from "../../../src/workers/ticker.ts";
 import { Worker } from "../../../src/workers/worker.ts";

@@ -1,10 +1,10 @@
 import type { Inspection } from "../../../engine/watch/inspect.ts";
-import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/verbs/details.ts";
+import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../../store/task/details.ts";
 import { isJsonType, isOutcome } from "../../../task.ts";
 import type { Attempt, AttemptRecord, Shown, Step } from "../../../wire/timeline.ts";
 import { timestamp } from "../../../wire/timestamp.ts";
 
-/** Maximum number of entries of lua/past.lua: if there are this many, earlier ones may have been left out. */
+/** Maximum number of entries of task/past.lua: if there are this many, earlier ones may have been left out. */
 const MAX_PAST = 10;
 
 /**

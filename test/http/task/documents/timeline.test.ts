@@ -7,7 +7,7 @@ import {
   type StepRecord,
   type StoredLog,
   type TaskDetails,
-} from "../../../../src/store/verbs/details.ts";
+} from "../../../../src/store/task/details.ts";
 import { timestamp } from "../../../../src/wire/timestamp.ts";
 
 describe("the attempts in a timeline", () => {

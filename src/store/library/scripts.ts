@@ -1,0 +1,96 @@
+import type { Redis } from "ioredis";
+import type { Durability } from "../../config/variables.ts";
+import { nodesOf } from "../cluster-routing.ts";
+import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
+import { Confirmation } from "../durability.ts";
+import { reserve } from "../line/reserve.ts";
+import { type Library, type LibraryOptions, libraryWith } from "./library.ts";
+import type { LibraryPart } from "./part.ts";
+import { type Call, callOf, storeError, type Through } from "./script.ts";
+import type { Verb } from "./verb.ts";
+import * as VERBS from "./verbs.ts";
+
+type Verbs = typeof VERBS;
+
+/** The calls of verbs, by name. */
+export type CallsOf<Verbs> = {
+  [Name in keyof Verbs]: Verbs[Name] extends Verb<infer Asked, infer Answer> ? Call<Asked, Answer> : never;
+};
+
+/** Every verb on one connection; nothing else calls them. */
+export type Scripts = CallsOf<Verbs> & {
+  /** The verbs of an extra, which its part of the library has. @throws Error if the library has not */
+  readonly of: <Others extends LibraryPart["verbs"]>(verbs: Others) => CallsOf<Others>;
+  /** The bytes of a key, read outside of scripts; null if there is none. @throws ProblemError, see {@link storeError} */
+  readonly value: (tag: string, key: string) => Promise<Buffer | null>;
+  /** A part of such a key; null if the key does not have that many bytes in all. @throws ProblemError, see {@link storeError} */
+  readonly piece: (tag: string, key: string, part: Part) => Promise<Buffer | null>;
+};
+
+/** A part of a value. */
+interface Part {
+  readonly from: number;
+  readonly bytes: number;
+  /** The length of the whole value. */
+  readonly of: number;
+}
+
+/**
+ * Options of the library that differ from the default. Whether results have Redis keys of their own: see {@link Config.strictResultTtl}.
+ * Default of the parts: only the core.
+ */
+export type UsedLibrary = Partial<LibraryOptions>;
+
+interface ScriptsOptions extends UsedLibrary {
+  /**
+   * The durability of submissions; above `memory`, on a connection of its own, since waiting for a disk or a replica blocks
+   * everything behind it.
+   */
+  readonly durability?: Durability;
+}
+
+/** The verb that reserves, on a connection of its own. */
+export function reserveOn(connection: Connection, options: UsedLibrary = {}): Scripts["reserve"] {
+  return callOf(reserve, "reserve", throughOf(connection, options));
+}
+
+function throughOf(connection: Connection, { durability = "memory", ...options }: ScriptsOptions): Through {
+  const confirmation = durability === "memory" ? undefined : new Confirmation(durability);
+  return { connection, library: libraryOf(connection, options), confirmation };
+}
+
+function callsOf<Verbs extends object>(verbs: Verbs, through: Through): CallsOf<Verbs> {
+  const calls = Object.entries(verbs).map(([name, verb]) => [name, callOf(verb, name, through)]);
+  return Object.fromEntries(calls);
+}
+
+/** The library for a connection; `sharded` is for a connection to one node of a cluster. */
+export function libraryOf(
+  connection: Connection,
+  { sharded = isCluster(connection), strictResultTtl = false, parts = [] }: UsedLibrary,
+): Library {
+  return libraryWith({ sharded, strictResultTtl, parts });
+}
+
+/** The scripts, run through a connection. */
+export function scriptsOf(connection: Connection, options: ScriptsOptions = {}): Scripts {
+  const through = throughOf(connection, options);
+  const nodes = nodesOf(connection);
+  const of: Scripts["of"] = (verbs) => callsOf(verbs, through);
+  const read = async <T>(tag: string, command: (node: Redis) => Promise<T>): Promise<T> => {
+    try {
+      return await nodes.run(tag, command, LARGE_VALUE_MS);
+    } catch (error) {
+      throw storeError(error);
+    }
+  };
+  const value: Scripts["value"] = (tag, key) => read(tag, (node) => node.getBuffer(key));
+  const piece: Scripts["piece"] = async (tag, key, { from, bytes, of }) => {
+    const [total, part] = await read(tag, (node) =>
+      Promise.all([node.strlen(key), node.getrangeBuffer(key, from, from + bytes - 1)]),
+    );
+    // A copy, since the client of the store returns a view of a block that may be many times as long.
+    return total === of ? Buffer.from(part) : null;
+  };
+  return { ...callsOf(VERBS, through), of, value, piece };
+}

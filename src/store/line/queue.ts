@@ -1,0 +1,95 @@
+import { jsonVerb } from "../library/json.ts";
+import { list } from "../library/reply.ts";
+import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
+
+/** A queue's figures for operators. */
+export interface QueueRow {
+  readonly snapshot: QueueSnapshot;
+  readonly dead: number;
+  readonly oldestWaitingMs: number | null;
+  /** How long the first scheduled or retrying task has been due; null if none is. */
+  readonly lateMs: number | null;
+  readonly acceptedLastMinute: number;
+  readonly finishedLastMinute: number;
+  /** Of these, how many failed. */
+  readonly failedLastMinute: number;
+  /** Null unless its gate lets nothing through. */
+  readonly rest: Rest | null;
+  /** How many tasks may start in what time: as the handler declares it, and as an operator has set it; null for any number, or not set. */
+  readonly declaredRate: RateLimit | null;
+  readonly setRate: RateLimit | null;
+  /** The slots of each worker process, if an operator has set them. */
+  readonly setConcurrency: number | null;
+  /** How many tasks are before a newcomer; in a fair line, before one of default priority whose line key has nothing waiting. */
+  readonly newcomerIndex: number;
+}
+
+/** Why and for how long the gate of a queue lets nothing through; times in ms. */
+interface Rest {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly reason: string;
+}
+
+/** How many tasks may start in a time span. */
+interface RateLimit {
+  readonly max: number;
+  readonly perMs: number;
+}
+
+/** The figures of a queue as queue.lua answers them. */
+interface StoredRow extends Omit<QueueRow, "snapshot" | "rest" | "declaredRate" | "setRate" | "newcomerIndex"> {
+  readonly rest: string | null;
+  readonly declaredRate: string | null;
+  readonly setRate: string | null;
+  /** Null if the line is not fair. */
+  readonly newcomer: number | null;
+}
+
+/** The figures of queues. */
+export const queue = jsonVerb<readonly string[], readonly QueueRow[]>({
+  sent: (queues) => ({ items: queues }),
+  read: (rows: readonly StoredRow[], { beside }) => {
+    const snapshots = list(beside).map(snapshotOf);
+    return rows.flatMap((row, n) => queueRow(row, snapshots[n]));
+  },
+});
+
+/** Pauses or resumes a queue. */
+export const pause = jsonVerb<{ readonly queue: string; readonly paused: boolean }, null>();
+
+/**
+ * Sets the rate ("max per", in ms) or the concurrency of a queue in place of the declared one, and tells its workers: "" changes nothing,
+ * "-" takes back what was set.
+ */
+export const adjust = jsonVerb<{ readonly queue: string; readonly rate: string; readonly concurrency: string }, null>();
+
+/** Tells a worker to take no more work of some queues, or to take it again. */
+export const quiet = jsonVerb<
+  { readonly worker: string; readonly quiet: boolean; readonly queues: readonly string[] },
+  null
+>();
+
+function queueRow({ newcomer, ...row }: StoredRow, snapshot: QueueSnapshot | undefined): QueueRow[] {
+  if (snapshot === undefined) return [];
+  const newcomerIndex = newcomer ?? snapshot.startable ?? snapshot.waiting;
+  const { rest, declaredRate, setRate } = row;
+  const stored = { rest: restOf(rest), declaredRate: limitOf(declaredRate), setRate: limitOf(setRate) };
+  return [{ ...row, ...stored, snapshot, newcomerIndex }];
+}
+
+/** A rate as it is stored: "max per". */
+export const storedRate = ({ max, perMs }: RateLimit): string => `${max} ${perMs}`;
+
+/** Reads "max per". */
+function limitOf(stored: string | null): RateLimit | null {
+  const [max = 0, perMs = 0] = (stored ?? "").split(" ").map(Number);
+  return stored === null ? null : { max, perMs };
+}
+
+/** Reads the field `rest`. */
+function restOf(stored: string | null): Rest | null {
+  const [since, until, _ofGate, ...reason] = (stored ?? "").split(" ");
+  if (!since) return null;
+  return { sinceMs: Number(since), untilMs: Number(until), reason: reason.join(" ") };
+}

@@ -1,0 +1,54 @@
+import { jsonVerb } from "../library/json.ts";
+import type { DeadCap, Retention } from "../task/settle.ts";
+
+/** A queue of a tick, with the facts about the end of its lost tasks. */
+export interface TickQueue extends Retention {
+  readonly queue: string;
+  readonly maxLost: number;
+  readonly deadMs: number;
+  /** Stored form of the result of a task that is dead because of lost workers. */
+  readonly problem: string;
+}
+
+/** A task whose lease has expired. */
+export interface LostTask {
+  readonly queue: string;
+  readonly id: string;
+  readonly worker: string;
+  readonly losses: number;
+  readonly fate: "waiting" | "released" | "dead" | "canceled";
+}
+
+/** A task that is canceled by time: removed from the line, or asked to stop if it runs. */
+interface LateTask {
+  readonly queue: string;
+  readonly id: string;
+  readonly verdict: "canceled" | "requested";
+  /** Its deadline has passed, or nobody has looked at it. */
+  readonly reason: "deadline" | "abandoned";
+}
+
+/** The result of a tick. */
+export interface TickAnswer {
+  readonly promoted: number;
+  /** Milliseconds until something is due; null when nothing is. */
+  readonly nextMs: number | null;
+  readonly lost: readonly LostTask[];
+  readonly late: readonly LateTask[];
+  /** Whether any lease is held. */
+  readonly held: boolean;
+  /** The queues in which tasks wait. */
+  readonly waiting: readonly string[];
+}
+
+/** The queues of one tick, its limits and its timing. */
+interface TickRequest extends DeadCap {
+  readonly items: readonly TickQueue[];
+  /** Of its work. */
+  readonly limit: number;
+  /** How long the process has deliberately waited since its last tick, if longer than usual, ms. */
+  readonly pausedMs?: number;
+}
+
+/** Applies the passage of time to queues. */
+export const tick = jsonVerb<TickRequest, TickAnswer>();
