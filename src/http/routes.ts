@@ -20,6 +20,7 @@ import { searchRoutes } from "./queues/search.ts";
 import type { Route } from "./route.ts";
 import { againRoutes } from "./submit/again.ts";
 import { submitRoutes } from "./submit/routes.ts";
+import { cancelRoutes } from "./task/cancel.ts";
 import { collectRoutes } from "./task/collect.ts";
 import { eventRoutes } from "./task/events.ts";
 import { inputRoutes } from "./task/input.ts";
@@ -38,6 +39,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
   const routes: Route[] = [
     ...submitRoutes(api, live),
     ...collectRoutes(api),
+    ...cancelRoutes(api),
     ...moveRoutes(api),
     ...againRoutes(api, live),
     ...batchRoutes(api),

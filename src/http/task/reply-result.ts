@@ -1,12 +1,14 @@
 import { validateHeaderValue } from "node:http";
+import { Readable } from "node:stream";
 import type { Context } from "koa";
-import type { TaskEnd } from "../../engine/watch/inspect.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
-import type { Result } from "../../task.ts";
+import { type Body, isJsonType, type Result } from "../../task.ts";
+import type { Api } from "../api.ts";
 import { replyIfNotModified } from "../headers/not-modified.ts";
 import { routeOf } from "../route.ts";
 import { handOver } from "../server/response.ts";
-import { bodyLength, setBody } from "./result-body.ts";
 
 /** Answers with the result of a task that has succeeded, or 304 if the caller has it. */
 export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
@@ -85,4 +87,63 @@ function replyHead(ctx: Context, result: Result): void {
   ctx.remove("Content-Length");
   if (length !== undefined && /^\d+$/.test(length)) ctx.set("Content-Length", length);
   handOver(ctx).end();
+}
+
+/** The length of a body, even if only its beginning was read. */
+function bodyLength({ body, rest }: Body): number {
+  return body.length + (rest?.bytes ?? 0);
+}
+
+/**
+ * Answers with a stored body, perhaps with text around it. The rest of a long body is read as the client reads; if that fails,
+ * the connection is closed, and the client sees from Content-Length that the body is incomplete.
+ */
+export function setBody(ctx: Context, stored: Body, before = "", after = ""): void {
+  const { body, rest } = stored;
+  const start = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  if (rest === undefined) {
+    ctx.body = before === "" ? start : before + start.toString("utf8") + after;
+    return;
+  }
+  const pieces = async function* () {
+    yield before === "" ? start : Buffer.concat([Buffer.from(before), start]);
+    yield* rest.pieces();
+    if (after !== "") yield Buffer.from(after);
+  };
+  ctx.body = Readable.from(pieces());
+  ctx.length = Buffer.byteLength(before) + bodyLength(stored) + Buffer.byteLength(after);
+}
+
+/** A document of which the result of a task is a member. */
+interface EmbeddingDocument {
+  readonly document: object;
+  /** The name of the member, which comes last. */
+  readonly member: string;
+  /** Members of the document of a result that is not JSON. */
+  readonly otherwise: object;
+}
+
+/**
+ * Answers with a document that has the result of a task in it, if that is JSON.
+ * @param seen the task, with its result, perhaps in pieces
+ */
+export async function replyEmbedding(
+  ctx: Context,
+  api: Pick<Api, "engine">,
+  seen: Pick<Inspection, "id"> & { readonly result: Result },
+  { document, member, otherwise }: EmbeddingDocument,
+): Promise<void> {
+  ctx.type = "application/json";
+  const { result } = seen;
+  if (result.body.length === 0) ctx.body = JSON.stringify({ ...document, [member]: null });
+  else if (await isJson(api, seen.id, result)) {
+    setBody(ctx, result, beforeMember(JSON.stringify(document), member), "}");
+  } else ctx.body = JSON.stringify({ ...document, ...otherwise });
+}
+
+/** Whether a result is JSON: the body of a handler's Response need not be. A long one is buffered only until that is known. */
+async function isJson({ engine }: Pick<Api, "engine">, id: string, result: Result): Promise<boolean> {
+  if (!isJsonType(result.contentType)) return false;
+  const whole = result.rest ? (await engine.inspector.inspect(id, { result: true }))?.result : result;
+  return !!whole && resultJson(whole, Number.POSITIVE_INFINITY) !== undefined;
 }

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
 import { GiveUp } from "../../../src/handler/intents.ts";
 import { loadHandlers } from "../../../src/handler/load.ts";
-import { attemptsOf } from "../../../src/http/task/documents/timeline.ts";
+import { attemptsOf } from "../../../src/http/task/timeline.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { ATTEMPTS, storedKey } from "../../helpers/store/stored.ts";
 import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";

@@ -5,7 +5,7 @@ import { openEngine } from "../../../src/engine/upkeep/boot.ts";
 import { watchedTasks } from "../../../src/engine/watch/watched.ts";
 import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
-import { attemptsOf } from "../../../src/http/task/documents/timeline.ts";
+import { attemptsOf } from "../../../src/http/task/timeline.ts";
 import { createLog, type Logger } from "../../../src/log.ts";
 import { withTimeout } from "../../../src/net/with-timeout.ts";
 import { connect } from "../../../src/store/connection.ts";

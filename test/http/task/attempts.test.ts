@@ -1,14 +1,14 @@
 import { expect } from "chai";
-import type { Inspection } from "../../../../src/engine/watch/inspect.ts";
-import { attemptsOf, shown, stepDocument } from "../../../../src/http/task/documents/timeline.ts";
+import type { Inspection } from "../../../src/engine/watch/inspect.ts";
+import { attemptsOf, shown, stepDocument } from "../../../src/http/task/timeline.ts";
 import {
   DETAILS_LIMITS,
   type PastAttempt,
   type StepRecord,
   type StoredLog,
   type TaskDetails,
-} from "../../../../src/store/task/details.ts";
-import { timestamp } from "../../../../src/wire/timestamp.ts";
+} from "../../../src/store/task/details.ts";
+import { timestamp } from "../../../src/wire/timestamp.ts";
 
 describe("the attempts in a timeline", () => {
   const BEGAN_MS = 1_000_000;
