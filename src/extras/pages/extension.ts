@@ -2,8 +2,7 @@ import type { Context } from "koa";
 import type { Extension } from "../../extension.ts";
 import { linkTo } from "../../http/headers/forwarded.ts";
 import type { ProblemExplanation } from "../../http/problems/texts.ts";
-import { html } from "./html.ts";
-import { replyPage } from "./page.ts";
+import { html, replyPage } from "./page.ts";
 import { pageRoutes } from "./routes.ts";
 import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "./task-page.ts";
 

@@ -3,8 +3,7 @@ import type { Group } from "../../wire/group.ts";
 import { count } from "../../words/numbers.ts";
 import { groupWords } from "./browser/group/group-words.ts";
 import { hasEnded } from "./browser/ticket/ticket-words.ts";
-import { html } from "./html.ts";
-import { replyPage } from "./page.ts";
+import { html, replyPage } from "./page.ts";
 import { ticket } from "./ticket.ts";
 
 /** A page without a script reloads after this many seconds. */

@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import { linkTo, prefixOf } from "../../http/headers/forwarded.ts";
 import { addressOf } from "./assets.ts";
-import { type Html, html } from "./html.ts";
 
 /** Nothing but what this server serves itself (CSP Level 3). */
 const POLICY = [
@@ -54,4 +53,34 @@ export function replyPage(ctx: Context, page: Page): void {
   <body>${body}</body>
 </html>
 `.text;
+}
+
+/** HTML, so that {@link html} inserts it as it is. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Value = string | number | Html | readonly Html[];
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** HTML. Inserted text is escaped for contents and quoted attributes. */
+export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
+  return new Html(String.raw({ raw: strings }, ...values.map(textOf)));
+}
+
+function textOf(value: Value): string {
+  if (value instanceof Html) return value.text;
+  if (Array.isArray(value)) return value.map(textOf).join("");
+  return String(value).replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
 }

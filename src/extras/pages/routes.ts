@@ -6,8 +6,7 @@ import { linkTo } from "../../http/headers/forwarded.ts";
 import { READ, type Route } from "../../http/route.ts";
 import { accessOf } from "../../http/task/access.ts";
 import { assetAt } from "./assets.ts";
-import { html } from "./html.ts";
-import { replyPage } from "./page.ts";
+import { html, replyPage } from "./page.ts";
 
 const FAVICON = makeAsset(
   "image/svg+xml",

@@ -4,8 +4,7 @@ import type { TaskLinks } from "../../http/task/links.ts";
 import type { Task } from "../../wire/task.ts";
 import { taskWords } from "./browser/task/task-words.ts";
 import { hasEnded } from "./browser/ticket/ticket-words.ts";
-import { html } from "./html.ts";
-import { replyPage } from "./page.ts";
+import { html, replyPage } from "./page.ts";
 import { ticket, ticketLines } from "./ticket.ts";
 
 /** A page without a script reloads at Retry-After, at the latest after this many seconds, since places change meanwhile. */

@@ -1,5 +1,5 @@
 import { type BarPart, LINES, sizeOf, type TicketWords } from "./browser/ticket/ticket-words.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, html } from "./page.ts";
 
 /** What the page of a task or of a group has besides its words. */
 interface TicketParts {

@@ -1,6 +1,6 @@
 /** Where the page is: each view has a path of its own, so that everything can be linked to. */
 
-import { prefix } from "../prefix.js";
+import { prefix } from "../server.js";
 
 /**
  * @typedef {{ view: "overview" } | { view: "queue", name: string, tab: string } | { view: "task", id: string }

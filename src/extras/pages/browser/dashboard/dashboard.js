@@ -1,21 +1,20 @@
 /** The dashboard: chooses the view, and shows what is around it. */
 
 import { html, render, useEffect, useReducer, useRef, useState } from "../preact.js";
-import { prefix } from "../prefix.js";
-import { isSignedOut, useAccess } from "./access.js";
+import { prefix } from "../server.js";
+import { isSignedOut, SignIn, useAccess } from "./access.js";
 import { addressOf, followLinks, go, paths } from "./address.js";
 import { DeskContext } from "./desk.js";
 import { keysQuestion, useKeys } from "./keys.js";
 import { Dialog } from "./parts/dialog.js";
 import { key, messageOf, ServerError } from "./server/server.js";
 import { Events } from "./views/events.js";
-import { Missing } from "./views/missing.js";
 import { Overview } from "./views/overview.js";
 import { QueueView } from "./views/queue.js";
 import { Schedules } from "./views/schedules.js";
 import { Search } from "./views/search.js";
-import { SignIn } from "./views/sign-in.js";
 import { TaskView } from "./views/task.js";
+import { Missing } from "./views/view.js";
 import { Workers } from "./views/workers.js";
 
 /** How long the page says what was done, ms. */
@@ -121,7 +120,7 @@ const trouble = (error, verb, act) => html`
   </p>`;
 
 /**
- * @param {{ view: string, access: import("./server/wire.js").Access | null | undefined, onKeys?: () => void, onSignOut?: () => void }} props
+ * @param {{ view: string, access: import("./server/server.js").Access | null | undefined, onKeys?: () => void, onSignOut?: () => void }} props
  */
 function Bar({ view, access, onKeys, onSignOut }) {
   const find = useRef(/** @type {HTMLInputElement | null} */ (null));

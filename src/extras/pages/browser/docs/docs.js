@@ -1,6 +1,6 @@
 // @ts-expect-error it has no types
 import SwaggerUIBundle from "swagger-ui-dist/swagger-ui-bundle.js";
-import { prefix } from "../prefix.js";
+import { prefix } from "../server.js";
 
 const hasKeys = document.getElementById("docs")?.dataset.hasKeys === "true";
 

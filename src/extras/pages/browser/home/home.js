@@ -1,6 +1,6 @@
 /** The page at the root: where the shipped handler runs, its button makes a line and opens the page of the last task in it. */
 
-import { prefix } from "../prefix.js";
+import { prefix } from "../server.js";
 
 const TASKS = 12;
 const INPUT = { seconds: 3 };

@@ -1,7 +1,7 @@
 /** Keeps the page of a task or a group up to date, from its events (Server-Sent Events, which reconnect by themselves). */
 
 import { moment } from "../../../../words/numbers.ts";
-import { hearTime, now } from "../clock.js";
+import { hearTime, now } from "../server.js";
 import { hasEnded, LINES, sizeOf } from "./ticket-words.ts";
 
 /** @typedef {import("./ticket-words.ts").TicketWords} Words */

@@ -1,10 +1,10 @@
-/** Charts of the last hour, day or week, drawn by uPlot. */
+/** Charts of the last hour, day or week, drawn by uPlot, and what they show. */
 
 import uPlot from "uplot";
 import { duration, moment } from "../../../../../words/numbers.ts";
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
-import { withOption } from "../address.js";
-import { SPANS, shownSpan } from "../server/history.js";
+import { options, withOption } from "../address.js";
+import { seldom } from "../server/server.js";
 
 /** A duration in one unit, for an axis: "40 s", "1.7 min". @param {number} seconds */
 function roughly(seconds) {
@@ -12,6 +12,38 @@ function roughly(seconds) {
   const short = (value) => String(Math.round(value * 10) / 10);
   if (seconds < 100) return duration(seconds);
   return seconds < 6000 ? `${short(seconds / 60)} min` : `${short(seconds / 3600)} h`;
+}
+
+/** How far back charts can go. */
+const SPANS = /** @type {const} */ (["hour", "day", "week"]);
+
+/** How far back charts go. */
+const shownSpan = () => SPANS.find((span) => span === options().get("span")) ?? "hour";
+
+/**
+ * What asks for the history of one or all queues, as far back as the address says.
+ * @param {string} path
+ * @param {number} step of the last hour, s
+ * @param {number} everyMs how often the last hour is asked for at most
+ * @returns {(signal: AbortSignal) => Promise<any>} the answer of the server, whose form is decided by the path
+ */
+export function pastOf(path, step, everyMs) {
+  const asks = {
+    hour: seldom(`${path}?step=${step}`, everyMs),
+    day: seldom(`${path}?minutes=1440&step=300`, 60_000),
+    week: seldom(`${path}?minutes=10080&step=3600`, 300_000),
+  };
+  return (signal) => asks[shownSpan()](signal);
+}
+
+/**
+ * Adds up a figure of several queues.
+ * @param {readonly import("../server/server.js").Series[]} queues
+ * @param {number} length
+ * @returns {(figure: "waiting" | "started" | "finished" | "failed") => number[]}
+ */
+export function sumOf(queues, length) {
+  return (figure) => Array.from({ length }, (_, i) => queues.reduce((sum, queue) => sum + (queue[figure][i] ?? 0), 0));
 }
 
 /** Chooses how far back all charts of a view go. */
@@ -155,4 +187,25 @@ function alone({ data }, series) {
   return [...values.keys()].filter(
     (i) => typeof values[i] === "number" && typeof values[i - 1] !== "number" && typeof values[i + 1] !== "number",
   );
+}
+
+/** The size of a chart without axes, in its own units. */
+const SPARKLINE = { width: 96, height: 20 };
+
+/**
+ * A line chart without axes, as high as the text beside it.
+ * @param {readonly number[]} values
+ * @param {string} label
+ */
+export function sparkline(values, label) {
+  const max = Math.max(1, ...values);
+  const { width, height } = SPARKLINE;
+  const step = width / Math.max(1, values.length - 1);
+  const points = values.map(
+    (value, i) => `${(i * step).toFixed(1)},${(height - 1 - (value / max) * (height - 2)).toFixed(1)}`,
+  );
+  return html`
+    <svg class="sparkline" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${label}: at most ${max}">
+      <polyline points=${points.join(" ")} />
+    </svg>`;
 }

@@ -1,10 +1,11 @@
-/** How the dashboard writes times and estimates. */
+/** How the dashboard writes times, estimates, and the state of a task. */
 
 import { about, moment as momentAt, range } from "../../../../../words/numbers.ts";
-import { now } from "../../clock.js";
 import { html } from "../../preact.js";
+import { now } from "../../server.js";
 
-/** @typedef {import("../server/wire.js").Eta} Eta */
+/** @typedef {import("../server/server.js").Eta} Eta */
+/** @typedef {import("../server/server.js").Task} Task */
 
 /**
  * When something is estimated to begin: "at once" if nothing is before it, "3 s", with the range if it is wide.
@@ -45,3 +46,32 @@ export const zone = () => `times in ${Intl.DateTimeFormat().resolvedOptions().ti
 
 /** The time of what is shown. @param {Date} at */
 export const asOf = (at) => html`as of ${time(at.toISOString())}`;
+
+/** Colour is for what ended well or badly; other states are plain. */
+const KINDS = /** @type {Record<string, string>} */ ({
+  succeeded: "good",
+  failed: "bad",
+  canceled: "warn",
+  retrying: "warn",
+});
+
+/** @param {Pick<Task, "state" | "cancelRequested">} task */
+export function state({ state, cancelRequested }) {
+  const isStopping = cancelRequested && state === "running";
+  const kind = isStopping ? "warn" : (KINDS[state] ?? "");
+  return html`<span class="state ${kind}">${isStopping ? "stopping" : state}</span>`;
+}
+
+/** @param {Task} task */
+export function progress({ id, progress, cancelRequested }) {
+  if (cancelRequested) return html`<span class="state warn">stopping</span>`;
+  if (!progress) return "–";
+  const { percent, message, estimated } = progress;
+  const source = estimated ? "Estimated from earlier tasks" : null;
+  return html`
+    <span class="progress">
+      <progress max="100" value=${percent} aria-label="Progress of ${id}" />
+      <span class="number" title=${source}>${estimated ? "≈ " : ""}${percent} %</span>
+      ${message !== null && html`<span class="hint">${message}</span>`}
+    </span>`;
+}

@@ -3,12 +3,12 @@
 import { count, counted } from "../../../../../words/numbers.ts";
 import { html, useEffect, useRef, useState } from "../../preact.js";
 import { useDesk } from "../desk.js";
-import { useFocusKept } from "../parts/focus.js";
 import { ask } from "../server/server.js";
+import { useFocusKept } from "../views/view.js";
 import { isFiltered, queryOf } from "./filters.js";
 
 /** @typedef {import("./task-list.js").List} List */
-/** @typedef {import("../server/wire.js").BulkStep} Step */
+/** @typedef {import("../server/server.js").BulkStep} Step */
 /** @typedef {import("../../../../../engine/upkeep/bulk.ts").BulkAction} Action */
 
 /** @type {Readonly<Record<List, readonly Action[]>>} */
@@ -54,7 +54,7 @@ async function* steps(queue, body) {
 
 /**
  * @param {List} list
- * @param {import("../server/wire.js").Queue} queue
+ * @param {import("../server/server.js").Queue} queue
  */
 export function useBulk(list, queue) {
   const desk = useDesk();
@@ -134,7 +134,7 @@ export function useBulk(list, queue) {
   const allowed = ACTIONS[list].filter((action) => queue.actions.includes(action));
   return {
     buttons: (list === "finished" || queue[list] > 0) && html`<div class="buttons">${allowed.map(button)}</div>`,
-    /** @param {import("../server/wire.js").DeadError} group */
+    /** @param {import("../server/server.js").DeadError} group */
     buttonsOf: ({ error, count, retryable }) =>
       allowed.map((action) => {
         const number = action === "retry" ? retryable : count;

@@ -4,7 +4,7 @@ import { html } from "../../preact.js";
 import { moment } from "../parts/format.js";
 import { ask } from "../server/server.js";
 
-/** @typedef {import("../server/wire.js").Queue} Queue */
+/** @typedef {import("../server/server.js").Queue} Queue */
 
 /**
  * @param {Queue} queue

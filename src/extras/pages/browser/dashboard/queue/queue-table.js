@@ -5,13 +5,13 @@ import { allowance, slotsBeside } from "../../../../../words/queue-health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
 import { choose, options, paths } from "../address.js";
 import { useDesk } from "../desk.js";
+import { sparkline } from "../parts/chart.js";
 import { eta } from "../parts/format.js";
-import { sparkline } from "../parts/sparkline.js";
 import { row, table } from "../parts/table.js";
 import { badges, pauseButton } from "./queue-actions.js";
 
-/** @typedef {import("../server/wire.js").Queue} Queue */
-/** @typedef {import("../server/wire.js").Series} Series */
+/** @typedef {import("../server/server.js").Queue} Queue */
+/** @typedef {import("../server/server.js").Series} Series */
 /** @typedef {import("../parts/table.js").Order} Order */
 /**
  * @typedef {import("../parts/table.js").Column & { id?: string, of?: (queue: Queue) => string | number | null }} Column

@@ -6,7 +6,7 @@ import { useDesk } from "../desk.js";
 import { messageOf } from "../server/server.js";
 import { actionsOn, isWanted } from "../task/task-actions.js";
 
-/** @typedef {import("../server/wire.js").ListedTask} ListedTask */
+/** @typedef {import("../server/server.js").ListedTask} ListedTask */
 
 /**
  * @param {readonly ListedTask[]} tasks of the page

@@ -7,7 +7,7 @@ import { errorOf, messageOf, ServerError, send } from "../server/server.js";
 import { isObject, NoJson, parse, textOf } from "./json.js";
 import { FieldError, formFields, formValue, isForm } from "./schema-form.js";
 
-/** @typedef {import("../server/wire.js").Queue} Queue */
+/** @typedef {import("../server/server.js").Queue} Queue */
 
 const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (last)"];
 /** @type {{ errors: ReadonlyMap<string, string>, text: string }} by JSON pointer, and in all */

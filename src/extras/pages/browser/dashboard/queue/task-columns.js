@@ -2,15 +2,14 @@
 
 import { FACTS } from "../../../../../task-record.ts";
 import { count, duration } from "../../../../../words/numbers.ts";
-import { now } from "../../clock.js";
 import { html } from "../../preact.js";
+import { now } from "../../server.js";
 import { paths } from "../address.js";
-import { eta, secondsSince, time as timeOf } from "../parts/format.js";
-import { progress, state } from "../task/task-state.js";
+import { eta, progress, secondsSince, state, time as timeOf } from "../parts/format.js";
 
 /** @typedef {import("./task-list.js").List} List */
-/** @typedef {import("../server/wire.js").ListedTask} ListedTask */
-/** @typedef {import("../server/wire.js").Queue} Queue */
+/** @typedef {import("../server/server.js").ListedTask} ListedTask */
+/** @typedef {import("../server/server.js").Queue} Queue */
 /** @typedef {import("../../preact.js").Content} Content */
 /** @typedef {import("../parts/table.js").Column & { cell: (task: ListedTask) => Content }} Shown */
 

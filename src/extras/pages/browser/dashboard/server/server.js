@@ -1,7 +1,30 @@
-/** Requests to the server, with the API key that a person has entered. */
+/** Requests to the server, with the API key that a person has entered, and its answers. */
 
-import { hearTime } from "../../clock.js";
-import { prefix } from "../../prefix.js";
+import { hearTime, prefix } from "../../server.js";
+
+/**
+ * What the server answers.
+ *
+ * @typedef {import("../../../../../wire/task.ts").Eta} Eta
+ * @typedef {import("../../../../../wire/queue.ts").Queue} Queue
+ * @typedef {import("../../../../../wire/service.ts").Access} Access
+ * @typedef {import("../../../../../wire/task.ts").Task} Task
+ * @typedef {import("../../../../../wire/task.ts").ListedTask} ListedTask
+ * @typedef {import("../../../../../wire/page.ts").Page<ListedTask>} Page
+ * @typedef {import("../../../../../wire/task.ts").Search} Search
+ * @typedef {import("../../../../../wire/timeline.ts").Timeline} Timeline
+ * @typedef {import("../../../../../wire/timeline.ts").Attempt} Attempt
+ * @typedef {import("../../../../../wire/timeline.ts").Shown} Shown
+ * @typedef {import("../../../../../wire/history.ts").Histories} History
+ * @typedef {import("../../../../../wire/history.ts").History} QueueHistory
+ * @typedef {import("../../../../../wire/history.ts").Series} Series
+ * @typedef {import("../../../../../wire/worker.ts").Worker} Worker
+ * @typedef {import("../../../../schedules/wire.ts").Schedule} Schedule
+ * @typedef {import("../../../../../wire/event.ts").DeploymentEvent} DeploymentEvent
+ * @typedef {import("../../../../../wire/bulk.ts").BulkStep} BulkStep
+ * @typedef {import("../../../../../wire/bulk.ts").DeadErrors} DeadErrors
+ * @typedef {import("../../../../../wire/bulk.ts").DeadError} DeadError
+ */
 
 const KEY = "paihao.key";
 const TIMEOUT_MS = 15_000;
@@ -113,6 +136,24 @@ export async function errorOf(response) {
   const message = [problem.detail, problem.title].find((text) => typeof text === "string" && text !== "");
   const retryAfterMs = Number(response.headers.get("Retry-After") ?? 0) * 1000 || 0;
   return new ServerError(response.status, message ?? `The server answered ${response.status}.`, problem, retryAfterMs);
+}
+
+/**
+ * Asks when it is called, but at most this often: in between it returns the previous answer.
+ * @param {string} path
+ * @param {number} everyMs
+ * @returns {(signal: AbortSignal) => Promise<any>} the answer of the server, whose form is decided by the path
+ */
+export function seldom(path, everyMs) {
+  /** @type {any} */
+  let known = null;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  return async (signal) => {
+    if (performance.now() - askedAt < everyMs) return known;
+    known = await ask(path, { signal });
+    askedAt = performance.now();
+    return known;
+  };
 }
 
 /** @param {unknown} error */

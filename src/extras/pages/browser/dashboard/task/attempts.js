@@ -1,14 +1,14 @@
 /** The attempts of a task, as a timeline and as a table, with what each has logged and the stack of its error. */
 
 import { duration } from "../../../../../words/numbers.ts";
-import { now } from "../../clock.js";
 import { html } from "../../preact.js";
+import { now } from "../../server.js";
 import { Folded } from "../parts/folded.js";
 import { moment, time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 
-/** @typedef {import("../server/wire.js").Timeline} Timeline */
-/** @typedef {import("../server/wire.js").Attempt} Attempt */
+/** @typedef {import("../server/server.js").Timeline} Timeline */
+/** @typedef {import("../server/server.js").Attempt} Attempt */
 
 const OUTCOMES = /** @type {Record<string, { text: string, kind: string }>} */ ({
   running: { text: "running", kind: "running" },
@@ -98,7 +98,7 @@ const endOf = (iso) => (iso === null ? now().getTime() : Date.parse(iso));
 
 /**
  * From its submission to its end: grey while it waited, coloured while it ran.
- * @param {import("../server/wire.js").Task} task
+ * @param {import("../server/server.js").Task} task
  * @param {readonly Attempt[]} attempts
  */
 function span(task, attempts) {

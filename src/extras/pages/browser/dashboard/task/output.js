@@ -3,8 +3,8 @@
 import { jsonLines, useOutputText } from "../../output-text.js";
 import { html, useEffect, useRef } from "../../preact.js";
 import { useDesk } from "../desk.js";
-import { save } from "../parts/save.js";
 import { errorOf, send } from "../server/server.js";
+import { save } from "./value.js";
 
 /** @param {{ id: string, finishedAt: string | null }} props `finishedAt`: null while the task is pending */
 export function Output({ id, finishedAt }) {

@@ -1,13 +1,12 @@
 /** The input and the result of a task. */
 
 import { html } from "../../preact.js";
-import { prefix } from "../../prefix.js";
+import { prefix } from "../../server.js";
 import { kindOf, useFetched, Value } from "../../value.js";
 import { useDesk } from "../desk.js";
-import { save } from "../parts/save.js";
 import { errorOf, key, send } from "../server/server.js";
 
-/** @typedef {import("../server/wire.js").Shown & { status?: number }} Shown */
+/** @typedef {import("../server/server.js").Shown & { status?: number }} Shown */
 
 /** What opens in a tab: it runs no scripts there with the rights of this page. */
 const OPENED = /^(image\/(png|jpeg|gif|webp|avif|bmp)|application\/pdf)\b/i;
@@ -81,4 +80,17 @@ function Panel({ title, known, path, id, otherwise }) {
       </div>
       <${Value} known=${known} label="${title} of ${id}" otherwise=${otherwise} />
     </section>`;
+}
+
+/**
+ * Saves text or bytes as a file.
+ * @param {Blob} blob
+ * @param {string} name
+ */
+export function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

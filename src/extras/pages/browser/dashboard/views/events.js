@@ -8,7 +8,7 @@ import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/wire.js").DeploymentEvent} DeploymentEvent */
+/** @typedef {import("../server/server.js").DeploymentEvent} DeploymentEvent */
 
 const COLUMNS = [{ name: "At" }, { name: "What" }, { name: "Where" }, { name: "Details", wide: true }];
 

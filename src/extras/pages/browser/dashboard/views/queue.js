@@ -2,23 +2,21 @@
 
 import { allowed, count, duration, rate } from "../../../../../words/numbers.ts";
 import { slotsBeside } from "../../../../../words/queue-health.ts";
-import { now } from "../../clock.js";
 import { html, useMemo, useRef, useState } from "../../preact.js";
+import { now } from "../../server.js";
 import { addressOf, paths } from "../address.js";
 import { useDesk } from "../desk.js";
-import { chart, spans } from "../parts/chart.js";
+import { chart, pastOf, spans } from "../parts/chart.js";
 import { asOf, etaRange, etaStart, moment } from "../parts/format.js";
 import { queryOf } from "../queue/filters.js";
 import { adjustButtons, badges, pauseButton } from "../queue/queue-actions.js";
 import { Submission } from "../queue/submission.js";
 import { errorsSeldom, LISTS, loadList, TaskList } from "../queue/task-list.js";
-import { pastOf } from "../server/history.js";
 import { ask, ServerError } from "../server/server.js";
-import { nothingThere } from "./missing.js";
-import { View } from "./view.js";
+import { nothingThere, View } from "./view.js";
 
-/** @typedef {import("../server/wire.js").Queue} Queue */
-/** @typedef {{ queue: Queue, at: Date, past: import("../server/wire.js").QueueHistory, page: import("../queue/task-list.js").Loaded | null, errors: import("../server/wire.js").DeadErrors | null }} Known */
+/** @typedef {import("../server/server.js").Queue} Queue */
+/** @typedef {{ queue: Queue, at: Date, past: import("../server/server.js").QueueHistory, page: import("../queue/task-list.js").Loaded | null, errors: import("../server/server.js").DeadErrors | null }} Known */
 
 function shownTab() {
   const address = addressOf(location.pathname);
@@ -139,7 +137,7 @@ function figures(queue) {
 
 /**
  * The last hour, and at its end the moment of the figures above.
- * @param {import("../server/wire.js").QueueHistory} past
+ * @param {import("../server/server.js").QueueHistory} past
  * @param {Queue} queue
  * @param {Date} now
  */

@@ -9,7 +9,7 @@ import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/wire.js").Schedule} Schedule */
+/** @typedef {import("../server/server.js").Schedule} Schedule */
 
 const COLUMNS = [
   { name: "Schedule" },

@@ -3,14 +3,13 @@
 import { count, counted } from "../../../../../words/numbers.ts";
 import { html, useMemo } from "../../preact.js";
 import { options, paths } from "../address.js";
-import { time } from "../parts/format.js";
+import { state, time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
-import { seldom } from "../server/seldom.js";
-import { state } from "../task/task-state.js";
+import { seldom } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/wire.js").ListedTask} ListedTask */
-/** @typedef {import("../server/wire.js").Search} Found */
+/** @typedef {import("../server/server.js").ListedTask} ListedTask */
+/** @typedef {import("../server/server.js").Search} Found */
 
 /** A search reads many tasks, so it is not repeated as often as the page refreshes, ms. */
 const EVERY_MS = 60_000;

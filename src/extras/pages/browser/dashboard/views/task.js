@@ -3,22 +3,20 @@
 import { FACTS } from "../../../../../task-record.ts";
 import { count, counted, duration, factsOf } from "../../../../../words/numbers.ts";
 import { html, useState } from "../../preact.js";
-import { prefix } from "../../prefix.js";
+import { prefix } from "../../server.js";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { Folded } from "../parts/folded.js";
-import { eta, moment, secondsSince, time } from "../parts/format.js";
+import { eta, moment, progress, secondsSince, state, time } from "../parts/format.js";
 import { Submission } from "../queue/submission.js";
 import { ask, ServerError, send } from "../server/server.js";
 import { attempts } from "../task/attempts.js";
 import { Output } from "../task/output.js";
 import { taskButtons } from "../task/task-actions.js";
-import { progress, state } from "../task/task-state.js";
 import { Input, Result } from "../task/value.js";
-import { nothingThere } from "./missing.js";
-import { View } from "./view.js";
+import { nothingThere, View } from "./view.js";
 
-/** @typedef {import("../server/wire.js").Timeline} Timeline */
+/** @typedef {import("../server/server.js").Timeline} Timeline */
 /** @typedef {import("../../preact.js").Content} Content */
 
 const ENDED = ["succeeded", "failed", "canceled"];
@@ -46,7 +44,7 @@ function Shown({ known }) {
   const desk = useDesk();
   const { task, result, input } = known;
   const [again, setAgain] = useState(/** @type {Parameters<typeof Submission>[0]["original"]} */ (null));
-  const [queue, setQueue] = useState(/** @type {import("../server/wire.js").Queue | null} */ (null));
+  const [queue, setQueue] = useState(/** @type {import("../server/server.js").Queue | null} */ (null));
   const runAgain = () =>
     desk.act(async () => {
       setQueue(await ask(`/v1/queues/${encodeURIComponent(task.queue)}`));

@@ -2,8 +2,8 @@
 
 import { count, counted, duration } from "../../../../../words/numbers.ts";
 import { slotsBeside } from "../../../../../words/queue-health.ts";
-import { now } from "../../clock.js";
 import { html } from "../../preact.js";
+import { now } from "../../server.js";
 import { paths } from "../address.js";
 import { useDesk } from "../desk.js";
 import { asOf, moment, secondsSince } from "../parts/format.js";
@@ -11,7 +11,7 @@ import { row, table } from "../parts/table.js";
 import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/wire.js").Worker} Worker */
+/** @typedef {import("../server/server.js").Worker} Worker */
 /** @typedef {{ items: Worker[], truncated: boolean, at: Date }} Known */
 
 /** A worker not seen for this long may be gone. */
