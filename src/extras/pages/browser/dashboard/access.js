@@ -1,9 +1,9 @@
 /** Who looks at the page, and what they may do. */
 
 import { html, useEffect, useRef, useState } from "../preact.js";
-import { ask, key, messageOf, ServerError } from "./server/server.js";
+import { ask, key, messageOf, ServerError } from "./api.js";
 
-/** @typedef {import("./server/server.js").Access} Access */
+/** @typedef {import("./api.js").Access} Access */
 
 /** What may be a key at all. */
 const KEY = /^[\x21-\x7e]+$/;

@@ -4,10 +4,10 @@ import { html, render, useEffect, useReducer, useRef, useState } from "../preact
 import { prefix } from "../server.js";
 import { isSignedOut, SignIn, useAccess } from "./access.js";
 import { addressOf, followLinks, go, paths } from "./address.js";
+import { key, messageOf, ServerError } from "./api.js";
 import { DeskContext } from "./desk.js";
 import { keysQuestion, useKeys } from "./keys.js";
 import { Dialog } from "./parts/dialog.js";
-import { key, messageOf, ServerError } from "./server/server.js";
 import { Events } from "./views/events.js";
 import { Overview } from "./views/overview.js";
 import { QueueView } from "./views/queue.js";
@@ -120,7 +120,7 @@ const trouble = (error, verb, act) => html`
   </p>`;
 
 /**
- * @param {{ view: string, access: import("./server/server.js").Access | null | undefined, onKeys?: () => void, onSignOut?: () => void }} props
+ * @param {{ view: string, access: import("./api.js").Access | null | undefined, onKeys?: () => void, onSignOut?: () => void }} props
  */
 function Bar({ view, access, onKeys, onSignOut }) {
   const find = useRef(/** @type {HTMLInputElement | null} */ (null));

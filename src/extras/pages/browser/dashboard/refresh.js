@@ -4,8 +4,8 @@
  */
 
 import { useEffect, useState } from "../preact.js";
+import { limit, ServerError } from "./api.js";
 import { useDesk } from "./desk.js";
-import { limit, ServerError } from "./server/server.js";
 
 const EVERY_MS = 2000;
 const MAX_MS = 30_000;

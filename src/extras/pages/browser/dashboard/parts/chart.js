@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { duration, moment } from "../../../../../words/numbers.ts";
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
 import { options, withOption } from "../address.js";
-import { seldom } from "../server/server.js";
+import { seldom } from "../api.js";
 
 /** A duration in one unit, for an axis: "40 s", "1.7 min". @param {number} seconds */
 function roughly(seconds) {
@@ -38,7 +38,7 @@ export function pastOf(path, step, everyMs) {
 
 /**
  * Adds up a figure of several queues.
- * @param {readonly import("../server/server.js").Series[]} queues
+ * @param {readonly import("../api.js").Series[]} queues
  * @param {number} length
  * @returns {(figure: "waiting" | "started" | "finished" | "failed") => number[]}
  */

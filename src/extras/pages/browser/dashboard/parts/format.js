@@ -4,8 +4,8 @@ import { about, moment as momentAt, range } from "../../../../../words/numbers.t
 import { html } from "../../preact.js";
 import { now } from "../../server.js";
 
-/** @typedef {import("../server/server.js").Eta} Eta */
-/** @typedef {import("../server/server.js").Task} Task */
+/** @typedef {import("../api.js").Eta} Eta */
+/** @typedef {import("../api.js").Task} Task */
 
 /**
  * When something is estimated to begin: "at once" if nothing is before it, "3 s", with the range if it is wide.

@@ -2,13 +2,13 @@
 
 import { count, counted } from "../../../../../words/numbers.ts";
 import { html, useEffect, useRef, useState } from "../../preact.js";
+import { ask } from "../api.js";
 import { useDesk } from "../desk.js";
-import { ask } from "../server/server.js";
 import { useFocusKept } from "../views/view.js";
 import { isFiltered, queryOf } from "./filters.js";
 
 /** @typedef {import("./task-list.js").List} List */
-/** @typedef {import("../server/server.js").BulkStep} Step */
+/** @typedef {import("../api.js").BulkStep} Step */
 /** @typedef {import("../../../../../engine/upkeep/bulk.ts").BulkAction} Action */
 
 /** @type {Readonly<Record<List, readonly Action[]>>} */
@@ -54,7 +54,7 @@ async function* steps(queue, body) {
 
 /**
  * @param {List} list
- * @param {import("../server/server.js").Queue} queue
+ * @param {import("../api.js").Queue} queue
  */
 export function useBulk(list, queue) {
   const desk = useDesk();
@@ -134,7 +134,7 @@ export function useBulk(list, queue) {
   const allowed = ACTIONS[list].filter((action) => queue.actions.includes(action));
   return {
     buttons: (list === "finished" || queue[list] > 0) && html`<div class="buttons">${allowed.map(button)}</div>`,
-    /** @param {import("../server/server.js").DeadError} group */
+    /** @param {import("../api.js").DeadError} group */
     buttonsOf: ({ error, count, retryable }) =>
       allowed.map((action) => {
         const number = action === "retry" ? retryable : count;

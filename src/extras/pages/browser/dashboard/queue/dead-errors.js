@@ -7,8 +7,8 @@ import { Folded } from "../parts/folded.js";
 import { time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 
-/** @typedef {import("../server/server.js").DeadErrors} DeadErrors */
-/** @typedef {import("../server/server.js").DeadError} DeadError */
+/** @typedef {import("../api.js").DeadErrors} DeadErrors */
+/** @typedef {import("../api.js").DeadError} DeadError */
 
 const COLUMNS = [
   { name: "Error", wide: true },

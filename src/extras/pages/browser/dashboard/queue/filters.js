@@ -42,7 +42,7 @@ const filter = (changes) => choose({ ...changes, cursor: null });
 
 /**
  * @param {List} list
- * @param {import("../server/server.js").Queue} queue
+ * @param {import("../api.js").Queue} queue
  */
 export function filters(list, queue) {
   const states = STATES[list];

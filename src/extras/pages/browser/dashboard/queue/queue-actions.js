@@ -1,10 +1,10 @@
 /** The actions on a queue, and its badges. */
 
 import { html } from "../../preact.js";
+import { ask } from "../api.js";
 import { moment } from "../parts/format.js";
-import { ask } from "../server/server.js";
 
-/** @typedef {import("../server/server.js").Queue} Queue */
+/** @typedef {import("../api.js").Queue} Queue */
 
 /**
  * @param {Queue} queue

@@ -10,8 +10,8 @@ import { eta } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { badges, pauseButton } from "./queue-actions.js";
 
-/** @typedef {import("../server/server.js").Queue} Queue */
-/** @typedef {import("../server/server.js").Series} Series */
+/** @typedef {import("../api.js").Queue} Queue */
+/** @typedef {import("../api.js").Series} Series */
 /** @typedef {import("../parts/table.js").Order} Order */
 /**
  * @typedef {import("../parts/table.js").Column & { id?: string, of?: (queue: Queue) => string | number | null }} Column

@@ -2,11 +2,11 @@
 
 import { count } from "../../../../../words/numbers.ts";
 import { html, useRef, useState } from "../../preact.js";
+import { messageOf } from "../api.js";
 import { useDesk } from "../desk.js";
-import { messageOf } from "../server/server.js";
 import { actionsOn, isWanted } from "../task/task-actions.js";
 
-/** @typedef {import("../server/server.js").ListedTask} ListedTask */
+/** @typedef {import("../api.js").ListedTask} ListedTask */
 
 /**
  * @param {readonly ListedTask[]} tasks of the page

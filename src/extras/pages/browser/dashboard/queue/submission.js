@@ -2,12 +2,12 @@
 
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
 import { paths } from "../address.js";
+import { errorOf, messageOf, ServerError, send } from "../api.js";
 import { useDesk } from "../desk.js";
-import { errorOf, messageOf, ServerError, send } from "../server/server.js";
 import { isObject, NoJson, parse, textOf } from "./json.js";
 import { FieldError, formFields, formValue, isForm } from "./schema-form.js";
 
-/** @typedef {import("../server/server.js").Queue} Queue */
+/** @typedef {import("../api.js").Queue} Queue */
 
 const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (last)"];
 /** @type {{ errors: ReadonlyMap<string, string>, text: string }} by JSON pointer, and in all */

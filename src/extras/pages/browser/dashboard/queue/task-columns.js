@@ -8,8 +8,8 @@ import { paths } from "../address.js";
 import { eta, progress, secondsSince, state, time as timeOf } from "../parts/format.js";
 
 /** @typedef {import("./task-list.js").List} List */
-/** @typedef {import("../server/server.js").ListedTask} ListedTask */
-/** @typedef {import("../server/server.js").Queue} Queue */
+/** @typedef {import("../api.js").ListedTask} ListedTask */
+/** @typedef {import("../api.js").Queue} Queue */
 /** @typedef {import("../../preact.js").Content} Content */
 /** @typedef {import("../parts/table.js").Column & { cell: (task: ListedTask) => Content }} Shown */
 

@@ -4,8 +4,8 @@ import { count, counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
 import { prefix } from "../../server.js";
 import { choose, options, paths } from "../address.js";
+import { ask, ServerError, seldom } from "../api.js";
 import { row, table } from "../parts/table.js";
-import { ask, ServerError, seldom } from "../server/server.js";
 import { useBulk } from "./bulk.js";
 import { deadErrors } from "./dead-errors.js";
 import { filters, isFiltered, queryOf } from "./filters.js";
@@ -13,9 +13,9 @@ import { useSelection } from "./selection.js";
 import { columns } from "./task-columns.js";
 
 /** @typedef {"waiting" | "running" | "scheduled" | "dead" | "finished"} List */
-/** @typedef {import("../server/server.js").Queue} Queue */
+/** @typedef {import("../api.js").Queue} Queue */
 /**
- * @typedef {import("../server/server.js").Page & { asked: string, refused: string }} Loaded `refused`: why the server refuses the
+ * @typedef {import("../api.js").Page & { asked: string, refused: string }} Loaded `refused`: why the server refuses the
  * filter
  */
 
@@ -56,7 +56,7 @@ const COUNTED_MS = 10_000;
 /**
  * What the dead tasks of a queue died of, counted again only if their number has changed, or after a while.
  * @param {string} name
- * @returns {(queue: Queue, tab: List, signal: AbortSignal) => Promise<import("../server/server.js").DeadErrors | null>} null where they are not shown
+ * @returns {(queue: Queue, tab: List, signal: AbortSignal) => Promise<import("../api.js").DeadErrors | null>} null where they are not shown
  */
 export function errorsSeldom(name) {
   let count = seldom("", 0);
@@ -69,7 +69,7 @@ export function errorsSeldom(name) {
   };
 }
 
-/** @param {{ tab: List, queue: Queue, page: Loaded | null, errors: import("../server/server.js").DeadErrors | null }} props */
+/** @param {{ tab: List, queue: Queue, page: Loaded | null, errors: import("../api.js").DeadErrors | null }} props */
 export function TaskList({ tab, queue, page, errors }) {
   const bulk = useBulk(tab, queue);
   const shown = page?.asked === where(tab) ? page : null;

@@ -7,8 +7,8 @@ import { Folded } from "../parts/folded.js";
 import { moment, time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 
-/** @typedef {import("../server/server.js").Timeline} Timeline */
-/** @typedef {import("../server/server.js").Attempt} Attempt */
+/** @typedef {import("../api.js").Timeline} Timeline */
+/** @typedef {import("../api.js").Attempt} Attempt */
 
 const OUTCOMES = /** @type {Record<string, { text: string, kind: string }>} */ ({
   running: { text: "running", kind: "running" },
@@ -98,7 +98,7 @@ const endOf = (iso) => (iso === null ? now().getTime() : Date.parse(iso));
 
 /**
  * From its submission to its end: grey while it waited, coloured while it ran.
- * @param {import("../server/server.js").Task} task
+ * @param {import("../api.js").Task} task
  * @param {readonly Attempt[]} attempts
  */
 function span(task, attempts) {

@@ -2,8 +2,8 @@
 
 import { jsonLines, useOutputText } from "../../output-text.js";
 import { html, useEffect, useRef } from "../../preact.js";
+import { errorOf, send } from "../api.js";
 import { useDesk } from "../desk.js";
-import { errorOf, send } from "../server/server.js";
 import { save } from "./value.js";
 
 /** @param {{ id: string, finishedAt: string | null }} props `finishedAt`: null while the task is pending */

@@ -2,9 +2,9 @@
 
 import { counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
-import { ask, errorOf, send } from "../server/server.js";
+import { ask, errorOf, send } from "../api.js";
 
-/** @typedef {Pick<import("../server/server.js").Task, "id" | "state" | "actions">} Acted */
+/** @typedef {Pick<import("../api.js").Task, "id" | "state" | "actions">} Acted */
 /** @typedef {import("../desk.js").Desk} Desk */
 /** @typedef {import("../parts/dialog.js").Question} Question */
 /**

@@ -3,10 +3,10 @@
 import { html } from "../../preact.js";
 import { prefix } from "../../server.js";
 import { kindOf, useFetched, Value } from "../../value.js";
+import { errorOf, key, send } from "../api.js";
 import { useDesk } from "../desk.js";
-import { errorOf, key, send } from "../server/server.js";
 
-/** @typedef {import("../server/server.js").Shown & { status?: number }} Shown */
+/** @typedef {import("../api.js").Shown & { status?: number }} Shown */
 
 /** What opens in a tab: it runs no scripts there with the rights of this page. */
 const OPENED = /^(image\/(png|jpeg|gif|webp|avif|bmp)|application\/pdf)\b/i;

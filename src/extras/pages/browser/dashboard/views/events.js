@@ -3,12 +3,12 @@
 import { counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
 import { paths } from "../address.js";
+import { ask } from "../api.js";
 import { time, zone } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
-import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/server.js").DeploymentEvent} DeploymentEvent */
+/** @typedef {import("../api.js").DeploymentEvent} DeploymentEvent */
 
 const COLUMNS = [{ name: "At" }, { name: "What" }, { name: "Where" }, { name: "Details", wide: true }];
 

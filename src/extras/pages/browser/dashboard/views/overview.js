@@ -5,14 +5,14 @@ import { BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../../../..
 import { html, useEffect, useMemo, useState } from "../../preact.js";
 import { now } from "../../server.js";
 import { choose, options, scrolledBefore } from "../address.js";
+import { ask, send } from "../api.js";
 import { chart, pastOf, spans, sumOf } from "../parts/chart.js";
 import { asOf } from "../parts/format.js";
 import { queueTable } from "../queue/queue-table.js";
 import { usePolled } from "../refresh.js";
-import { ask, send } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/server.js").Queue} Queue */
+/** @typedef {import("../api.js").Queue} Queue */
 
 /** Lines of the charts that have a line for each queue. */
 const MAX_LINES = 4;
@@ -53,7 +53,7 @@ async function loadReasons(signal) {
   return reasons;
 }
 
-/** @param {{ queues: Queue[], reasons: readonly string[], at: Date, past: import("../server/server.js").History | null }} props */
+/** @param {{ queues: Queue[], reasons: readonly string[], at: Date, past: import("../api.js").History | null }} props */
 function Queues({ queues, reasons, at, past }) {
   /** What the names of the queues that are shown contain. */
   const [part, setPart] = useState(options().get("name") ?? "");
@@ -140,7 +140,7 @@ function summary(queues) {
 
 /**
  * The last hour, and at its end the moment of the figures above.
- * @param {import("../server/server.js").History} past
+ * @param {import("../api.js").History} past
  * @param {readonly Queue[]} present
  * @param {Date} now
  */

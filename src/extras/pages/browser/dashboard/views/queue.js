@@ -5,6 +5,7 @@ import { slotsBeside } from "../../../../../words/queue-health.ts";
 import { html, useMemo, useRef, useState } from "../../preact.js";
 import { now } from "../../server.js";
 import { addressOf, paths } from "../address.js";
+import { ask, ServerError } from "../api.js";
 import { useDesk } from "../desk.js";
 import { chart, pastOf, spans } from "../parts/chart.js";
 import { asOf, etaRange, etaStart, moment } from "../parts/format.js";
@@ -12,11 +13,10 @@ import { queryOf } from "../queue/filters.js";
 import { adjustButtons, badges, pauseButton } from "../queue/queue-actions.js";
 import { Submission } from "../queue/submission.js";
 import { errorsSeldom, LISTS, loadList, TaskList } from "../queue/task-list.js";
-import { ask, ServerError } from "../server/server.js";
 import { nothingThere, View } from "./view.js";
 
-/** @typedef {import("../server/server.js").Queue} Queue */
-/** @typedef {{ queue: Queue, at: Date, past: import("../server/server.js").QueueHistory, page: import("../queue/task-list.js").Loaded | null, errors: import("../server/server.js").DeadErrors | null }} Known */
+/** @typedef {import("../api.js").Queue} Queue */
+/** @typedef {{ queue: Queue, at: Date, past: import("../api.js").QueueHistory, page: import("../queue/task-list.js").Loaded | null, errors: import("../api.js").DeadErrors | null }} Known */
 
 function shownTab() {
   const address = addressOf(location.pathname);
@@ -137,7 +137,7 @@ function figures(queue) {
 
 /**
  * The last hour, and at its end the moment of the figures above.
- * @param {import("../server/server.js").QueueHistory} past
+ * @param {import("../api.js").QueueHistory} past
  * @param {Queue} queue
  * @param {Date} now
  */

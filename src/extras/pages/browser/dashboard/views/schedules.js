@@ -3,13 +3,13 @@
 import { counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
 import { paths } from "../address.js";
+import { ask } from "../api.js";
 import { useDesk } from "../desk.js";
 import { time, zone } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
-import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/server.js").Schedule} Schedule */
+/** @typedef {import("../api.js").Schedule} Schedule */
 
 const COLUMNS = [
   { name: "Schedule" },

@@ -3,13 +3,13 @@
 import { count, counted } from "../../../../../words/numbers.ts";
 import { html, useMemo } from "../../preact.js";
 import { options, paths } from "../address.js";
+import { seldom } from "../api.js";
 import { state, time } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
-import { seldom } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/server.js").ListedTask} ListedTask */
-/** @typedef {import("../server/server.js").Search} Found */
+/** @typedef {import("../api.js").ListedTask} ListedTask */
+/** @typedef {import("../api.js").Search} Found */
 
 /** A search reads many tasks, so it is not repeated as often as the page refreshes, ms. */
 const EVERY_MS = 60_000;

@@ -5,18 +5,18 @@ import { count, counted, duration, factsOf } from "../../../../../words/numbers.
 import { html, useState } from "../../preact.js";
 import { prefix } from "../../server.js";
 import { paths } from "../address.js";
+import { ask, ServerError, send } from "../api.js";
 import { useDesk } from "../desk.js";
 import { Folded } from "../parts/folded.js";
 import { eta, moment, progress, secondsSince, state, time } from "../parts/format.js";
 import { Submission } from "../queue/submission.js";
-import { ask, ServerError, send } from "../server/server.js";
 import { attempts } from "../task/attempts.js";
 import { Output } from "../task/output.js";
 import { taskButtons } from "../task/task-actions.js";
 import { Input, Result } from "../task/value.js";
 import { nothingThere, View } from "./view.js";
 
-/** @typedef {import("../server/server.js").Timeline} Timeline */
+/** @typedef {import("../api.js").Timeline} Timeline */
 /** @typedef {import("../../preact.js").Content} Content */
 
 const ENDED = ["succeeded", "failed", "canceled"];
@@ -44,7 +44,7 @@ function Shown({ known }) {
   const desk = useDesk();
   const { task, result, input } = known;
   const [again, setAgain] = useState(/** @type {Parameters<typeof Submission>[0]["original"]} */ (null));
-  const [queue, setQueue] = useState(/** @type {import("../server/server.js").Queue | null} */ (null));
+  const [queue, setQueue] = useState(/** @type {import("../api.js").Queue | null} */ (null));
   const runAgain = () =>
     desk.act(async () => {
       setQueue(await ask(`/v1/queues/${encodeURIComponent(task.queue)}`));

@@ -5,13 +5,13 @@ import { slotsBeside } from "../../../../../words/queue-health.ts";
 import { html } from "../../preact.js";
 import { now } from "../../server.js";
 import { paths } from "../address.js";
+import { ask } from "../api.js";
 import { useDesk } from "../desk.js";
 import { asOf, moment, secondsSince } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
-import { ask } from "../server/server.js";
 import { View } from "./view.js";
 
-/** @typedef {import("../server/server.js").Worker} Worker */
+/** @typedef {import("../api.js").Worker} Worker */
 /** @typedef {{ items: Worker[], truncated: boolean, at: Date }} Known */
 
 /** A worker not seen for this long may be gone. */
