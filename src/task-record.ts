@@ -139,3 +139,15 @@ function factsIn(members: Readonly<Record<string, Member>>): Fact[] {
     return title === undefined ? [] : [{ ...known, title }];
   });
 }
+
+/** What there is to tell of a task now, each fact with its value. */
+export function factsOf<T extends { readonly finishedAt: string | null }>(
+  facts: readonly Fact[],
+  task: T,
+): (Fact & { readonly value: string })[] {
+  const past = task.finishedAt === null ? "ended" : "pending";
+  return facts.flatMap((fact) => {
+    const value = Reflect.get(task, fact.name);
+    return value === null || value === undefined || fact.fact === past ? [] : [{ ...fact, value: String(value) }];
+  });
+}

@@ -19,8 +19,8 @@ import { retryAfterMs } from "../src/net/retry-after.ts";
 import { escapedControls, redaction } from "../src/redact.ts";
 import { Keys } from "../src/store/keys.ts";
 import { traceOf } from "../src/trace/trace-context.ts";
-import { urgencyOf } from "../src/wire/priority.ts";
-import { readSubmitOptions } from "../src/wire/submit-options.ts";
+import { urgencyOf } from "../src/wire/request.ts";
+import { readSubmitOptions } from "../src/wire/submission.ts";
 import { matched } from "./helpers/http/matched.ts";
 import { ROOT } from "./shared/root.ts";
 

@@ -1,7 +1,7 @@
 import { pathTo, type Target } from "../client/follow.ts";
 import { PaihaoError } from "../client/problem.ts";
 import type { Status } from "../client/status.ts";
-import type { Timeline } from "../wire/timeline.ts";
+import type { Timeline } from "../wire/task.ts";
 import { CommandError, failureOf } from "./exit.ts";
 import { ask } from "./server.ts";
 import { plain } from "./terminal/print.ts";

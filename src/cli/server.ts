@@ -4,7 +4,7 @@ import type { Target } from "../client/follow.ts";
 import { LINK, targetOf } from "../client/link.ts";
 import { quotedUrl } from "../redact.ts";
 import { isId, isQueueName } from "../task.ts";
-import type { Page } from "../wire/page.ts";
+import type { Page } from "../wire/document.ts";
 import { wrongUsage } from "./exit.ts";
 
 /** Where the server is that a command talks to, and as whom. */

@@ -1,4 +1,4 @@
-import type { AcceptedLine } from "../wire/batch.ts";
+import type { AcceptedLine } from "../wire/submission.ts";
 import type { Connection } from "./connection.ts";
 import { linesOf } from "./event-stream.ts";
 import { MAX_LENGTH, MAX_LINES, PATIENCE_MS } from "./figures.ts";

@@ -1,7 +1,7 @@
 import type { Middleware } from "koa";
 import type { Inspection } from "../engine/watch/inspect.ts";
 import type { TaskDetails } from "../store/task/details.ts";
-import type { Timeline } from "../wire/timeline.ts";
+import type { Timeline } from "../wire/task.ts";
 import type { Api } from "./api.ts";
 import type { OpenGroup } from "./batches/batch-group.ts";
 import type { DescribedExtension } from "./openapi/document.ts";

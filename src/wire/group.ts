@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { count, type Document, flag, text, time } from "./document.ts";
 import { problem } from "./problem.ts";
 import { eta, id, link, state } from "./task.ts";
-import { count, type Document, flag, text, time } from "./values.ts";
 
 /** The document of a group. */
 export const group = z.object({

@@ -1,6 +1,6 @@
 import { parseDuration } from "../config/duration.ts";
 import type { State } from "../task.ts";
-import { choice, text } from "./parameter.ts";
+import { choice, text } from "./request.ts";
 
 /** The lists of a queue, with the states of their tasks. */
 export const LISTS = {

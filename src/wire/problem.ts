@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { errorEntries } from "../errors.ts";
-import { type Document, text } from "./values.ts";
+import { type Document, text } from "./document.ts";
 
 /** An invalid value of the input, in the form of RFC 9457 §3. */
 export const fieldError = z.object({ pointer: text.describe("JSON Pointer as a URI fragment."), detail: text });

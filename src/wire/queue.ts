@@ -1,8 +1,10 @@
 import { z } from "zod";
+import { durationWithin, LONGEST_MS, parseDuration } from "../config/duration.ts";
+import { MAX_CONCURRENCY, MAX_RATE } from "../handler/options.ts";
 import { QUEUE_ACTIONS } from "../task.ts";
-import { listOf } from "./page.ts";
+import { count, type Document, flag, listOf, seconds, text, time } from "./document.ts";
+import { FILTER_FORMS, LISTS, type ListName } from "./list-filter.ts";
 import { eta, rateLimit } from "./task.ts";
-import { count, type Document, flag, seconds, text, time } from "./values.ts";
 
 export const queue = z.object({
   name: text,
@@ -76,3 +78,144 @@ export type Queue = Document<typeof queue>;
 export const queues = listOf(queue);
 export type Queues = Document<typeof queues>;
 export type QueueAction = Queue["actions"][number];
+
+const adjustable = {
+  concurrency: z
+    .int()
+    .min(1)
+    .max(MAX_CONCURRENCY)
+    .nullable()
+    .exactOptional()
+    .describe("How many tasks each worker process runs at a time; null: as the handler declares it."),
+  rate: z
+    .strictObject({
+      max: z.int().min(1).max(MAX_RATE),
+      per: z
+        .string()
+        .refine((text) => (parseDuration(text) ?? 0) >= 1 && (parseDuration(text) ?? 0) <= LONGEST_MS, {
+          error: `expected ${durationWithin(1, LONGEST_MS)}`,
+        })
+        .describe('Such as "1s", "30s" or "1m".'),
+    })
+    .nullable()
+    .exactOptional()
+    .describe("How many tasks may start in what time, over all workers; null: as the handler declares it."),
+};
+
+/** What an operator changes of a queue while it runs. */
+export const adjustBody = z
+  .strictObject(adjustable)
+  .refine((given) => Object.keys(given).length > 0, { error: `expected ${Object.keys(adjustable).join(" or ")}` })
+  .meta({ minProperties: 1 });
+export type AdjustBody = z.infer<typeof adjustBody>;
+
+const values = (description: string) => z.array(count).describe(description);
+const percentile = (description: string) => z.array(seconds.nullable()).describe(description);
+
+const span = {
+  step: seconds,
+  at: z
+    .array(z.int())
+    .describe("The ends of the intervals, in seconds since the epoch; every other list has a value for each of them."),
+};
+
+/** One of several histories, which share the times of their values. */
+const series = z.object({
+  name: text,
+  own: flag,
+  waiting: values("At the end of the interval."),
+  running: values("At the end of the interval."),
+  scheduled: values("At the end of the interval."),
+  dead: values("At the end of the interval."),
+  accepted: values("In the interval."),
+  started: values("In the interval; it may be off by the number of tasks running at its edges."),
+  finished: values("In the interval, including the failed."),
+  failed: values("In the interval."),
+  serviceP50: percentile(
+    "Median of a sample of the service times of tasks that succeeded in the interval, in seconds; null if none did.",
+  ),
+  serviceP95: percentile("Their 95th percentile."),
+  waitP50: percentile(
+    "Median of the time between joining the line and starting, of tasks that ended at their first attempt.",
+  ),
+  waitP95: percentile("Its 95th percentile."),
+});
+/** The values of a queue. */
+export type Series = Document<typeof series>;
+
+/** A queue in the last hour, day or week. */
+export const history = series.extend(span);
+export type History = Document<typeof history>;
+
+/** All queues in the last hour. */
+export const histories = z.object({ ...span, queues: z.array(series) });
+export type Histories = Document<typeof histories>;
+
+/** The lists on whose tasks each action makes sense. */
+const LISTS_OF_ACTION = {
+  cancel: ["waiting", "scheduled", "running"],
+  retry: ["dead"],
+  delete: ["dead", "finished"],
+} as const satisfies Readonly<Record<string, readonly ListName[]>>;
+
+/** One step of an action on all tasks of a list that match. */
+export const bulkBody = z
+  .strictObject({
+    action: z.enum(["cancel", "retry", "delete"]),
+    list: z.enum(["waiting", "scheduled", "running", "dead", "finished"]),
+    caller: z.string().regex(FILTER_FORMS.caller).optional(),
+    idPrefix: z.string().regex(FILTER_FORMS.idPrefix).optional(),
+    key: z.string().regex(FILTER_FORMS.key).optional(),
+    text: z.string().regex(FILTER_FORMS.text).optional(),
+    /** Of dead and finished tasks: why they failed, as `/dead/errors` names it. */
+    error: z.string().regex(FILTER_FORMS.error).optional(),
+    state: z.enum(["scheduled", "retrying", "succeeded", "failed", "canceled"]).optional(),
+    /** The minimum time since submission, in seconds. */
+    olderThan: z.number().min(0).max(1e9).optional(),
+    /** The `next` of the previous step; null or left out for the first step. */
+    cursor: z.string().max(10_000).nullable().optional(),
+    /** Only counts the tasks that match. */
+    dryRun: z.boolean().default(false),
+  })
+  .refine(({ action, list }) => (LISTS_OF_ACTION[action] as readonly ListName[]).includes(list), {
+    error: "the action does not apply to this list",
+    path: ["list"],
+  })
+  .refine(({ list, state }) => state === undefined || (LISTS[list] as readonly string[]).includes(state), {
+    error: "no task of this list is in this state",
+    path: ["state"],
+  });
+
+/** What a step has done. */
+export const bulkStep = z.object({
+  matched: count.describe("How many tasks matched in this step."),
+  done: count.describe("How many of these changed; the others had changed state in the meantime."),
+  scanned: count,
+  next: text.nullable(),
+});
+export type BulkStep = Document<typeof bulkStep>;
+
+/** The answer to retrying or deleting all dead tasks of a queue. */
+export const retriedDead = z.object({ retried: count });
+export type RetriedDead = Document<typeof retriedDead>;
+export const deletedDead = z.object({ deleted: count });
+export type DeletedDead = Document<typeof deletedDead>;
+
+const deadError = z.object({
+  error: text.describe(
+    "The code, then, if the handler threw, a colon, a space and the first line of what it threw: the filter `error`.",
+  ),
+  code: text,
+  message: text.describe("That first line, at most 200 bytes; empty if the handler did not throw."),
+  count,
+  retryable: count.describe("How many of them can be run again; not those whose work is undone."),
+  firstAt: time.describe("When the first of them died."),
+  lastAt: time,
+});
+/** What dead tasks of a queue died of. */
+export const deadErrors = z.object({
+  items: z.array(deadError).describe("The most frequent first, at most 100."),
+  others: count.describe("How many tasks died of further errors."),
+});
+export type DeadErrors = Document<typeof deadErrors>;
+export type DeadError = DeadErrors["items"][number];

@@ -1,6 +1,5 @@
 /** How figures are written for people, on pages and by the commands: short, and in units that a person would use. */
 
-import type { Fact } from "../task-record.ts";
 import type { Eta } from "../wire/task.ts";
 
 const NONE = "–";
@@ -88,16 +87,4 @@ export function moment(iso: string, now = new Date()): string {
   const at = new Date(iso);
   const time = at.toLocaleTimeString("en-GB");
   return at.toDateString() === now.toDateString() ? time : `${at.toLocaleDateString("en-CA")} ${time}`;
-}
-
-/** What there is to tell of a task now, each fact with its value. */
-export function factsOf<T extends { readonly finishedAt: string | null }>(
-  facts: readonly Fact[],
-  task: T,
-): (Fact & { readonly value: string })[] {
-  const past = task.finishedAt === null ? "ended" : "pending";
-  return facts.flatMap((fact) => {
-    const value = Reflect.get(task, fact.name);
-    return value === null || value === undefined || fact.fact === past ? [] : [{ ...fact, value: String(value) }];
-  });
 }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DeploymentEvent } from "../../src/wire/event.ts";
+import type { DeploymentEvent } from "../../src/wire/operations.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { readEvents } from "../helpers/http/events.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";

@@ -1,6 +1,6 @@
 import type { Submission } from "../../src/engine/tasks/submission.ts";
 import type { SubmitItem } from "../../src/store/task/submit.ts";
-import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../src/wire/submit-options.ts";
+import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../src/wire/submission.ts";
 
 /** What differs from the usual submission: members and options together. */
 export type GivenSubmission = Partial<Submission & SubmitOptions>;

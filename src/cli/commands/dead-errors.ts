@@ -1,5 +1,5 @@
 import type { Connection } from "../../client/connection.ts";
-import type { BulkStep, DeadError, DeadErrors } from "../../wire/bulk.ts";
+import type { BulkStep, DeadError, DeadErrors } from "../../wire/queue.ts";
 import { counted } from "../../words/numbers.ts";
 import { ask, queuePath } from "../server.ts";
 import { note, paint, plain, print, printJson } from "../terminal/print.ts";

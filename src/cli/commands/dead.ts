@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import type { Connection } from "../../client/connection.ts";
 import type { Status } from "../../client/status.ts";
-import type { DeletedDead, RetriedDead } from "../../wire/bulk.ts";
-import type { Queue } from "../../wire/queue.ts";
+import type { DeletedDead, Queue, RetriedDead } from "../../wire/queue.ts";
 import { counted } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
 import { CommandError, EXIT, type ExitCode, wrongUsage } from "../exit.ts";

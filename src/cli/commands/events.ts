@@ -3,7 +3,7 @@ import type { Connection } from "../../client/connection.ts";
 import { eventsOf, linesOf } from "../../client/event-stream.ts";
 import { FIRST_BYTE_MS, SILENCE_MS } from "../../client/figures.ts";
 import { sleep } from "../../client/time.ts";
-import type { DeploymentEvent, DeploymentEvents } from "../../wire/event.ts";
+import type { DeploymentEvent, DeploymentEvents } from "../../wire/operations.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { waitFor } from "../interrupt.ts";
 import { ask, connectionTo } from "../server.ts";

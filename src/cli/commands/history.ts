@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
-import type { Attempt, Timeline } from "../../wire/timeline.ts";
+import type { Attempt, Timeline } from "../../wire/task.ts";
 import { counted } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";

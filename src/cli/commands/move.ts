@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { Status } from "../../client/status.ts";
 import { type Duration, msOf } from "../../client/time.ts";
 import { PRIORITY } from "../../task.ts";
-import type { MoveBody } from "../../wire/move.ts";
+import type { MoveBody } from "../../wire/task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { EXIT, type ExitCode, wrongUsage } from "../exit.ts";
 import { ask, connectionTo, taskPath } from "../server.ts";

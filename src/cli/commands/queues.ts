@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { AdjustBody } from "../../wire/adjustment.ts";
-import type { Queue, Queues } from "../../wire/queue.ts";
+import type { AdjustBody, Queue, Queues } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { wrongUsage } from "../exit.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";

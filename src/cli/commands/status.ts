@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
-import { TASK_FACTS } from "../../task-record.ts";
-import { factsOf } from "../../words/numbers.ts";
+import { factsOf, TASK_FACTS } from "../../task-record.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { lastErrorOf } from "../last-error.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";

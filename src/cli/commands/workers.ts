@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Worker } from "../../wire/worker.ts";
+import type { Worker } from "../../wire/operations.ts";
 import { moment } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo } from "../server.ts";

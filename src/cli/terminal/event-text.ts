@@ -1,4 +1,4 @@
-import type { DeploymentEvent } from "../../wire/event.ts";
+import type { DeploymentEvent } from "../../wire/operations.ts";
 import { counted } from "../../words/numbers.ts";
 import { paint } from "./print.ts";
 

@@ -3,7 +3,7 @@ import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import type { StoredEvent } from "../../store/ops/event.ts";
 import { workerEnd } from "../../store/task/run.ts";
-import type { DeploymentEvent } from "../../wire/event.ts";
+import type { DeploymentEvent } from "../../wire/operations.ts";
 import { newCall } from "../calls/calls.ts";
 import { figuresOf } from "./figures.ts";
 

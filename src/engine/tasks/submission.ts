@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { INLINE_BYTES } from "../../store/fields.ts";
 import type { TaskRecord } from "../../store/task/record.ts";
 import type { SubmitItem } from "../../store/task/submit.ts";
-import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submit-options.ts";
+import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submission.ts";
 import { isLarge } from "../calls/large-values.ts";
 import type { QueueSettings } from "../settings.ts";
 

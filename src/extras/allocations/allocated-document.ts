@@ -12,9 +12,8 @@ import { errorOf } from "../../http/task/documents/monitor-document.ts";
 import { findTask } from "../../http/task/find.ts";
 import { pendingTask, unknownTask } from "../../http/task/reply.ts";
 import { isOutcome, STATES } from "../../task.ts";
+import { type Document, text, timestamp } from "../../wire/document.ts";
 import { eta, id } from "../../wire/task.ts";
-import { timestamp } from "../../wire/timestamp.ts";
-import { type Document, text } from "../../wire/values.ts";
 import type { Allocation, Allocations } from "./ids.ts";
 
 export const allocation = z.object({ id });

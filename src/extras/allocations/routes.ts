@@ -30,8 +30,8 @@ import { linksFor } from "../../http/task/links.ts";
 import { unknownTask } from "../../http/task/reply.ts";
 import { replyEmbedding } from "../../http/task/reply-result.ts";
 import { isOutcome } from "../../task.ts";
-import { oneParameter, wrongParameter } from "../../wire/parameter.ts";
-import { readSubmitOptions } from "../../wire/submit-options.ts";
+import { oneParameter, wrongParameter } from "../../wire/request.ts";
+import { readSubmitOptions } from "../../wire/submission.ts";
 import {
   ALLOCATED_PATH,
   type AllocatedTask,

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { prefixOf, type Sender } from "../../http/headers/forwarded.ts";
 import { pathTo } from "../../http/route.ts";
 import { type OwnedTask, signatureOf } from "../../http/task/access.ts";
+import { timestamp } from "../../wire/document.ts";
 import type { Group } from "../../wire/group.ts";
-import { timestamp } from "../../wire/timestamp.ts";
 import { type GroupInspection, groupVersionOf } from "./group-inspection.ts";
 
 /** The routes of a group's resources, as the router writes them. */

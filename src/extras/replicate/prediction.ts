@@ -7,8 +7,7 @@ import { pathTo } from "../../http/route.ts";
 import { errorOf } from "../../http/task/documents/monitor-document.ts";
 import { taskLinks } from "../../http/task/links.ts";
 import type { Result, State } from "../../task.ts";
-import { timestamp } from "../../wire/timestamp.ts";
-import { type Document, flag, seconds, text, time } from "../../wire/values.ts";
+import { type Document, flag, seconds, text, time, timestamp } from "../../wire/document.ts";
 
 /** A prediction of Replicate's HTTP API, which describes it. */
 export const prediction = z.object({

@@ -21,8 +21,8 @@ import { accessOf, mayEnd } from "../../http/task/access.ts";
 import { findTask } from "../../http/task/find.ts";
 import { absolute, linksFor } from "../../http/task/links.ts";
 import { replyEmbedding } from "../../http/task/reply-result.ts";
-import { wrongParameter } from "../../wire/parameter.ts";
-import { readSubmitOptions } from "../../wire/submit-options.ts";
+import { wrongParameter } from "../../wire/request.ts";
+import { readSubmitOptions } from "../../wire/submission.ts";
 import { outputOf, PREDICTION_PATH, type PredictionView, predictionId, predictionOf } from "./prediction.ts";
 
 /** A submission. Other members that clients send are ignored. */

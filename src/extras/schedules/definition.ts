@@ -1,8 +1,9 @@
 import { type Duration, durationWithin, parseDuration } from "../../config/duration.ts";
 import { hint } from "../../config/nearest.ts";
 import { ID_FORM, MISSED, OVERLAP } from "../../task.ts";
-import { wrongParameter } from "../../wire/parameter.ts";
-import { msOf, RFC3339_EXPECTED, SUBMIT_DEFAULTS, type SubmitOptions, withMembers } from "../../wire/submit-options.ts";
+import { msOf, RFC3339_EXPECTED } from "../../wire/document.ts";
+import { wrongParameter } from "../../wire/request.ts";
+import { SUBMIT_DEFAULTS, type SubmitOptions, withMembers } from "../../wire/submission.ts";
 import { isCron, isTimeZone } from "./due-times.ts";
 import type { ScheduleBody } from "./wire.ts";
 

@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 import { parseDuration } from "../../config/duration.ts";
 import type { MISSED } from "../../task.ts";
-import { msOf } from "../../wire/submit-options.ts";
+import { msOf } from "../../wire/document.ts";
 import type { ScheduleBody } from "./wire.ts";
 
 /** From what the due times of a schedule follow. */

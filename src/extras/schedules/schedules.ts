@@ -8,7 +8,7 @@ import { inputHandlerOf, takesInputs } from "../../http/queues/named-queue.ts";
 import { assembleSubmission } from "../../http/submit/submission.ts";
 import type { Logger } from "../../log.ts";
 import type { CallsOf } from "../../store/library/scripts.ts";
-import { wrongParameter } from "../../wire/parameter.ts";
+import { wrongParameter } from "../../wire/request.ts";
 import { type Definition, isScheduleId, optionsOf, readDefinition, SCHEDULE_ID, timesOf } from "./definition.ts";
 import * as VERBS from "./verbs.ts";
 

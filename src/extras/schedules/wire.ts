@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MISSED, OVERLAP, STATES } from "../../task.ts";
-import { LINE_MEMBERS } from "../../wire/submit-options.ts";
-import { type Document, flag, text, time } from "../../wire/values.ts";
+import { type Document, flag, text, time } from "../../wire/document.ts";
+import { LINE_MEMBERS } from "../../wire/submission.ts";
 
 const members = {
   queue: text,

@@ -2,7 +2,7 @@ import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { StoredGroupEnd } from "../../store/task/task-end.ts";
 import type { Outcome } from "../../task.ts";
-import { timestamp } from "../../wire/timestamp.ts";
+import { timestamp } from "../../wire/document.ts";
 import type { GroupInspection } from "../groups/group-inspection.ts";
 
 /** The end of a task that has a webhook. */

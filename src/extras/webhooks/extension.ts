@@ -6,8 +6,8 @@ import { monitorDocument, WITH_PROBLEM } from "../../http/task/documents/monitor
 import { taskLinks } from "../../http/task/links.ts";
 import { attemptsOf } from "../../http/task/timeline.ts";
 import { AddressGuard } from "../../net/ssrf-guard.ts";
-import type { Timeline } from "../../wire/timeline.ts";
-import { timestamp } from "../../wire/timestamp.ts";
+import { timestamp } from "../../wire/document.ts";
+import type { Timeline } from "../../wire/task.ts";
 import { groupDocument, groupLinks } from "../groups/group-document.ts";
 import { groupsOf } from "../groups/groups.ts";
 import { predictionEvent } from "../replicate/prediction.ts";

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Logger } from "../../log.ts";
-import type { SubmitOptions } from "../../wire/submit-options.ts";
+import type { SubmitOptions } from "../../wire/submission.ts";
 import type { IdSecret } from "../headers/request-id.ts";
 import type { BatchVerdicts, LineVerdict } from "./line-verdict.ts";
 

@@ -1,6 +1,6 @@
 import { mayBeChosen } from "../../task.ts";
-import { wrongParameter } from "../../wire/parameter.ts";
-import { LINE_MEMBERS, type SubmitOptions, withMembers } from "../../wire/submit-options.ts";
+import { wrongParameter } from "../../wire/request.ts";
+import { LINE_MEMBERS, type SubmitOptions, withMembers } from "../../wire/submission.ts";
 import { parseJson } from "../input/body.ts";
 
 /** A line of a batch: the input, and the options of its task. */

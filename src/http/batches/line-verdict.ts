@@ -1,6 +1,6 @@
 import { ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import type { AcceptedLine } from "../../wire/batch.ts";
+import type { AcceptedLine } from "../../wire/submission.ts";
 import type { Sender } from "../headers/forwarded.ts";
 import { type ProblemDocument, problemOf, shownProblem } from "../problems/problem.ts";
 

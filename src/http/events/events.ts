@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import type { KeptEvent } from "../../engine/monitoring/events.ts";
-import type { DeploymentEvent, DeploymentEvents } from "../../wire/event.ts";
-import { oneParameter, readParameter, wrongParameter } from "../../wire/parameter.ts";
-import { timestamp } from "../../wire/timestamp.ts";
+import { timestamp } from "../../wire/document.ts";
+import type { DeploymentEvent, DeploymentEvents } from "../../wire/operations.ts";
+import { oneParameter, readParameter, wrongParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { prefersEvents } from "../headers/accept.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";

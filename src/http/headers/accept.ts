@@ -1,4 +1,4 @@
-import { splitField, trimField } from "../../wire/header-fields.ts";
+import { splitField, trimField } from "../../wire/request.ts";
 
 // How specific a matching media range is (RFC 9110 §12.5.1).
 const FIT = { exact: 3, type: 2, any: 1 } as const;

@@ -1,4 +1,4 @@
-import { type NameValue, nameValue, splitField, trimField } from "../../wire/header-fields.ts";
+import { type NameValue, nameValue, splitField, trimField } from "../../wire/request.ts";
 
 /** The preferences in `Prefer` that this server supports (RFC 7240). */
 export interface Preferences {

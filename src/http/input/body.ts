@@ -4,7 +4,7 @@ import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { consumesType } from "../../handler/input.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
-import { nameValue, splitField, trimField } from "../../wire/header-fields.ts";
+import { nameValue, splitField, trimField } from "../../wire/request.ts";
 import { invalidInput, pointerOf } from "./field-errors.ts";
 
 const JSON_TYPE = "application/json";

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { choice, flag, text, whole } from "../../wire/parameter.ts";
+import { choice, flag, text, whole } from "../../wire/request.ts";
 
 const NOTHING = new URLSearchParams();
 
@@ -12,7 +12,7 @@ export function searchOf(ctx: Context): URLSearchParams {
 /** `true`, or the id of a group: no other spelling of a word that asks for a group or for none. */
 const GROUP_FORM = /^(?:true|(?!(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$)[A-Za-z0-9][A-Za-z0-9._~-]{0,127})$/;
 
-/** The query parameters of all resources but those of submissions (wire/submit-options.ts) and filters (wire/list-filter.ts). */
+/** The query parameters of all resources but those of submissions (wire/submission.ts) and filters (wire/list-filter.ts). */
 export const PARAMETERS = {
   after: whole("after", "Continue after the value with this `seq`."),
   pending: choice("pending", "Status of the response while there is no result yet; default PENDING_STATUS.", [

@@ -1,9 +1,9 @@
 import type { Context } from "koa";
 import type { WorkerRow } from "../../engine/monitoring/workers.ts";
 import { ProblemError } from "../../errors.ts";
-import { quietBody } from "../../wire/adjustment.ts";
-import { timestamp } from "../../wire/timestamp.ts";
-import type { Worker } from "../../wire/worker.ts";
+import { timestamp } from "../../wire/document.ts";
+import type { Worker } from "../../wire/operations.ts";
+import { quietBody } from "../../wire/operations.ts";
 import type { Api } from "../api.ts";
 import { readJson } from "../input/body.ts";
 import { empty, json, jsonBody } from "../openapi/responses.ts";

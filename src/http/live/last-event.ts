@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { oneParameter } from "../../wire/parameter.ts";
+import { oneParameter } from "../../wire/request.ts";
 import { searchOf } from "../input/parameters.ts";
 import { EVENTS } from "./streams.ts";
 

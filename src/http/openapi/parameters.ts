@@ -1,6 +1,6 @@
 import { ID_FORM, QUEUE_FORM } from "../../task.ts";
 import { FILTER_PARAMETERS } from "../../wire/list-filter.ts";
-import { SUBMIT_PARAMETERS } from "../../wire/submit-options.ts";
+import { SUBMIT_PARAMETERS } from "../../wire/submission.ts";
 import { PARAMETERS } from "../input/parameters.ts";
 import type { Parameter, Reference, Schema } from "../route.ts";
 

@@ -1,32 +1,58 @@
 import { z } from "zod";
-import { adjustBody, quietBody } from "../../wire/adjustment.ts";
-import { envelope, verdict } from "../../wire/batch.ts";
-import { bulkBody, bulkStep, deadErrors, deletedDead, retriedDead } from "../../wire/bulk.ts";
-import { deploymentEvent, deploymentEvents } from "../../wire/event.ts";
-import { histories, history } from "../../wire/history.ts";
-import { completion, failure, lease, renewal } from "../../wire/lease.ts";
-import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../wire/lease-bodies.ts";
-import { moveBody } from "../../wire/move.ts";
-import { listOf, pageOf } from "../../wire/page.ts";
-import { explanation, fieldError, invalidInput, invalidTask, problem } from "../../wire/problem.ts";
-import { queue, queues } from "../../wire/queue.ts";
-import { access, alive, notReady, ready } from "../../wire/service.ts";
+import { flag, listOf, pageOf } from "../../wire/document.ts";
 import {
+  completeBody,
+  completion,
+  failBody,
+  failure,
+  lease,
+  outputBody,
+  progressBody,
+  renewal,
+  renewBody,
+  takeBody,
+} from "../../wire/lease.ts";
+import {
+  access,
+  alive,
+  deploymentEvent,
+  deploymentEvents,
+  notReady,
+  quietBody,
+  ready,
+  worker,
+} from "../../wire/operations.ts";
+import { explanation, fieldError, invalidInput, invalidTask, problem } from "../../wire/problem.ts";
+import {
+  adjustBody,
+  bulkBody,
+  bulkStep,
+  deadErrors,
+  deletedDead,
+  histories,
+  history,
+  queue,
+  queues,
+  retriedDead,
+} from "../../wire/queue.ts";
+import { envelope, verdict } from "../../wire/submission.ts";
+import {
+  attempt,
   deadTask,
   eta,
   link,
   listedTask,
+  moveBody,
   output,
   pending,
   quote,
   search,
+  shown,
   state,
   task,
   taskError,
+  timeline,
 } from "../../wire/task.ts";
-import { attempt, shown, timeline } from "../../wire/timeline.ts";
-import { flag } from "../../wire/values.ts";
-import { worker } from "../../wire/worker.ts";
 import type { Schema } from "../route.ts";
 
 const ANSWERS = {

@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import { type BulkPlace, bulkStep } from "../../engine/upkeep/bulk.ts";
 import type { PageRequest } from "../../engine/watch/pages.ts";
-import { type BulkStep, bulkBody } from "../../wire/bulk.ts";
-import { wrongParameter } from "../../wire/parameter.ts";
+import { type BulkStep, bulkBody } from "../../wire/queue.ts";
+import { wrongParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
 import { readJson } from "../input/body.ts";

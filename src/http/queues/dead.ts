@@ -1,6 +1,6 @@
 import type { ErrorGroup } from "../../engine/upkeep/dead-letters.ts";
-import type { DeadError, DeadErrors, DeletedDead, RetriedDead } from "../../wire/bulk.ts";
-import { timestamp } from "../../wire/timestamp.ts";
+import { timestamp } from "../../wire/document.ts";
+import type { DeadError, DeadErrors, DeletedDead, RetriedDead } from "../../wire/queue.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
 import { untilGone } from "../live/long-poll.ts";

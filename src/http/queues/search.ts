@@ -3,7 +3,7 @@ import type { PageRequest } from "../../engine/watch/pages.ts";
 import { ID_FORM } from "../../task.ts";
 import { LISTED } from "../../task-record.ts";
 import { FILTER_PARAMETERS, type ListName } from "../../wire/list-filter.ts";
-import { readParameter, wrongParameter } from "../../wire/parameter.ts";
+import { readParameter, wrongParameter } from "../../wire/request.ts";
 import type { ListedTask, Search } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
 import { searchOf } from "../input/parameters.ts";

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
-import { readSubmitOptions, repeatedOptions, type SubmitOptions } from "../../wire/submit-options.ts";
+import { readSubmitOptions, repeatedOptions, type SubmitOptions } from "../../wire/submission.ts";
 import type { Api } from "../api.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { type CheckedInput, checkInput, isEmpty, readInput } from "../input/body.ts";

@@ -5,7 +5,7 @@ import { ProblemError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 import type { LimitReached } from "../../store/task/submit.ts";
-import { wrongParameter } from "../../wire/parameter.ts";
+import { wrongParameter } from "../../wire/request.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 import type { OwnedTask } from "../task/access.ts";
 import type { TaskLinks } from "../task/links.ts";

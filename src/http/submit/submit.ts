@@ -7,7 +7,7 @@ import { Wait } from "../../engine/watch/wait.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { traceOf } from "../../trace/trace-context.ts";
-import { readSubmitOptions } from "../../wire/submit-options.ts";
+import { readSubmitOptions } from "../../wire/submission.ts";
 import type { Api } from "../api.ts";
 import { checkedId } from "../batches/envelope.ts";
 import { prefersEvents } from "../headers/accept.ts";

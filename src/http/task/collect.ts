@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
-import { readParameter } from "../../wire/parameter.ts";
+import { readParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { parameterRefs } from "../openapi/parameters.ts";

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
-import { timestamp } from "../../wire/timestamp.ts";
+import { timestamp } from "../../wire/document.ts";
 import type { Api } from "../api.ts";
 import { accessOf, keepsPresent, maySee } from "./access.ts";
 import { WITH_PROBLEM } from "./documents/monitor-document.ts";

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { Watchers } from "../../engine/watch/watchers.ts";
 import { isOutcome } from "../../task.ts";
-import { type Parameter, readParameter } from "../../wire/parameter.ts";
+import { type Parameter, readParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { replyIfNotModified } from "../headers/not-modified.ts";

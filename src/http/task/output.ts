@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { readParameter } from "../../wire/parameter.ts";
+import { readParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";

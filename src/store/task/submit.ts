@@ -1,5 +1,5 @@
 import type { State } from "../../task.ts";
-import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submit-options.ts";
+import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submission.ts";
 import { SHARED } from "../constants.ts";
 import { stateOf } from "../letters.ts";
 import { type Argument, list, optional, text } from "../library/reply.ts";

@@ -1,4 +1,4 @@
-import { OF_INPUT } from "../../wire/submit-options.ts";
+import { OF_INPUT } from "../../wire/submission.ts";
 import { jsonVerb } from "../library/json.ts";
 import { argumentOf } from "../library/verb.ts";
 import { type LimitReached, limitReached, type SubmitItem } from "./submit.ts";

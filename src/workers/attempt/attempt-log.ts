@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import type { HandlerEnd } from "../../engine/tasks/attempt-end.ts";
 import { keptLog, type Logger } from "../../log.ts";
-import type { AttemptRecord, LoggedLine } from "../../wire/timeline.ts";
+import type { AttemptRecord, LoggedLine } from "../../wire/task.ts";
 
 /** How much is kept of one attempt: lines, bytes of all of them and characters of one, bytes of a stack. */
 const MAX = { lines: 50, logBytes: 8192, lineLength: 1000, stackBytes: 8192 } as const;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";
-import { SUBMIT_DEFAULTS } from "../../../src/wire/submit-options.ts";
+import { SUBMIT_DEFAULTS } from "../../../src/wire/submission.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";

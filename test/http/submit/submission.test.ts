@@ -5,7 +5,7 @@ import type { Handler } from "../../../src/handler/define.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { assembleSubmission } from "../../../src/http/submit/submission.ts";
 import { send } from "../../../src/http/submit/submit.ts";
-import { SUBMIT_DEFAULTS } from "../../../src/wire/submit-options.ts";
+import { SUBMIT_DEFAULTS } from "../../../src/wire/submission.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 
 describe("the submission of a request", () => {

@@ -8,7 +8,7 @@ import {
   type StoredLog,
   type TaskDetails,
 } from "../../../src/store/task/details.ts";
-import { timestamp } from "../../../src/wire/timestamp.ts";
+import { timestamp } from "../../../src/wire/document.ts";
 
 describe("the attempts in a timeline", () => {
   const BEGAN_MS = 1_000_000;

@@ -7,23 +7,23 @@ import { hearTime, prefix } from "../server.js";
  *
  * @typedef {import("../../../../wire/task.ts").Eta} Eta
  * @typedef {import("../../../../wire/queue.ts").Queue} Queue
- * @typedef {import("../../../../wire/service.ts").Access} Access
+ * @typedef {import("../../../../wire/operations.ts").Access} Access
  * @typedef {import("../../../../wire/task.ts").Task} Task
  * @typedef {import("../../../../wire/task.ts").ListedTask} ListedTask
- * @typedef {import("../../../../wire/page.ts").Page<ListedTask>} Page
+ * @typedef {import("../../../../wire/document.ts").Page<ListedTask>} Page
  * @typedef {import("../../../../wire/task.ts").Search} Search
- * @typedef {import("../../../../wire/timeline.ts").Timeline} Timeline
- * @typedef {import("../../../../wire/timeline.ts").Attempt} Attempt
- * @typedef {import("../../../../wire/timeline.ts").Shown} Shown
- * @typedef {import("../../../../wire/history.ts").Histories} History
- * @typedef {import("../../../../wire/history.ts").History} QueueHistory
- * @typedef {import("../../../../wire/history.ts").Series} Series
- * @typedef {import("../../../../wire/worker.ts").Worker} Worker
+ * @typedef {import("../../../../wire/task.ts").Timeline} Timeline
+ * @typedef {import("../../../../wire/task.ts").Attempt} Attempt
+ * @typedef {import("../../../../wire/task.ts").Shown} Shown
+ * @typedef {import("../../../../wire/queue.ts").Histories} History
+ * @typedef {import("../../../../wire/queue.ts").History} QueueHistory
+ * @typedef {import("../../../../wire/queue.ts").Series} Series
+ * @typedef {import("../../../../wire/operations.ts").Worker} Worker
  * @typedef {import("../../../schedules/wire.ts").Schedule} Schedule
- * @typedef {import("../../../../wire/event.ts").DeploymentEvent} DeploymentEvent
- * @typedef {import("../../../../wire/bulk.ts").BulkStep} BulkStep
- * @typedef {import("../../../../wire/bulk.ts").DeadErrors} DeadErrors
- * @typedef {import("../../../../wire/bulk.ts").DeadError} DeadError
+ * @typedef {import("../../../../wire/operations.ts").DeploymentEvent} DeploymentEvent
+ * @typedef {import("../../../../wire/queue.ts").BulkStep} BulkStep
+ * @typedef {import("../../../../wire/queue.ts").DeadErrors} DeadErrors
+ * @typedef {import("../../../../wire/queue.ts").DeadError} DeadError
  */
 
 const KEY = "paihao.key";

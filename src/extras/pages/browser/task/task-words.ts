@@ -1,6 +1,6 @@
-import { TASK_FACTS } from "../../../../task-record.ts";
+import { factsOf, TASK_FACTS } from "../../../../task-record.ts";
 import type { Task } from "../../../../wire/task.ts";
-import { about, allowed, count, factsOf, percentage, range, starting } from "../../../../words/numbers.ts";
+import { about, allowed, count, percentage, range, starting } from "../../../../words/numbers.ts";
 import type { TicketFact, TicketWords } from "../ticket/ticket-words.ts";
 
 /** How long an estimate counts as current after its time has come, seconds. */

@@ -1,7 +1,7 @@
 /** A task: its state, history, input and result. */
 
-import { FACTS } from "../../../../../task-record.ts";
-import { count, counted, duration, factsOf } from "../../../../../words/numbers.ts";
+import { FACTS, factsOf } from "../../../../../task-record.ts";
+import { count, counted, duration } from "../../../../../words/numbers.ts";
 import { html, useState } from "../../preact.js";
 import { prefix } from "../../server.js";
 import { paths } from "../address.js";

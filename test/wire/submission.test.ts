@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
-import { urgencyOf } from "../../src/wire/priority.ts";
-import { readSubmitOptions, type SubmitOptions } from "../../src/wire/submit-options.ts";
+import { urgencyOf } from "../../src/wire/request.ts";
+import { readSubmitOptions, type SubmitOptions } from "../../src/wire/submission.ts";
 
 const NOON = Date.parse("2030-01-01T12:00:00Z");
 const read = (query: string, priority?: string): SubmitOptions =>

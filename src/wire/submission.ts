@@ -1,6 +1,9 @@
+import { z } from "zod";
 import { LONGEST_DELAY_S, PRESENCE_S, PRIORITY } from "../task.ts";
-import { flag, oneParameter, type Parameter, text, valid, whole, wrongParameter } from "./parameter.ts";
-import { urgencyOf } from "./priority.ts";
+import { count, type Document, index, msOf, RFC3339_EXPECTED } from "./document.ts";
+import { problem } from "./problem.ts";
+import { flag, oneParameter, type Parameter, text, urgencyOf, valid, whole, wrongParameter } from "./request.ts";
+import { id } from "./task.ts";
 
 /** A way to give an option. */
 interface Form<T> extends Omit<Parameter<T>, "absent" | "read"> {
@@ -28,7 +31,6 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 const MIN_DEADLINE_S = 1;
 const DEADLINE = `${MIN_DEADLINE_S} to ${LONGEST_DELAY_S} seconds`;
 const PRESENCE = `${PRESENCE_S.least} to ${PRESENCE_S.most} seconds, such as 30, 30s, 5m or 1h`;
-export const RFC3339_EXPECTED = "an RFC 3339 time such as 2030-01-31T12:00:00Z";
 const readPresence = (given: string) => millisecondsOf(spanOf(given), PRESENCE_S.least, PRESENCE_S.most);
 /** The sooner of two times, each null for none. */
 const sooner = (first: number | null, second: number | null): number | null =>
@@ -251,15 +253,30 @@ function spanOf(given: string): number {
 const millisecondsOf = (seconds: number, min: number, max: number = LONGEST_DELAY_S): number | undefined =>
   seconds >= min && seconds <= max ? Math.round(seconds * 1000) : undefined;
 
-const RFC3339 =
-  /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+const acceptedLine = z.object({
+  line: count,
+  id,
+  href: z.string(),
+  index,
+  replayed: z.literal(true).exactOptional(),
+  group: id
+    .nullable()
+    .exactOptional()
+    .describe("In a batch of a group, the group of a task that is repeated, perhaps another one; null for none."),
+});
+/** The verdict on an accepted line of a batch. */
+export type AcceptedLine = Document<typeof acceptedLine>;
 
-/** An RFC 3339 time in ms; undefined if it is invalid, such as 30 February, which Date.parse reads as March. */
-export function msOf(given: string): number | undefined {
-  // An unescaped "+" in the offset is decoded as a space.
-  const time = given.replace(" ", "+");
-  const [, year, month, day] = RFC3339.exec(time) ?? [];
-  if (day === undefined || Number(day) < 1) return undefined;
-  const daysOfMonth = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
-  return Number(day) > daysOfMonth ? undefined : Math.max(0, Date.parse(time.toUpperCase()));
-}
+/** A line of the response to a batch. */
+export const verdict = z
+  .xor([acceptedLine, z.object({ line: count, problem })])
+  .describe("One line of the response to a batch: the task was accepted, or the problem of that line.");
+
+/** A line of a batch with `?envelope=true`. */
+export const envelope = z.strictObject({
+  id: id.optional(),
+  input: z.unknown(),
+  ...Object.fromEntries(
+    Object.entries(LINE_MEMBERS).map(([name, schema]) => [name, z.unknown().meta(schema).optional()]),
+  ),
+});

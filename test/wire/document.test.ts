@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { timestamp } from "../../src/wire/timestamp.ts";
+import { timestamp } from "../../src/wire/document.ts";
 
 describe("timestamp", () => {
   it("shows times as RFC 3339 in UTC, always with milliseconds", () => {

@@ -1,0 +1,89 @@
+/** The documents for operators: events, workers, readiness, access. */
+
+import { z } from "zod";
+import { SCOPES } from "../auth/api-key.ts";
+import { count, type Document, flag, text, time } from "./document.ts";
+
+/** What can happen to a deployment. A state is one event when it begins and one when it ends. */
+const EVENT_KINDS = [
+  ...(["server-started", "server-stopping", "worker-started", "worker-stopped", "worker-lost"] as const),
+  ...([
+    "queue-paused",
+    "queue-resumed",
+    "queue-full",
+    "queue-drained",
+    "target-down",
+    "target-up",
+    "store-full",
+    "store-drained",
+    "store-away",
+    "settings-changed",
+  ] as const),
+] as const;
+
+export const deploymentEvent = z.object({
+  at: time,
+  kind: z
+    .enum(EVENT_KINDS)
+    .describe(
+      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-full`: it refuses submissions, since it has no memory left, `store-drained`: it has room again; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule.",
+    ),
+  queue: text.exactOptional(),
+  worker: text.exactOptional(),
+  tasks: z.array(text).max(10).exactOptional().describe("Ids of tasks that a lost worker had, at most 10."),
+  count: count.exactOptional().describe("How many tasks that were."),
+  by: text.exactOptional().describe("The name of the API key with which it was done."),
+  detail: text.exactOptional(),
+});
+/** Something that happened to the deployment. */
+export type DeploymentEvent = Document<typeof deploymentEvent>;
+
+export const deploymentEvents = z.object({ items: z.array(deploymentEvent), next: text.nullable() });
+/** A page of them, the newest first. */
+export type DeploymentEvents = Document<typeof deploymentEvents>;
+
+export const worker = z.object({
+  id: text.describe("Only its last 20 characters if `kind` is `silent`."),
+  kind: z
+    .enum(["process", "remote", "silent"])
+    .describe(
+      "`process`: one of this server's; `remote`: a program that leases tasks over HTTP; `silent`: it has tasks, but has sent no heartbeat lately.",
+    ),
+  host: text.nullable(),
+  pid: z.int().nullable(),
+  role: text.nullable(),
+  version: text.nullable(),
+  startedAt: time.nullable(),
+  lostAt: time
+    .nullable()
+    .describe("When it was found lost; it is listed for an hour. Null for a worker that is there."),
+  seenAt: time.nullable().describe("Its last heartbeat."),
+  slots: z.record(z.string(), count).describe("By queue."),
+  quiet: flag.describe("It takes no more work."),
+  actions: z.array(z.enum(["quiet", "resume"])).describe("What you can do with it now, with your key."),
+  running: z.array(z.object({ id: text, queue: text, startedAt: time.nullable(), attempt: count })),
+});
+/** A worker, and what it runs. */
+export type Worker = Document<typeof worker>;
+
+/** Whether a worker takes no more work. */
+export const quietBody = z.strictObject({ quiet: z.boolean().default(true) });
+
+/** What the caller may do. */
+export const access = z.object({
+  caller: text.nullable().describe("The name of the key."),
+  keys: flag.describe("Whether the server has keys."),
+  scopes: z.array(z.enum(SCOPES)),
+});
+export type Access = Document<typeof access>;
+
+export const alive = z.object({ status: z.literal("ok") });
+export const ready = z.object({
+  status: z
+    .enum(["ready", "degraded"])
+    .describe(
+      "`degraded`: the store is full, so that submissions are refused, while stored tasks run and can be collected.",
+    ),
+  reasons: z.array(text).max(1),
+});
+export const notReady = z.object({ status: z.literal("not ready"), reasons: z.array(text) });
