@@ -6,7 +6,7 @@ import { groupRoutes } from "./routes.ts";
 import * as verbs from "./verbs.ts";
 
 /**
- * The verbs on groups. What verbs on tasks do to the group of a member, and when a group is complete, is in the core: store/lua/group.lua.
+ * The verbs on groups. What verbs on tasks do to the group of a member, and when a group is complete, is in the core: store/group/group.lua.
  */
 const part: LibraryPart = { name: "groups", folder: new URL(".", import.meta.url), files: ["verbs"], verbs };
 
