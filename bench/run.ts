@@ -11,9 +11,9 @@ const LEVELS: readonly {
   tasks: number;
   targets: { readonly [peer in "bullmq" | "bee"]?: number };
 }[] = [
-  { concurrency: 1, tasks: 6000, targets: { bullmq: 1.2, bee: 1 } },
-  { concurrency: 10, tasks: 30_000, targets: { bee: 1 } },
-  { concurrency: 100, tasks: 60_000, targets: { bullmq: 2.5, bee: 1.5 } },
+  { concurrency: 1, tasks: 6000, targets: { bullmq: 2.5, bee: 1.4 } },
+  { concurrency: 10, tasks: 30_000, targets: { bullmq: 2.5, bee: 1.4 } },
+  { concurrency: 100, tasks: 60_000, targets: { bullmq: 3, bee: 1.8 } },
 ];
 
 type PeerName = "paihao" | "bullmq" | "bee";

@@ -62,7 +62,7 @@ function figuresOf(turns: Record<"paihao" | "bullmq", Turn[]>, store: string): F
   const told = { ...common, show: micros, target: null };
   return [
     compare({
-      ...{ ...common, figure: "synchronous requests", show: perSecond, target: { atLeast: 3.5 } },
+      ...{ ...common, figure: "synchronous requests", show: perSecond, target: { atLeast: 5 } },
       ...pick((turn) => turn.perSecond),
     }),
     compare({ ...told, figure: "the same: CPU of the server per request", ...pick((turn) => turn.serverMicros) }),

@@ -1,6 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
+import { BATCH_LIMIT } from "../../store/library/script.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
-import { BATCH_LIMIT } from "../../store/library/verb.ts";
 import type { QueueRow } from "../../store/line/queue.ts";
 import { queueBatches } from "../calls/queue-batches.ts";
 

@@ -11,6 +11,11 @@ export function replyIfNotModified(ctx: Context): void {
   ctx.body = null;
 }
 
+/** Whether a request is to be answered only if its caller lacks the version. */
+export function isConditional({ headers }: Context): boolean {
+  return headers["if-none-match"] !== undefined || headers["if-modified-since"] !== undefined;
+}
+
 /** Whether the condition of a request names the version that its answer has; If-None-Match first (RFC 9110 §13.2.2). */
 function isKnown(ctx: Context): boolean {
   const condition = ctx.get("If-None-Match");

@@ -22,8 +22,6 @@ export function requestCheck({ corsOrigins, servedHosts }: Rules): (ctx: Context
   const hosts = servedHosts && { ...servedHosts, names: new Set(servedHosts.names) };
   return (ctx) => {
     if (answersForm(ctx)) return true;
-    // The response depends on Prefer, which caches must know (RFC 7240 §2).
-    if (ctx.path.startsWith("/v1/")) ctx.set("Vary", "Prefer");
     if (hosts) checkHost(ctx, hosts);
     if (origins.size > 0 && answersOrigin(ctx, origins)) return true;
     checkOrigin(ctx, origins);

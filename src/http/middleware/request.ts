@@ -9,6 +9,7 @@ import { forwardedPrefix } from "../headers/forwarded.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import { routeOf } from "../route.ts";
+import { noteCommonFields, setCommonFields } from "../server/response.ts";
 import { type Access, accessOf, openAccess } from "../task/access.ts";
 import { replyProblem } from "../task/reply.ts";
 import { fromOwnPage, sentAccess } from "./authorize.ts";
@@ -60,9 +61,6 @@ export function answerRequests(
 
   const answer = async (ctx: Context, { isAnswered, refusal }: Checked, run: () => unknown): Promise<void> => {
     const started = performance.now();
-    // Browsers must not guess the type of an answer; and routes whose answers caches may keep say so.
-    ctx.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
-    if (stopping.aborted) ctx.set("Connection", "close");
     try {
       // A refused request is counted too.
       if (rateLimit && !isAnswered) await countRequest(ctx, rateLimit);
@@ -73,8 +71,7 @@ export function answerRequests(
     } catch (error) {
       answerError(ctx, error, log);
     }
-    // An answer that does not end its connection could delay the stop forever.
-    if (stopping.aborted) ctx.set("Connection", "close");
+    if (ctx.respond !== false) setCommonFields(ctx);
     const ms = performance.now() - started;
     const { method, path, status } = ctx;
     const route = routeOf(ctx);
@@ -102,7 +99,7 @@ export function answerRequests(
     // The id of a refused request does not depend on its caller: otherwise it would reveal whether a key is valid.
     const id = requestIdOf(ctx, decided.isAnswered || decided.refusal ? null : access.caller, idSecret, keys);
     ctx.state.requestId = id;
-    ctx.set("X-Request-Id", id);
+    noteCommonFields(ctx, { requestId: id, varies: ctx.path.startsWith("/v1/"), stopping });
     const all = around.reduceRight<() => Promise<unknown>>(
       (inner, one) => async () => one(ctx, inner),
       () => answer(ctx, decided, run),

@@ -119,32 +119,49 @@ interface SubmitRequest {
   readonly events: LiveTasks | undefined;
 }
 
-async function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> {
+/** Answers what the store has decided: at once, without a promise, unless there is something to wait for. */
+function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> | void {
   const { submission, wait } = asked;
-  const { id } = submission;
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
   const { put, create } = asked.how;
   if (create && (verdict.verdict === "replay" || verdict.verdict === "conflict")) {
-    throw preconditionFailed(id, "If-None-Match: the id is taken.");
+    throw preconditionFailed(submission.id, "If-None-Match: the id is taken.");
   }
   if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, asked, verdict);
   checkAccepted(ctx, submission, verdict);
   if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
   if (asked.events) return replyEvents(ctx, api, asked.events, asked, verdict);
-  if (wait) {
-    countRepeated(ctx, api, verdict);
-    whenGone(ctx, api, () => wait.leave());
-    const waited = await wait.outcome(asked.deadline, verdict.verdict === "new");
-    // A server that stops closes connections, too.
-    if (!waited.end && mayCancel(asked, verdict) && ctx.res.destroyed && !api.closing.aborted) {
-      wait.stop();
-      await cancelUnlessAwaited(api, submission);
-    }
-    return waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen);
-  }
+  if (wait) return replyWhenEnded(ctx, api, { ...asked, wait }, verdict);
   if (verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
+  return replySeen(ctx, api, asked, verdict);
+}
+
+/** Answers with the result, or for a pending task once the wait is over. */
+async function replyWhenEnded(
+  ctx: Context,
+  api: Api,
+  asked: SubmitRequest & { readonly wait: Wait },
+  verdict: SubmissionVerdict,
+): Promise<void> {
+  const { wait, deadline, submission } = asked;
+  countRepeated(ctx, api, verdict);
+  whenGone(ctx, api, () => wait.leave());
+  const waited = await wait.outcome(deadline, verdict.verdict === "new");
+  // A server that stops closes connections, too.
+  if (!waited.end && mayCancel(asked, verdict) && ctx.res.destroyed && !api.closing.aborted) {
+    wait.stop();
+    await cancelUnlessAwaited(api, submission);
+  }
+  if (waited.end) replyEnd(ctx, asked, waited.end);
+  else replyPendingTask(ctx, asked, verdict, waited.seen);
+}
+
+/** Answers for a task that was there before. */
+async function replySeen(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> {
+  const { id } = asked.submission;
   const seen = await api.engine.inspector.inspect(id, { result: true, inPieces: true, attends: () => true });
-  return seen && isOutcome(seen.state) ? replyEnd(ctx, asked, seen) : replyPendingTask(ctx, asked, verdict, seen);
+  if (seen && isOutcome(seen.state)) replyEnd(ctx, asked, seen);
+  else replyPendingTask(ctx, asked, verdict, seen);
 }
 
 /** Whether the task is there for this request only: who prefers to be answered before its end may collect it later. */
@@ -188,8 +205,7 @@ function replyPendingTask(
       ...(prefer.respondAsync ? ["respond-async"] : []),
       ...(prefer.waitAsSent ? [prefer.waitAsSent] : []),
     ];
-    ctx.set("Preference-Applied", applied.join(", "));
-    return replyPending(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict), 202);
+    return replyPending(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict), 202, applied.join(", "));
   }
   throw new ProblemError("sync-timeout", "The task continues: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },

@@ -8,11 +8,11 @@ import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { RESULTS, responses } from "../openapi/responses.ts";
 import { type Route, WATCH } from "../route.ts";
-import { pagesFor } from "../shown-pages.ts";
+import { type Pages, pagesFor } from "../shown-pages.ts";
 import { documentOf } from "./documents/monitor-document.ts";
 import { findTask } from "./find.ts";
 import { linksFor, TASK_PATHS } from "./links.ts";
-import { hasResult, pendingTask, replyOutcome, replyPending } from "./reply.ts";
+import { hasResult, pendingHeaders, pendingTask, replyOutcome, replyPending } from "./reply.ts";
 
 /** The result resource. */
 export function collectRoutes(api: Api): readonly Route[] {
@@ -42,17 +42,19 @@ async function collect(ctx: Context, api: Api, id: string): Promise<void> {
   ctx.vary("Accept");
   const status = pendingStatus(ctx, api);
   const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
+  const pages = pagesFor(ctx, api);
+  if (pages && !(isOutcome(seen.state) && hasResult(seen))) return replyPage(ctx, api, pages, { seen, status });
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else replyPending(ctx, pendingTask(seen), status);
-  showPage(ctx, api, seen);
 }
 
-/** Shows a browser the page of a task that has no result, with the status and headers that other clients get. */
-function showPage(ctx: Context, api: Api, seen: Inspection): void {
-  const pages = pagesFor(ctx, api);
-  if (!pages || (isOutcome(seen.state) && hasResult(seen))) return;
+/** Answers a browser with the page of a task that has no result, with the status and headers that other clients get. */
+function replyPage(ctx: Context, api: Api, pages: Pages, of: { seen: Inspection; status: 404 | 202 }): void {
+  const { seen } = of;
   if (seen.deleted) throw new ProblemError("deleted");
-  const { status } = ctx;
+  if (isOutcome(seen.state)) replyOutcome(ctx, seen);
+  else pendingHeaders(ctx, pendingTask(seen));
+  const status = isOutcome(seen.state) ? ctx.status : of.status;
   pages.task(ctx, documentOf(ctx, api, seen), linksFor(ctx, seen));
   ctx.status = status;
 }

@@ -6,57 +6,54 @@ import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import { type Body, isJsonType, type Result } from "../../task.ts";
 import type { Api } from "../api.ts";
-import { replyIfNotModified } from "../headers/not-modified.ts";
+import { isConditional, replyIfNotModified } from "../headers/not-modified.ts";
 import { routeOf } from "../route.ts";
-import { handOver } from "../server/response.ts";
+import { answerAtOnce, handOver, setCommonFields, setFields } from "../server/response.ts";
 
-/** Answers with the result of a task that has succeeded, or 304 if the caller has it. */
-export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
-  ctx.status = result.status;
-  const own = setOwn(ctx, result);
-  setLifetime(ctx, seen, result, own);
-  if (BODILESS.has(result.status)) {
+/**
+ * Answers with the result of a task that has succeeded, or 304 if the caller has it.
+ * @param more further header fields, names and values in turns
+ */
+export function replyResult(ctx: Context, seen: TaskEnd, result: Result, more: readonly string[]): void {
+  const fields = [...more, ...resultFields(seen, result)];
+  const { status, body, rest, contentType } = result;
+  if (BODILESS.has(status)) {
+    setFields(ctx, fields);
     ctx.body = null;
-    ctx.status = result.status;
+    ctx.status = status;
     return;
   }
-  // A page in a result must not run as one of our pages, with the rights of the dashboard. Browsers enforce all policies.
-  if (result.body.length > 0 && isActive(result.contentType)) {
-    const policy = own["content-security-policy"];
-    ctx.set("Content-Security-Policy", policy === undefined ? "sandbox" : [policy, "sandbox"]);
+  if (contentType !== null) fields.push("Content-Type", fitType(contentType));
+  if (rest === undefined && contentType !== null && ctx.method !== "HEAD" && !isConditional(ctx)) {
+    return answerAtOnce(ctx, status, fields, Buffer.from(body.buffer, body.byteOffset, body.byteLength));
   }
+  ctx.status = status;
+  setFields(ctx, fields);
   setBody(ctx, result);
-  if (result.contentType === null) ctx.remove("Content-Type");
-  else ctx.set("Content-Type", fitType(result.contentType));
+  if (contentType === null) ctx.remove("Content-Type");
   replyIfNotModified(ctx);
-  const isHeadOf = ctx.method === "HEAD" && routeOf(ctx)?.forwards && result.body.length === 0;
+  const isHeadOf = ctx.method === "HEAD" && routeOf(ctx)?.forwards && body.length === 0;
   if (isHeadOf && ctx.status !== 304) return replyHead(ctx, result);
   // Where Node writes the head together with the body, it changes bytes of this header above 0x7F.
-  if (own["content-disposition"] !== undefined) ctx.res.writeHead(ctx.status);
+  if (ctx.response.get("Content-Disposition") === "") return;
+  setCommonFields(ctx);
+  ctx.res.writeHead(ctx.status);
 }
 
-/** Sets the headers of the result. */
-function setOwn(ctx: Context, result: Result): Readonly<Record<string, string>> {
-  const own = keptHeaders(Object.entries(result.headers));
-  // Only the handler knows what caches may do with what it sets.
-  ctx.remove("Cache-Control");
-  for (const [name, value] of Object.entries(own)) {
-    // Not ctx.vary(), which throws if it contains what is not a name.
-    if (name === "vary") ctx.append("Vary", value);
-    else ctx.set(name, value);
-  }
-  return own;
-}
-
-/** Sets how long the result may be cached, and its version, unless the handler has. */
-function setLifetime(ctx: Context, seen: TaskEnd, result: Result, own: Readonly<Record<string, string>>): void {
+/** The header fields of a result but its type, names and values in turns: its own, how long it may be cached, and its version. */
+function resultFields(seen: TaskEnd, result: Result): string[] {
   const { nowMs, expiresMs } = seen;
+  const own = keptHeaders(Object.entries(result.headers));
+  const fields = Object.entries(own).flat();
   if (own["cache-control"] === undefined && own.expires === undefined) {
     const leftMs = Math.max(0, (expiresMs ?? nowMs) - nowMs);
-    ctx.set("Expires", new Date(nowMs + leftMs).toUTCString());
-    ctx.set("Cache-Control", `private, max-age=${Math.floor(leftMs / 1000)}`);
+    fields.push("Expires", new Date(nowMs + leftMs).toUTCString());
+    fields.push("Cache-Control", `private, max-age=${Math.floor(leftMs / 1000)}`);
   }
-  if (own.etag === undefined) ctx.set("ETag", madeTag(seen, result));
+  if (own.etag === undefined) fields.push("ETag", madeTag(seen, result));
+  // A page in a result must not run as one of our pages, with the rights of the dashboard. Browsers enforce all policies.
+  if (result.body.length > 0 && isActive(result.contentType)) fields.push("Content-Security-Policy", "sandbox");
+  return fields;
 }
 
 /** The ETag of a result: that of the handler, else ours. */

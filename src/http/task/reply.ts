@@ -12,6 +12,7 @@ import type { Eta } from "../../wire/task.ts";
 import { linkTo, type Sender } from "../headers/forwarded.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { problemDocument, shownProblem } from "../problems/problem.ts";
+import { answerAtOnce, setFields } from "../server/response.ts";
 import { problemMembers } from "./documents/monitor-document.ts";
 import { absolute, linksFor, pendingLinksJson, type TaskLinks } from "./links.ts";
 import { replyResult } from "./reply-result.ts";
@@ -56,20 +57,27 @@ function pending(
   return { id, caller, createdMs, queue, state, index, eta, retryAfterS, presenceMs };
 }
 
-/** Adds the headers about a pending task to the response, for gateways that replace bodies. Returns its links. */
-export function pendingHeaders(ctx: Context, task: PendingTask): TaskLinks {
+/** The header fields about a pending task, names and values in turns. */
+function pendingFields(ctx: Context, task: PendingTask, at: TaskLinks): string[] {
   const { state, index, eta, retryAfterS, presenceMs } = task;
+  const fields = [
+    ...["Link", `<${at.monitor}>; rel="monitor", <${at.events}>; rel="alternate"; type="text/event-stream"`],
+    ...["Location", at.result],
+    ...["Operation-Location", absolute(ctx, at.monitor)],
+    ...["Retry-After", String(retryAfterS)],
+    ...["X-Task-State", state],
+    ...["Cache-Control", "no-store"],
+  ];
+  if (index !== null) fields.push("X-Queue-Index", String(index));
+  if (eta !== null) fields.push("X-Queue-ETA", String(eta.seconds));
+  if (presenceMs !== null) fields.push("Presence", String(presenceMs / 1000));
+  return fields;
+}
+
+/** Adds the headers about a pending task to the response, for answers with another body. Returns its links. */
+export function pendingHeaders(ctx: Context, task: PendingTask): TaskLinks {
   const at = linksFor(ctx, task);
-  ctx.append("Link", `<${at.monitor}>; rel="monitor", <${at.events}>; rel="alternate"; type="text/event-stream"`);
-  ctx.set({
-    Location: at.result,
-    "Operation-Location": absolute(ctx, at.monitor),
-    "Retry-After": String(retryAfterS),
-    "X-Task-State": state,
-    ...(index !== null && { "X-Queue-Index": String(index) }),
-    ...(eta !== null && { "X-Queue-ETA": String(eta.seconds) }),
-    ...(presenceMs !== null && { Presence: String(presenceMs / 1000) }),
-  });
+  setFields(ctx, pendingFields(ctx, task, at));
   return at;
 }
 
@@ -81,16 +89,18 @@ const PENDING_PROBLEM = `${JSON.stringify(PENDING_OTHERS).slice(1, -1)},`;
  * Answers 202: the task is accepted, and its result comes later. Or 404 `pending` with the same members, the first four of which are
  * those of PayPal's pattern. Written as text, since this is the most frequent response, and JSON.stringify would take longer than the
  * rest. Ids, queues, states and signatures contain nothing that JSON has to escape.
+ * @param applied the value of Preference-Applied, if any
  */
-export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
+export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202, applied?: string): void {
   const { id, queue, state, index, eta } = task;
-  const at = pendingHeaders(ctx, task);
+  const at = linksFor(ctx, task);
+  const fields = pendingFields(ctx, task, at);
+  fields.push("Content-Type", status === 404 ? PROBLEM_TYPE : "application/json; charset=utf-8");
+  if (applied !== undefined) fields.push("Preference-Applied", applied);
   const problem = status === 404 ? `"type":"${linkTo(ctx, PENDING_TYPE)}",${PENDING_PROBLEM}` : "";
   const self = `"rel":"self","href":"${at.result}","method":"GET"`;
   const members = `"index":${index},"id":"${id}","queue":"${queue}","state":"${state}","eta":${JSON.stringify(eta)}`;
-  ctx.set("Content-Type", status === 404 ? PROBLEM_TYPE : "application/json; charset=utf-8");
-  ctx.status = status;
-  ctx.body = `{${problem}${self},${members},"links":${pendingLinksJson(at)}}`;
+  answerAtOnce(ctx, status, fields, `{${problem}${self},${members},"links":${pendingLinksJson(at)}}`);
 }
 
 /** Answers with a problem document of the catalogue (RFC 9457). */
@@ -157,12 +167,12 @@ function catalogueProblem(
 /** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */
 export function replyOutcome(ctx: Context, seen: TaskEnd): void {
   const problem = outcomeProblem(ctx, seen);
-  const isFailed = seen.state === "failed" && !seen.deleted && !seen.expired && seen.result !== null;
-  if (problem === null || isFailed) ctx.set("X-Task-State", seen.state);
+  const state = ["X-Task-State", seen.state];
   if (problem === null) {
-    if (seen.result) replyResult(ctx, seen, seen.result);
+    if (seen.result) replyResult(ctx, seen, seen.result, state);
     return;
   }
+  if (seen.state === "failed" && !seen.deleted && !seen.expired && seen.result !== null) setFields(ctx, state);
   replyDocument(ctx, problem);
 }
 

@@ -1,4 +1,5 @@
-import { jsonVerb, list, text } from "../library/verb.ts";
+import { jsonVerb } from "../library/json.ts";
+import { list, text } from "../library/reply.ts";
 
 /** The state of a queue at the end of an interval, and what has happened to it until then. */
 export interface Sample extends Gauges, Counts {

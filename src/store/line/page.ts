@@ -1,7 +1,7 @@
 import type { State } from "../../task.ts";
-import { STATE_LETTERS } from "../fields.ts";
 import { type Index, START } from "../keys.ts";
-import { jsonVerb } from "../library/verb.ts";
+import { STATE_LETTERS } from "../letters.ts";
+import { jsonVerb } from "../library/json.ts";
 
 /** The place of a task in an index. */
 export interface Place {

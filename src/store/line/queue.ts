@@ -1,4 +1,5 @@
-import { jsonVerb, list } from "../library/verb.ts";
+import { jsonVerb } from "../library/json.ts";
+import { list } from "../library/reply.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A queue's figures for operators. */

@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/verb.ts";
+import { jsonVerb } from "../library/json.ts";
 
 /** A command that the store does not allow its user. */
 export interface RefusedCommand {

@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/verb.ts";
+import { jsonVerb } from "../library/json.ts";
 
 interface Repetition {
   readonly id: string;

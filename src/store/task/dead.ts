@@ -1,5 +1,6 @@
 import { SHARED } from "../constants.ts";
-import { BATCH_LIMIT, jsonVerb, jsonVerbOnEach } from "../library/verb.ts";
+import { jsonVerb, jsonVerbOnEach } from "../library/json.ts";
+import { BATCH_LIMIT } from "../library/script.ts";
 
 export interface Retry {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { figuresOf, holdsTasks } from "../../../src/engine/monitoring/figures.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { BATCH_LIMIT } from "../../../src/store/library/verb.ts";
+import { BATCH_LIMIT } from "../../../src/store/library/script.ts";
 import type { QueueRow } from "../../../src/store/line/queue.ts";
 import type { QueueSnapshot } from "../../../src/store/line/snapshot.ts";
 

@@ -61,7 +61,7 @@ describe("a stream", () => {
     const connection = new Connection();
     const server = new AbortController();
     const closed = { times: 0, error: "" };
-    new Streams(1, server.signal).send({ res: connection } as unknown as Context, format, {
+    new Streams(1, server.signal).send({ res: connection, state: {} } as unknown as Context, format, {
       parts,
       onClose: () => {
         closed.times += 1;

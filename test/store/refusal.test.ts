@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
-import { refusalOf, storeError } from "../../src/store/store-error.ts";
+import { storeError } from "../../src/store/library/script.ts";
+import { refusalOf } from "../../src/store/refusal.ts";
 
 describe("why the store refuses writes", () => {
   it("is told by what it answers, also from within a script, and by the error made from that", () => {
