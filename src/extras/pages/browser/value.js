@@ -56,18 +56,28 @@ async function beginning({ body, headers }) {
     await reader?.cancel();
     return { text: text.slice(0, MAX_CHARACTERS), isCut: true };
   }
-  return { text: isJson(headers.get("Content-Type") ?? "") ? indented(text) : text };
+  return { text: isJson(headers.get("Content-Type") ?? "") ? readable(text) : text };
 }
 
-/** @param {string} text */
-function indented(text) {
+/** A text in quotes without them, anything else in lines. @param {string} json @returns {string} */
+function readable(json) {
+  const value = parsed(json);
+  return typeof value === "string" ? value : indented(json);
+}
+
+/** JSON in lines. @param {string} json */
+export function indented(json) {
+  const value = parsed(json);
+  // A number that JavaScript cannot represent would change.
+  return JSON.stringify(value) === json.trim() ? JSON.stringify(value, null, 2) : json;
+}
+
+/** @param {string} json @returns {unknown} undefined if it is not JSON */
+function parsed(json) {
   try {
-    const value = JSON.parse(text);
-    if (typeof value === "string") return value;
-    // A number that JavaScript cannot represent would change.
-    return JSON.stringify(value) === text.trim() ? JSON.stringify(value, null, 2) : text;
+    return JSON.parse(json);
   } catch {
-    return text;
+    return undefined;
   }
 }
 

@@ -17,30 +17,6 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     return gate;
   }
 
-  it("submits from a form made from the schema, and says at the field what is wrong", async () => {
-    const { page } = test;
-    await test.open("/dashboard/queues/invoices");
-    await page.getByRole("button", { name: "Submit a task" }).click();
-    await page.getByLabel("to", { exact: true }).fill("nobody");
-    await page.getByLabel("cents").fill("150");
-    await page.getByRole("button", { name: "Submit", exact: true }).click();
-    await page.locator('[aria-invalid="true"]').waitFor();
-    expect(await page.getByLabel("to", { exact: true }).getAttribute("aria-invalid")).to.equal("true");
-    await page.getByLabel("to", { exact: true }).fill("ada@example.org");
-    await page.getByLabel("currency").selectOption("CNY");
-    await page.getByLabel("lines").fill('["one"]');
-    await page.getByRole("button", { name: "As JSON" }).click();
-    const json = JSON.parse(await page.getByLabel("Input, as JSON").inputValue());
-    expect(json).to.deep.equal({ to: "ada@example.org", cents: 150, currency: "CNY", lines: ["one"] });
-    await page.getByRole("button", { name: "As a form" }).click();
-    await page.getByRole("button", { name: "Submit", exact: true }).click();
-    const link = page.getByRole("status").getByRole("link");
-    await link.waitFor();
-    const id = (await link.textContent()) ?? "";
-    await test.until(id, "succeeded");
-    expect(await test.json(`/v1/requests/${id}`)).to.deep.equal(json);
-  });
-
   it("pauses and resumes a queue", async () => {
     const { page } = test;
     await test.open("/dashboard");

@@ -1,17 +1,15 @@
-/** The form that submits a task: made of the schema of the queue, or JSON, or a file. */
+/** The form that submits a task: its input as JSON, begun by the schema of the queue, or a file. */
 
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
+import { indented } from "../../value.js";
 import { paths } from "../address.js";
 import { errorOf, messageOf, ServerError, send } from "../api.js";
 import { useDesk } from "../desk.js";
-import { isObject, NoJson, parse, textOf } from "./json.js";
-import { FieldError, formFields, formValue, isForm } from "./schema-form.js";
 
 /** @typedef {import("../api.js").Queue} Queue */
+/** @typedef {Record<string, any>} Schema as the server made it from a handler's input */
 
 const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (last)"];
-/** @type {{ errors: ReadonlyMap<string, string>, text: string }} by JSON pointer, and in all */
-const NO_TROUBLE = { errors: new Map(), text: "" };
 
 /**
  * @typedef {object} Original a task that is submitted again
@@ -20,13 +18,24 @@ const NO_TROUBLE = { errors: new Map(), text: "" };
  * @property {number} priority
  */
 
-/** What the form begins with. @param {Original | null} original */
-function draftOf(original) {
-  const text = original?.json ?? "{}";
-  const value = parse(text);
-  return isObject(value)
-    ? { value, text: original ? textOf(value, 2) : text, isForm: true }
-    : { value: {}, text, isForm: false };
+/** @type {Readonly<Record<string, unknown>>} */
+const EMPTY = { string: "", number: 0, integer: 0, boolean: false, array: [], null: null };
+
+/** A value to begin with: of an object the members that it must have. @param {Schema} schema @returns {unknown} */
+function beginningOf({ default: standard, const: only, enum: choices, type, minimum, properties = {}, required = [] }) {
+  const given = [standard, only, choices?.[0], minimum > 0 ? minimum : undefined].find((value) => value !== undefined);
+  if (given !== undefined) return given;
+  if (type in EMPTY) return EMPTY[type];
+  return Object.fromEntries(
+    required.map((/** @type {string} */ name) => [name, beginningOf(properties[name] ?? { type: "null" })]),
+  );
+}
+
+/** What is wrong, in one text. @param {unknown} error */
+function troubleOf(error) {
+  const errors = error instanceof ServerError ? error.problem.errors : undefined;
+  if (!Array.isArray(errors)) return messageOf(error);
+  return errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
 }
 
 /** @param {{ queue: Queue, isOpen: boolean, onClose: () => void, original?: Original | null }} props */
@@ -34,55 +43,23 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
   const desk = useDesk();
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const textArea = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  const [isJson, setJson] = useState(() => !draftOf(original).isForm);
-  /** The value when the form last changed between fields and JSON, and its text as it was typed. */
-  const [draft, setDraft] = useState(
-    () => /** @type {{ value: Record<string, unknown>, text: string }} */ (draftOf(original)),
-  );
-  const [trouble, setTrouble] = useState(NO_TROUBLE);
+  const [begun] = useState(() => indented(original?.json ?? JSON.stringify(beginningOf(queue.input ?? {}))));
+  const [trouble, setTrouble] = useState("");
   const [submitted, setSubmitted] = useState(/** @type {{ id: string, index: number | null } | null} */ (null));
   const takesJson = queue.consumes.some((type) => /json|^\*\/\*$/.test(type));
-  const canBeForm = takesJson && isForm(queue.input);
-  const schema = canBeForm && !isJson ? queue.input : null;
 
   useLayoutEffect(() => {
     setSubmitted(null);
-    const first = form.current?.querySelector("input, textarea, select");
+    const first = form.current?.querySelector("input, textarea");
     if (isOpen && first instanceof HTMLElement) first.focus();
   }, [isOpen]);
 
-  // Not from the form's data, which changes line breaks.
-  const typedText = () => textArea.current?.value ?? "";
-
-  /** @param {HTMLFormElement} form @throws {FieldError | NoJson} */
-  function bodyOf(form) {
-    const file = new FormData(form).get("file");
-    // Without one, the task gets the input of the original.
+  /** What is sent; null for nothing: then the task gets the input of the original. @param {FormData} data */
+  function bodyOf(data) {
+    const file = data.get("file");
     if (file instanceof File) return original && file.size === 0 ? null : file;
-    if (schema) return textOf(formValue(schema, form, draft.value));
-    parse(typedText());
-    return typedText();
-  }
-
-  /**
-   * Says what is wrong, and marks the field if it is about what was entered.
-   * @param {unknown} error
-   * @param {string} [otherwise] what is said instead if a field is marked
-   */
-  function tell(error, otherwise) {
-    /** @type {Map<string, string>} */
-    const errors = new Map();
-    if (error instanceof FieldError) errors.set(error.pointer, error.message);
-    if (error instanceof NoJson) {
-      errors.set("", error.message);
-      textArea.current?.focus();
-      textArea.current?.setSelectionRange(error.at, error.at + 1);
-    }
-    const isEntered = errors.size > 0;
-    if (error instanceof ServerError && Array.isArray(error.problem.errors))
-      for (const { pointer, detail } of error.problem.errors) errors.set(String(pointer), String(detail));
-    const named = schema ? "" : [...errors].map(([pointer, detail]) => `${pointer}: ${detail}`).join("; ");
-    setTrouble({ errors, text: (isEntered && otherwise) || named || messageOf(error) });
+    // Not from the form's data, which changes line breaks.
+    return textArea.current?.value ?? "";
   }
 
   /** @param {SubmitEvent} event */
@@ -94,65 +71,43 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
     const path = original
       ? `/v1/requests/${encodeURIComponent(original.id)}/again`
       : `/v1/queues/${encodeURIComponent(queue.name)}/requests`;
+    const body = bodyOf(data);
+    const type = body instanceof File ? body.type || "application/octet-stream" : "application/json";
+    const headers = {
+      ...(body !== null && { "Content-Type": type }),
+      Prefer: "respond-async",
+      ...(priority === "" ? {} : { Priority: `u=${priority}` }),
+    };
+    const search = delay === "" ? "" : `?delay=${encodeURIComponent(delay)}`;
     try {
-      const body = bodyOf(event.target);
-      const type = body instanceof File ? body.type || "application/octet-stream" : "application/json";
-      const headers = {
-        ...(body !== null && { "Content-Type": type }),
-        Prefer: "respond-async",
-        ...(priority === "" ? {} : { Priority: `u=${priority}` }),
-      };
-      const search = delay === "" ? "" : `?delay=${encodeURIComponent(delay)}`;
       const answer = await send(path + search, { method: "POST", headers, ...(body !== null && { body }) });
       if (!answer.ok) throw await errorOf(answer);
       setSubmitted(await answer.json());
-      setTrouble(NO_TROUBLE);
+      setTrouble("");
       desk.refresh();
     } catch (error) {
       setSubmitted(null);
-      tell(error, "Nothing was submitted.");
+      setTrouble(troubleOf(error));
     }
   }
 
-  /** Changes between fields and JSON and keeps what was entered, or says why it cannot. */
-  function change() {
-    if (!form.current) return;
-    try {
-      if (schema) {
-        const value = formValue(schema, form.current, draft.value);
-        // The text as it was typed, unless a field has changed it.
-        setDraft({ value, text: textOf(value) === textOf(draft.value) ? draft.text : textOf(value, 2) });
-      } else setDraft({ value: objectOf(typedText()), text: typedText() });
-      setJson(!isJson);
-      setTrouble(NO_TROUBLE);
-    } catch (error) {
-      const otherwise = "It cannot be shown as a form until it is valid JSON.";
-      tell(error, error instanceof NoJson ? otherwise : messageOf(error));
-    }
-  }
-
-  function fields() {
-    if (!takesJson)
-      return html`
-        <div class="field" key="file">
-          <label for="submission-file">File (${queue.consumes.join(", ")})${original && html`<span class="hint"> optional: otherwise the same</span>`}</label>
-          <input id="submission-file" type="file" name="file" required=${!original} accept=${queue.consumes.join(",")} />
-        </div>`;
-    if (schema) return html`<div class="fields" key="fields">${formFields(schema, draft.value, trouble.errors)}</div>`;
-    const error = trouble.errors.get("");
-    return html`
-      <div class="field" key="json">
-        <label for="submission-json">Input, as JSON</label>
-        <textarea id="submission-json" ref=${textArea} name="json" rows="6" required spellcheck=${false} defaultValue=${draft.text}
-          aria-invalid=${error ? "true" : null} aria-describedby=${error ? "submission-json:error" : null} />
-        ${error && html`<p class="bad" id="submission-json:error">${error}</p>`}
-      </div>`;
-  }
+  const file = () => html`
+    <div class="field">
+      <label for="submission-file">File (${queue.consumes.join(", ")})${original && html`<span class="hint"> optional: otherwise the same</span>`}</label>
+      <input id="submission-file" type="file" name="file" required=${!original} accept=${queue.consumes.join(",")} />
+    </div>`;
+  const json = () => html`
+    <div class="field">
+      <label for="submission-json">Input, as JSON</label>
+      <textarea id="submission-json" ref=${textArea} rows=${Math.min(20, Math.max(6, begun.split("\n").length))} required spellcheck=${false} defaultValue=${begun}
+        aria-invalid=${trouble === "" ? null : "true"} aria-describedby="submission-trouble" />
+      ${queue.input && html`<details><summary>What the queue accepts</summary><pre>${JSON.stringify(queue.input, null, 2)}</pre></details>`}
+    </div>`;
 
   return html`
     <form id="submission" ref=${form} hidden=${!isOpen} class="panel submission" aria-label=${original ? `Run ${original.id} again` : `Submit a task to ${queue.name}`}
       onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && onClose()}>
-      ${fields()}
+      ${takesJson ? json() : file()}
       <div class="fields options">
         <div class="field">
           <label for="submission-priority">Priority</label>
@@ -165,7 +120,7 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
           <input id="submission-delay" name="delay" type="number" min="0" step="1" />
         </div>
       </div>
-      <p class="bad" role="alert">${trouble.text}</p>
+      <p class="bad" id="submission-trouble" role="alert">${trouble}</p>
       <p role="status">
         ${
           submitted &&
@@ -175,16 +130,7 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
       </p>
       <div class="buttons">
         <button type="submit" class="primary">Submit</button>
-        ${canBeForm && html`<button type="button" onClick=${change}>${isJson ? "As a form" : "As JSON"}</button>`}
         <button type="button" onClick=${onClose}>Close</button>
       </div>
     </form>`;
-}
-
-/** @param {string} text @throws {NoJson} @throws {Error} when the text is not an object */
-function objectOf(text) {
-  const value = parse(text);
-  if (isObject(value)) return value;
-  const what = Array.isArray(value) ? "an array" : value === null ? "null" : "a single value";
-  throw new Error(`It cannot be shown as a form: it is ${what}, not an object.`);
 }
