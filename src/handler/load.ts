@@ -18,6 +18,11 @@ const NO_HANDLER_FILE = /\.d\.m?ts$|\.test\.m?[jt]s$/;
 /** `.ts` while the sources run (under tsx), `.js` once they are compiled. */
 const OWN_EXTENSION = path.extname(fileURLToPath(import.meta.url));
 
+/** Loads what importing the handlers of a directory needs, and none of them. @throws StartError like {@link loadHandlers} */
+export async function prepareHandlers(dir: string): Promise<void> {
+  await prepareImports(await handlerFiles(path.resolve(dir)));
+}
+
 /**
  * Loads every handler that a file in `dir` exports or `queues.json` declares, by the name of its queue; not from subdirectories. Files may be TypeScript,
  * and may import `paihao` and this package's dependencies without having them installed.

@@ -122,7 +122,8 @@ export class Pool implements Role {
     const channel = keys.workChannel(keys.partitionOfQueue(this.queue), this.queue);
     const listening = pubsub.listen(channel, (message) => this.#notice(message));
     [this.#standby, ...this.#unlisten] = await Promise.all([engine.leases.openStandby(this.queue), listening]);
-    this.#unlisten.push(engine.maintenance.onWork(this.queue, () => this.#found()));
+    const { maintenance } = engine;
+    this.#unlisten.push(maintenance.onNews(this.queue, (news) => (news === "work" ? this.#found() : this.#expect())));
     // It may have been stopped meanwhile.
     if (this.#stopped) this.#close();
     else for (const [lane, taker] of this.#takers.entries()) taker.start(lane === 0 ? this.#standby : undefined);
@@ -167,6 +168,11 @@ export class Pool implements Role {
   /** Tasks wait: if the line seemed empty, a message was lost. */
   #found(): void {
     if (this.#line.waiting === 0) this.#wake();
+  }
+
+  /** A worker has probably died, here or elsewhere: its tasks will be suspects, some of which may come here. */
+  #expect(): void {
+    if (this.slots > 0) this.#parts.executors.expectSuspect(this.queue);
   }
 
   #wake(): void {

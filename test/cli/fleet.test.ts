@@ -12,7 +12,7 @@ import { expect } from "chai";
 import { builtCommand } from "../helpers/build.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
-import { processGone, refuses } from "../helpers/process.ts";
+import { childrenOf, processGone, refuses } from "../helpers/process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { eventually } from "../shared/eventually.ts";
 import { reservePort } from "../shared/ports.ts";
@@ -63,12 +63,6 @@ function startCli(env: Record<string, string>, cwd?: string): Started {
         return / is ready on (\S+)/.exec(printed)?.[1] ?? false;
       }, PATIENCE_MS) as Promise<string>,
   };
-}
-
-/** The processes that a process has started and that still run. Linux only. */
-function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  return text === "" ? [] : text.split(" ").map(Number);
 }
 
 /** The processes of a server, but for its store. */

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { builtCommand } from "../helpers/build.ts";
-import { processGone } from "../helpers/process.ts";
+import { childrenOf, processGone } from "../helpers/process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { eventually } from "../shared/eventually.ts";
 
@@ -17,11 +17,6 @@ interface Starting {
   readonly child: ChildProcess;
   readonly ended: Promise<unknown[]>;
   printed(): string;
-}
-
-/** The processes that a process has started and that still run. Linux only. */
-function childrenOf({ pid = 0 }: ChildProcess): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 }
 
 describe("a signal before the server is ready", function () {
@@ -60,7 +55,7 @@ describe("a signal before the server is ready", function () {
   /** The first processes that a command has started, such as its store. */
   const childrenSoon = (child: ChildProcess) =>
     eventually(() => {
-      const children = childrenOf(child);
+      const children = childrenOf(child.pid);
       return children.length > 0 && children;
     }, PATIENCE_MS) as Promise<number[]>;
   const folders = () => readdirSync(dir).filter((name) => name.startsWith("paihao-"));

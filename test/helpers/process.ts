@@ -11,6 +11,11 @@ export async function processGone(pid: number): Promise<void> {
   await eventually(() => !isRunning(pid));
 }
 
+/** The processes that a process has started and that still run. Linux only. */
+export function childrenOf(pid = 0): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+}
+
 /** The process group to which a terminal sends Ctrl-C. Linux only. */
 export function groupOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

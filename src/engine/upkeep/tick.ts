@@ -97,6 +97,7 @@ export class Tick {
       lost: ticks.flatMap((t) => t.lost),
       late: ticks.flatMap((t) => t.late),
       held: ticks.some((t) => t.held),
+      unrenewed: ticks.flatMap((t) => t.unrenewed),
       waiting: ticks.flatMap((t) => t.waiting),
       shortestLeaseMs: Math.min(...queues.map(({ leaseMs }) => leaseMs ?? Number.POSITIVE_INFINITY)),
     };

@@ -7,8 +7,8 @@ import type { Tick, TickReport } from "./tick.ts";
 /** Called when something in a partition will be due in `delayMs`: a task, its deadline, a lease. */
 type DueListener = (partition: number, delayMs: number) => void;
 
-/** Called when a tick has found waiting tasks, or this process submits some. */
-type WorkListener = () => void;
+/** What the workers of a queue in this process are told of: tasks wait in it, or it will probably lose a worker. */
+type News = "work" | "loss";
 
 /** Work that some process has to do from time to time. */
 export class Maintenance {
@@ -19,7 +19,7 @@ export class Maintenance {
   readonly #events: Events;
   readonly #dueListeners = new Set<DueListener>();
   /** By queue. */
-  readonly #workListeners = new Map<string, Set<WorkListener>>();
+  readonly #listeners = new Map<string, Set<(news: News) => void>>();
 
   constructor(tick: Tick, homes: Homes, histories: Histories, metrics: Metrics, events: Events) {
     this.#tick = tick;
@@ -42,14 +42,21 @@ export class Maintenance {
 
   /** Notifies the listeners that tasks of a queue wait. */
   noteWork(queue: string): void {
-    for (const listener of this.#workListeners.get(queue) ?? []) listener();
+    this.#tell(queue, "work");
   }
 
-  /** Calls the listener when a tick finds waiting tasks of a queue, and when this process submits some; returns a function that removes the listener. */
-  onWork(queue: string, listener: WorkListener): () => void {
-    const listeners = this.#workListeners.get(queue) ?? new Set();
-    this.#workListeners.set(queue, listeners.add(listener));
+  /**
+   * Calls the listener when a tick finds waiting tasks of a queue, when this process submits some, and when a tick finds a lease of it that is not
+   * renewed. Returns a function that removes the listener.
+   */
+  onNews(queue: string, listener: (news: News) => void): () => void {
+    const listeners = this.#listeners.get(queue) ?? new Set();
+    this.#listeners.set(queue, listeners.add(listener));
     return () => listeners.delete(listener);
+  }
+
+  #tell(queue: string, news: News): void {
+    for (const listener of this.#listeners.get(queue) ?? []) listener(news);
   }
 
   /**
@@ -60,6 +67,7 @@ export class Maintenance {
    */
   async tick(partition: number, pausedMs?: number): Promise<TickReport> {
     const ticked = await this.#tick.run(partition, pausedMs);
+    for (const queue of ticked.unrenewed) this.#tell(queue, "loss");
     for (const queue of ticked.waiting) this.noteWork(queue);
     for (const { queue, fate } of ticked.lost) this.#metrics.lost.count(queue, fate);
     if (ticked.lost.length > 0) void this.#events.lost(ticked.lost);

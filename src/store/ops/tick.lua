@@ -7,8 +7,8 @@ local whole = Number.whole
 local JOIN, MOVE = 2, C.moveWork
 
 -- A pass is the state of one call: {left: what is left of the limit over all queues, so that no call blocks Redis for long;
--- cap: maximum number of dead tasks kept; soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; gap: see
--- Grace.note_tick}.
+-- cap: maximum number of dead tasks kept; soonest: when there is more to do, ms; promoted, lost, late, held, unrenewed: for the answer; gap:
+-- see Grace.note_tick}.
 
 local function consider(pass, due)
   if due and (not pass.soonest or due < pass.soonest) then pass.soonest = due end
@@ -142,13 +142,24 @@ local function reclaim(call, pass, of)
   Notices.work(call, queue)
 end
 
+-- Whether less than half of a lease is left: workers renew it after a third.
+local function is_unrenewed(call, of, id, ends_at)
+  local usual, left = tonumber(of.leaseMs), ends_at - call.now
+  if not usual or left >= usual / 2 then return false end
+  local taken_for = redis.call('HGET', K.task(call, id), F.lease)
+  return not taken_for or left < tonumber(taken_for) / 2
+end
+
 -- What is left to do in a queue, and when.
-local function consider_queue(call, pass, queue, has_deadlines)
+local function consider_queue(call, pass, of, has_deadlines)
+  local queue = of.queue
   consider(pass, first_score(K.scheduled(call, queue)))
   if has_deadlines then consider(pass, first_score(K.deadlines(call, queue))) end
-  local lease_end = first_score(K.leases(call, queue))
-  if lease_end then pass.held = true end
-  consider(pass, lease_end)
+  local id, ends_at = unpack(redis.call('ZRANGE', K.leases(call, queue), 0, 0, 'WITHSCORES'))
+  if not id then return end
+  pass.held = true
+  consider(pass, tonumber(ends_at))
+  if is_unrenewed(call, of, id, tonumber(ends_at)) then pass.unrenewed[#pass.unrenewed + 1] = queue end
 end
 
 -- Closes groups that were left open, and goes on canceling others, as far as the limit still allows.
@@ -196,8 +207,9 @@ end
 
 -- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes (nothing for none; 0 when the limit was
 -- reached); for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each that time
--- cancels the verdict ("requested": it is running, its worker is notified) and the reason; whether any lease is held; and the queues in
--- which tasks wait. The limit is of the work in one call, over all queues.
+-- cancels the verdict ("requested": it is running, its worker is notified) and the reason; whether any lease is held; the queues in which a
+-- worker has probably died, since a lease is not renewed; and those in which tasks wait. The limit is of the work in one call, over all
+-- queues.
 register('tick', { 'allow-oom' }, function(call, asked)
   local pass = {
     left = asked.limit,
@@ -207,6 +219,7 @@ register('tick', { 'allow-oom' }, function(call, asked)
     lost = {},
     late = {},
     held = false,
+    unrenewed = {},
     gap = Grace.note_tick(call, asked.pausedMs or 0),
   }
   local to_pass, waiting = queues_to_pass(call, asked.items)
@@ -215,7 +228,7 @@ register('tick', { 'allow-oom' }, function(call, asked)
   for n, of in ipairs(to_pass) do has_deadlines[n] = pass_deadlines(call, pass, of) end
   for _, of in ipairs(to_pass) do pass_time(call, pass, of) end
   pass_groups(call, pass)
-  for n, of in ipairs(to_pass) do consider_queue(call, pass, of.queue, has_deadlines[n]) end
+  for n, of in ipairs(to_pass) do consider_queue(call, pass, of, has_deadlines[n]) end
   Settle.close(call)
   return {
     promoted = pass.promoted,
@@ -223,6 +236,7 @@ register('tick', { 'allow-oom' }, function(call, asked)
     lost = pass.lost,
     late = pass.late,
     held = pass.held,
+    unrenewed = pass.unrenewed,
     waiting = waiting,
   }
 end)

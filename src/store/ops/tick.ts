@@ -4,6 +4,8 @@ import type { DeadCap, Retention } from "../task/settle.ts";
 /** A queue of a tick, with the facts about the end of its lost tasks. */
 export interface TickQueue extends Retention {
   readonly queue: string;
+  /** The length of its leases, if that is known. */
+  readonly leaseMs?: number | null;
   readonly maxLost: number;
   readonly deadMs: number;
   /** Stored form of the result of a task that is dead because of lost workers. */
@@ -37,6 +39,8 @@ export interface TickAnswer {
   readonly late: readonly LateTask[];
   /** Whether any lease is held. */
   readonly held: boolean;
+  /** The queues in which a worker has probably died: a lease is about to end, and has not been renewed. */
+  readonly unrenewed: readonly string[];
   /** The queues in which tasks wait. */
   readonly waiting: readonly string[];
 }

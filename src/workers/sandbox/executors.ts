@@ -69,7 +69,12 @@ export class Executors {
    * its tasks, and those whose handlers are in no file run in this process.
    */
   admitsSuspect(queue: string): boolean {
-    return this.#isolated.has(queue) || !this.#isInFiles(queue) || this.#suspects?.admitsSuspect !== false;
+    return !this.#hasSuspects(queue) || this.#suspects?.admitsSuspect !== false;
+  }
+
+  /** Suspects of a queue may come soon. Children of an isolated queue are there as long as it has tasks. */
+  expectSuspect(queue: string): void {
+    if (this.#hasSuspects(queue)) this.#suspects?.expect();
   }
 
   /** Runs tasks of one queue in one call; returns the end of each. */
@@ -80,6 +85,11 @@ export class Executors {
   async stop(): Promise<void> {
     const all = [this.#inProcess, ...this.#isolated.values(), ...(this.#suspects ? [this.#suspects] : [])];
     await Promise.all(all.map((executor) => executor.stop()));
+  }
+
+  /** Whether suspects of a queue run in children of their own. */
+  #hasSuspects(queue: string): boolean {
+    return !this.#isolated.has(queue) && this.#isInFiles(queue);
   }
 
   /** Of the server's own handlers, only those that work on behalf of others need the handler files. */

@@ -9,7 +9,9 @@ import type { HandlerLimits, TaskFacts } from "../attempt/task-context.ts";
  */
 
 export type ToSandbox =
-  /** The first message, with the locations of the handlers. Answered with `ready` or `broken`. */
+  /** Asks to load all that the handlers of a directory will need, and none of them yet. Not answered. */
+  | { readonly type: "warm"; readonly handlersDir: string; readonly modules: readonly string[] }
+  /** Asks to load the handlers, once. Answered with `ready` or `broken`. */
   | { readonly type: "open"; readonly handlersDir: string; readonly modules: readonly string[] }
   | {
       readonly type: "run";

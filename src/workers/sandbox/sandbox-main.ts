@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { type HandlerEnd, TaskAborted } from "../../engine/tasks/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { ownQueueOf } from "../../handler/internal-queues.ts";
-import { loadHandlers } from "../../handler/load.ts";
+import { loadHandlers, prepareHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel, logRejection, runInScope } from "../../log.ts";
 import type { StepVerdict } from "../../store/task/step.ts";
 import type { WriteVerdict } from "../attempt/output.ts";
@@ -22,12 +22,23 @@ const say = (message: FromSandbox): void => {
 };
 
 let handlers: ReadonlyMap<string, Handler> = new Map();
+let warmed = Promise.resolve();
 let current: { run: number; abort: AbortController } | undefined;
 let calls = 0;
 const replies = new Map<number, { resolve(value: Reply): void; reject(error: Error): void }>();
 
+async function warm({ handlersDir, modules }: Extract<ToSandbox, { type: "warm" }>): Promise<void> {
+  try {
+    await prepareHandlers(handlersDir);
+    for (const module of modules) await import(module);
+  } catch {
+    // What hinders it will hinder `open` too, which reports it.
+  }
+}
+
 async function open({ handlersDir, modules }: Extract<ToSandbox, { type: "open" }>): Promise<void> {
   try {
+    await warmed;
     const loaded = await loadHandlers(handlersDir);
     const made = modules.map(async (module) => ((await import(module)) as StandInModule).standIn(loaded));
     handlers = new Map([...loaded, ...(await Promise.all(made)).map((handler) => [handler.queue, handler] as const)]);
@@ -87,7 +98,8 @@ function compact(end: HandlerEnd): HandlerEnd {
 }
 
 function receive(message: ToSandbox): void {
-  if (message.type === "open") void open(message);
+  if (message.type === "warm") warmed = warm(message);
+  else if (message.type === "open") void open(message);
   else if (message.type === "run") void run(message);
   else if (message.type === "abort") {
     if (current?.run === message.run) current.abort.abort(new TaskAborted(message.cause));

@@ -23,32 +23,18 @@ export interface SandboxOptions {
 
 /** A child process that runs one handler at a time, as seen by the worker. */
 export class Sandbox {
-  /** Resolves when the sandbox can run handlers; rejects if it never will. */
-  readonly ready: Promise<void>;
   readonly #port: SandboxPort;
-  readonly #limits: HandlerLimits;
-  readonly #log: Logger;
+  readonly #options: SandboxOptions;
   #gone = false;
   /** Why it can no longer run anything, once that is known. */
-  #lost: HandlerEnd | undefined;
+  #lost: Extract<HandlerEnd, { kind: "lost" }> | undefined;
   #runs = 0;
   #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void; spoiled?: HandlerEnd } | undefined;
   #onBoot: (error?: Error) => void = () => {};
 
   constructor(port: SandboxPort, options: SandboxOptions) {
     this.#port = port;
-    this.#limits = options.limits;
-    this.#log = options.log;
-    this.ready = new Promise((resolve, reject) => {
-      const late = setTimeout(() => this.#onBoot(new Error(`the handlers were not loaded in ${BOOT_MS} ms`)), BOOT_MS);
-      this.#onBoot = (error) => {
-        clearTimeout(late);
-        if (error) reject(error);
-        else resolve();
-      };
-    });
-    // The rejection is handled where `ready` is awaited; if nobody awaits it, the sandbox is not used.
-    this.ready.catch(() => this.kill());
+    this.#options = options;
     void port.gone.then((how) => {
       this.#gone = true;
       this.#onBoot(new Error(how));
@@ -56,8 +42,31 @@ export class Sandbox {
       this.#current?.done(this.#current.spoiled ?? this.#lost);
     });
     port.listen((message) => this.#receive(message));
-    const { handlersDir, modules = [] } = options;
-    port.post({ type: "open", handlersDir, modules });
+  }
+
+  /** Prepares for {@link load}: what the handlers need is loaded, and none of them. */
+  warm(): void {
+    const { handlersDir, modules = [] } = this.#options;
+    this.#port.post({ type: "warm", handlersDir, modules });
+  }
+
+  /** Loads the handlers, once; resolves when it can run them. Rejects if it never will, and ends then. */
+  async load(): Promise<void> {
+    const { handlersDir, modules = [] } = this.#options;
+    let late: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#onBoot = (error) => (error ? reject(error) : resolve());
+        late = setTimeout(() => reject(new Error(`the handlers were not loaded in ${BOOT_MS} ms`)), BOOT_MS);
+        if (this.#lost) reject(new Error(this.#lost.how));
+        else this.#port.post({ type: "open", handlersDir, modules });
+      });
+    } catch (error) {
+      void this.kill();
+      throw error;
+    } finally {
+      clearTimeout(late);
+    }
   }
 
   /** Whether it can be reused. */
@@ -86,7 +95,7 @@ export class Sandbox {
       facts,
       // A copy: the original may be a view into a larger buffer, all of which would be sent.
       input: new Uint8Array(input.bytes),
-      limits: this.#limits,
+      limits: this.#options.limits,
       logLevel: log.level,
     });
     // The sandbox ignores messages for a run that is over.
@@ -109,7 +118,8 @@ export class Sandbox {
   #receive(message: FromSandbox): void {
     if (message.type === "ready") return this.#onBoot();
     // The event fires in the async context in which the sandbox was started; the line names its task itself.
-    if (message.type === "stray") return runInScope({ requestId: undefined }, () => relayLog(this.#log, message.line));
+    if (message.type === "stray")
+      return runInScope({ requestId: undefined }, () => relayLog(this.#options.log, message.line));
     if (message.type === "broken") return this.#onBoot(new Error(message.error.message));
     const current = this.#current;
     // A message of an earlier run.

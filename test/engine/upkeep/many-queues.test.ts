@@ -24,7 +24,7 @@ const settings = (queue: string, leaseMs: number) => ({
 const registered = (queue: string, silentMs: number, leaseMs: number | null = 60_000): RegisteredQueue => ({
   ...{ queue, silentMs, leaseMs, maxLost: 3, keepMs: 1, tombstoneMs: 1, deadMs: 1 },
 });
-const NOTHING: TickAnswer = { promoted: 0, nextMs: null, lost: [], late: [], held: false, waiting: [] };
+const NOTHING: TickAnswer = { promoted: 0, nextMs: null, lost: [], late: [], held: false, unrenewed: [], waiting: [] };
 
 describe("the tick of a partition with many queues", () => {
   /** The queues of each call for a tick. */
@@ -63,10 +63,18 @@ describe("the tick of a partition with many queues", () => {
     answer = (queues) => {
       if (queues.includes(first)) return { ...NOTHING, promoted: 2, nextMs: 900, waiting: [first] };
       if (queues.includes(later)) return { ...NOTHING, promoted: 3, nextMs: 400, lost: [lost], late: [late] };
-      return { ...NOTHING, held: true, waiting: ["other"] };
+      return { ...NOTHING, held: true, unrenewed: [later], waiting: ["other"] };
     };
     expect(await tick.run(0)).to.deep.equal({
-      ...{ promoted: 5, nextMs: 400, lost: [lost], late: [late], held: true, waiting: [first, "other"] },
+      ...{
+        promoted: 5,
+        nextMs: 400,
+        lost: [lost],
+        late: [late],
+        held: true,
+        unrenewed: [later],
+        waiting: [first, "other"],
+      },
       shortestLeaseMs: 5000,
     });
     expect(ticked.map((queues) => queues.length)).to.deep.equal(portions(HERE.length + 1, 50));

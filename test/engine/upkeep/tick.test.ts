@@ -61,8 +61,8 @@ describe("a tick", () => {
   it("tells those who take tasks of a queue that some wait, until they leave", async () => {
     const { maintenance } = t.engine;
     const told: string[] = [];
-    const leave = ["first", "second"].map((who) => maintenance.onWork("jobs", () => void told.push(who)));
-    maintenance.onWork("others", () => void told.push("others"));
+    const leave = ["first", "second"].map((who) => maintenance.onNews("jobs", () => void told.push(who)));
+    maintenance.onNews("others", () => void told.push("others"));
     await t.submit({ id: "a" });
     expect(told.splice(0), "a submission of this process").to.deep.equal(["first", "second"]);
     const home = t.keys.partitionOfQueue("jobs");
@@ -71,6 +71,27 @@ describe("a tick", () => {
     leave[0]?.();
     await maintenance.tick(home);
     expect(told.slice(2)).to.deep.equal(["second"]);
+  });
+
+  it("tells them of a lease of which less than half is left, while it is held", async () => {
+    const { maintenance } = t.engine;
+    const told: string[] = [];
+    maintenance.onNews("jobs", (news) => void told.push(news));
+    const [home, leaseMs] = [t.keys.partitionOfQueue("jobs"), t.engine.queues.settings("jobs").leaseMs];
+    const news = async (leftMs: number) => {
+      await t.redis.zadd(t.key("leases"), "XX", Date.now() + leftMs, "a");
+      await maintenance.tick(home);
+      return told.splice(0);
+    };
+    await t.submit({ id: "a" });
+    await t.reserve(1, { leaseMs });
+    told.splice(0);
+    expect(await news(leaseMs * 0.6)).to.deep.equal([]);
+    expect(await news(leaseMs * 0.4)).to.deep.equal(["loss"]);
+    // As a worker over HTTP that asks for shorter leases.
+    await t.redis.hset(t.key("task", "a"), TASK_FIELDS.lease[0], leaseMs * 0.6);
+    expect(await news(leaseMs * 0.4)).to.deep.equal([]);
+    expect(await news(0), "it has ended").to.deep.equal([]);
   });
 
   it("is wanted by those who hear that something will be due, until they leave", async () => {

@@ -37,12 +37,16 @@ const reason = (promise: Promise<unknown>) => promise.then(String, (error: Error
 describe("a sandbox, as its worker sees it", () => {
   it("is never ready, and ended, if it cannot load the handlers or is gone before", async () => {
     const broken = open();
+    const loading = broken.sandbox.load();
     broken.tell({ type: "broken", error: { type: "Error", message: "no handlers", stack: "" } });
-    expect(await reason(broken.sandbox.ready)).to.equal("no handlers");
-    const lost = open();
-    lost.gone.resolve("its process ended");
-    expect(await reason(lost.sandbox.ready)).to.equal("its process ended");
-    for (const { sandbox, kills } of [broken, lost]) expect([sandbox.alive, kills()]).to.deep.equal([false, 1]);
+    expect(await reason(loading)).to.equal("no handlers");
+    const [before, during] = [open(), open()];
+    const cut = during.sandbox.load();
+    for (const { gone } of [before, during]) gone.resolve("its process ended");
+    await before.gone.promise;
+    for (const failed of [cut, before.sandbox.load()]) expect(await reason(failed)).to.equal("its process ended");
+    for (const { sandbox, kills } of [broken, before, during])
+      expect([sandbox.alive, kills()]).to.deep.equal([false, 1]);
   });
 
   it("gets a copy of the input's own bytes, and is asked to stop when the signal fires", async () => {
@@ -50,7 +54,7 @@ describe("a sandbox, as its worker sees it", () => {
     const all = Buffer.from("before 1 after");
     const attempt = attemptOf({ task: { input: all.subarray(7, 8) } });
     const end = sandbox.run(attempt);
-    const [, run] = posted;
+    const [run] = posted;
     if (run?.type !== "run") throw new Error("it was not told to run anything");
     expect(run.input.buffer.byteLength).to.equal(1);
     expect(Buffer.from(run.input).toString()).to.equal("1");
@@ -119,7 +123,7 @@ describe("a sandbox in a child process", () => {
     const handlersDir = path.join(import.meta.dirname, "../../fixtures/handlers/isolated");
     const sandbox = new Sandbox(openChild(256), { handlersDir, limits: LIMITS, log: createLog("silent") });
     try {
-      await sandbox.ready;
+      await sandbox.load();
       const attempt = attemptOf({
         task: { input: Buffer.from('"reaches its target"') },
         settings: { queue: "isolated" },
